@@ -6,12 +6,14 @@ that depends on the reading. Where only a part of the readings could be measured
 to be so *so far*, since the others may differ. No claim has a verdict of its own making.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.report.evidence import Evidence
+from depl.models.foundation.wording import counted
 
 
 class Ruling(Enum):
@@ -101,6 +103,10 @@ class Claim:
         From evidence to what is measured.
     errata : tuple of str
         Names of errata that prove more than can be measured, such as ``E10``.
+    short : str
+        A few words for narrow places.
+    figures : tuple of str
+        Patterns (`fnmatch`) of the names of figures that show the evidence.
     """
 
     key: str
@@ -109,6 +115,13 @@ class Claim:
     open: str
     judge: Callable[[Evidence], Findings]
     errata: tuple[str, ...] = ()
+    short: str = ""
+    figures: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The few words, or the name where there are none."""
+        return self.short or self.key.replace("-", " ")
 
 
 @dataclass(frozen=True)
@@ -172,6 +185,45 @@ def in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
     return sorted(verdicts, key=lambda verdict: (rulings.index(verdict.ruling), verdict.preliminary))
 
 
+def counts(verdicts: Sequence[Verdict]) -> list[tuple[Verdict, str]]:
+    """How many claims hold, fail, and so on: for each a verdict of the kind, and the words."""
+    alike = {verdict.label: verdict for verdict in in_order(verdicts)}
+    numbers = Counter(verdict.label for verdict in verdicts)
+    return [
+        (
+            verdict,
+            f"{numbers[label]} {_verb(verdict.ruling, numbers[label])}{' so far' * verdict.preliminary}",
+        )
+        for label, verdict in alike.items()
+    ]
+
+
+def answers(readings: Sequence[Reading]) -> str:
+    """In how many readings a claim holds, fails, differs among cases, and is not measured."""
+    found = Counter(reading.holds if reading.cases else "unmeasured" for reading in readings)
+    known = [(words, found[answer]) for answer, words in _ANSWERS.items() if found[answer]]
+    parts = [f"{words} in {number}" for words, number in known]
+    if known:
+        parts[0] = f"{known[0][0]} in {counted(known[0][1], 'reading')}"
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+_ANSWERS = {
+    True: "holds",
+    False: "fails",
+    None: "differs among cases",
+    "unmeasured": "is not measured",
+}
+
+
+def _verb(ruling: Ruling, number: int) -> str:
+    """The ruling as the verb of so many claims."""
+    word = str(ruling.value)
+    if ruling in (Ruling.HOLDS, Ruling.FAILS):
+        return word if number == 1 else word.removesuffix("s")
+    return f"{'is' if number == 1 else 'are'} {word}"
+
+
 def rule(readings: Sequence[Reading]) -> Ruling:
     """The verdict that follows from all readings together; those without a case do not count."""
     answers = {reading.holds for reading in readings if reading.cases}
@@ -188,14 +240,8 @@ def _reason(claim: Claim, ruling: Ruling, readings: Sequence[Reading]) -> str:
     if ruling is Ruling.UNMEASURED:
         return "The results at hand hold no attempt or record that this needs."
     if ruling is Ruling.UNDECIDABLE:
-        shown = sum(reading.holds is True for reading in measured)
-        against = sum(reading.holds is False for reading in measured)
-        mixed = number - shown - against
-        parts = [f"{shown} for it", f"{against} against it"] + [f"{mixed} that differ among cases"] * (
-            mixed > 0
-        )
-        those = f"{number} readings" if number == total else f"the {number} of {total} readings measured"
-        return f"Of {those} {', '.join(parts)}. {claim.open}".strip()
+        those = "" if number == total else f"Of {total} readings {number} are measured. "
+        return f"{those}It {answers(measured)}. {claim.open}".strip()
     what = "It is so" if ruling is Ruling.HOLDS else "It is not so"
     if number < total:
         figures = f": {measured[0].measured}" if number == 1 and measured[0].measured else ""

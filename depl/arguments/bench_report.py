@@ -24,5 +24,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folder", metavar="DIR", help="also write every figure as PNG, SVG and CSV, and every table as CSV"
     )
+    parser.add_argument(
+        "--claims",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="judge the paper's claims by the attempts and by the recorded cases, or leave them out; "
+        "default: only where no FILE is named",
+    )
     add_json(parser, "the verdicts")
     parser.set_defaults(run="depl.commands.bench_report:run")

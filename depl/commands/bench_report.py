@@ -1,7 +1,6 @@
 """What ``depl bench report`` does; `depl.arguments.bench_report` declares its options."""
 
 import argparse
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import Evidence, evidence_of
 from depl.benchmarks.report.headline import headline_table
 from depl.benchmarks.report.tables import report_tables
-from depl.benchmarks.report.verdicts import Verdict, in_order, judged
+from depl.benchmarks.report.verdicts import Verdict, counts, judged
 from depl.benchmarks.runner.results import read_all
 from depl.benchmarks.sweep.read import RECORDED, read_attempts
 from depl.commands.answer import Answer
@@ -41,8 +40,9 @@ def run(options: argparse.Namespace) -> Answer:
     folder = None if options.folder is None else make_folder(options.folder)
     sources = options.files or [RECORDED]
     attempts = [attempt for source in sources for attempt in read_attempts(source)]
-    evidence = evidence_of(attempts, read_all())
-    verdicts = judged(ALL, evidence)
+    claims = not options.files if options.claims is None else options.claims
+    evidence = evidence_of(attempts, read_all() if claims else ())
+    verdicts = judged(ALL, evidence) if claims else []
     figures, notes = ([], []) if options.no_figures else _figures(evidence, traces=not options.files)
     tables = report_tables(evidence, verdicts)
     if folder is not None:
@@ -71,12 +71,13 @@ def _figures(evidence: Evidence, traces: bool) -> "tuple[list[Drawing], list[str
 
 
 def _told(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:
-    counts = Counter(verdict.label for verdict in in_order(verdicts))
-    rows = [(str(verdict.number), verdict.claim.claim, verdict.words) for verdict in verdicts]
-    told = ", ".join(f"{count} {label}" for label, count in counts.items())
     content = f"{counted(len(evidence.attempts), 'attempt')} of {counted(len(evidence.suites()), 'suite')}"
-    claims = table(("", "claim of the paper", "verdict"), rows, right=("",))
-    parts = (_headline(evidence), claims, _limits(evidence), f"{told}\n{path}: {content}")
+    claims, told = "", ""
+    if verdicts:
+        rows = [(str(verdict.number), verdict.claim.claim, verdict.words) for verdict in verdicts]
+        claims = table(("", "claim of the paper", "verdict"), rows, right=("",))
+        told = f"Of {len(verdicts)} claims {', '.join(words for _, words in counts(verdicts))}.\n"
+    parts = (_headline(evidence), claims, _limits(evidence), f"{told}{path}: {content}")
     return "\n\n".join(filter(None, parts))
 
 

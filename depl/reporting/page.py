@@ -1,12 +1,10 @@
 """The page on a plan for whoever pays: one HTML file that opens offline and prints on two sheets at most."""
 
-import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import tostring
+from typing import TYPE_CHECKING
 
-from depl.commands.printable import printable
+from depl.benchmarks.report.template import rendered
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number
@@ -21,10 +19,17 @@ from depl.reporting.facts import PlanFacts, facts_of
 from depl.reporting.reproducing import Source, commands, identities
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from markupsafe import Markup
 
 _WIDTH, _HEIGHT = 7.5, 4.8
 """Inches of the picture: the width of a sheet, and a third of its height."""
+
+CAPTION = (
+    "Above, a bar is an epoch: as wide as it takes time, as high as the resources of a node, in the colour "
+    "of its model. Below, the loss after each epoch: its median, the band that 98 of 100 runs stay in, the "
+    "loss that is wanted, and the certified quantile at the end, all under the law of the instance."
+)
+"""What the picture shows."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,7 @@ def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage
         "shortfall": words.shortfall(facts),
         "readings": words.readings(facts),
         "picture": picture,
+        "caption": CAPTION,
         "no_picture": no_picture,
         "solved": facts.offers is not None,
         "prices": words.price_list(facts),
@@ -128,31 +134,20 @@ def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage
         "loss": number(facts.instance.target.maximum_loss),
     }
     interrupted = facts.offers is not None and facts.offers.interrupted
-    return PlanPage(_template().render(content), facts.verified.ok, words.promise(facts), interrupted)
-
-
-@functools.cache
-def _template() -> "Template":
-    from jinja2 import Environment, StrictUndefined
-
-    def shown(value: Any) -> Any:
-        """Names come from files: what would steer a reader's eye the other way is shown as escapes."""
-        return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
-
-    folder = Path(__file__).parent
-    settings = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=shown
+    return PlanPage(
+        rendered("depl.reporting", "page.html", **content),
+        facts.verified.ok,
+        words.promise(facts),
+        interrupted,
     )
-    settings.globals["style"] = (folder / "page.css").read_text(encoding="utf-8")
-    return settings.from_string((folder / "page.html").read_text(encoding="utf-8"))
 
 
-def _picture(facts: PlanFacts) -> tuple[str, str]:
+def _picture(facts: PlanFacts) -> "tuple[Markup | str, str]":
     """The plan in time with its loss band as a part of the page; or why there is none."""
     from matplotlib.figure import Figure
 
     from depl.benchmarks.figures.canvas import svg_text
-    from depl.benchmarks.report.markup import drawing
+    from depl.benchmarks.report.inline_svg import inline_svg
     from depl.plot.legends import new_axes
     from depl.plot.plan import plan as draw
 
@@ -164,11 +159,4 @@ def _picture(facts: PlanFacts) -> tuple[str, str]:
     figure = upper.figure
     if not isinstance(figure, Figure):  # axes of our own stand in a figure
         raise TypeError(f"axes stand in a {type(figure).__name__}")
-    caption = (
-        "Above, a bar is an epoch: as wide as it takes time, as high as the resources of a node, in the "
-        "colour of its model. Below, the loss after each epoch: its median, the band that 98 of 100 runs "
-        "stay in, the loss that is wanted, and the certified quantile at the end, all under the law of the "
-        "instance."
-    )
-    made = drawing(svg_text(figure), "picture", caption, "p")
-    return tostring(made, encoding="unicode", method="html"), ""
+    return inline_svg(svg_text(figure), "picture", CAPTION, "p"), ""

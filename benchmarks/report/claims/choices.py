@@ -138,6 +138,8 @@ CLAIMS = (
         "Sec. VI-B, Fig. 5, centre",
         "Epochs are whole, so equality can only be meant roughly, and how roughly is open.",
         quantile_met_with_equality,
+        short="The quantile is met with equality",
+        figures=("*-loss",),
     ),
     Claim(
         "lower-expected-loss",
@@ -145,6 +147,8 @@ CLAIMS = (
         "Sec. VI-B, Figs. 5 and 6, centre",
         _COMPLETE,
         lower_expected_loss,
+        short="best-exp expects a lower loss",
+        figures=("*-expected-loss",),
     ),
     Claim(
         "similar-choices",
@@ -152,6 +156,8 @@ CLAIMS = (
         "Sec. VI-B, Fig. 7",
         _COMPLETE,
         choices_like_the_optimum,
+        short="DepL chooses like the optimum",
+        figures=("*-epochs",),
     ),
     Claim(
         "intermediate-when-loose",
@@ -160,6 +166,8 @@ CLAIMS = (
         _COMPLETE,
         intermediate_when_loose,
         ("E13",),
+        short="Only intermediate when loose",
+        figures=("*-epochs",),
     ),
     Claim(
         "all-when-tight",
@@ -168,6 +176,8 @@ CLAIMS = (
         _COMPLETE,
         all_models_when_tight,
         ("E13",),
+        short="All models when tight",
+        figures=("*-epochs",),
     ),
     Claim(
         "fast-most",
@@ -175,6 +185,8 @@ CLAIMS = (
         "Sec. VI-B, Fig. 7",
         "Which best-exp is meant is open.",
         best_exp_uses_the_fast_model_most,
+        short="best-exp uses fast-unsteady most",
+        figures=("*-epochs",),
     ),
     Claim(
         "more-epochs",
@@ -183,6 +195,8 @@ CLAIMS = (
         "Which best-exp is meant is open, and " + _COMPLETE[0].lower() + _COMPLETE[1:],
         best_exp_needs_more_epochs,
         ("E13",),
+        short="best-exp runs more epochs",
+        figures=("*-epochs",),
     ),
     Claim(
         "fast-pays",
@@ -190,6 +204,8 @@ CLAIMS = (
         "Sec. VI-B, Fig. 8",
         "Which best-exp and which DepL are meant is open.",
         best_exp_pays_for_the_fast_model,
+        short="best-exp pays for fast-unsteady",
+        figures=("*-cost-per-model",),
     ),
     Claim(
         "wider-bands",
@@ -197,6 +213,8 @@ CLAIMS = (
         "Sec. VI-B, Fig. 9",
         "Which best-exp is meant is open.",
         best_exp_has_wider_bands,
+        short="best-exp has wider loss bands",
+        figures=("*-loss",),
     ),
 )
 

@@ -180,6 +180,8 @@ CLAIMS = (
         "Which best-exp, which DepL, relative to which cost, and what Table I leaves out: all open.",
         over_27_percent,
         ("E13",),
+        short="Over 27\u00a0% cheaper than best-exp",
+        figures=("*-cost",),
     ),
     Claim(
         "closely-matches",
@@ -188,6 +190,12 @@ CLAIMS = (
         "How the stages are to be read, and the data that Table I leaves out, decide it.",
         matches_the_optimum,
         ("E12", "E13"),
+        short="DepL matches the optimum",
+        figures=(
+            "*-cost",
+            "paper-profiles",
+            "reconstruction-profiles",
+        ),
     ),
     Claim(
         "tighter-costs-more",
@@ -195,6 +203,8 @@ CLAIMS = (
         "Sec. VI-B, Fig. 5, left",
         "Which best-exp is meant is open.",
         tighter_costs_more,
+        short="Tighter targets cost more",
+        figures=("*-cost",),
     ),
     Claim(
         "largest-when-loose",
@@ -203,6 +213,8 @@ CLAIMS = (
         "Differences in units of cost and in percent are not told apart.",
         difference_largest_when_loose,
         ("E13",),
+        short="Largest saving at loose targets",
+        figures=("*-cost",),
     ),
     Claim(
         "mobilenet-cheaper",
@@ -210,6 +222,11 @@ CLAIMS = (
         "Sec. VI-B, Fig. 6",
         "",
         mobilenet_is_cheaper,
+        short="MobileNet costs less",
+        figures=(
+            "paper-alexnet-cost",
+            "paper-mobilenet-cost",
+        ),
     ),
     Claim(
         "mobilenet-steeper",
@@ -217,6 +234,11 @@ CLAIMS = (
         "Sec. VI-B, Fig. 6",
         "Steeper in units of cost or in percent is open.",
         mobilenet_is_steeper,
+        short="MobileNet's costs fall faster",
+        figures=(
+            "paper-alexnet-cost",
+            "paper-mobilenet-cost",
+        ),
     ),
 )
 

@@ -105,6 +105,7 @@ CLAIMS = (
         "It depends on the law and on the share of communication.",
         submodular,
         ("E4",),
+        short="K^ T^ is submodular",
     ),
     Claim(
         "no-further-help",
@@ -113,6 +114,7 @@ CLAIMS = (
         "It depends on the law and on the share of communication.",
         no_help_no_further_help,
         ("E4",),
+        short="No help stays no help",
     ),
     Claim(
         "data-optimal",
@@ -121,6 +123,7 @@ CLAIMS = (
         "Which algorithm is meant decides it; [19] covers one special class of functions.",
         solved_to_optimality,
         ("E4", "E8"),
+        short="Data are chosen optimally",
     ),
     Claim(
         "additive-quantiles",
@@ -129,6 +132,7 @@ CLAIMS = (
         "Whether the sum is meant to be the quantile or a bound of it is open.",
         transforms_make_quantiles_additive,
         ("E5",),
+        short="Laplace makes quantiles additive",
     ),
     Claim(
         "order-of-stages",
@@ -136,6 +140,8 @@ CLAIMS = (
         "Sec. IV, Fig. 3",
         "By what an order is to be judged is open.",
         order_of_stages,
+        short="Data, then models, then resources",
+        figures=("ablation-profiles",),
     ),
     Claim(
         "order-under-errors",
@@ -143,6 +149,8 @@ CLAIMS = (
         "Sec. IV",
         "By what an order is to be judged is open.",
         order_under_errors,
+        short="That order limits errors",
+        figures=("ablation-profiles",),
     ),
 )
 

@@ -198,6 +198,7 @@ CLAIMS = (
         "",
         hardness,
         ("E6",),
+        short="The problem is NP-hard",
     ),
     Claim(
         "printed-reduction",
@@ -206,6 +207,7 @@ CLAIMS = (
         "",
         printed_reduction,
         ("E6",),
+        short="Knapsack reduces as printed",
     ),
     Claim(
         "general-purpose",
@@ -213,6 +215,11 @@ CLAIMS = (
         "Sec. V, remark after Property 1",
         "Neither the heuristics nor what would be poor are named.",
         general_purpose_heuristics,
+        short="General heuristics work poorly",
+        figures=(
+            "paper-profiles",
+            "random-profiles",
+        ),
     ),
     Claim(
         "polynomial",
@@ -221,6 +228,11 @@ CLAIMS = (
         "Whether eta is a number of levels or the size of a step, hence the sign of its exponent, is open.",
         polynomial_complexity,
         ("E3", "E8", "E9"),
+        short="Polynomial time as printed",
+        figures=(
+            "scaling-*-time",
+            "paper-eta-time",
+        ),
     ),
     Claim(
         "constant-ratio",
@@ -229,6 +241,11 @@ CLAIMS = (
         "Whether eta is a number of levels or the size of a step is open.",
         constant_ratio,
         ("E3", "E9", "E10"),
+        short="Constant competitive ratio",
+        figures=(
+            "paper-profiles",
+            "random-profiles",
+        ),
     ),
     Claim(
         "arbitrarily-close",
@@ -237,6 +254,11 @@ CLAIMS = (
         "It depends on what the weight of an edge and the label of the loss are.",
         more_levels_come_closer,
         ("E5", "E12"),
+        short="More levels, closer to optimum",
+        figures=(
+            "*-levels",
+            "paper-eta-profiles",
+        ),
     ),
     Claim(
         "trade-off",
@@ -245,6 +267,11 @@ CLAIMS = (
         "",
         levels_trade_time_for_cost,
         ("E3",),
+        short="Levels trade quality for speed",
+        figures=(
+            "*-levels",
+            "paper-eta-*",
+        ),
     ),
 )
 

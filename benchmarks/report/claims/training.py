@@ -106,6 +106,8 @@ CLAIMS = (
         "It depends on the training, which is not published, and on how the p-value is computed.",
         inverse_gamma_fits,
         ("E7",),
+        short="Inverse gamma fits excellently",
+        figures=("digits-*-training-fits",),
     ),
     Claim(
         "good-fit",
@@ -114,6 +116,8 @@ CLAIMS = (
         "",
         p_value_means_good_fit,
         ("E7",),
+        short="p above 0.05 means a good fit",
+        figures=("digits-*-training-fits",),
     ),
     Claim(
         "student-t",
@@ -121,6 +125,8 @@ CLAIMS = (
         "Sec. VI-A, Fig. 4, right",
         "It depends on the training, which is not published.",
         student_t_fits_jumps,
+        short="Switching losses are Student-t",
+        figures=("digits-*-training-fits",),
     ),
     Claim(
         "independence",
@@ -129,6 +135,8 @@ CLAIMS = (
         "It depends on the training, which is not published.",
         independent_increments,
         ("E14",),
+        short="Samples are independent",
+        figures=("digits-*-training-loss",),
     ),
     Claim(
         "prediction-sets",
@@ -136,6 +144,7 @@ CLAIMS = (
         "Sec. I; Sec. VII",
         "Smaller than those of which other training is open.",
         smaller_prediction_sets,
+        short="Smaller conformal sets",
     ),
 )
 

@@ -21,8 +21,26 @@ addEventListener("load", () => {
   };
   found.verdicts = [click(3), click(3)];
   found.numbers = [click(0), click(0)];
+  const wanted = document.getElementById("wanted"), hits = document.getElementById("hits");
+  const search = (text) => {
+    wanted.value = text;
+    wanted.dispatchEvent(new Event("input"));
+    return [...hits.querySelectorAll("a")].map((link) => link.getAttribute("href"));
+  };
+  found.hits = { claim: search("constant COMPETITIVE ratio"), method: search("expected-greedy"), nothing: search("zebra crossing") };
+  found.told = hits.textContent;
+  for (const details of document.querySelectorAll("details")) details.open = false;
+  search("constant competitive ratio");
+  hits.querySelector("a").click();
+  found.bar = document.querySelector(".bar").getBoundingClientRect().top;
+  found.ground = getComputedStyle(document.body).backgroundColor;
+  found.ink = getComputedStyle(document.body).color;
+  found.marks = [...new Set([...document.querySelectorAll(".strip .cell")].map((cell) => getComputedStyle(cell).color))];
   found.buttons = document.querySelectorAll("th button").length;
-  found.headings = document.querySelectorAll("thead th").length;
-  found.complaints = complaints;
-  parent.postMessage(JSON.stringify(found), "*");
+  found.headings = document.querySelectorAll("table.sortable thead th").length;
+  setTimeout(() => {
+    found.opened = [...document.querySelectorAll("details[open]")].map((details) => details.id);
+    found.complaints = complaints;
+    parent.postMessage(JSON.stringify(found), "*");
+  }, 50);
 });

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from depl.benchmarks.analysis.order import natural
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.page import report
 from depl.benchmarks.report.verdicts import judged
@@ -30,6 +31,10 @@ addEventListener("message", (event) => document.getElementById("found").textCont
 """
 
 
+SHEETS = 15
+DARK = "--blink-settings=preferredColorScheme=0"
+
+
 def chromium() -> str:
     """The program, by the variable CHROMIUM or by its usual names."""
     for name in (os.environ.get("CHROMIUM", ""), *NAMES):
@@ -42,7 +47,7 @@ def chromium() -> str:
     )
 
 
-def seen(page: str, width: int, folder: Path, probe: str = PROBE) -> dict:
+def seen(page: str, width: int, folder: Path, probe: str = PROBE, *further: str) -> dict:
     """What the probe tells of a page in a frame of that width."""
     text = page.replace("<head>", f"<head><script>{probe}</script>", 1)
     assert text != page
@@ -57,6 +62,7 @@ def seen(page: str, width: int, folder: Path, probe: str = PROBE) -> dict:
         f"--user-data-dir={folder / 'profile'}",
         "--window-size=1400,1000",
         "--virtual-time-budget=20000",
+        *further,
         "--dump-dom",
         frame.as_uri(),
     ]
@@ -93,6 +99,65 @@ def test_no_line_is_wider_than_the_window(found):
     assert found["unfolded"] <= found["inner"]
 
 
+def test_the_first_screen_has_its_picture_and_all_strips(found):
+    assert found["bar"] == 0  # sticks to the top
+    assert len(found["marks"]) >= 3
+
+
+def test_what_is_searched_is_found_and_opened(found):
+    assert found["hits"]["claim"][0] == "#claim-constant-ratio"
+    assert "#ratios-paper" in found["hits"]["method"]
+    assert found["hits"]["nothing"] == []
+    assert "Nothing found" in found["told"]
+    assert found["opened"] == ["claim-constant-ratio"]
+
+
+def test_in_the_dark_the_ground_is_dark_and_the_ink_light(page, tmp_path):
+    told = seen(page, WIDTHS[1], tmp_path, PROBE, DARK)
+    light = seen(page, WIDTHS[1], tmp_path)
+
+    def brightness(colour: str) -> float:
+        return sum(map(float, re.findall(r"[\d.]+", colour)[:3])) / 3
+
+    assert brightness(told["ground"]) < 60 < 180 < brightness(told["ink"])
+    assert brightness(light["ground"]) > 240 > 80 > brightness(light["ink"])
+    assert set(told["marks"]).isdisjoint(light["marks"])
+    assert told["complaints"] == []
+
+
+def test_it_prints_on_few_sheets_with_all_claims_and_figures(page, tmp_path):
+    source, printed = tmp_path / "page.html", tmp_path / "page.pdf"
+    source.write_text(page, encoding="utf-8")
+    print_out(source, printed)
+    sheets = len(re.findall(rb"/Type\s*/Page\b", printed.read_bytes()))
+    assert 3 <= sheets <= SHEETS
+    marked = re.sub(r"<figcaption>(.*?)</figcaption>", r"<figcaption>FIGURE</figcaption>", page)
+    source.write_text(marked, encoding="utf-8")
+    print_out(source, printed)
+    told = subprocess.run(["pdftotext", str(printed), "-"], capture_output=True, text=True, check=True).stdout
+    assert told.count("FIGURE") == page.count("<figcaption>") > 1
+    words = re.sub(r"\s+", " ", told)
+    assert all(
+        f"{number}. " + re.sub(r"\s+", " ", claim.claim) in words for number, claim in enumerate(ALL, 1)
+    )
+    assert "The tables are left out on paper" in words
+    assert "Where the numbers come from" not in words
+
+
+def print_out(source: Path, printed: Path) -> None:
+    """Print a page to a PDF as a user would, on the sheet that its style names."""
+    command = [
+        chromium(),
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--user-data-dir={printed.parent / 'profile'}",
+        "--no-pdf-header-footer",
+        f"--print-to-pdf={printed}",
+        source.as_uri(),
+    ]
+    subprocess.run(command, capture_output=True, check=True, timeout=120)
+
+
 def test_every_figure_can_be_seen(found):
     assert len(found["figures"]) >= 2
     assert all(width > 200 and height > 100 for width, height in found["figures"])
@@ -102,8 +167,8 @@ def test_every_heading_of_a_table_sorts_it(found):
     assert found["buttons"] == found["headings"] > 10
     (up, upward), (down, downward) = found["verdicts"]
     assert (upward, downward) == ("ascending", "descending")
-    assert up == sorted(up)
-    assert down == sorted(down, reverse=True)
+    assert up == sorted(up, key=natural)
+    assert down == sorted(down, key=natural, reverse=True)
     assert len(set(up)) > 1
     (up, _), (down, _) = found["numbers"]
     assert up == found["before"] == [str(number) for number in range(1, len(ALL) + 1)]

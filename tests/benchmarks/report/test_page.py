@@ -1,5 +1,7 @@
 """The page is whole: sections, links, ids, nothing from elsewhere, and the numbers of the attempts."""
 
+import re
+from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
@@ -22,6 +24,7 @@ ATTEMPTS = [
 ]
 RECORD = record("prediction-sets", comparisons=[{"mean_verdict": "smaller"}], equal_work_change=0.02)
 SECTIONS = ("headline", "claims", "ratios", "provenance")
+MARKS = {True: "holds", False: "fails", None: "part"}
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
@@ -89,6 +92,57 @@ def test_every_section_is_there_and_the_contents_lead_to_it(parsed):
     assert set(SECTIONS) <= set(parsed.references)
 
 
+def test_the_layers_are_in_order(parsed):
+    layers = ["first", "picture", "claims-overview", "claims", "figures", "tables", "provenance"]
+    assert [name for name in parsed.ids if name in layers] == layers
+
+
+def test_every_claim_has_a_strip_with_a_cell_for_each_reading(text):
+    for verdict in judged(ALL, evidence(ATTEMPTS, RECORD)):
+        article = text.partition(f'id="claim-{verdict.claim.key}"')[2].partition("</details>")[0]
+        strip = re.search(r'class="strip" role="img" aria-label="([^"]*)">(.*?)</span>', article, re.DOTALL)
+        marks = re.findall(r'<use href="#mark-(\w+)">', strip[2])
+        readings = verdict.findings.readings
+        wanted = Counter(MARKS[reading.holds] if reading.cases else "unmeasured" for reading in readings)
+        assert Counter(marks) == wanted
+        assert marks == sorted(marks, key=["holds", "part", "fails", "unmeasured"].index)
+        assert sum(map(int, re.findall(r"\d+", strip[1]))) == len(readings)
+        assert strip[2].count("<title>") == len(readings)
+
+
+def test_claims_lead_to_the_figures_that_show_their_evidence():
+    given = evidence(ATTEMPTS)
+    text = report(given, judged(ALL, given), [drawn("paper-alexnet-cost"), drawn("paper-profiles")])
+    for key, names in (
+        ("tighter-costs-more", ["paper-alexnet-cost"]),
+        ("closely-matches", ["paper-alexnet-cost", "paper-profiles"]),
+        ("np-hard", []),
+    ):
+        claim = (
+            text.partition('<details class="claim')[2]
+            .partition(f'id="claim-{key}"')[2]
+            .partition("</details>")[0]
+        )
+        own = claim.partition('class="evidence"')[2].partition("</p>")[0]
+        assert re.findall(r'href="#figure-([^"]+)"', own) == names
+
+
+def test_every_claim_of_the_catalogue_has_a_short_name_that_fits_the_first_screen():
+    assert all(4 < len(claim.short) <= 34 for claim in ALL)
+    assert len({claim.short for claim in ALL}) == len(ALL)
+
+
+def test_a_page_without_verdicts_does_not_speak_of_the_paper(parsed):
+    text = report(evidence(ATTEMPTS))
+    other = Page(text)
+    assert "claims" not in other.ids
+    assert "claims-overview" not in other.ids
+    assert set(other.references) <= set(other.ids)
+    assert "the paper claims" not in text
+    assert not any(claim.claim in text for claim in ALL)
+    assert other.tables["ratios-paper"] == parsed.tables["ratios-paper"]
+
+
 def test_a_section_without_content_is_left_out():
     given = evidence(ATTEMPTS)
     parsed = Page(report(given, judged(ALL, given)))
@@ -118,7 +172,9 @@ def test_every_claim_has_an_article_and_a_line_with_its_verdict(parsed):
     lines = parsed.tables["claims-overview"][1:]
     verdicts = judged(ALL, evidence(ATTEMPTS, RECORD))
     assert [line[0] for line in lines] == [str(number) for number in range(1, len(ALL) + 1)]
-    assert [line[-1] for line in lines] == [verdict.words for verdict in verdicts]
+    brief = [verdict.words.removesuffix(" from the paper") for verdict in verdicts]
+    assert [line[-1] for line in lines] == brief
+    assert len(set(brief)) > 3
     assert {f"claim-{claim.key}" for claim in ALL} <= set(parsed.ids)
 
 
@@ -141,8 +197,9 @@ def test_endings_add_up_to_the_attempts(parsed):
 
 
 def test_figures_have_a_name_for_those_who_cannot_see_them_and_their_numbers(parsed):
-    assert [image["aria-label"] for image in parsed.images] == ["What costs shows", "What epochs shows"]
-    assert all(image["role"] == "img" for image in parsed.images)
+    drawings = [image for image in parsed.images if image.get("aria-hidden") != "true"]
+    assert [image["aria-label"] for image in drawings] == ["What costs shows", "What epochs shows"]
+    assert all(image["role"] == "img" for image in drawings)
     assert parsed.tables["numbers-costs"] == [["x", "y"], ["1", "3.0"], ["2", "4.0"]]
 
 

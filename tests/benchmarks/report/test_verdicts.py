@@ -2,8 +2,17 @@
 
 import pytest
 
-from depl.benchmarks.report.verdict_section import counts
-from depl.benchmarks.report.verdicts import Claim, Findings, Reading, Ruling, in_order, judged, rule
+from depl.benchmarks.report.verdicts import (
+    Claim,
+    Findings,
+    Reading,
+    Ruling,
+    answers,
+    counts,
+    in_order,
+    judged,
+    rule,
+)
 from tests.cases.report_cases import evidence
 
 YES, NO, MIXED = Reading("a", 3, 3), Reading("b", 0, 3), Reading("c", 2, 3)
@@ -52,7 +61,7 @@ def test_verdicts_are_numbered_and_say_why():
         evidence(),
     )
     assert [one.number, two.number, three.number, four.number] == [1, 2, 3, 4]
-    assert one.reason == "Of 3 readings 1 for it, 1 against it, 1 that differ among cases. This is open."
+    assert one.reason == "It holds in 1 reading, fails in 1 and differs among cases in 1. This is open."
     assert two.reason == "It is so: so it is."
     assert three.ruling is Ruling.UNMEASURED
     assert four.reason == "It is not so under all 2 readings."
@@ -74,7 +83,9 @@ def test_a_verdict_over_a_part_of_the_readings_says_so():
     # What is measured already disagrees, so that no further reading could decide it.
     open_ = verdict(YES, NO, SILENT)
     assert (open_.words, open_.preliminary) == ("not decidable from the paper", False)
-    assert open_.reason == "Of the 2 of 3 readings measured 1 for it, 1 against it. This is open."
+    assert open_.reason == (
+        "Of 3 readings 2 are measured. It holds in 1 reading and fails in 1. This is open."
+    )
     assert verdict(SILENT, SILENT).words == "not measured"
 
 
@@ -85,4 +96,22 @@ def test_preliminary_verdicts_are_counted_apart():
     ]
     verdicts = judged(claims, evidence())
     assert [verdict.label for verdict in in_order(verdicts)] == ["holds", *["holds so far"] * 2, "fails"]
-    assert [item.text for item in counts(verdicts).iter("span")] == ["1 holds", "2 holds so far", "1 fails"]
+    assert [words for _, words in counts(verdicts)] == ["1 holds", "2 hold so far", "1 fails"]
+
+
+def test_answers_of_readings_are_a_phrase():
+    assert answers([YES, YES, *[NO] * 7]) == "holds in 2 readings and fails in 7"
+    assert (
+        answers([MIXED, NO, SILENT])
+        == "fails in 1 reading, differs among cases in 1 and is not measured in 1"
+    )
+    assert answers([YES]) == "holds in 1 reading"
+
+
+def test_counts_agree_with_their_verbs():
+    claims = [
+        Claim(str(place), "", "", "", lambda given, found=found: Findings(found))
+        for place, found in enumerate([[YES], [YES], [NO], [NO], [MIXED], [SILENT], [SILENT]])
+    ]
+    told = ["2 hold", "2 fail", "1 is not decidable from the paper", "2 are not measured"]
+    assert [words for _, words in counts(judged(claims, evidence()))] == told

@@ -32,11 +32,32 @@ def test_a_page_is_written_from_the_files_that_are_named(ask, folder):
     code, out, err = ask("bench", "report", *files, "--no-figures", "--out", str(page))
     assert (code, err) == (0, "")
     text = page.read_text(encoding="utf-8")
-    assert "suites made-up, paper" in text
+    assert "(suites made-up, paper)" in text
     assert f'data-value="{(1 + 1 + 9 / 8) / 3!r}"' in text
     assert "<figure" not in text
     assert f"{page}: 18 attempts of 2 suites" in out
+    assert not any(claim.claim in out or claim.claim in text for claim in ALL)
+
+
+def test_the_papers_claims_are_judged_where_that_is_asked_for(ask, folder):
+    page = folder / "page.html"
+    words = ("bench", "report", str(folder / "paper.jsonl.gz"), "--no-figures", "--out", str(page))
+    code, out, _ = ask(*words, "--claims")
+    assert code == 0
     assert all(claim.claim in out for claim in ALL)
+    assert "Of 33 claims 1 holds, 3 hold so far, 5 fail" in out
+    text = page.read_text(encoding="utf-8")
+    assert "Goals of the cases" in text
+    assert ask(*words)[0] == 0
+    assert "Goals of the cases" not in page.read_text(encoding="utf-8")
+
+
+def test_the_standard_report_can_do_without_the_claims(ask, folder, monkeypatch):
+    monkeypatch.setattr(bench_report, "RECORDED", folder)
+    page = folder / "page.html"
+    code, out, _ = ask("bench", "report", "--no-figures", "--no-claims", "--out", str(page), "--json")
+    assert code == 0
+    assert json.loads(out)["claims"] == []
 
 
 def test_figures_are_drawn_unless_they_are_left_out(ask, folder):
@@ -44,7 +65,7 @@ def test_figures_are_drawn_unless_they_are_left_out(ask, folder):
     code, *_ = ask("bench", "report", str(folder / "made-up.jsonl.gz"), "--out", str(page))
     assert code == 0
     text = page.read_text(encoding="utf-8")
-    assert '<figure id="figure-made-up-profiles">' in text
+    assert '<figure id="figure-made-up-profiles" ' in text
     assert 'id="numbers-made-up-profiles"' in text
 
 
@@ -123,7 +144,7 @@ def test_the_page_says_what_could_not_be_drawn(ask, folder):
 def test_figures_and_tables_are_written_beside_the_page_if_a_folder_is_named(ask, folder):
     page, beside = folder / "page.html", folder / "new" / "figures"
     source = str(folder / "made-up.jsonl.gz")
-    code, *_ = ask("bench", "report", source, "--out", str(page), "--folder", str(beside))
+    code, *_ = ask("bench", "report", source, "--claims", "--out", str(page), "--folder", str(beside))
     assert code == 0
     written = {path.name for path in beside.iterdir()}
     assert {"ratios.csv", "references.csv", "claims.csv"} <= written

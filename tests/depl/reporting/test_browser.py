@@ -1,8 +1,6 @@
 """The page on a plan in headless Chromium, without a network: ``make browser``."""
 
 import re
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +8,7 @@ import depl
 from depl.reporting.facts import facts_of
 from depl.reporting.page import page_of
 from depl.reporting.reproducing import Source
-from tests.benchmarks.report.test_browser import WIDTHS, chromium, seen
+from tests.benchmarks.report.test_browser import WIDTHS, print_out, seen
 
 pytestmark = pytest.mark.browser
 
@@ -51,17 +49,3 @@ def test_the_page_prints_on_two_sheets(page, tmp_path) -> None:
     print_out(source, printed)
     sheets = re.findall(rb"/Type\s*/Page\b", printed.read_bytes())
     assert 1 <= len(sheets) <= SHEETS
-
-
-def print_out(source: Path, printed: Path) -> None:
-    """Print a page to a PDF as a user would, on the sheet that its style names."""
-    command = [
-        chromium(),
-        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-        f"--user-data-dir={printed.parent / 'profile'}",
-        "--no-pdf-header-footer",
-        f"--print-to-pdf={printed}",
-        source.as_uri(),
-    ]
-    subprocess.run(command, capture_output=True, check=True, timeout=120)

@@ -1,0 +1,134 @@
+"""A judged claim as the page shows it: a strip with a cell per reading, the readings, figures and tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.figures.of_drawing import Drawing
+from depl.benchmarks.report.grid import Grid, grid
+from depl.benchmarks.report.verdicts import Reading, Verdict, answers
+
+_ANSWERS = {True: "yes", False: "no", None: "in part"}
+_MARKS = {True: "holds", False: "fails", None: "part"}
+UNMEASURED = "unmeasured"
+_ORDER = ("holds", "part", "fails", UNMEASURED)
+
+
+@dataclass(frozen=True)
+class ClaimView:
+    """All that the page says of a claim.
+
+    Attributes
+    ----------
+    verdict : Verdict
+    identity : str
+        Id of its place.
+    style : str
+        Class of the verdict in the style sheet.
+    cells : tuple of (str, str)
+        A mark and a sentence for each reading: those that hold, hold in part, fail, and are not measured.
+    strip : str
+        The cells in words.
+    where : str
+        Where the paper says it, and which errata say more.
+    readings : Grid or None
+        None if none is measured.
+    silent : int
+        Readings that are not measured, where others are.
+    figures : tuple of (str, str)
+        Ids and names of figures on the page that show the evidence.
+    grids : tuple of Grid
+        The numbers that the readings sum up.
+    """
+
+    verdict: Verdict
+    identity: str
+    style: str
+    cells: tuple[tuple[str, str], ...]
+    strip: str
+    where: str
+    readings: Grid | None
+    silent: int
+    figures: tuple[tuple[str, str], ...]
+    grids: tuple[Grid, ...]
+
+    @property
+    def brief(self) -> str:
+        """The verdict for a narrow place, where a legend has the rest."""
+        return self.verdict.words.removesuffix(" from the paper")
+
+    @property
+    def words(self) -> str:
+        """The verdict as the beginning of a sentence."""
+        return self.verdict.words[0].upper() + self.verdict.words[1:]
+
+
+def claim_view(verdict: Verdict, figures: Sequence[Drawing]) -> ClaimView:
+    """What the page says of a claim, with links to those figures that show its evidence."""
+    claim, readings = verdict.claim, verdict.findings.readings
+    identity = f"claim-{claim.key}"
+    measured = [reading for reading in readings if reading.cases]
+    grids = [
+        grid(captioned.table, captioned.caption, f"{identity}-{place}", fold=True)
+        for place, captioned in enumerate(verdict.findings.tables)
+        if captioned.table.rows
+    ]
+    shown = [
+        (f"figure-{figure.name}", figure.name)
+        for figure in figures
+        if any(fnmatchcase(figure.name, pattern) for pattern in claim.figures)
+    ]
+    return ClaimView(
+        verdict=verdict,
+        identity=identity,
+        style=style_of(verdict),
+        cells=tuple(sorted(map(_cell, readings), key=lambda cell: _ORDER.index(cell[0]))),
+        strip=f"The claim {answers(readings)}" if readings else "The claim has no reading",
+        where=_where(verdict),
+        readings=_readings(measured, f"{identity}-readings") if measured else None,
+        silent=len(readings) - len(measured) if measured else 0,
+        figures=tuple(shown),
+        grids=tuple(grids),
+    )
+
+
+def style_of(verdict: Verdict) -> str:
+    """Class of a verdict in the style sheet."""
+    return "so-far" if verdict.preliminary else verdict.ruling.name.lower()
+
+
+def overview(views: Sequence[ClaimView]) -> Grid:
+    """All claims with their verdicts; the third column is for the strips, and shows their words."""
+    rows = tuple(
+        (view.verdict.number, view.verdict.claim.title, view.strip, view.verdict.words) for view in views
+    )
+    links = {str(view.verdict.number): view.identity for view in views}
+    caption = "The paper's claims, in a few words of ours, and what the results say"
+    content = Table(("no.", "claim", "readings", "verdict"), rows)
+    return grid(content, caption, "claims-overview", links, fold=False)
+
+
+def _cell(reading: Reading) -> tuple[str, str]:
+    if not reading.cases:
+        return UNMEASURED, f"{reading.statement}: not measured"
+    figures = f" ({reading.measured})" if reading.measured else ""
+    return _MARKS[reading.holds], f"{reading.statement}: {_ANSWERS[reading.holds]}{figures}"
+
+
+def _where(verdict: Verdict) -> str:
+    claim = verdict.claim
+    if not claim.errata:
+        return f"Paper: {claim.where}."
+    names = " and ".join(filter(None, (", ".join(claim.errata[:-1]), claim.errata[-1])))
+    word = "erratum" if len(claim.errata) == 1 else "errata"
+    return f"Paper: {claim.where}. What is true, with proofs: {word} {names} in the documentation."
+
+
+def _readings(readings: Sequence[Reading], identity: str) -> Grid:
+    rows = [
+        (reading.statement, _ANSWERS[reading.holds], reading.shown, reading.cases, reading.measured)
+        for reading in readings
+    ]
+    content = Table(("reading", "holds", "shown in", "of cases", "measured"), tuple(rows))
+    return grid(content, "Readings", identity, fold=False)

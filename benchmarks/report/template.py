@@ -1,0 +1,49 @@
+"""Pages from templates: texts are escaped, and what would steer a reader's eye is shown as escapes."""
+
+import functools
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from depl.commands.printable import printable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def rendered(package: str, name: str, /, **content: Any) -> str:
+    """A page.
+
+    Parameters
+    ----------
+    package : str
+        Whose data the template, its parts, style and script are.
+    name : str
+        Of the template's file.
+    **content
+        What the template names; a name that is missing is an error and not an empty text.
+    """
+    return _environment(package).get_template(name).render(content)
+
+
+@functools.cache
+def _environment(package: str) -> "Environment":
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def shipped(name: str) -> str:
+        return (resources.files(package) / name).read_text(encoding="utf-8")
+
+    def shown(value: Any) -> Any:
+        """Names come from files, and may hold what turns the direction of writing."""
+        return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+    settings = Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=shown,
+        loader=FunctionLoader(shipped),
+    )
+    settings.globals["shipped"] = lambda name: Markup(shipped(name))
+    return settings
