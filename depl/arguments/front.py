@@ -40,9 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--method", metavar="M", help=f"default: {DEFAULT_METHOD}, as for depl solve")
     add_gap(parser)
-    parser.add_argument(
-        "--time-limit", metavar="S", type=float, help="seconds for the whole front; default: none"
-    )
+    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds in all; default: none")
     parser.add_argument("--seed", metavar="N", type=seed, help="for methods that draw; default: 0")
     parser.add_argument(
         "--out",
