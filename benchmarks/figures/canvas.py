@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from depl.models.foundation.documents import write_bytes, write_text
 
 _PANEL = (4.2, 3.2)
+_BESIDE = 1.8
+"""Room for a legend beside the only panel [in]."""
 _RESOLUTION = 160
 
 
@@ -34,8 +36,12 @@ def panels(count: int = 1, columns: int | None = None) -> tuple[Figure, list[Axe
 
 
 def given_or_new(axes: Axes | None) -> Axes:
-    """``axes``, or the only axes of a new figure."""
-    return panels()[1][0] if axes is None else axes
+    """``axes``, or the only axes of a new figure, with room for a legend beside them."""
+    if axes is not None:
+        return axes
+    figure, (new,) = panels()
+    figure.set_figwidth(figure.get_figwidth() + _BESIDE)
+    return new
 
 
 def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:

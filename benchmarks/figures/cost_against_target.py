@@ -1,27 +1,23 @@
 """Cost against the guaranteed loss, one line per method (Figs. 5 and 6, left)."""
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.legends import legend_beside
 from depl.benchmarks.figures.lines import MethodLine, draw_lines
-
-_ROOM = 0.1
+from depl.benchmarks.figures.palette import Style
 
 
 class CostCurve(NamedTuple):
-    """The costs of one method at several targets; None where it found no plan.
-
-    ``style`` chooses colour, marker and dashes, so that a method looks alike in all figures.
-    """
+    """The costs of one method at several targets; None where it found no plan."""
 
     label: str
     targets: Sequence[float]
     costs: Sequence[float | None]
-    style: int = 0
+    style: Style | None = None
 
 
 def cost_against_target(curves: Sequence[CostCurve], axes: Axes | None = None) -> Axes:
@@ -40,8 +36,7 @@ def cost_against_target(curves: Sequence[CostCurve], axes: Axes | None = None) -
     axes.set_ylabel("cost")
     if curves:
         axes.set_xticks(sorted({x for curve in curves for x in curve.targets}))
-        axes.legend(frameon=False, loc="upper right", fontsize="small", ncols=2)
-    rows = math.ceil(len(curves) / 2)
+    legend_beside(axes)
     highest = max((y for curve in curves for y in curve.costs if y is not None), default=1.0)
-    axes.set_ylim(0, highest * (1.05 + _ROOM * rows))  # the legend stands above the lines
+    axes.set_ylim(0, 1.08 * highest)
     return axes

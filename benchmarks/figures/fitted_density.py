@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.legends import legend_beside
 from depl.benchmarks.figures.palette import COLOURS, DASHES, nth
 from depl.models.problem.laws import FloatArray
 
@@ -53,6 +54,6 @@ def fitted_density(
         axes.plot(middle, density, label=curve.label, color=colour, linestyle=dashes)
     axes.set_xlabel(quantity)
     axes.set_ylabel("density")
-    axes.set_ylim(0, 1.35 * float(heights.max()))  # room for the legend; steep laws are cut off
-    axes.legend(frameon=False, fontsize="small")
+    axes.set_ylim(0, 1.1 * float(heights.max()))  # steep laws are cut off
+    legend_beside(axes)
     return axes

@@ -5,19 +5,16 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.palette import COLOURS, DASHES, MARKERS, nth
+from depl.benchmarks.figures.palette import Style, styles_for
 
 
 class MethodLine(NamedTuple):
-    """Values of one configuration; None where it has none.
-
-    ``style`` chooses colour, marker and dashes, so that a configuration looks alike in all figures.
-    """
+    """Values of one configuration; None where it has none."""
 
     label: str
     across: Sequence[float]
     up: Sequence[float | None]
-    style: int = 0
+    style: Style | None = None
 
 
 def draw_lines(lines: Sequence[MethodLine], axes: Axes, marked: bool = True) -> None:
@@ -30,15 +27,15 @@ def draw_lines(lines: Sequence[MethodLine], axes: Axes, marked: bool = True) -> 
     marked : bool
         Whether points have markers.
     """
-    for index, line in enumerate(lines):
+    for index, (line, style) in enumerate(zip(lines, styles_for(lines), strict=True)):
         points = [(x, y) for x, y in zip(line.across, line.up, strict=True) if y is not None]
         axes.plot(
             [x for x, _ in points],
             [y for _, y in points],
             label=line.label,
-            color=nth(COLOURS, line.style),
-            marker=nth(MARKERS, line.style) if marked else "",
-            linestyle=nth(DASHES, line.style),
+            color=style.colour,
+            marker=style.marker if marked else "",
+            linestyle=style.dash,
             linewidth=max(3.0 - 0.8 * index, 1.0),
             markersize=max(8.0 - 1.5 * index, 3.0),
         )

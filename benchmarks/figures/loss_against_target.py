@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.legends import legend_beside
 from depl.benchmarks.figures.lines import MethodLine, draw_lines
 
 
@@ -25,7 +26,5 @@ def loss_against_target(lines: Sequence[MethodLine], axes: Axes | None = None) -
     axes.set_ylabel("expected loss / optimum's")
     if lines:
         axes.set_xticks(sorted({x for line in lines for x in line.across}))
-        low, high = axes.get_ylim()
-        axes.set_ylim(low - 0.08 * len(lines) * (high - low), high)  # the legend stands below the lines
-        axes.legend(frameon=False, loc="lower right", fontsize="small", ncols=2)
+    legend_beside(axes)
     return axes

@@ -7,28 +7,26 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from depl.benchmarks.figures.canvas import given_or_new
-from depl.benchmarks.figures.palette import COLOURS, DASHES, nth
-
-_FREE_ROWS = 3
-_ROOM = 0.05
+from depl.benchmarks.figures.legends import legend_beside
+from depl.benchmarks.figures.palette import Style, styles_for
 
 
 class LossCurve(NamedTuple):
-    """Mean and band of the loss after the epochs k that are listed, k = 0 first [loss].
-
-    ``style`` chooses colour and dashes, so that a method looks alike in all figures.
-    """
+    """Mean and band of the loss after the epochs k that are listed, k = 0 first [loss]."""
 
     label: str
     epochs: Sequence[int]
     mean: Sequence[float]
     lower: Sequence[float]
     upper: Sequence[float]
-    style: int = 0
+    style: Style | None = None
 
 
 def loss_evolution(
-    curves: Sequence[LossCurve], maximum_loss: float | None = None, axes: Axes | None = None
+    curves: Sequence[LossCurve],
+    maximum_loss: float | None = None,
+    axes: Axes | None = None,
+    band: str = "1 to 99 % of runs",
 ) -> Axes:
     """Draw one line with its band per method.
 
@@ -39,6 +37,8 @@ def loss_evolution(
         l_max, drawn as a thin horizontal line [loss].
     axes : Axes, optional
         Where to draw; new axes by default.
+    band : str
+        What the bands are, for the legend.
     """
     axes = given_or_new(axes)
     if maximum_loss is not None:
@@ -50,20 +50,19 @@ def loss_evolution(
             xytext=(4, 3),
             textcoords="offset points",
         )
-    for curve in curves:
-        colour = nth(COLOURS, curve.style)
+    for curve, style in zip(curves, styles_for(curves), strict=True):
+        colour = style.colour
         axes.fill_between(curve.epochs, curve.lower, curve.upper, color=colour, alpha=0.2, linewidth=0)
         for edge in (curve.lower, curve.upper):
             axes.plot(curve.epochs, edge, color=colour, linewidth=0.6, alpha=0.7)
-        dashes = nth(DASHES, curve.style)
-        axes.plot(curve.epochs, curve.mean, label=curve.label, color=colour, linestyle=dashes, linewidth=2)
+        axes.plot(
+            curve.epochs, curve.mean, label=curve.label, color=colour, linestyle=style.dash, linewidth=2
+        )
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss")
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if curves:
-        low, high = axes.get_ylim()
-        rows = max(len(curves) - _FREE_ROWS, 0)
-        axes.set_ylim(low, high + _ROOM * rows * (high - low))  # losses fall: the legend has the upper right
-        axes.legend(frameon=False, loc="upper right", fontsize="small")
+        axes.plot([], [], color="0.8", linewidth=7, label=band)
+    legend_beside(axes)
     return axes

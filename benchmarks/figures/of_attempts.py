@@ -3,11 +3,15 @@
 import functools
 from collections.abc import Iterator, Sequence
 
+from matplotlib.axes import Axes
+
 from depl.benchmarks.analysis.order import configurations, ordered
-from depl.benchmarks.analysis.profiles import cost_profiles, profile_table, time_profiles
+from depl.benchmarks.analysis.profiles import Profile, cost_profiles, profile_table, time_profiles
 from depl.benchmarks.analysis.ratio_table import trials
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.figures.canvas import panels
+from depl.benchmarks.figures.legends import make_room, set_title, shared_legend
+from depl.benchmarks.figures.messages import promise_message, share_message, share_within
 from depl.benchmarks.figures.of_drawing import Drawing, add_footer, footer_of
 from depl.benchmarks.figures.of_family import Gallery, Shown
 from depl.benchmarks.figures.of_instances import Instances, first_of_each, plan_of
@@ -126,18 +130,12 @@ def _profiles(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
     by_time = [item for item in time_profiles(attempts, suite) if item.factors]
     if len(by_cost) not in range(2, _MOST_PROFILES + 1) or by_cost[0].problems < _FEWEST_PROBLEMS:
         return None
-    styles = {item.configuration: style for style, item in enumerate(by_cost)}
     figure, (left, right) = panels(2)
-    for found, axes, quantity in (
-        (by_cost, left, "cost / proved optimum"),
-        (by_time, right, "time / least time, plans within 1 % of the optimum"),
-    ):
-        curves = [
-            ProfileCurve(item.configuration, *item.steps(), styles[item.configuration]) for item in found
-        ]
-        performance_profile(curves, quantity, axes).set_title(
-            f"{suite}: {found[0].problems} problems" if found else suite, fontsize="medium"
-        )
+    _draw_profiles(suite, by_cost, left, "cost / proved optimum", ("within 1 % of the optimum", 1.01))
+    time = "time / least time, plans within 1 % of the optimum"
+    _draw_profiles(suite, by_time, right, time, ("fastest", 1.0))
+    shared_legend(figure)
+    make_room(figure)
     tables = {"cost": profile_table(by_cost), "time": profile_table(by_time)}
     rows = [(by, *row) for by, table in tables.items() for row in table.rows]
     caption = (
@@ -146,6 +144,16 @@ def _profiles(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
     )
     columns = ("by", *tables["cost"].columns)
     return Drawing(f"{suite}-profiles", caption, figure, Table(columns, tuple(rows)))
+
+
+def _draw_profiles(
+    suite: str, found: Sequence[Profile], axes: Axes, quantity: str, said: tuple[str, float]
+) -> None:
+    """One panel; its title says who answers most problems within a factor, in words and as a number."""
+    curves = [ProfileCurve(item.configuration, *item.steps()) for item in found]
+    performance_profile(curves, quantity, axes)
+    shares = {curve.label: share_within(curve.factors, curve.shares, said[1]) for curve in curves}
+    set_title(axes, share_message(suite, found[0].problems if found else 0, shares, said[0]))
 
 
 def _promises(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
@@ -162,7 +170,9 @@ def _promises(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
     if not rows:
         return None
     figure, (axes,) = panels(1)
-    promised_against_delivered(promises, axes).set_title(suite, fontsize="medium")
+    promised_against_delivered(promises, axes)
+    set_title(axes, promise_message(suite, [(item.promised, item.upper) for item in promises]))
+    make_room(figure)
     caption = f"{suite}: promised against delivered probability, with 95 % intervals."
     columns = ("configuration", "instance", *keys)
     return Drawing(f"{suite}-promises", caption, figure, Table(columns, tuple(rows)))

@@ -18,10 +18,13 @@ from depl.benchmarks.figures.comparison import Entry
 from depl.benchmarks.figures.cost_against_target import CostCurve, cost_against_target
 from depl.benchmarks.figures.cost_per_model import cost_per_model
 from depl.benchmarks.figures.epochs_per_model import epochs_per_model
+from depl.benchmarks.figures.legends import covered, make_room, set_title, shared_legend
 from depl.benchmarks.figures.lines import MethodLine
 from depl.benchmarks.figures.loss_against_target import loss_against_target
 from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
+from depl.benchmarks.figures.messages import cost_message, epochs_message, loss_message, models_message
 from depl.benchmarks.figures.of_drawing import Drawing
+from depl.benchmarks.figures.palette import Style, styles_of
 from depl.benchmarks.runner.outcome import epochs_by_model
 from depl.benchmarks.suites.measures import costs_by_model
 from depl.models.evaluation.evaluate import law_of_end
@@ -100,6 +103,7 @@ class Gallery:
         self.methods = [name for name in dict.fromkeys(item.method for item in shown) if name in with_plans]
         self.against = against if against in self.methods else (self.methods or [""])[-1]
         self.targets = list(dict.fromkeys(item.target for item in shown))
+        self._styles = styles_of(self.methods)
         self._curves: dict[tuple[str, tuple[tuple[str, str], ...]], LossCurve] = {}
 
     def write(self, folder: Path) -> list[Path]:
@@ -146,13 +150,14 @@ class Gallery:
         """Cost against target (Figs. 5 and 6, left)."""
         figure, (axes,) = panels(1)
         self._draw_costs(axes)
+        make_room(figure)
         return figure
 
     def expected_losses(self) -> Figure:
         """Expected loss over that of the proved optimum (Figs. 5 and 6, centre)."""
         figure, (axes,) = panels(1)
-        lines = [MethodLine(*curve) for curve in self._lines(self._loss_ratio)]
-        loss_against_target(lines, axes).set_title(self.family, fontsize="medium")
+        self._draw_expected_losses(axes)
+        make_room(figure)
         return figure
 
     def epochs(self) -> Figure:
@@ -160,18 +165,27 @@ class Gallery:
         figure, axes = panels(max(len(self.methods), 1), self._columns)
         for method, panel in zip(self.methods, axes, strict=False):
             self._draw_epochs(method, panel)
-        _share_scale(axes)
-        return figure
+        amounts = {
+            method: self._by_model(method, lambda item: item.epochs_by_model) for method in self.methods
+        }
+        return self._stacked(figure, axes, models_message(f"{self.family}, epochs", amounts))
 
     def costs_per_model(self) -> Figure:
         """Cost per model, a panel for each method; all panels have one scale (Fig. 8)."""
         figure, axes = panels(max(len(self.methods), 1), self._columns)
+        amounts = {method: self._by_model(method, lambda item: item.cost_by_model) for method in self.methods}
         for method, panel in zip(self.methods, axes, strict=False):
-            costs = self._by_model(method, lambda item: item.cost_by_model)
             targets, without = self._without(method)
-            cost_per_model(targets, costs, panel, without).set_title(self._label(method), fontsize="medium")
-        _share_scale(axes)
-        return figure
+            cost_per_model(targets, amounts[method], panel, without)
+            set_title(panel, self._label(method))
+        return self._stacked(figure, axes, models_message(f"{self.family}, cost of training", amounts))
+
+    def _stacked(self, figure: Figure, axes: Sequence[Axes], message: str) -> Figure:
+        """Panels of one scale and one legend, with a sentence above all of them."""
+        highest = max(panel.get_ylim()[1] for panel in axes)
+        for panel in axes:
+            panel.set_ylim(top=highest)
+        return _headed(figure, message)
 
     def losses(self) -> Figure:
         """Evolution of the loss at the first, the middle and the last target (Fig. 9)."""
@@ -179,7 +193,7 @@ class Gallery:
         figure, axes = panels(len(chosen))
         for target, panel in zip(chosen, axes, strict=True):
             self._draw_losses(target, self.methods, panel)
-        return figure
+        return _headed(figure, epochs_message(self.family, self._epoch_counts(chosen)))
 
     def overview(self) -> Figure:
         """Cost, epochs of the first method, and its loss beside that of another at the middle target."""
@@ -189,6 +203,8 @@ class Gallery:
             self._draw_epochs(self.methods[0], axes[1])
         middle = self.targets[len(self.targets) // 2]
         self._draw_losses(middle, [*self.methods[:1], self.against], axes[2])
+        shared_legend(figure)
+        make_room(figure)
         return figure
 
     @property
@@ -206,12 +222,23 @@ class Gallery:
 
     def _lines(
         self, value: Callable[[Shown], float | None]
-    ) -> Iterator[tuple[str, list[float], list[float | None], int]]:
+    ) -> Iterator[tuple[str, list[float], list[float | None], Style]]:
         """Label, targets, values and style of every method; None where it holds no plan."""
-        for style, method in enumerate(self.methods):
-            own = self._of(method)
-            values = [value(own[target]) if target in own else None for target in self.targets]
-            yield self._label(method), [float(target) for target in self.targets], values, style
+        targets = [float(target) for target in self.targets]
+        for method in self.methods:
+            yield self._label(method), targets, self._values(method, value), self._styles[method]
+
+    def _values(self, method: str, value: Callable[[Shown], float | None]) -> list[float | None]:
+        own = self._of(method)
+        return [value(own[target]) if target in own else None for target in self.targets]
+
+    def _epoch_counts(self, targets: Sequence[str]) -> dict[str, dict[str, int]]:
+        """How many epochs the plans of every method have, by target."""
+        return {
+            method: {target: sum(own[target].epochs_by_model.values()) for target in targets if target in own}
+            for method in self.methods
+            for own in (self._of(method),)
+        }
 
     def _by_model(
         self, method: str, value: Callable[[Shown], Mapping[str, Number]]
@@ -230,6 +257,12 @@ class Gallery:
             float(item) for item in self.targets if item not in own
         ]
 
+    def _cost_ratio(self, item: Shown) -> float | None:
+        """Cost over that of a plan that is proved cheapest; None if there is no positive one."""
+        proved = [other.cost for other in self.shown if other.target == item.target and other.proved]
+        best = proved[0] if proved else None
+        return item.cost / best if item.cost is not None and best is not None and best > 0 else None
+
     def _loss_ratio(self, item: Shown) -> float | None:
         """Expected loss over that of a plan that is proved cheapest; None if there is no positive one."""
         proved = [other for other in self.shown if other.target == item.target and other.proved]
@@ -239,23 +272,34 @@ class Gallery:
 
     def _draw_costs(self, axes: Axes) -> None:
         curves = [CostCurve(*curve) for curve in self._lines(lambda item: item.cost)]
-        cost_against_target(curves, axes).set_title(self.family, fontsize="medium")
+        cost_against_target(curves, axes)
+        ratios = {method: self._values(method, self._cost_ratio) for method in self.methods}
+        set_title(axes, cost_message(self.family, ratios, filter(self._proved_all, self.methods)))
+
+    def _draw_expected_losses(self, axes: Axes) -> None:
+        loss_against_target([MethodLine(*curve) for curve in self._lines(self._loss_ratio)], axes)
+        ratios = {method: self._values(method, self._loss_ratio) for method in self.methods}
+        set_title(axes, loss_message(self.family, ratios))
 
     def _draw_epochs(self, method: str, axes: Axes) -> None:
         counts = self._by_model(method, lambda item: item.epochs_by_model)
         targets, without = self._without(method)
-        epochs_per_model(targets, counts, axes, without).set_title(self._label(method), fontsize="medium")
+        epochs_per_model(targets, counts, axes, without)
+        set_title(axes, self._label(method))
 
     def _draw_losses(self, target: str, methods: Sequence[str], axes: Axes) -> None:
         own = [item for item in self.shown if item.target == target and item.method in methods]
         limit = own[0].instance.target.maximum_loss if own else None
         loss_evolution([self._curve(item) for item in own], limit, axes)
-        axes.set_title(f"guaranteed loss {target}", fontsize="medium")
+        set_title(axes, f"guaranteed loss {target}")
 
     def _label(self, method: str) -> str:
-        """The method, and that it proved its plans if it proved all of them."""
-        proved = all(item.proved for item in self.shown if item.method == method)
-        return f"{method}: proved cheapest" if proved else method
+        """The method, whether it proved all its plans, and at how many targets it has one if not at all."""
+        name = f"{method}: proved cheapest" if self._proved_all(method) else method
+        return covered(name, len(self._of(method)), len(self.targets))
+
+    def _proved_all(self, method: str) -> bool:
+        return all(item.proved for item in self.shown if item.method == method)
 
     def _curve(self, item: Shown) -> LossCurve:
         plan = item.plan or Plan()
@@ -269,7 +313,8 @@ class Gallery:
                 lower=[interval.lower for interval in found.lower],
                 upper=[interval.upper for interval in found.upper],
             )
-        return self._curves[key]._replace(label=item.method, style=self.methods.index(item.method))
+        name, style = self._label(item.method), self._styles[item.method]
+        return self._curves[key]._replace(label=name, style=style)
 
     def _table(self, name: str, value: Callable[[Shown], float | None]) -> Table:
         rows = [
@@ -301,7 +346,9 @@ class Gallery:
         return Table(("method", "target", "epoch", "expected", "lower", "upper"), tuple(rows))
 
 
-def _share_scale(axes: Sequence[Axes]) -> None:
-    highest = max(panel.get_ylim()[1] for panel in axes)
-    for panel in axes:
-        panel.set_ylim(top=highest)
+def _headed(figure: Figure, message: str) -> Figure:
+    """The same with one legend for all panels, and a sentence above them."""
+    shared_legend(figure)
+    make_room(figure)
+    figure.suptitle(message, fontsize="medium", x=0.01, ha="left")
+    return figure

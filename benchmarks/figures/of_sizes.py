@@ -17,7 +17,10 @@ from depl.benchmarks.analysis.ratio_table import trials
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.analysis.tally import Trial, ratio
 from depl.benchmarks.figures.canvas import panels
+from depl.benchmarks.figures.legends import covered, make_room, set_title
+from depl.benchmarks.figures.messages import growth_message, size_message
 from depl.benchmarks.figures.of_drawing import Drawing
+from depl.benchmarks.figures.palette import DASHES, MARKERS, Style, nth, styles_of
 from depl.benchmarks.figures.ratio_against_size import SizeCurve, ratio_against_size
 from depl.benchmarks.figures.time_against_size import FittedTimes, TimeCurve, time_against_size
 from depl.benchmarks.sweep.attempt import Attempt
@@ -32,6 +35,7 @@ _NAMES = {
 }
 _TOGETHER = {"heterogeneous": "clusters"}
 _WALL = "wall_seconds"
+_STAGES = ("build_seconds", "seconds_data", "seconds_models", "seconds_resources")
 _Point = tuple[str, float, int, int, float | None, float | None, str]
 
 
@@ -64,7 +68,9 @@ def size_drawings(attempts: Sequence[Attempt]) -> list[Drawing]:
 def _ratio_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing:
     rows: list[_Point] = []
     curves = []
-    for style, label in enumerate(configurations(attempts, suite)):
+    worst: dict[str, float] = {}
+    styles = styles_of(configurations(attempts, suite))
+    for label in configurations(attempts, suite):
         own = [
             (value, trial)
             for attempt, trial in trials(attempts)
@@ -77,11 +83,14 @@ def _ratio_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawin
         known = [(x, mean, most, over) for _, x, _, _, mean, most, over in points if mean is not None]
         if known:
             sizes, means, largest, over = zip(*known, strict=True)
-            curves.append(
-                SizeCurve(label, sizes, means, largest, [item == "optimum" for item in over], style)
-            )
+            name = covered(label, sum(point[3] for point in points), sum(point[2] for point in points))
+            worst[label] = max(largest)
+            proved = [item == "optimum" for item in over]
+            curves.append(SizeCurve(name, sizes, means, largest, proved, styles[label]))
     figure, (axes,) = panels(1)
-    ratio_against_size(curves, _NAMES[size], axes).set_title(suite, fontsize="medium")
+    ratio_against_size(curves, _NAMES[size], axes)
+    set_title(axes, size_message(suite, worst))
+    make_room(figure)
     caption = (
         f"{suite}: mean cost over the optimum (full markers) or over a certified bound (hollow), thin lines "
         "to the largest."
@@ -109,9 +118,12 @@ def _time_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing
     whole = [item for item in shown if item.measure == _WALL]
     stages = [item for item in shown if item.measure != _WALL]
     figure, axes = panels(1 + bool(stages))
-    for panel, items, title in zip(axes, (whole, stages), (suite, f"{suite}, by stage"), strict=False):
-        curves = [_time_curve(item, style) for style, item in enumerate(items)]
-        time_against_size(curves, _NAMES[size], panel).set_title(title, fontsize="medium")
+    styles = styles_of(item.configuration for item in shown)
+    for panel, items, place in zip(axes, (whole, stages), (suite, f"{suite}, by stage"), strict=False):
+        curves = [_time_curve(item, styles[item.configuration]) for item in items]
+        time_against_size(curves, _NAMES[size], panel)
+        set_title(panel, _growth_title(place, items))
+    make_room(figure)
     caption = (
         f"{suite}: wall time against size, with exponents fitted to the logarithms and their 95 % intervals. "
         "Lines cover the sizes at which every attempt ended by itself; arrows are attempts that were stopped."
@@ -119,13 +131,34 @@ def _time_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing
     return Drawing(f"{suite}-time", caption, figure, growth_table(found))
 
 
-def _time_curve(item: Growth, style: int) -> TimeCurve:
-    name = item.configuration if item.measure == _WALL else f"{item.configuration}, {_stage(item.measure)}"
-    line, fit = item.line, None
+def _growth_title(place: str, items: Sequence[Growth]) -> str:
+    lines = {_words(item): item.line for item in items if item.line is not None}
+    return growth_message(
+        place,
+        {name: line.exponent for name, line in lines.items()},
+        {name: line.largest for name, line in lines.items()},
+        {_words(item): item.stopped_points[0][0] for item in items if item.stopped_points},
+    )
+
+
+def _time_curve(item: Growth, style: Style) -> TimeCurve:
+    """The curve of a measure: a method has its colour, and each of its stages a marker and dashes."""
+    name, line, fit = _name(item), item.line, None
+    if item.measure != _WALL:
+        place = _STAGES.index(item.measure) if item.measure in _STAGES else len(_STAGES)
+        style = Style(style.colour, nth(MARKERS, place), nth(DASHES, place))
     if line is not None:
         name += f": {line.exponent:z.2f} [{line.lower:z.2f}, {line.upper:z.2f}]"
         fit = FittedTimes(line.coefficient, line.exponent, line.smallest, line.largest)
     return TimeCurve(name, item.points, fit, style, item.stopped_points)
+
+
+def _name(item: Growth) -> str:
+    return item.configuration if item.measure == _WALL else f"{item.configuration}, {_stage(item.measure)}"
+
+
+def _words(item: Growth) -> str:
+    return item.configuration if item.measure == _WALL else f"{_stage(item.measure)} of {item.configuration}"
 
 
 def _stage(measure: str) -> str:

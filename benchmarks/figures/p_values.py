@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.legends import legend_beside
 from depl.benchmarks.figures.palette import COLOURS, HATCHES, nth
 
 _BINS = 20
@@ -37,11 +38,11 @@ def p_value_histogram(groups: Mapping[str, Sequence[float]], axes: Axes | None =
             hatch=nth(HATCHES, index),
             edgecolor="white",
             linewidth=0.3,
-            label=f"{name}: {100 * above:.0f} % above .05",
+            label=f"{name}: {100 * above:.0f} % above 0.05",
         )
     axes.axvline(THRESHOLD, color="black", linewidth=0.8, linestyle=":")
     axes.set_xlim(0, 1)
     axes.set_xlabel("p-value")
     axes.set_ylabel("combinations")
-    axes.legend(frameon=False, fontsize="small", loc="upper right")
+    legend_beside(axes)
     return axes

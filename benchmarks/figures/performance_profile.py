@@ -7,9 +7,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import Locator, LogLocator, MaxNLocator, NullFormatter
 
 from depl.benchmarks.figures.canvas import given_or_new
-from depl.benchmarks.figures.palette import COLOURS, DASHES, nth
+from depl.benchmarks.figures.legends import legend_beside
+from depl.benchmarks.figures.palette import Style, styles_for
 
 _FEW_DECADES = 6
+_MARKS = 4
+"""About as many markers as a curve has, of all the steps that it may have."""
 
 
 class ProfileCurve(NamedTuple):
@@ -18,7 +21,7 @@ class ProfileCurve(NamedTuple):
     label: str
     factors: Sequence[float]
     shares: Sequence[float]
-    style: int = 0
+    style: Style | None = None
 
 
 def performance_profile(curves: Sequence[ProfileCurve], quantity: str, axes: Axes | None = None) -> Axes:
@@ -35,14 +38,17 @@ def performance_profile(curves: Sequence[ProfileCurve], quantity: str, axes: Axe
     axes = given_or_new(axes)
     widest = max((value for curve in curves for value in curve.factors), default=1.0)
     edge = max(widest**1.1, 1.01)
-    for index, curve in enumerate(curves):
+    for index, (curve, style) in enumerate(zip(curves, styles_for(curves), strict=True)):
         axes.step(
             [*curve.factors, edge],
             [*curve.shares, curve.shares[-1]],
             where="post",
             label=curve.label,
-            color=nth(COLOURS, curve.style),
-            linestyle=nth(DASHES, curve.style),
+            color=style.colour,
+            linestyle=style.dash,
+            marker=style.marker,
+            markevery=max(len(curve.factors) // _MARKS, 1),
+            markersize=4,
             linewidth=max(3.0 - 0.5 * index, 1.2),
         )
     axes.set_xscale("log")
@@ -54,6 +60,5 @@ def performance_profile(curves: Sequence[ProfileCurve], quantity: str, axes: Axe
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlabel(quantity)
     axes.set_ylabel("share of problems")
-    if curves:
-        axes.legend(frameon=False, fontsize="small", loc="best")
+    legend_beside(axes)
     return axes

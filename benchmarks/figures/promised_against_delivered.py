@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.legends import legend_beside
 from depl.benchmarks.figures.palette import COLOURS, MARKERS, nth
 
 _SPREAD = 0.006
@@ -50,7 +51,7 @@ def promised_against_delivered(promises: Sequence[Promise], axes: Axes | None = 
             axes.plot([], [], nth(MARKERS, kind), color=nth(COLOURS, kind), markersize=4.5, label=name)
     if promises:
         axes.plot([], [], color="0.4", linestyle="--", linewidth=1, label="as promised")
-        axes.legend(frameon=False, fontsize="small", loc="best")
+    legend_beside(axes)
     axes.set_xticks(levels, [f"{level:g}" for level in levels])
     axes.set_xlabel("promised probability")
     axes.set_ylabel("delivered by fresh runs, 95 % interval")

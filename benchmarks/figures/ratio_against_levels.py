@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import given_or_new
-from depl.benchmarks.figures.palette import COLOURS, MARKERS, nth
+from depl.benchmarks.figures.legends import legend_beside
+from depl.benchmarks.figures.palette import Style, series_style, styles_for
 from depl.benchmarks.figures.ratio_against_size import sized_axis
-
-_ROOM = 0.09
 
 
 class RatioCurve(NamedTuple):
@@ -24,6 +23,7 @@ class RatioCurve(NamedTuple):
     up: Sequence[float | None]
     down: Sequence[float | None]
     missed: Sequence[float]
+    style: Style | None = None
 
 
 class LevelBand(NamedTuple):
@@ -55,8 +55,7 @@ def ratio_against_levels(
         known = [(x, y) for x, y in zip(band.levels, band.upper, strict=True) if y is not None]
         across = [x for x, _ in known]
         axes.fill_between(across, 1.0, [y for _, y in known], color="0.88", label=band.label, zorder=0)
-    for index, curve in enumerate(curves):
-        colour, marker = nth(COLOURS, index), nth(MARKERS, index)
+    for curve, (colour, marker, _) in zip(curves, styles_for(curves), strict=True):
         down = curve.down or (None,) * len(curve.levels)
         for ratios, dash in ((curve.up, "-"), (down, "--")):
             points = [(x, y) for x, y in zip(curve.levels, ratios, strict=True) if y is not None]
@@ -75,23 +74,34 @@ def ratio_against_levels(
     axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
     sized_axis(axes, "levels $\\eta$", [level for curve in curves for level in curve.levels])
     axes.set_ylabel("cost in the graph / optimum")
-    if curves:
-        low, high = axes.get_ylim()
-        rows = len(curves) + (band is not None)
-        axes.set_ylim(low, high + _ROOM * rows * (high - low))  # the legend stands above the curves
-        axes.legend(frameon=False, fontsize="small", loc="upper right")
+    _explain(axes, curves)
+    legend_beside(axes)
     return axes
+
+
+def _explain(axes: Axes, curves: Sequence[RatioCurve]) -> None:
+    """Entries of the legend for the marks that not every curve has."""
+    if any(any(curve.missed) for curve in curves):
+        axes.plot([], [], "o", color="0.3", markerfacecolor="white", label="some instances: no path")
+    if any(curve.down for curve in curves):
+        axes.plot([], [], color="0.3", linestyle="-", label="rounded up: keeps the limits")
+        axes.plot([], [], color="0.3", linestyle="--", label="rounded down: a lower bound")
 
 
 def curves_of(rows: Sequence[Mapping[str, Any]]) -> list[RatioCurve]:
     """The curves in the record of the case ``expanded-graph``: its value ``curves``, one line per K."""
     curves = []
-    for epochs in dict.fromkeys(row["epochs"] for row in rows):
+    for place, epochs in enumerate(dict.fromkeys(row["epochs"] for row in rows)):
         part = [row for row in rows if row["epochs"] == epochs]
         columns = {name: tuple(row[name] for row in part) for name in part[0]}
         curves.append(
             RatioCurve(
-                f"K = {epochs}", columns["eta"], columns["up_mean"], columns["down_mean"], columns["missed"]
+                f"K = {epochs}",
+                columns["eta"],
+                columns["up_mean"],
+                columns["down_mean"],
+                columns["missed"],
+                series_style(place),
             )
         )
     return curves

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from depl.benchmarks.figures.canvas import given_or_new
-from depl.benchmarks.figures.palette import COLOURS, DASHES, MARKERS, nth
+from depl.benchmarks.figures.legends import legend_beside
+from depl.benchmarks.figures.palette import Style, styles_for
 
-_ROOM = 0.08
 _LINEAR_UP_TO = 5.0
 
 
@@ -24,7 +24,7 @@ class SizeCurve(NamedTuple):
     mean: Sequence[float]
     largest: Sequence[float]
     proved: Sequence[bool]
-    style: int = 0
+    style: Style | None = None
 
 
 def ratio_against_size(curves: Sequence[SizeCurve], quantity: str, axes: Axes | None = None) -> Axes:
@@ -42,30 +42,31 @@ def ratio_against_size(curves: Sequence[SizeCurve], quantity: str, axes: Axes | 
     """
     axes = given_or_new(axes)
     axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
-    for curve in curves:
-        colour, marker = nth(COLOURS, curve.style), nth(MARKERS, curve.style)
+    for curve, (colour, marker, dash) in zip(curves, styles_for(curves), strict=True):
         axes.vlines(curve.sizes, curve.mean, curve.largest, color=colour, linewidth=0.8, alpha=0.7)
-        axes.plot(curve.sizes, curve.mean, color=colour, linestyle=nth(DASHES, curve.style))
+        axes.plot(curve.sizes, curve.mean, color=colour, linestyle=dash)
         for size, mean, proved in zip(curve.sizes, curve.mean, curve.proved, strict=True):
             axes.plot(size, mean, marker, color=colour, markerfacecolor=colour if proved else "white")
-        axes.plot([], [], color=colour, marker=marker, linestyle=nth(DASHES, curve.style), label=curve.label)
+        axes.plot([], [], color=colour, marker=marker, linestyle=dash, label=curve.label)
     sized_axis(axes, quantity, [size for curve in curves for size in curve.sizes])
     axes.set_ylabel("cost / optimum or bound")
+    if max((value for curve in curves for value in curve.largest), default=1.0) > _LINEAR_UP_TO:
+        _make_logarithmic(axes)
     if curves:
-        _make_room(axes, len(curves), max(value for curve in curves for value in curve.largest))
-        axes.legend(frameon=False, fontsize="small", loc="upper left")
+        _explain(axes, curves)
+    legend_beside(axes)
     return axes
 
 
-def _make_room(axes: Axes, rows: int, largest: float) -> None:
-    """Room for the legend above the curves, and a logarithmic axis where ratios are large."""
-    if largest <= _LINEAR_UP_TO:
-        low, high = axes.get_ylim()
-        axes.set_ylim(low, high + _ROOM * rows * (high - low))
-        return
+def _explain(axes: Axes, curves: Sequence[SizeCurve]) -> None:
+    """Entries of the legend for the marks that are not the same at every size."""
+    axes.vlines([], [], [], color="0.3", linewidth=0.8, label="up to the largest ratio")
+    if not all(all(curve.proved) for curve in curves):
+        axes.plot([], [], "o", color="0.3", markerfacecolor="white", label="over a bound, not an optimum")
+
+
+def _make_logarithmic(axes: Axes) -> None:
     axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, high * (high / low) ** (_ROOM * rows))
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())

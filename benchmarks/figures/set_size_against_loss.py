@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.legends import legend_beside
 from depl.benchmarks.figures.palette import COLOURS, MARKERS, nth
 
 
@@ -52,8 +53,7 @@ def set_size_against_loss(plans: Sequence[RunPoints], axes: Axes | None = None) 
         axis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("final loss of the run")
     axes.set_ylabel("mean size of its sets")
-    if plans:
-        axes.legend(frameon=False, fontsize="x-small", loc="upper left")
+    legend_beside(axes)
     return axes
 
 

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.legends import legend_beside
 from depl.benchmarks.figures.palette import COLOURS
 
 _OFFSET = 0.16
@@ -47,9 +48,9 @@ def set_sizes_of_trainings(rows: Sequence[TrainingSizes], axes: Axes | None = No
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("size of the sets: mean and .95-quantile of the runs")
+    axes.set_xlabel("size of the sets: mean and 0.95-quantile of the runs")
     if rows:
-        axes.legend(frameon=False, fontsize="small", loc="best")
+        legend_beside(axes)
     return axes
 
 

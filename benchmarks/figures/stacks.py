@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from matplotlib.axes import Axes
 
+from depl.benchmarks.figures.legends import legend_beside
 from depl.benchmarks.figures.palette import HATCHES, MODEL_COLOURS, nth
 
 
@@ -13,7 +14,7 @@ def stacked_bars(
     axes: Axes,
     without: Collection[float] = (),
 ) -> None:
-    """Draw one stacked bar per target, with a legend above the bars.
+    """Draw one stacked bar per target, with a legend beside the bars.
 
     Parameters
     ----------
@@ -45,5 +46,5 @@ def stacked_bars(
             axes.annotate("no plan", (place, 0), (0, 4), textcoords="offset points", rotation=90, ha="center")
     axes.set_xticks(places, [f"{target:g}" for target in targets])
     axes.set_xlabel("guaranteed loss $\\ell_{\\max}$")
-    axes.set_ylim(top=1.3 * max(below, default=1.0) or 1.0)
-    axes.legend(frameon=False, ncols=1, fontsize="small")
+    axes.set_ylim(top=1.08 * max(below, default=1.0) or 1.0)
+    legend_beside(axes)

@@ -7,10 +7,15 @@ from matplotlib.axes import Axes
 from scipy.stats import gmean
 
 from depl.benchmarks.figures.canvas import given_or_new
-from depl.benchmarks.figures.palette import COLOURS, DASHES, MARKERS, Dash, nth
+from depl.benchmarks.figures.legends import legend_beside
+from depl.benchmarks.figures.palette import Dash, Style, styles_for
 from depl.benchmarks.figures.ratio_against_size import sized_axis
 
 _LONGER = "$\\uparrow$"
+_LONGEST = 56
+"""Letters of an entry: a stage, its exponent and the interval."""
+
+_TITLE = "time grows as size$^e$:\nexponent e [95 % interval]"
 
 
 class FittedTimes(NamedTuple):
@@ -28,7 +33,7 @@ class TimeCurve(NamedTuple):
     label: str
     points: Sequence[tuple[float, float]]
     fit: FittedTimes | None = None
-    style: int = 0
+    style: Style | None = None
     stopped: Sequence[tuple[float, float]] = ()
 
 
@@ -48,24 +53,30 @@ def time_against_size(curves: Sequence[TimeCurve], quantity: str, axes: Axes | N
         Where to draw; new axes by default.
     """
     axes = given_or_new(axes)
-    for curve in curves:
-        _draw_times(curve, axes)
-        _draw_fit(curve, axes)
-    if any(curve.stopped for curve in curves):
-        axes.plot([], [], linestyle="none", marker=_LONGER, color="0.3", label="stopped: at least so long")
+    for curve, style in zip(curves, styles_for(curves), strict=True):
+        _draw_times(curve, style, axes)
+        _draw_fit(curve, style, axes)
+    _explain(axes, curves)
     sized_axis(axes, quantity, [size for curve in curves for size, _ in (*curve.points, *curve.stopped)])
     axes.set_ylabel("seconds")
     if curves:
         axes.set_yscale("log")
-        low, high = axes.get_ylim()
-        rows = len(axes.get_legend_handles_labels()[1])
-        axes.set_ylim(low, high * (high / low) ** (0.11 * rows))  # the legend stands above the points
-        axes.legend(frameon=False, fontsize="x-small", loc="upper left")
+    legend_beside(axes, _TITLE if any(curve.fit for curve in curves) else "", _LONGEST)
     return axes
 
 
-def _draw_times(curve: TimeCurve, axes: Axes) -> None:
-    colour, marker = nth(COLOURS, curve.style), nth(MARKERS, curve.style)
+def _explain(axes: Axes, curves: Sequence[TimeCurve]) -> None:
+    """Entries of the legend for the marks that not every size has."""
+    if any(curve.points for curve in curves):
+        axes.plot([], [], ".", color="0.3", alpha=0.5, markersize=3, label="one attempt")
+    if any(curve.stopped for curve in curves):
+        axes.plot([], [], linestyle="none", marker=_LONGER, color="0.3", label="stopped: at least so long")
+    if any({size for size, _ in curve.points} & {size for size, _ in curve.stopped} for curve in curves):
+        axes.plot([], [], "o", color="0.3", markerfacecolor="white", label="mean without those stopped")
+
+
+def _draw_times(curve: TimeCurve, style: Style, axes: Axes) -> None:
+    colour, marker, _ = style
     cut = {size for size, _ in curve.stopped}
     axes.plot(*_columns(curve.points), ".", color=colour, alpha=0.35, markersize=3)
     for size in sorted({size for size, _ in curve.points}):
@@ -75,12 +86,12 @@ def _draw_times(curve: TimeCurve, axes: Axes) -> None:
     axes.plot(*_columns(curve.stopped), linestyle="none", marker=_LONGER, color=colour, markersize=8)
 
 
-def _draw_fit(curve: TimeCurve, axes: Axes) -> None:
+def _draw_fit(curve: TimeCurve, style: Style, axes: Axes) -> None:
     """The line where there is one, and the entry of the legend: with a line only if there is one."""
-    colour, marker = nth(COLOURS, curve.style), nth(MARKERS, curve.style)
+    colour, marker, _ = style
     dash: Dash = "none"
     if curve.fit is not None:
-        dash = nth(DASHES, curve.style)
+        dash = style.dash
         sizes = [curve.fit.smallest, curve.fit.largest]
         fitted = [curve.fit.coefficient * size**curve.fit.exponent for size in sizes]
         axes.plot(sizes, fitted, color=colour, linestyle=dash, linewidth=1.2)

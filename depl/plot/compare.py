@@ -4,12 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from depl.benchmarks.figures.legends import legend_beside, plain
 from depl.benchmarks.figures.palette import styles_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number
 from depl.models.solving.methods import Meaning, registered
 from depl.models.solving.result import Result, Termination
-from depl.plot.legends import legend_beside, new_axes, plain
+from depl.plot.sheet import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depl.benchmarks.figures.legends import legend_beside, plain
 from depl.benchmarks.figures.palette import COLOURS
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number
@@ -12,7 +13,7 @@ from depl.models.solving.budgets import Budget
 from depl.models.solving.front_points import Front, FrontPoint
 from depl.models.solving.front_range import MARKS
 from depl.models.solving.result import Solution
-from depl.plot.legends import legend_beside, new_axes, plain
+from depl.plot.sheet import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,11 +4,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from depl.benchmarks.figures.legends import legend_beside, plain
 from depl.benchmarks.figures.palette import COLOURS, MARKERS, MODEL_COLOURS, nth
 from depl.models.foundation.wording import number
 from depl.models.problem.epochs import load, loss_step
 from depl.models.problem.instance import Instance
-from depl.plot.legends import legend_beside, new_axes, plain
+from depl.plot.sheet import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,6 +5,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from depl.benchmarks.figures.legends import legend_beside, plain
 from depl.benchmarks.figures.palette import HATCHES, MODEL_COLOURS, nth
 from depl.models.evaluation.evaluate import epoch_times, plan_cost
 from depl.models.evaluation.loss_law import loss_law
@@ -14,7 +15,7 @@ from depl.models.foundation.wording import counted, counter_probability, number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.trajectory import milestones
-from depl.plot.legends import legend_beside, new_axes, plain
+from depl.plot.sheet import new_axes
 from depl.showing.plans import most_resources
 
 if TYPE_CHECKING:

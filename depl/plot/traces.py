@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from depl.benchmarks.figures.legends import legend_beside, plain
 from depl.benchmarks.figures.palette import MODEL_COLOURS, nth
 from depl.instances.training.recorded import named_traces
 from depl.models.foundation.wording import counted
 from depl.models.traces.table import Traces
-from depl.plot.legends import legend_beside, new_axes, plain
+from depl.plot.sheet import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

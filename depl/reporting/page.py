@@ -148,8 +148,8 @@ def _picture(facts: PlanFacts) -> "tuple[Markup | str, str]":
 
     from depl.benchmarks.figures.canvas import svg_text
     from depl.benchmarks.report.inline_svg import inline_svg
-    from depl.plot.legends import new_axes
     from depl.plot.plan import plan as draw
+    from depl.plot.sheet import new_axes
 
     upper, lower = new_axes(2, 1, _WIDTH, _HEIGHT)
     try:

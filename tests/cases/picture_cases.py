@@ -1,6 +1,9 @@
 """What every picture has to keep: no legend meets what it explains, and all of it is inside the figure."""
 
+import pickle
+
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 
@@ -24,4 +27,21 @@ def require_readable(axes: Axes) -> None:
         assert not box.overlaps(Bbox.intersection(extent, axes.bbox) or extent), f"the legend meets {filled}"
 
 
-__all__ = ["require_readable"]
+def require_legends_outside(figure: Figure) -> None:
+    """Fail where a legend meets any axes, with the curves on them, another legend, or leaves the figure."""
+    figure = pickle.loads(pickle.dumps(figure))  # to lay it out again would move the last digits
+    figure.draw_without_rendering()
+    own = [(axes, axes.get_legend()) for axes in figure.axes]
+    legends = [legend for _, legend in own if legend is not None] + list(figure.legends)
+    boxes = [legend.get_window_extent() for legend in legends]
+    for place, box in enumerate(boxes):
+        assert figure.bbox.x0 - 1 <= box.x0 < box.x1 <= figure.bbox.x1 + 1, "a legend leaves the figure"
+        assert figure.bbox.y0 - 1 <= box.y0 < box.y1 <= figure.bbox.y1 + 1, "a legend leaves the figure"
+        for axes, _ in own:
+            assert not box.overlaps(axes.get_window_extent()), f"a legend meets {axes}"
+            title = axes.title.get_window_extent()
+            assert not box.overlaps(title) or not axes.get_title(), f"a legend meets the title of {axes}"
+        assert not any(box.overlaps(other) for other in boxes[:place]), "two legends meet"
+
+
+__all__ = ["require_legends_outside", "require_readable"]

@@ -45,7 +45,8 @@ def test_bands_are_means_and_percentiles_of_the_most_frequent_schedules(drawn: T
     assert first.upper == pytest.approx(np.quantile(losses, 0.99, axis=0))
     (axes,) = loss_band(drawn).axes
     assert axes.get_ylabel() == "loss"
-    assert len(axes.get_legend().get_texts()) == 2
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert texts == [first.label, second.label, "1 to 99 % of runs"]
 
 
 def test_a_histogram_counts_all_values_and_densities_are_those_of_the_law() -> None:
@@ -67,8 +68,8 @@ def test_p_values_stand_side_by_side_with_their_shares() -> None:
     assert sum(bar.get_height() for bar in second) == 2
     assert first[0].get_height() == 1
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        "as printed: 75 % above .05",
-        "honest: 0 % above .05",
+        "as printed: 75 % above 0.05",
+        "honest: 0 % above 0.05",
     ]
 
 

@@ -15,8 +15,8 @@ from depl.benchmarks.figures.palette import COLOURS, DASHES, MODEL_COLOURS
 from depl.models.foundation.errors import InvalidInputError
 
 COSTS = [
-    CostCurve("enumerate", (5, 7, 9), (17, 14, 12), style=0),
-    CostCurve("expected-greedy", (5, 7, 9), (44.2, None, 33.8), style=1),
+    CostCurve("enumerate", (5, 7, 9), (17, 14, 12)),
+    CostCurve("expected-greedy", (5, 7, 9), (44.2, None, 33.8)),
 ]
 LOSSES = [LossCurve("enumerate", (0, 1, 2), (20, 19, 18), (20, 18.5, 17), (20, 19.5, 19))]
 
@@ -63,7 +63,7 @@ def test_the_band_lies_between_its_quantiles_and_the_limit_is_drawn():
     (band,) = axes.collections
     outline = {tuple(point) for point in band.get_paths()[0].vertices.tolist()}
     assert {(1, 18.5), (1, 19.5), (2, 17), (2, 19)} <= outline
-    limit, lower, upper, mean = axes.get_lines()
+    limit, lower, upper, mean, _ = axes.get_lines()
     assert set(limit.get_ydata()) == {18.5}
     assert lower.get_ydata().tolist() == [20, 18.5, 17]
     assert upper.get_ydata().tolist() == [20, 19.5, 19]
@@ -81,9 +81,7 @@ def test_the_legend_covers_no_line_of_falling_losses(count):
     """Drawn without a screen: the box of the legend against every point of every line."""
     falling = [20 * (1 - (k / 24) ** 1.6) for k in range(21)]  # slow epochs first
     curves = [
-        LossCurve(
-            f"expected-{name}", range(21), *(([y + shift for y in falling]) for shift in (0, -1, 1)), name
-        )
+        LossCurve(f"expected-{name}", range(21), *(([y + shift for y in falling]) for shift in (0, -1, 1)))
         for name in range(count)
     ]
     figure, (axes,) = panels(1)

@@ -19,17 +19,17 @@ def labels(axes):
 
 def test_expected_losses_skip_what_has_no_plan_and_stand_beside_one():
     axes = loss_against_target(
-        [MethodLine("a", (5, 7, 9), (1, None, 0.9)), MethodLine("b", (5, 7, 9), (0.8, 0.8, 0.8), 1)]
+        [MethodLine("exact", (5, 7, 9), (1, None, 0.9)), MethodLine("random", (5, 7, 9), (0.8, 0.8, 0.8))]
     )
     one, first, second = axes.get_lines()
     assert set(one.get_ydata()) == {1}
     assert first.get_xydata().tolist() == [[5, 1], [9, 0.9]]
     assert second.get_linestyle() != first.get_linestyle()
-    assert labels(axes) == ["a", "b"]
+    assert labels(axes) == ["exact", "random"]
 
 
-def test_the_legend_of_expected_losses_lies_below_the_lines():
-    lines = [MethodLine(f"method {index}", (5, 7, 9), (0.5, 0.4, 0.4), index) for index in range(5)]
+def test_the_legend_of_expected_losses_covers_no_line():
+    lines = [MethodLine(f"method {index}", (5, 7, 9), (0.5, 0.4, 0.4)) for index in range(5)]
     figure, (axes,) = panels(1)
     loss_against_target([MethodLine("best", (5, 7, 9), (1, 1, 1)), *lines], axes)
     figure.draw_without_rendering()
@@ -50,7 +50,7 @@ def test_costs_per_model_are_stacked():
 
 def test_profiles_are_stairs_that_go_on_to_the_edge():
     axes = performance_profile(
-        [ProfileCurve("a", (1, 2), (0.5, 0.75)), ProfileCurve("b", (1,), (0,), 1)], "factor"
+        [ProfileCurve("a", (1, 2), (0.5, 0.75)), ProfileCurve("b", (1,), (0,))], "factor"
     )
     first, second = axes.get_lines()
     edge = axes.get_xlim()[1]
@@ -70,7 +70,7 @@ def test_ratios_against_size_tell_proved_optima_from_bounds():
         if len(line.get_xdata()) == 1
     }
     assert faces[20] == "white" != faces[10]
-    (bars,) = axes.collections
+    bars, _ = axes.collections
     assert [path.vertices[:, 1].tolist() for path in bars.get_paths()] == [[1.1, 1.2], [1.3, 1.6]]
 
 
@@ -87,14 +87,14 @@ def test_large_ratios_have_a_logarithmic_axis():
 
 def test_times_have_points_means_of_their_logarithms_and_a_line():
     fit = FittedTimes(0.02, 2, 10, 20)
-    axes = time_against_size([TimeCurve("a", [(10, 1), (10, 3), (20, 4)], fit)], "epochs")
+    axes = time_against_size([TimeCurve("depl", [(10, 1), (10, 3), (20, 4)], fit)], "epochs")
     points, *means = drawn(axes, "none")
     assert points.get_xydata().tolist() == [[10, 1], [10, 3], [20, 4]]
     assert [mean.get_ydata()[0] for mean in means] == pytest.approx([3**0.5, 4])
     (line,) = drawn(axes, "-")
     assert line.get_ydata().tolist() == pytest.approx([2, 8])
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    assert labels(axes) == ["a"]
+    assert labels(axes) == ["depl", "one attempt"]
 
 
 def drawn(axes, style):
@@ -109,9 +109,9 @@ def drawn(axes, style):
 
 def test_a_fitted_line_covers_what_was_fitted_and_stopped_attempts_have_a_mark_of_their_own():
     curves = [
-        TimeCurve("fitted", [(2, 1), (4, 4), (8, 16), (32, 3)], FittedTimes(0.25, 2, 2, 8), 0, [(32, 9)]),
-        TimeCurve("not fitted", [(2, 1), (4, 2)], None, 1),
-        TimeCurve("always stopped", [], None, 2, [(4, 9), (64, 9)]),
+        TimeCurve("depl", [(2, 1), (4, 4), (8, 16), (32, 3)], FittedTimes(0.25, 2, 2, 8), stopped=[(32, 9)]),
+        TimeCurve("not fitted", [(2, 1), (4, 2)]),
+        TimeCurve("always stopped", [], stopped=[(4, 9), (64, 9)]),
     ]
     axes = time_against_size(curves, "clusters")
     (line,) = drawn(axes, "-")
@@ -123,8 +123,8 @@ def test_a_fitted_line_covers_what_was_fitted_and_stopped_attempts_have_a_mark_o
     assert hollow == [32]
     # In the legend, too, only what was fitted has a line.
     shown = dict(zip(labels(axes), axes.get_legend().get_lines(), strict=True))
-    assert [name for name, line in shown.items() if line.get_linestyle() != "None"] == ["fitted"]
-    assert list(shown)[-1] == "stopped: at least so long"
+    assert [name for name, line in shown.items() if line.get_linestyle() != "None"] == ["depl"]
+    assert list(shown)[-3:] == ["one attempt", "stopped: at least so long", "mean without those stopped"]
     low, high = axes.get_xlim()
     assert low < 2 < 64 < high
 
@@ -135,7 +135,7 @@ def test_the_guaranteed_band_reaches_from_one_to_its_upper_end_where_there_is_on
     (band,) = axes.collections
     corners = {tuple(point) for point in band.get_paths()[0].vertices.tolist()}
     assert corners == {(100, 1), (200, 1), (100, 1.4), (200, 1.1)}
-    assert labels(axes) == ["guaranteed", "graph"]
+    assert labels(axes) == ["guaranteed", "graph", "some instances: no path"]
 
 
 def test_settings_of_promises_may_have_any_name():

@@ -15,6 +15,7 @@ from depl.instances.library import load
 from depl.models.foundation.documents import document
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from tests.cases.attempts_factory import attempt_of
+from tests.cases.picture_cases import require_legends_outside
 
 OPTIMA = {7: 14, 9: 12, 11: 10}
 MODELS = {"slow-steady": 1.0, "intermediate": 1.4, "fast-unsteady": 2.6}
@@ -73,10 +74,28 @@ def test_a_family_gives_figures_5_to_9(drawings):
     assert list(drawings) == [f"paper-alexnet-{kind}" for kind in kinds]
 
 
+def test_no_legend_meets_what_is_drawn(drawings):
+    for drawing in drawings.values():
+        require_legends_outside(drawing.figure)
+
+
+def test_titles_say_what_is_seen(drawings):
+    titles = {
+        name: drawing.figure.axes[0].get_title(loc="left").replace("\n", " ")
+        for name, drawing in drawings.items()
+    }
+    assert titles["paper-alexnet-cost"] == "paper-alexnet: depl at the optimum, depl-paper up to 1.2 times it"
+    assert "depl-paper trains to " in titles["paper-alexnet-expected-loss"]
+    over = drawings["paper-alexnet-epochs"].figure.get_suptitle()
+    assert over == "paper-alexnet, epochs: slow-steady by exact, depl and depl-paper"
+    over = drawings["paper-alexnet-loss"].figure.get_suptitle()
+    assert over == "paper-alexnet: exact trains 14, 12 and 10 epochs, depl-paper up to 2 more"
+
+
 def test_the_second_proof_of_the_same_optimum_is_set_aside(drawings):
     (axes,) = drawings["paper-alexnet-cost"].figure.axes
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["exact: proved cheapest", "depl", "depl-paper"]
+    assert labels == ["exact: proved cheapest", "depl", "depl-paper (n = 2 of 3)"]
 
 
 def test_what_is_drawn_is_what_the_table_says(drawings):
@@ -207,6 +226,7 @@ def test_profiles_need_five_problems_and_hold_every_step():
     assert drawing.name == "made-up-profiles"
     told = [(row["factor"], row["share"]) for row in rows(drawing, by="cost", configuration="fast")]
     assert told == [(pytest.approx(1 + index / 10), pytest.approx((index + 1) / 5)) for index in range(5)]
+    require_legends_outside(drawing.figure)
     left, right = drawing.figure.axes
     drawn = left.get_lines()[1].get_xydata()[:-1]
     assert [tuple(point) for point in drawn] == told
@@ -218,6 +238,7 @@ def test_promises_that_a_suite_measured_are_drawn():
     measures = {"promised": 0.9, "delivered": 0.85, "delivered_lower": 0.8, "delivered_upper": 0.89}
     (drawing,) = figures_of([attempt_of("d", "enumerate", suite="s", cost=1.0, measures=measures)])
     assert drawing.name == "s-promises"
+    require_legends_outside(drawing.figure)
     assert drawing.table.records()[0] == {"configuration": "enumerate", "instance": "d", **measures}
     assert drawing.figure.axes[0].get_lines()[1].get_ydata().tolist() == [0.85]
 

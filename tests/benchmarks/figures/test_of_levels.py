@@ -13,6 +13,7 @@ from depl.models.problem.instance import Switch
 from depl.models.problem.laws import StudentT
 from tests.benchmarks.figures.test_of_attempts import OPTIMA, plan_with, planned, without
 from tests.cases.attempts_factory import attempt_of
+from tests.cases.picture_cases import require_legends_outside
 
 LEVELS = (50, 200, 800)
 
@@ -55,6 +56,7 @@ def test_only_an_option_counts_as_levels():
 
 
 def test_curves_are_means_of_the_table_and_markers_are_hollow_where_targets_are_missed(drawing):
+    require_legends_outside(drawing.figure)
     (axes,) = drawing.figure.axes
     curve = axes.get_lines()[0]
     assert curve.get_xdata().tolist() == list(LEVELS)

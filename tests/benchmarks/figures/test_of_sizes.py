@@ -4,6 +4,7 @@ import pytest
 
 from depl.benchmarks.figures.of_sizes import size_drawings, size_labels
 from tests.cases.attempts_factory import attempt_of
+from tests.cases.picture_cases import require_legends_outside
 
 SIZES = (10, 20, 40)
 
@@ -95,6 +96,21 @@ def test_ratios_are_over_optima_where_all_are_proved_and_over_bounds_elsewhere(d
     assert rows["exact", 40]["mean"] == 1.25
 
 
+def test_no_legend_meets_what_is_drawn_and_parts_are_counted(drawings):
+    for drawing in drawings.values():
+        require_legends_outside(drawing.figure)
+    (axes,) = drawings["scaling-epochs-ratio"].figure.axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "exact",
+        "fast (n = 2 of 3)",
+        "up to the largest ratio",
+        "over a bound, not an optimum",
+    ]
+    assert axes.get_title(loc="left").replace("\n", " ") == (
+        "scaling-epochs: exact stays within 1.25 times the optimum or bound, fast goes to 1.5"
+    )
+
+
 def test_what_is_drawn_is_what_the_table_says(drawings):
     (axes,) = drawings["scaling-epochs-ratio"].figure.axes
     curves = [line for line in axes.get_lines() if len(line.get_xdata()) > 1 and line.get_xdata()[0] >= 10]
@@ -103,15 +119,18 @@ def test_what_is_drawn_is_what_the_table_says(drawings):
         [[20, 1.2], [40, 1.5]],
     ]
     hollow = [line for line in axes.get_lines() if line.get_markerfacecolor() == "white"]
-    assert [line.get_xydata().tolist() for line in hollow] == [[[40, 1.25]], [[40, 1.5]]]
+    assert [line.get_xydata().tolist() for line in hollow] == [[[40, 1.25]], [[40, 1.5]], []]
 
 
 def test_times_have_a_panel_for_the_whole_and_one_for_stages(drawings):
     whole, stages = drawings["scaling-epochs-time"].figure.axes
     labels = [text.get_text() for text in whole.get_legend().get_texts()]
     # Two sizes that ended are too few for a fit.
-    assert labels == ["exact", "fast: 1.00 [1.00, 1.00]", "stopped: at least so long"]
-    assert [text.get_text() for text in stages.get_legend().get_texts()] == ["fast, data: 1.00 [1.00, 1.00]"]
+    assert labels == ["exact", "fast: 1.00 [1.00, 1.00]", "one attempt", "stopped: at least so long"]
+    assert [text.get_text() for text in stages.get_legend().get_texts()] == [
+        "fast, data: 1.00 [1.00, 1.00]",
+        "one attempt",
+    ]
     rows = drawings["scaling-epochs-time"].table.records()
     assert [(row["configuration"], row["measure"], row["stopped"]) for row in rows] == [
         ("exact", "wall_seconds", 1),

@@ -7,6 +7,7 @@ from depl.benchmarks.figures.of_training import training_drawings
 from depl.models.estimation.synthetic import draw_traces
 from depl.models.problem.instance import InverseSqrtImprovement, Model, Switch
 from depl.models.problem.laws import InverseGamma, Normal
+from tests.cases.picture_cases import require_legends_outside
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +51,12 @@ def test_ratios_and_jumps_that_are_counted_stand_in_the_table(drawings):
     assert labels[0] == "observed, 150"
     assert labels[2] == "observed, 30"
     assert all(0 <= value <= 1 for value in panels["p-value"])
+
+
+def test_no_legend_meets_what_is_drawn_and_titles_say_what_fits(drawings):
+    for drawing in drawings:
+        require_legends_outside(drawing.figure)
+    titles = [axes.get_title(loc="left").replace("\n", " ") for axes in drawings[1].figure.axes]
+    assert titles[0].startswith("improvements of full: ")
+    assert titles[1].startswith("inverse gamma: ")
+    assert titles[2].startswith("jumps at a switch: ")
