@@ -221,8 +221,8 @@ def test_where_a_gap_is_left_the_page_says_how_much_could_be_saved(tiny) -> None
     )
     assert "at most 25.1 %" in weak(20.999)  # rounded up
     assert weak(float("-inf")) == (
-        "No cheaper plan for the same promise was found, and no lower bound is proved: how much could be saved "
-        "is not known."
+        "No cheaper plan for the same promise was found, and no lower bound is proved: how much could be "
+        "saved is not known."
     )
     alone = page_of(facts_of(instance, bare(plan), None), Source("tiny"), None).cheaper
     assert alone.startswith("Cheaper plans were not looked for")
