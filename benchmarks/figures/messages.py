@@ -80,7 +80,7 @@ def epochs_message(place: str, epochs: Mapping[str, Mapping[str, int]]) -> str:
 
 def levels_message(place: str, levels: int, ratios: Mapping[str, float | None]) -> str:
     """What most levels leave over the optimum: the mean ratio of every method there."""
-    known = [f"{name} {value:.3g}" for name, value in ratios.items() if value is not None]
+    known = [f"{value:.3g} ({name})" for name, value in ratios.items() if value is not None]
     return f"{place}: cost over the optimum with {levels} levels: {', '.join(known) or 'no plan'}"
 
 

@@ -2,7 +2,14 @@
 
 from collections import Counter
 
-from depl.models.foundation.wording import counted, counter_probability, interval, number, rounded_down
+from depl.models.foundation.wording import (
+    counted,
+    counter_probability,
+    interval,
+    number,
+    percentage,
+    rounded_down,
+)
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.problem.units import NO_UNITS, Units
@@ -34,7 +41,7 @@ def result_brief(result: Result) -> str:
     """One line on a result."""
     plan = "no plan"
     if result.cost is not None:
-        gap = "" if result.gap is None else f", gap {100 * result.gap:.3g} %"
+        gap = "" if result.gap is None else f", gap {percentage(result.gap)}"
         plan = (
             f"cost {_units(result).amount(result.cost, 'cost')}{gap}, {counted(result.epochs or 0, 'epoch')}"
         )
@@ -79,7 +86,7 @@ def _phase(phase: Phase) -> str:
 
 
 def _cost(result: Result) -> tuple[str, str]:
-    gap = "" if result.gap is None else f" (gap {100 * result.gap:.3g} %)"
+    gap = "" if result.gap is None else f" (gap {percentage(result.gap)})"
     units = _units(result)
     bound = units.amount(result.lower_bound, "cost")
     return "cost", f"{units.amount(result.cost, 'cost')}, lower bound {bound}{gap}"
