@@ -36,8 +36,8 @@ def cost_message(place: str, ratios: Mapping[str, Sequence[float | None]], provi
         return f"{place}: every plan costs what the optimum costs"
     skipped = set(proving)
     best = [name for name, value in worst.items() if value <= 1 + SAME and name not in skipped]
-    ahead = f"{_listed(best)} at the optimum, " if best else ""
-    return f"{place}: {ahead}{last} up to {worst[last]:.3g} times it"
+    times = f"{last} up to {worst[last]:.3g} times"
+    return f"{place}: {_listed(best)} at the optimum, {times} it" if best else f"{place}: {times} the optimum"
 
 
 def loss_message(place: str, ratios: Mapping[str, Sequence[float | None]]) -> str:

@@ -86,7 +86,7 @@ _DOTTED = tuple(f".{kind}" for kind in FORMATS)
 def add_solving(parser: argparse.ArgumentParser, files: bool = False) -> None:
     """Declare the method, its limits, and what some methods take besides; with ``files`` also scenarios."""
     given = ", or a file of them" if files else ""
-    standard = f"default: {DEFAULT_METHOD}, exact search and a loop in turn"
+    standard = f"default: {DEFAULT_METHOD}, which lets exact search and the loop take turns"
     parser.add_argument("--method", metavar="M", help=standard)
     add_gap(parser)
     parser.add_argument("--time-limit", metavar="S", type=float, help="seconds; default: none")

@@ -1,12 +1,17 @@
 """``check``: what a lesson says about an answer."""
 
+import sys
+
 from depl.lessons.exercises import EXERCISES
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 
 
 def check(name: str, answer: object) -> None:
-    """Print whether the answer to an exercise is right.
+    """Say whether the answer to an exercise is right.
+
+    Under IPython, which runs the cells of a notebook, a hint for a wrong answer is printed, and the cells
+    below can still be run. Anywhere else, in a script or a test, a wrong answer ends the program.
 
     Parameters
     ----------
@@ -18,8 +23,8 @@ def check(name: str, answer: object) -> None:
     Raises
     ------
     SystemExit
-        If the answer is wrong, with a hint, so that a script stops there with exit code 1. The right answer
-        is never printed.
+        If the answer is wrong and no IPython runs it, with a hint, so that a script stops there with exit
+        code 1. The right answer is never printed.
     InvalidInputError
         If there is no such exercise.
     """
@@ -29,6 +34,19 @@ def check(name: str, answer: object) -> None:
         print(f"Exercise {name} is open: replace None by your answer.")  # noqa: T201
         return
     hint = EXERCISES[name](answer)
-    if hint is not None:
-        raise SystemExit(f"Exercise {name}: not yet. {hint}")
-    print(f"Exercise {name}: right.")  # noqa: T201
+    if hint is None:
+        print(f"Exercise {name}: right.")  # noqa: T201
+        return
+    wrong = f"Exercise {name}: not yet. {hint}"
+    if not under_ipython():
+        raise SystemExit(wrong)
+    print(wrong)  # noqa: T201
+
+
+def under_ipython() -> bool:
+    """Whether an IPython shell runs this code: that of a notebook, or one in a terminal.
+
+    IPython that was only imported has no shell, and IPython is never imported for the sake of this question.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return shell is not None and shell() is not None

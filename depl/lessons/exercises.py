@@ -55,8 +55,8 @@ _QUANTILE: dict[str, Judge] = {
             (lambda: 3 / 4, "After a gain of 6, does the worse outcome of the switch still leave 8.5?"),
             (lambda: 1 / 4, "After a gain of 2, can the rest still make up for it?"),
         ],
-        "The first epoch gains 2 or 6, the other two 2.5 each, the switch loses .25 or .5: four outcomes of "
-        "probability 1/4. Count those that gain less than 8.5.",
+        "The first epoch gains 2 or 6, the other two 2.5 each, the switch loses 0.25 or 0.5: four outcomes "
+        "of probability 1/4. Count those that gain less than 8.5.",
     ),
     "2.2": function(
         lambda s, mean, variance, p: mean + s * variance / 2 - math.log(p) / s,
@@ -209,7 +209,7 @@ _SCENARIOS: dict[str, Judge] = {
     "6.1": number(
         lambda: 7,
         [
-            (lambda: 8, "At most a share of .3 may miss; 8 of 25 are more."),
+            (lambda: 8, "At most a share of 0.3 may miss; 8 of 25 are more."),
             (lambda: 7.5, "Scenarios are whole."),
             (lambda: 17, "That is how many must meet the target, rounded down."),
             (lambda: 18, "That is how many must meet the target. How many may miss it?"),
@@ -242,11 +242,11 @@ _SCENARIOS: dict[str, Judge] = {
     "6.3": number(
         lambda: math.ceil(math.log(0.05) / math.log(0.7)),
         [
-            (lambda: 8, "0.7 to the power of 8 is .0576: still more than .05."),
-            (lambda: 3, "That solves .3^n <= .05. What happens to runs that meet the target?"),
+            (lambda: 8, "0.7 to the power of 8 is 0.0576: still more than 0.05."),
+            (lambda: 3, "That solves 0.3^n <= 0.05. What happens to runs that meet the target?"),
         ],
-        "If a plan misses with probability .3 or more, n runs in a row all meet the target with a "
-        "probability of at most .7^n.",
+        "If a plan misses with probability 0.3 or more, n runs in a row all meet the target with a "
+        "probability of at most 0.7^n.",
     ),
 }
 

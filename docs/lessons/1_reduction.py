@@ -12,14 +12,11 @@ best knapsack from the cheapest plan: a *reduction*, and each of its steps is ru
 # ----------------
 #
 # ``tiny`` is the instance of all lessons. Its loss has to fall from 15 to 6.5, with
-# probability .7, within a time of 5 and at most three epochs.
+# probability 0.7, within a time of 5 and at most three epochs.
 
 import itertools
 
-import matplotlib.pyplot as plt
-
 import depl
-from depl.benchmarks.figures.palette import COLOURS
 from depl.instances.reductions import (
     knapsack_by_cost,
     knapsack_by_time,
@@ -28,12 +25,15 @@ from depl.instances.reductions import (
 from depl.instances.reductions.dynamic_programs import best_by_capacity
 from depl.instances.reductions.knapsack import Knapsack
 from depl.lessons.check import check
-from depl.lessons.drawing import draw_choices, draw_instance
+from depl.lessons.drawing import (
+    draw_choices,
+    draw_instance,
+    draw_knapsacks,
+    draw_plan,
+)
 
 tiny = depl.load("tiny")
-figure, axes = plt.subplots(figsize=(7.6, 2.8), layout="constrained")
-draw_instance(tiny, axes)
-plt.show()
+draw_instance(tiny)
 
 # %%
 # A plan chooses a model, a cluster and resources for every epoch, and data for every
@@ -41,15 +41,7 @@ plt.show()
 
 result = depl.solve(tiny, "exact")
 assert result.solution is depl.Solution.PROVEN_OPTIMAL
-choices = [(model.name, place.name) for model in tiny.models for place in tiny.clusters]
-path = [choices.index((epoch.model, epoch.cluster)) for epoch in result.plan.epochs]
-notes = [[""] * len(choices) for _ in path]
-for texts, chosen, epoch in zip(notes, path, result.plan.epochs, strict=True):
-    texts[chosen] = f"x = {epoch.resources:g}"
-rows = [f"{model} on {place}" for model, place in choices]
-figure, axes = plt.subplots(figsize=(6.4, 2.8), layout="constrained")
-draw_choices(axes, rows, notes, path, f"cheapest plan: {result.cost:g}")
-plt.show()
+draw_plan(tiny, result.plan, f"cheapest plan: {result.cost:g}")
 
 # %%
 # Three epochs, and in each a choice. Now take everything away that could make it
@@ -68,8 +60,8 @@ bag = Knapsack.of(values=[7, 3, 5], weights=[4, 2, 3], capacity=5)
 # Two models, *take* and *skip*, and epoch *k* decides on item *k*: taking improves
 # the loss by the value :math:`v_k` and has work :math:`w_k`, skipping does neither.
 # With resources of at most 1, an epoch takes at least a time of :math:`w_k`, and the
-# total time is limited by the capacity. So a plan is in time iff its items fit, and
-# it reaches the target iff they are worth enough:
+# total time is limited by the capacity. So a plan is in time if and only if its items
+# fit, and it reaches the target if and only if they are worth enough:
 #
 # .. math::
 #
@@ -85,9 +77,7 @@ notes = [
     [f"gain {v}, time {w}", "0"] for v, w in zip(bag.values, bag.weights, strict=True)
 ]
 title = f"gain at least {wanted} within time {bag.capacity}"
-figure, axes = plt.subplots(figsize=(6.4, 2.0), layout="constrained")
-draw_choices(axes, ["take", "skip"], notes, [1, 0, 0], title)
-plt.show()
+draw_choices(["take", "skip"], notes, [1, 0, 0], title)
 
 # %%
 # There are eight sets of items. The toolkit, which knows nothing of knapsacks, must
@@ -119,18 +109,7 @@ check("1.1", greedy_items)
 # Value against weight, each mark a set of items. Greedy looks only at slopes; the
 # best set is the highest mark left of the capacity.
 
-figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-for items in subsets:
-    weight, value = float(bag.weight_of(items)), float(bag.value_of(items))
-    marker, colour = ("o", COLOURS[0]) if bag.holds(items) else ("x", COLOURS[1])
-    axes.plot(weight, value, marker, color=colour)
-    axes.text(weight + 0.15, value - 0.9, str(set(items) or "{}"))
-axes.axvline(float(bag.capacity), color="#444444", ls="--", label="capacity, or T_max")
-axes.axhline(wanted, color=COLOURS[2], label="wanted value, or fall of the loss")
-axes.set(xlabel="weight, or time", ylabel="value, or gain")
-axes.set(xlim=(-0.4, 11), ylim=(-1.5, 17))
-axes.legend(loc="upper left")
-plt.show()
+draw_knapsacks(bag, wanted)
 
 # %%
 # Step 2: value becomes cost

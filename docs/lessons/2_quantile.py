@@ -18,16 +18,14 @@ integral).
 # cheapest resources.
 
 import math
-from fractions import Fraction
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import depl
-from depl.benchmarks.figures.palette import COLOURS
 from depl.lessons.check import check
+from depl.lessons.curves import draw_curves, draw_missed
+from depl.lessons.moving import level_slider
 from depl.lessons.plans import all_plans
-from depl.lessons.slider import Frame, Polyline, Slider
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma
@@ -63,7 +61,7 @@ for plan, found in (by_mean, promised):
 # The plan that is chosen by the mean is a fifth cheaper, and its expected loss of
 # 6.375 is below 6.5. But look at its four outcomes, which are equally likely. An
 # epoch of *full* gains 2 or 6, two of *pruned* gain 2.5 each, and the switch loses
-# .25 or .5.
+# 0.25 or 0.5.
 
 loss = final_loss(tiny, by_mean[0])
 outcomes = sorted(
@@ -85,27 +83,8 @@ check("2.1", chance_of_missing)
 # the target. Every mark is a plan that is in time; plans on the left of the vertical
 # line are good in the mean, plans below the horizontal one keep the promise.
 
-seen = [
-    (found.expected_loss, float(found.violation.exact), found.cost)
-    for _, found in plans
-]
-means, misses, costs = np.array(sorted(seen, key=lambda row: -row[2])).T
-figure, axes = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
-dots = axes.scatter(
-    means, misses, c=costs, cmap="cividis", vmax=60, edgecolor="#444444"
-)
-figure.colorbar(dots, label="cost", extend="max")
-axes.axvline(6.5, color=COLOURS[1], ls="--", label="target of the mean, 6.5")
-axes.axhline(0.3, color=COLOURS[0], label="promise, 1 - ω = .3")
-for (_, found), name, height in (
-    (by_mean, "by the mean", 0.62),
-    (promised, "promised", 0.42),
-):
-    mark = found.expected_loss, float(found.violation.exact)
-    axes.annotate(name, mark, (2.8, height), arrowprops={"arrowstyle": "->"})
-axes.set(xlabel="expected final loss", ylabel="probability of missing 6.5")
-axes.legend(loc="lower right")
-plt.show()
+named = {"by the mean": by_mean[1], "promised": promised[1]}
+draw_missed(plans, target, named)
 
 # %%
 # A bound that adds up
@@ -131,7 +110,7 @@ check("2.2", bound)
 
 # %%
 # For the plan that keeps its promise, EVaR can be put beside the exact quantile,
-# which is 6.25: P(miss) = 1/4, so losses up to 6.25 have at least probability .7.
+# which is 6.25: P(miss) = 1/4, so losses up to 6.25 have at least probability 0.7.
 
 kept = final_loss(tiny, promised[0])
 quantile = certified_quantile(kept, target.violation_budget)
@@ -145,8 +124,8 @@ assert kept.mean() < quantile.upper <= target.maximum_loss < evar
 # epochs add up to a normal law?
 #
 # **Exercise 2.3.** The quantile of a normal law lies :math:`z_\omega \sigma` above
-# its mean. By which factor is the margin of EVaR larger, at *ω* = .99? (Minimise your
-# bound over *s*. ``scipy.stats.norm.ppf(0.99)`` is :math:`z_{.99}`.)
+# its mean. By which factor is the margin of EVaR larger, at *ω* = 0.99? (Minimise your
+# bound over *s*. ``scipy.stats.norm.ppf(0.99)`` is :math:`z_{0.99}`.)
 
 factor = None
 check("2.3", factor)
@@ -194,8 +173,8 @@ print(f"share of a million draws: {share:.4f}")
 assert abs(share - miss.middle) < 5 * math.sqrt(miss.middle * (1 - miss.middle) / 1e6)
 
 # %%
-# The target is missed iff :math:`Y < y = E \ell(K) - \ell_{\max}`, and the sum for
-# :math:`F(y)` is five lines. The error falls off with the number of nodes until
+# The target is missed if and only if :math:`Y < y = E \ell(K) - \ell_{\max}`, and the
+# sum for :math:`F(y)` is five lines. The error falls off with the number of nodes until
 # rounding stops it; no draws come near.
 
 # Log-transforms of Y at the nodes, summed over the epochs.
@@ -207,15 +186,13 @@ sums = contour.spacing / np.pi * np.cumsum(values.real)
 assert math.isclose(sums[-1], miss.middle, rel_tol=1e-10)
 
 deviation = math.sqrt(miss.middle * (1 - miss.middle) / 1e6)
-figure, axes = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
 counts = np.arange(1, len(sums) + 1)
-axes.semilogy(
-    counts, abs(sums - miss.middle), color=COLOURS[0], label="contour, by nodes"
+draw_curves(
+    {"contour, by nodes": (counts, abs(sums - miss.middle))},
+    ("number of nodes", "error of the probability"),
+    across={"a million draws (deviation)": deviation},
+    scales=("linear", "log"),
 )
-axes.axhline(deviation, color=COLOURS[1], ls="--", label="a million draws (deviation)")
-axes.set(xlabel="number of nodes", ylabel="error of the probability")
-axes.legend()
-plt.show()
 
 # %%
 # Move the level
@@ -224,21 +201,5 @@ plt.show()
 # The density of the final loss of the twin, with its mean, its quantile and EVaR, as
 # *ω* moves. The mean does not move; the quantile does, and EVaR keeps ahead of it.
 
-grid = np.linspace(-6, 14, 161)
-below = np.array([1 - certified_violation(twin, float(value)).middle for value in grid])
-density = np.gradient(below, grid)
-tall, top = [0.0, 0.25], 0.25
-frames = []
-for percent in ("50", "60", "70", "80", "90", "95", "99", "99.9"):
-    budget = 1 - Fraction(percent) / 100
-    value = certified_quantile(twin, budget).middle
-    upper = evar_quantile(twin, 1 - float(budget))
-    lines = [
-        Polyline("density", grid, density),
-        Polyline("mean", [twin.mean()] * 2, tall),
-        Polyline("quantile", [value] * 2, tall),
-        Polyline("EVaR", [upper] * 2, tall),
-    ]
-    notes = f"{percent} % of runs end at or below {value:.2f}. EVaR says {upper:.2f}."
-    frames.append(Frame(f"{percent} %", lines, notes))
-Slider("level ω", frames, "final loss", "density", (-5, 13), (0, top), start=2)
+percents = ("50", "60", "70", "80", "90", "95", "99", "99.9")
+level_slider(twin, percents, (-5.0, 13.0))

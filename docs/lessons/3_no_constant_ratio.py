@@ -24,11 +24,7 @@ it breaks, and then shows that *no* fast method can keep such a promise (:ref:`E
 
 import math
 
-import matplotlib.pyplot as plt
-import numpy as np
-
 import depl
-from depl.benchmarks.figures.palette import COLOURS
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.heuristics.paths.graph_guarantees import certified_cost
 from depl.heuristics.paths.layered import cost_up, layered_search, steps_in_levels
@@ -38,6 +34,7 @@ from depl.instances.counterexamples import (
     short_epochs,
 )
 from depl.lessons.check import check
+from depl.lessons.curves import draw_curves
 from depl.models.exact.enumeration import build_plan
 from depl.models.exact.plan_classes import Configuration
 from depl.models.risk.rounded import Rounding
@@ -53,8 +50,8 @@ for index, name in enumerate(problem.models):
 
 # %%
 # With four levels, a level of loss is 15/4 = 3.75: an epoch of *pruned* does not move
-# at all. A level of time is 5/4 = 1.25, and an epoch of .45 counts as much as one of
-# .9.
+# at all. A level of time is 5/4 = 1.25, and an epoch of 0.45 counts as much as one of
+# 0.9.
 #
 # **Exercise 3.1.** What is the least :math:`\eta` with which an epoch of *pruned*
 # moves by a level of loss?
@@ -76,17 +73,17 @@ for epoch, model in enumerate([0, 0, 1]):
     loss = steps.losses[epoch, before, model] * steps.loss_step
     graph.append((graph[-1][0] + time, graph[-1][1] + loss))
     before = model
-figure, axes = plt.subplots(figsize=(6.6, 4.2), layout="constrained")
-axes.plot(*np.transpose(truth), "o-", color=COLOURS[0], label="in truth")
-axes.plot(*np.transpose(graph), "s--", color=COLOURS[1], label="in the graph, η = 10")
-axes.axhline(tiny.target.maximum_loss, color="#444444", label="target 6.5")
-axes.set_xticks(np.arange(levels + 1) * steps.time_step)
-axes.set_yticks(np.arange(levels + 1) * steps.loss_step)
-axes.grid(alpha=0.4)
-axes.set(xlabel="time, in levels of .5", ylabel="expected loss, in levels of 1.5")
-axes.set(xlim=(0, 3.2), ylim=(4, 15.5))
-axes.legend()
-plt.show()
+walks = {
+    "in truth": tuple(zip(*truth, strict=True)),
+    "in the graph, η = 10": tuple(zip(*graph, strict=True)),
+}
+draw_curves(
+    walks,
+    ("time, in levels of 0.5", "expected loss, in levels of 1.5"),
+    across={"target 6.5": tiny.target.maximum_loss},
+    marks=walks,
+    grid=(steps.time_step, steps.loss_step),
+)
 assert truth[-1][1] <= tiny.target.maximum_loss < graph[-1][1]
 
 # %%
@@ -130,7 +127,7 @@ assert depl.solve(family_a, "graph", options={"eta": 200}).plan is None
 # Family B: plans as expensive as you like
 # ----------------------------------------
 #
-# The loss has to fall by ten levels. A cheap model gains .99 of a level at cost 1, an
+# The loss has to fall by ten levels. A cheap model gains 0.99 of a level at cost 1, an
 # expensive one exactly one level at cost *R*. In the graph the cheap model never moves.
 # In truth eleven of its epochs gain 10.89.
 #
@@ -150,12 +147,13 @@ for price in prices:
     optimum = depl.solve(family_b, "exact")
     assert optimum.solution is depl.Solution.PROVEN_OPTIMAL
     measured.append(by_graph.cost / optimum.cost)
-figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
-axes.loglog(prices, measured, marker="o", color=COLOURS[0], label="graph / optimum")
-axes.axhline(1.01, color=COLOURS[1], linestyle="--", label="a promise of 1 %")
-axes.set(xlabel="price R of the expensive model", ylabel="cost ratio")
-axes.legend()
-plt.show()
+draw_curves(
+    {"graph / optimum": (prices, measured)},
+    ("price R of the expensive model", "cost ratio"),
+    across={"a promise of 1 %": 1.01},
+    scales=("log", "log"),
+    marks={"graph / optimum"},
+)
 
 # %%
 # The ratio grows with *R* without bound, for any fixed :math:`\eta`. A larger one
@@ -202,15 +200,12 @@ best = certified_cost(problem, 1000)
 assert best.lower == best.upper
 assert all(bound.lower <= best.lower <= bound.upper for bound in bounds)
 upper, lower = zip(*((bound.upper, bound.lower) for bound in bounds), strict=True)
-figure, axes = plt.subplots(figsize=(6.8, 3.4), layout="constrained")
-axes.step(etas, upper, where="mid", color=COLOURS[0], label="rounded up: a plan")
-axes.step(
-    etas, lower, "--", where="mid", color=COLOURS[1], label="rounded down: a bound"
+draw_curves(
+    {"rounded up: a plan": (etas, upper), "rounded down: a bound": (etas, lower)},
+    ("levels η", "weight of the path"),
+    across={"optimum": best.lower},
+    steps=True,
 )
-axes.axhline(best.lower, color="#444444", linewidth=0.8, label="optimum")
-axes.set(xlabel="levels η", ylabel="weight of the path")
-axes.legend()
-plt.show()
 
 # %%
 # That is worth something, for *this* instance and after the fact: a certified ratio.

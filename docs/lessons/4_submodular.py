@@ -14,11 +14,9 @@ on ``tiny`` (:ref:`E4 <erratum-e4>`).
 import math
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import depl
-from depl.benchmarks.figures.palette import COLOURS
 from depl.heuristics.data.conditions import SelectionFunction
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.data.select import select_datasets
@@ -26,6 +24,7 @@ from depl.heuristics.set_functions.minimise import minimise
 from depl.heuristics.set_functions.status import exhaustive, random_search
 from depl.heuristics.set_functions.verdicts import Verdict
 from depl.lessons.check import check
+from depl.lessons.curves import draw_curves
 from depl.models.problem.instance import Dataset
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 
@@ -53,7 +52,7 @@ check("4.1", is_submodular)
 # --------------------
 #
 # In ``tiny`` more data mean fewer epochs, :math:`\hat K(Q) = 1 / Q` for the volume
-# *Q*, and longer ones: .5 to send the model, and .2 to compute on each dataset.
+# *Q*, and longer ones: 0.5 to send the model, and 0.2 to compute on each dataset.
 # Without any data :math:`\hat K` would be infinite, so let a volume of 1 be there in
 # any case.
 
@@ -81,16 +80,16 @@ check("4.2", verdict)
 # --------------------
 #
 # With work proportional to volume, *f* depends on the volume only, :math:`f(D) =
-# g(Q)`, and *f* is submodular, however the data are cut into datasets, iff *g* is
-# *concave*: the slope falls from step to step. Take the logarithmic law of the paper,
-# :math:`\hat K = a - b \ln Q`, and epochs that take :math:`t_0 + t_1 Q`. Then
+# g(Q)`, and *f* is submodular, however the data are cut into datasets, if and only if
+# *g* is *concave*: the slope falls from step to step. Take the logarithmic law of the
+# paper, :math:`\hat K = a - b \ln Q`, and epochs that take :math:`t_0 + t_1 Q`. Then
 #
 # .. math::
 #
 #    g''(Q) = \frac{b (t_0 - t_1 Q)}{Q^2} .
 #
-# **Exercise 4.3.** In ``tiny`` an epoch of *full* takes :math:`t_0 = .5` to send the
-# model and :math:`t_1 = .2` per volume. How large must the volume :math:`Q_0`, which
+# **Exercise 4.3.** In ``tiny`` an epoch of *full* takes :math:`t_0 = 0.5` to send the
+# model and :math:`t_1 = 0.2` per volume. How large must the volume :math:`Q_0`, which
 # is there in any case, be at least, so that *f* is submodular whatever the datasets?
 
 least_base_volume = None
@@ -107,16 +106,16 @@ def g(volume):
 
 
 volumes = np.linspace(0.4, 9, 400)
-figure, axes = plt.subplots(figsize=(6.8, 3.6), layout="constrained")
-axes.plot(volumes, g(volumes), color=COLOURS[0], label="g(Q), with a = 5 and b = 1")
-for start, colour, marker in ((0.5, COLOURS[1], "o"), (6.0, COLOURS[2], "s")):
+steps_of_g = {}
+for start in (0.5, 6.0):
     steps = start + np.arange(3.0)
     first, second = np.diff(g(steps))
-    label = f"{first:+.3f}, then {second:+.3f}"
-    axes.plot(steps, g(steps), "--", marker=marker, color=colour, label=label)
-axes.set(xlabel="volume Q", ylabel="epochs times duration")
-axes.legend()
-plt.show()
+    steps_of_g[f"{first:+.3f}, then {second:+.3f}"] = (steps, g(steps))
+draw_curves(
+    {"g(Q), with a = 5 and b = 1": (volumes, g(volumes)), **steps_of_g},
+    ("volume Q", "epochs times duration"),
+    marks=steps_of_g,
+)
 assert np.diff(g([0.5, 1.5, 2.5]), 2) > 0 > np.diff(g([6.0, 7.0, 8.0]), 2)
 
 # %%

@@ -25,13 +25,12 @@ capacity of a cluster, and turns prices into lower bounds.
 
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import depl
-from depl.benchmarks.figures.palette import COLOURS
 from depl.lessons.check import check
-from depl.lessons.slider import Frame, Polyline, Slider
+from depl.lessons.curves import draw_allocations
+from depl.lessons.moving import price_slider
 from depl.models.evaluation.evaluate import epoch_loads
 from depl.models.problem.allocation import allocate, dual_bound
 
@@ -115,18 +114,8 @@ check("5.3", cost_at_four)
 fastest = best.fastest_time
 limits = np.linspace(fastest, 8, 400)
 answers = [allocate(loads, float(limit), None) for limit in limits]
-figure, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.6), layout="constrained")
-for place, name, style in (
-    (0, "epochs 1 and 2, on the cloud", "-"),
-    (2, "epoch 3, on the edge", "--"),
-):
-    heights = [answer.resources[place] for answer in answers]
-    left.plot(limits, heights, style, color=COLOURS[place], label=name)
-left.set(xlabel="limit of time T", ylabel="resources x", ylim=(0, 10.5))
-left.legend()
-right.plot(limits, [answer.cost for answer in answers], color=COLOURS[0])
-right.set(xlabel="limit of time T", ylabel="cost of the three epochs")
-plt.show()
+shown = {"epochs 1 and 2, on the cloud": 0, "epoch 3, on the edge": 2}
+draw_allocations(limits, answers, shown)
 assert math.isclose(fastest, 2 + 4 / 10 + 4 / 10 + 1 / 4)
 
 # %%
@@ -156,35 +145,8 @@ assert math.isclose(dual_bound(loads, 9.0, 5.0, None), best.cost)
 # touches the curve of the cost where :math:`\lambda` is the right price, and lies
 # below it everywhere else: the curve is the upper envelope of all its lines.
 
-shown = np.linspace(fastest, 8, 121)
-costs = [allocate(loads, float(limit), None).cost for limit in shown]
-frames = []
-for price in (1, 2.25, 4, 6.25, 9, 12.25, 16, 20.25, 25, 36, 49, 64):
-    bounds = [dual_bound(loads, float(price), float(limit), None) for limit in shown]
-    assert all(
-        bound <= cost * (1 + 1e-9) for bound, cost in zip(bounds, costs, strict=True)
-    )
-    x = [
-        min(math.sqrt(price * load.work / load.price), load.capacity) for load in loads
-    ]
-    time = sum(
-        load.work / each + load.communication
-        for load, each in zip(loads, x, strict=True)
-    )
-    paid = sum(load.price * each for load, each in zip(loads, x, strict=True))
-    lines = [
-        Polyline("least cost", shown, costs),
-        Polyline("bound", shown, bounds),
-        Polyline("limit T = 5", [5, 5], [0, 100]),
-        Polyline("where they touch", [time, time], [0, paid]),
-    ]
-    bound = dual_bound(loads, float(price), 5.0, None)
-    notes = (
-        f"x = {x[0]:.3g}, {x[1]:.3g}, {x[2]:.3g}: time {time:.3g}, cost {paid:.4g}. "
-        f"At T = 5 this price proves a cost of at least {bound:.4g}; the least is 27."
-    )
-    frames.append(Frame(f"λ = {price:g}", lines, notes))
-Slider("price of time", frames, "limit of time T", "cost", (2.5, 8), (0, 90), start=2)
+prices = (1, 2.25, 4, 6.25, 9, 12.25, 16, 20.25, 25, 36, 49, 64)
+price_slider(loads, 5.0, prices, longest=8.0)
 
 # %%
 # Why prices matter

@@ -13,13 +13,12 @@ too much, how much that is on ``tiny``, and how to find out honestly.
 
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
 from scipy import stats  # noqa: F401 - for your answers
 
 import depl
-from depl.benchmarks.figures.palette import COLOURS
 from depl.lessons.check import check
+from depl.lessons.curves import draw_curves
 from depl.lessons.plans import all_plans
 from depl.models.estimation.binomial import least_runs
 from depl.models.scenarios.draws import (
@@ -34,7 +33,7 @@ from depl.models.scenarios.draws import (
 # --------------------------------------
 #
 # At most :math:`\lfloor (1 - \omega) S \rfloor` of *S* scenarios may end above the
-# target. In ``tiny``, :math:`\omega = .7`: of ten scenarios three may miss.
+# target. In ``tiny``, :math:`\omega = 0.7`: of ten scenarios three may miss.
 #
 # **Exercise 6.1.** How many of 25 scenarios may miss?
 
@@ -46,7 +45,7 @@ check("6.1", allowed)
 # ---------------------------------------
 #
 # Take a plan that misses the target with probability 1/2, the plan that was chosen by
-# its mean in lesson 2. It is far from its promise of .3. But a small sample may not
+# its mean in lesson 2. It is far from its promise of 0.3. But a small sample may not
 # notice.
 #
 # **Exercise 6.2.** Write the probability that a sample accepts a plan, as a function
@@ -57,7 +56,7 @@ accepted = None
 check("6.2", accepted)
 
 # %%
-# On ten scenarios the plan above gets through with probability .17: every sixth
+# On ten scenarios the plan above gets through with probability 0.17: every sixth
 # sample is fooled by this plan alone.
 #
 # The winner's luck
@@ -118,16 +117,18 @@ for size in sizes:
     broken.append((misses[winners] > 0.3).mean())
     counted.append(missed.mean() / size)
     delivered.append(misses[winners].mean())
-figure, axes = plt.subplots(figsize=(6.8, 3.8), layout="constrained")
-axes.plot(sizes, broken, "o-", color=COLOURS[1], label="winners that break the promise")
-axes.plot(sizes, delivered, "s--", color=COLOURS[0], label="misses of winners, truly")
-axes.plot(sizes, counted, "^:", color=COLOURS[2], label="misses of winners, counted")
-axes.set_xscale("log")
-axes.set_xticks(sizes, [str(size) for size in sizes])
-axes.minorticks_off()
-axes.set(xlabel="scenarios S", ylabel="share", ylim=(0, 0.5))
-axes.legend()
-plt.show()
+shares = {
+    "misses of winners, truly": (sizes, delivered),
+    "winners that break the promise": (sizes, broken),
+    "misses of winners, counted": (sizes, counted),
+}
+draw_curves(
+    shares,
+    ("scenarios S", "share"),
+    scales=("log", "linear"),
+    marks=shares,
+    ticks=sizes,
+)
 assert all(here < truly for here, truly in zip(counted[:3], delivered[:3], strict=True))
 for size, share in zip(sizes, broken, strict=True):
     print(f"S = {size:3}: {share:.0%} of the winners break the promise")
@@ -136,7 +137,7 @@ for size, share in zip(sizes, broken, strict=True):
 # Winners miss less where they were chosen than they will miss later: that is their
 # optimism. The share of broken promises falls with *S*, because plans at 1/2 get
 # through ever more rarely. It would fall more slowly on an instance with plans just
-# above .3: the worst are those that nearly keep their promise.
+# above 0.3: the worst are those that nearly keep their promise.
 #
 # How to find out
 # ---------------
@@ -146,7 +147,7 @@ for size, share in zip(sizes, broken, strict=True):
 # it. If only runs are known, count on *fresh* ones.
 #
 # **Exercise 6.3.** A plan meets its target in all of *n* fresh runs. For which least
-# *n* does this show, at the level of 5 %, that it misses with probability below .3?
+# *n* does this show, at the level of 5 %, that it misses with probability below 0.3?
 
 runs = None
 check("6.3", runs)
@@ -159,7 +160,7 @@ print([least_runs(0.7, 0.95, exceedances) for exceedances in (1, 2, 3)])
 
 # %%
 # Without any miss about :math:`3 / (1 - \omega)` runs are needed, 59 for a promise of
-# .95, 299 for .99 and 2995 for .999. This is why laws are worth their trouble, and
+# 0.95, 299 for 0.99 and 2995 for 0.999. This is why laws are worth their trouble, and
 # why ``depl certify`` says how many runs it needs.
 
 assert [least_runs(level, 0.95) for level in (0.95, 0.99, 0.999)] == [59, 299, 2995]

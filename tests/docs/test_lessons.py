@@ -197,7 +197,7 @@ MISTAKES = [
     ("6.1", 8, "8 of 25 are more"),
     ("6.1", 7.5, "whole"),
     ("6.2", lambda size, allowed, miss: 0.5, "binomial"),
-    ("6.3", 8, "still more than .05"),
+    ("6.3", 8, "still more than 0.05"),
 ]
 
 

@@ -1,0 +1,65 @@
+"""The curves of the lessons show their points, the lines across, and what is missed."""
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.axes import Axes
+
+import depl
+from depl.benchmarks.figures.canvas import panels
+from depl.lessons.curves import draw_allocations, draw_curves, draw_missed
+from depl.lessons.plans import all_plans
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import Load
+
+
+@pytest.fixture
+def axes() -> Axes:
+    return panels()[1][0]
+
+
+def names(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_curves_and_lines_across_are_drawn_at_their_places_under_their_names(axes: Axes) -> None:
+    curves = {"one": ([1, 2], [3, 4]), "other": ([1, 2], [5, 8])}
+    draw_curves(
+        curves, ("time", "loss"), across={"target": 6}, scales=("log", "linear"), marks={"other"}, axes=axes
+    )
+    assert names(axes) == ["one", "other", "target"]
+    assert [list(line.get_ydata()) for line in axes.lines] == [[3, 4], [5, 8], [6, 6]]
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_xscale()) == ("time", "loss", "log")
+    assert len({line.get_linestyle() for line in axes.lines[:2]}) == 2
+    assert [line.get_marker() for line in axes.lines[:2]] == ["", "s"]
+
+
+def test_a_grid_has_lines_at_the_multiples_of_its_cells(axes: Axes) -> None:
+    draw_curves({"walk": ([0, 2], [15, 6])}, ("time", "loss"), grid=(0.5, 1.5), axes=axes)
+    assert axes.get_xticks().tolist() == [0, 0.5, 1, 1.5, 2]
+    assert set(axes.get_yticks()) >= {6, 7.5, 9, 10.5, 12, 13.5, 15}
+
+
+def test_every_plan_is_a_mark_at_its_mean_and_its_probability_of_missing(
+    tiny: depl.Instance, axes: Axes
+) -> None:
+    plans = [(plan, depl.evaluate(tiny, plan)) for plan in all_plans(tiny)[:40]]
+    draw_missed(plans, tiny.target, {"this one": plans[0][1]}, axes)
+    (marks,) = axes.collections
+    wanted = {(found.expected_loss, float(found.violation.exact)) for _, found in plans}
+    assert {tuple(mark) for mark in marks.get_offsets().tolist()} == wanted
+    assert names(axes) == ["target of the mean, 6.5", "promise, 1 - ω = 0.3"]
+    assert "this one" in [text.get_text() for text in axes.texts]
+
+
+def test_resources_of_the_named_epochs_and_the_cost_stand_side_by_side() -> None:
+    loads = [Load(4, 4, 10, 0.5), Load(1, 1, 4, 1)]
+    limits = [3.0, 4.0]
+    answers = [allocate(loads, limit, None) for limit in limits]
+    draw_allocations(limits, answers, {"first": 0, "second": 1})
+    left, right = plt.gcf().axes
+    assert names(left) == ["first", "second"]
+    assert [list(line.get_ydata()) for line in left.lines] == [
+        [answer.resources[place] for answer in answers] for place in (0, 1)
+    ]
+    assert list(right.lines[0].get_ydata()) == [answer.cost for answer in answers]
+    plt.close("all")
