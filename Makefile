@@ -7,6 +7,7 @@ WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin/python
 PIP := $(BIN) -m pip --disable-pip-version-check --quiet
+TYPES = $(BIN) -m mypy --strict -p depl
 FOLDERS := benchmarks depl docs heuristics instances models tests
 # Copies of the locks that the environment was made from: they are the stamps.
 RUNTIME := $(VENV)/requirements.lock
@@ -18,7 +19,7 @@ unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo picture test lint unit slow slowest fuzz mutation browser docs bench lock build clean
+.PHONY: help demo picture test lint style unit slow slowest fuzz mutation browser docs bench lock build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -30,12 +31,20 @@ picture: demo ## draw the pictures of README and docs again
 	@mkdir -p docs/figures && cp demo/paper-alexnet-deadline-overview.png docs/figures/
 	@$(BIN) -m depl.plot.gallery docs/figures
 
-test: lint unit ## ruff, mypy and the tests
+# mypy uses one core for about a tenth of the time of the tests, so it runs beside them. What it has to say
+# comes last if it objects; else the last line is pytest's summary.
+test: style ## ruff, mypy and the tests
+	@objections=$$(mktemp); trap 'rm -f "$$objections"' EXIT; \
+	$(TYPES) >"$$objections" 2>&1 & types=$$!; \
+	tests=0; $(MAKE) --no-print-directory unit || tests=$$?; \
+	wait $$types || { cat "$$objections"; exit 1; }; exit $$tests
 
-lint: $(DEV) ## ruff and mypy alone
+lint: style ## ruff and mypy alone
+	@$(TYPES)
+
+style: $(DEV)
 	@$(BIN) -m ruff check .
 	@$(BIN) -m ruff format --check .
-	@$(BIN) -m mypy --strict -p depl
 
 unit: $(DEV) ## the tests alone
 	@$(BIN) -m pytest -n $(WORKERS) --dist worksteal

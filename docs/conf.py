@@ -1,6 +1,5 @@
 """Sphinx configuration: Sphinx with furo, sphinx-copybutton and sphinx-gallery; no network to be read."""
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,6 +37,8 @@ html_show_copyright = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+MOVED = {"howto/traces": "tutorials/wandb"}
+
 default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -62,8 +63,6 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
 }
 
-_MARKUP = re.compile(r"(``.+?``|`[^`]+`|(?<![\w*])\*[A-Za-z]+\*(?![\w*]))")
-
 
 def _mathml(self: Any, node: nodes.Element) -> None:
     self.body.append(mathml(node.astext(), as_block=False))
@@ -79,6 +78,8 @@ def _mathml_block(self: Any, node: nodes.Element) -> None:
 
 def _plain_text(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Docstrings are plain text: beside backticks and *words*, signs and indented lines are mathematics."""
+    from reference_pages import escaped
+
     result: list[str] = []
     formula = False
     for line in lines:
@@ -88,14 +89,8 @@ def _plain_text(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines
                 formula = True
         elif line.strip():
             formula = False
-        result.append(line if formula else _escaped(line))
+        result.append(line if formula else escaped(line))
     lines[:] = result
-
-
-def _escaped(line: str) -> str:
-    parts = _MARKUP.split(line)
-    parts[::2] = [re.sub(r"([|*])", r"\\\1", part) for part in parts[::2]]
-    return "".join(parts)
 
 
 def _skip_fields_of_named_tuples(
@@ -103,6 +98,17 @@ def _skip_fields_of_named_tuples(
 ) -> bool | None:
     """They are explained under Attributes already; their own docstrings say "Alias for field number 0"."""
     return True if type(obj).__name__ == "_tuplegetter" else None
+
+
+def _moved(app: Sphinx, error: Exception | None) -> None:
+    """Pages that went elsewhere leave one line behind, for links from outside."""
+    if error is None and app.builder.name == "html":
+        for old, new in MOVED.items():
+            path = Path(app.outdir) / f"{old}.html"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            address = "../" * old.count("/") + f"{new}.html"
+            text = f'<meta http-equiv="refresh" content="0; url={address}"><a href="{address}">{new}</a>'
+            path.write_text(f"<!doctype html><title>moved</title>{text}\n", encoding="utf-8")
 
 
 def _reference(app: Sphinx) -> None:
@@ -115,5 +121,6 @@ def setup(app: Sphinx) -> None:
     """Render formulas as MathML, and read docstrings before napoleon does."""
     app.add_html_math_renderer("mathml", (_mathml, None), (_mathml_block, None))
     app.connect("builder-inited", _reference)
+    app.connect("build-finished", _moved)
     app.connect("autodoc-skip-member", _skip_fields_of_named_tuples)
     app.connect("autodoc-process-docstring", _plain_text, priority=100)

@@ -1,11 +1,15 @@
 """The pages of the reference, one per room, written from the sources when the documentation is built."""
 
+import ast
+import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference" / "rooms"
 LAYERS = ("depl", "benchmarks", "heuristics", "instances", "models")
+_MARKUP = re.compile(r"(``.+?``|`[^`]+`|(?<![\w*])\*[A-Za-z]+\*(?![\w*]))")
 
 
 def rooms() -> Iterator[tuple[str, list[str]]]:
@@ -27,9 +31,8 @@ def write_pages() -> None:
         if path.name not in pages:
             path.unlink()
     for name, text in pages.items():
-        path = PAGES / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+        _write(PAGES / name, text)
+    _write(PAGES / "summary.txt", summary())
 
 
 def page(room: str, modules: list[str]) -> str:
@@ -40,6 +43,57 @@ def page(room: str, modules: list[str]) -> str:
         head += f".. automodule:: {room}\n   :no-members:\n\n"
     sections = (f"{name}\n{'-' * len(name)}\n\n.. automodule:: {name}\n" for name in modules)
     return head + "\n".join(sections)
+
+
+def summary() -> str:
+    """One line for each public name and for each module: the front page of the reference."""
+    parts = ["Names of ``import depl``\n------------------------\n", _list(dict(_names()))]
+    for room, modules in rooms():
+        lines = {name: _told(_source(name)) for name in modules}
+        if lines:
+            told = f"{escaped(_told(_source(room)))} (:doc:`All of it <rooms/{room}>`.)"
+            parts.append(f"{room}\n{'-' * len(room)}\n\n{told}\n\n{_list(lines)}")
+    return "\n".join(parts)
+
+
+def escaped(line: str) -> str:
+    """A line of a docstring as reStructuredText: beside backticks and *words*, its signs are mathematics."""
+    parts = _MARKUP.split(line)
+    parts[::2] = [re.sub(r"([|*])", r"\\\1", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _names() -> Iterator[tuple[str, str]]:
+    """Where each public name of depl is described, and the first line of what is said there."""
+    import depl
+
+    for name in sorted(set(depl.__all__) - {"__version__"}):
+        found = getattr(depl, name)
+        room = inspect.ismodule(found)
+        home = found.__name__ if room else f"{found.__module__}.{found.__name__}"
+        yield f"depl.{name} <{home}>", (inspect.getdoc(found) or "").partition("\n")[0]
+
+
+def _list(lines: dict[str, str]) -> str:
+    return "".join(f"- `{name}`: {escaped(told)}\n" for name, told in lines.items())
+
+
+def _source(name: str) -> Path:
+    """The file of a module or package; layers but depl itself stand at the top of the repository."""
+    parts = name.split(".")
+    parts = parts[1:] if len(parts) > 1 and parts[1] in LAYERS else parts
+    path = ROOT.joinpath(*parts)
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _told(path: Path) -> str:
+    """The first line of a module's docstring."""
+    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+
+
+def _write(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
 
 
 def _modules(paths: Iterator[Path]) -> list[Path]:

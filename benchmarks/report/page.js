@@ -69,7 +69,7 @@ function indexed() {
     id: place.id,
     name: place.dataset.name,
     kind: place.dataset.kind,
-    texts: [(place.querySelector("summary") ?? place.querySelector("figcaption")).textContent + " " + place.dataset.name],
+    texts: [place.querySelector("summary, figcaption, .told").textContent + " " + place.dataset.name],
   }));
   const tables = [...document.querySelectorAll("main table.sortable")].map((table) => ({
     id: table.id,

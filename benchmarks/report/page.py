@@ -12,6 +12,7 @@ from depl.benchmarks.report.claim_view import claim_view, overview, style_of
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.grid import Grid, grid
 from depl.benchmarks.report.inline_svg import inline_svg
+from depl.benchmarks.report.own import OwnMethod
 from depl.benchmarks.report.sections import sections
 from depl.benchmarks.report.summary import summary
 from depl.benchmarks.report.template import rendered
@@ -49,11 +50,38 @@ class FigureView:
     numbers: Grid | None
 
 
+class OwnView:
+    """A method of the reader's own, as the page shows it."""
+
+    def __init__(self, place: int, method: OwnMethod) -> None:
+        self.name, self.sentence = method.name, method.sentence
+        titled = (
+            ("against", method.against, f"{method.name} against each other method on the same questions"),
+            (
+                "groups",
+                method.groups,
+                f"Where {method.name} loses: groups of instances, the worst mean first",
+            ),
+            (
+                "worst",
+                method.worst,
+                f"The worst instances of {method.name}, those without a plan first; the command runs them "
+                "again, with all seeds of the suite",
+            ),
+        )
+        self.grids = [
+            grid(table, caption, f"own-{place}-{name}", fold=False)
+            for name, table, caption in titled
+            if table.rows
+        ]
+
+
 def report(
     evidence: Evidence,
     verdicts: Sequence[Verdict] = (),
     figures: Sequence[Drawing] = (),
     notes: Sequence[str] = (),
+    own: Sequence[OwnMethod] = (),
 ) -> str:
     """The report as one HTML document that needs nothing else.
 
@@ -63,6 +91,8 @@ def report(
         On the paper's claims; without any, the page does not speak of them.
     notes : sequence of str
         Sentences on what could not be drawn.
+    own : sequence of OwnMethod
+        The reader's own methods, which get a section and stand out in the picture.
 
     Raises
     ------
@@ -79,7 +109,8 @@ def report(
         attempts=len(evidence.attempts),
         suites=evidence.suites(),
         records=len(evidence.records),
-        summary=summary(evidence),
+        summary=summary(evidence, [method.name for method in own]),
+        own=[OwnView(place, method) for place, method in enumerate(own, start=1)],
         counts=[(style_of(verdict), words) for verdict, words in counts(verdicts)],
         claims=claims,
         overview=overview(claims),

@@ -9,12 +9,17 @@ from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.report.claims.theory import SIZES
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.headline import headline_table
+from depl.benchmarks.report.own import OwnMethod
 from depl.benchmarks.report.printed_steps import printed_steps_table
 from depl.benchmarks.report.verdicts import Verdict
 
 
-def report_tables(evidence: Evidence, verdicts: Sequence[Verdict]) -> Mapping[str, Table]:
-    """Headline, verdicts, ratios of all suites, what is proved of every instance, growth of time, and limits.
+def report_tables(
+    evidence: Evidence, verdicts: Sequence[Verdict], own: Sequence[OwnMethod] = ()
+) -> Mapping[str, Table]:
+    """Headline, verdicts, ratios of all suites, what is proved of every instance, growth of time, limits.
+
+    And of each of the reader's own methods: against others, by groups, and its worst instances.
 
     Returns
     -------
@@ -36,4 +41,11 @@ def report_tables(evidence: Evidence, verdicts: Sequence[Verdict]) -> Mapping[st
         "limits": limits_table(limits),
         "limits-broken": broken_table(limits),
     }
+    for place, method in enumerate(own, start=1):
+        for name, content in (
+            ("against", method.against),
+            ("groups", method.groups),
+            ("worst", method.worst),
+        ):
+            found[f"own-{place}-{name}"] = content
     return {name: table for name, table in found.items() if table.rows}

@@ -31,5 +31,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="judge the paper's claims by the attempts and by the recorded cases, or leave them out; "
         "default: only where no FILE is named",
     )
+    parser.add_argument(
+        "--methods",
+        metavar="A,B",
+        help="methods that get a section of their own: cost over the best known, where they lose, worst "
+        "instances; default: those of the FILEs that are not built in",
+    )
     add_json(parser, "the verdicts")
     parser.set_defaults(run="depl.commands.bench_report:run")

@@ -1,4 +1,4 @@
-"""``depl check``: the independent verifier's word on a plan."""
+"""``depl check``: what the independent verifier says of a plan."""
 
 import argparse
 

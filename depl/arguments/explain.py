@@ -1,4 +1,4 @@
-"""``depl explain``: the equations of the paper with the numbers of a plan in them."""
+"""``depl explain``: the equations of the paper with the numbers of a plan."""
 
 import argparse
 

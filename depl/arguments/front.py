@@ -29,7 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=positive_count,
         default=FRONT_POINTS,
-        help=f"budgets, evenly spaced; with omega 0.9, 0.95 and 0.99 come besides; default: {FRONT_POINTS}",
+        help=f"budgets, evenly spaced; for omega, 0.9, 0.95 and 0.99 are added; default: {FRONT_POINTS}",
     )
     parser.add_argument(
         "--between",
@@ -40,13 +40,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--method", metavar="M", help=f"default: {DEFAULT_METHOD}, as for depl solve")
     add_gap(parser)
-    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds for all; default: none")
+    parser.add_argument("--time-limit", metavar="S", type=float, help="seconds in all; default: none")
     parser.add_argument("--seed", metavar="N", type=seed, help="for methods that draw; default: 0")
     parser.add_argument(
         "--out",
         metavar="FILE",
-        help="keep the front, as JSON if the name ends in .json, else as CSV; a JSON file is written after "
-        "every point, and gone on with if it is there",
+        help="write the front to this file: JSON if its name ends in .json, else CSV; a JSON file is "
+        "updated after every point, and one that exists is resumed",
     )
     parser.add_argument(
         "--plans", metavar="DIR", help="write the plan of every point, and the instance with its budget"

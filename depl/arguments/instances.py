@@ -44,7 +44,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     new = actions.add_parser("new", help="print a commented instance to start from")
     for parser in (schema, new):
         parser.add_argument(
-            "--setup", action="store_true", help="of a setup, which 'depl fit' takes, instead"
+            "--setup",
+            action="store_true",
+            help="print a setup, which 'depl fit' takes, instead of an instance",
         )
-    new.add_argument("--out", metavar="FILE", help="write it to this new file instead")
+    new.add_argument("--out", metavar="FILE", help="write it to this new file instead of printing it")
     new.set_defaults(run="depl.commands.instances:run_new")

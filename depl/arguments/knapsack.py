@@ -21,7 +21,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     described = "; ".join(f"{name}: {text}" for name, text in REDUCTIONS.items())
     parser.add_argument("--reduction", choices=tuple(REDUCTIONS), default="by-cost", help=described)
-    parser.add_argument("--instance", metavar="N", type=int, default=1, help="which of the file's, from 1")
+    parser.add_argument(
+        "--instance", metavar="N", type=int, default=1, help="which instance of the file, counted from 1"
+    )
     parser.add_argument(
         "--chance",
         action="store_true",

@@ -21,10 +21,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain",
         action="store_true",
-        help="tell the decisions and put the rest to follow into the equations",
+        help="list the decisions, and show the equations with the numbers of the rest",
     )
     parser.add_argument(
-        "--details", action="store_true", help="with --explain: tell every decision, also those taken back"
+        "--details",
+        action="store_true",
+        help="with --explain: list every decision, including those taken back",
     )
     parser.add_argument("--out", metavar="PLAN.json", help="write the rest to follow to this file")
     parser.add_argument("--rest", metavar="REST.json", help="write the instance of the rest to this file")

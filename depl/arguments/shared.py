@@ -48,7 +48,7 @@ def add_figure(parser: argparse.ArgumentParser, what: str) -> None:
 def add_solving(parser: argparse.ArgumentParser, files: bool = False) -> None:
     """Declare the method, its limits, and what some methods take besides; with ``files`` also scenarios."""
     given = ", or a file of them" if files else ""
-    standard = f"default: {DEFAULT_METHOD}, exact search and a loop in turn"
+    standard = f"default: {DEFAULT_METHOD}, which lets exact search and the loop take turns"
     parser.add_argument("--method", metavar="M", help=standard)
     add_gap(parser)
     parser.add_argument("--time-limit", metavar="S", type=float, help="seconds; default: none")

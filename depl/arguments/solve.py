@@ -11,10 +11,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_instance(parser)
     add_solving(parser, files=True)
     parser.add_argument(
-        "--explain", action="store_true", help="tell the decisions and put numbers into the equations"
+        "--explain", action="store_true", help="list the decisions, and show the equations with their numbers"
     )
     parser.add_argument(
-        "--details", action="store_true", help="with --explain: tell every decision, also those taken back"
+        "--details",
+        action="store_true",
+        help="with --explain: list every decision, including those taken back",
     )
     parser.add_argument(
         "--memory",

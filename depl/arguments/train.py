@@ -1,4 +1,4 @@
-"""``depl train``: train small networks for real and record their losses as traces."""
+"""``depl train``: train small networks and record their losses as traces."""
 
 import argparse
 
@@ -17,7 +17,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--seed",
         metavar="S",
         type=seed,
-        help="of the first run, the others follow; default: 0, with --plan a number made of the plan",
+        help="seed of the first run, which the others follow; default: 0, and with --plan a number "
+        "derived from the plan",
     )
     parser.add_argument(
         "--plan",
@@ -25,10 +26,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="train what this plan does epoch by epoch; each cluster on all of its own data",
     )
     parser.add_argument(
-        "--folder", metavar="DIR", help="where CIFAR-10 lies, for the families that begin with cifar"
+        "--folder", metavar="DIR", help="folder of CIFAR-10, for the families that begin with cifar"
     )
     parser.add_argument(
-        "--images", metavar="N", type=positive_count, help="of CIFAR-10, keep so many; default: all"
+        "--images", metavar="N", type=positive_count, help="number of CIFAR-10 images to keep; default: all"
     )
     parser.add_argument(
         "--out",

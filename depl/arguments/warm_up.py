@@ -1,4 +1,4 @@
-"""``depl warm-up``: kernels are compiled beforehand and kept, so that no later solve waits for that."""
+"""``depl warm-up``: compile the kernels now and keep them, so that no later solve waits for them."""
 
 import argparse
 

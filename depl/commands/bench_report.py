@@ -11,6 +11,7 @@ from depl.benchmarks.analysis.table import Cell
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import Evidence, evidence_of
 from depl.benchmarks.report.headline import headline_table
+from depl.benchmarks.report.own import OwnMethod, own_methods, own_names
 from depl.benchmarks.report.tables import report_tables
 from depl.benchmarks.report.verdicts import Verdict, counts, judged
 from depl.benchmarks.runner.results import read_all
@@ -43,19 +44,21 @@ def run(options: argparse.Namespace) -> Answer:
     claims = not options.files if options.claims is None else options.claims
     evidence = evidence_of(attempts, read_all() if claims else ())
     verdicts = judged(ALL, evidence) if claims else []
+    named = list(filter(None, (options.methods or "").split(",")))
+    own = own_methods(evidence, own_names(evidence, named)) if named or options.files else []
     figures, notes = ([], []) if options.no_figures else _figures(evidence, traces=not options.files)
-    tables = report_tables(evidence, verdicts)
+    tables = report_tables(evidence, verdicts, own)
     if folder is not None:
         names = [f"{name}.csv" for name in tables]
         names += [f"{figure.name}.{kind}" for figure in figures for kind in ("png", "svg", "csv")]
         require_outputs([options.out, *(str(folder / name) for name in names)], options.files)
-    write_text(options.out, report(evidence, verdicts, figures, notes))
+    write_text(options.out, report(evidence, verdicts, figures, notes, own))
     if folder is not None:
         for name, numbers in tables.items():
             numbers.write(folder / f"{name}.csv")
         for figure in figures:
             figure.write(folder)
-    return Answer(_told(options.out, evidence, verdicts), json=_json(options.out, evidence, verdicts))
+    return Answer(_told(options.out, evidence, verdicts, own), json=_json(options.out, evidence, verdicts))
 
 
 def _figures(evidence: Evidence, traces: bool) -> "tuple[list[Drawing], list[str]]":
@@ -70,14 +73,20 @@ def _figures(evidence: Evidence, traces: bool) -> "tuple[list[Drawing], list[str
     return found, left_out(evidence.attempts)
 
 
-def _told(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:
+def _told(path: str, evidence: Evidence, verdicts: Sequence[Verdict], own: Sequence[OwnMethod]) -> str:
     content = f"{counted(len(evidence.attempts), 'attempt')} of {counted(len(evidence.suites()), 'suite')}"
     claims, told = "", ""
     if verdicts:
         rows = [(str(verdict.number), verdict.claim.claim, verdict.words) for verdict in verdicts]
         claims = table(("", "claim of the paper", "verdict"), rows, right=("",))
         told = f"Of {len(verdicts)} claims {', '.join(words for _, words in counts(verdicts))}.\n"
-    parts = (_headline(evidence), claims, _limits(evidence), f"{told}{path}: {content}")
+    parts = (
+        _headline(evidence),
+        *(method.sentence for method in own),
+        claims,
+        _limits(evidence),
+        f"{told}{path}: {content}",
+    )
     return "\n\n".join(filter(None, parts))
 
 

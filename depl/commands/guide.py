@@ -6,7 +6,7 @@ model in each epoch, on which cluster, with how many resources, at the least cos
 paper-alexnet-deadline-9 it finds a plan of cost 137.84 that meets a loss of 9 with probability 0.99, and
 proves that no plan costs less; to choose models by the mean loss costs 215.91.
 
-Next, one after the other:
+Next steps:
 
   depl instances show paper-alexnet-deadline-9
   depl solve paper-alexnet-deadline-9 --explain --out plan.json

@@ -28,10 +28,13 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "demo": Command("depl.arguments.demo", "compare methods on the paper's AlexNet instances, draw figures"),
-    "solve": Command("depl.arguments.solve", "find a cheap plan for an instance, and prove how cheap"),
+    "solve": Command(
+        "depl.arguments.solve",
+        "find a cheap plan, and prove how much cheaper any plan could be at most",
+    ),
     "methods": Command("depl.arguments.methods", "list the methods: what each proves, needs and takes"),
     "check": Command("depl.arguments.check", "verify a plan, independently of all solvers"),
-    "explain": Command("depl.arguments.explain", "put the numbers of a plan into the equations"),
+    "explain": Command("depl.arguments.explain", "show the equations with the numbers of a plan"),
     "report": Command(
         "depl.arguments.report", "write one page on a plan for whoever pays: promise, prices, proof"
     ),
@@ -45,9 +48,7 @@ COMMANDS = {
     "knapsack": Command(
         "depl.arguments.knapsack", "solve a knapsack from a public file as a planning problem, and check it"
     ),
-    "train": Command(
-        "depl.arguments.train", "train small networks for real and record their losses as traces"
-    ),
+    "train": Command("depl.arguments.train", "train small networks and record their losses as traces"),
     "diagnose": Command(
         "depl.arguments.diagnose", "fit the paper's laws to training traces and say whether they may be used"
     ),
@@ -55,7 +56,7 @@ COMMANDS = {
     "certify": Command(
         "depl.arguments.certify", "prove from held-out runs, without any law, that a plan keeps its promise"
     ),
-    "warm-up": Command("depl.arguments.warm_up", "compile the kernels of methods beforehand, and keep them"),
+    "warm-up": Command("depl.arguments.warm_up", "compile the kernels of methods now, and keep them"),
     "lessons": Command(
         "depl.arguments.lessons", "list the lessons, and export them as notebooks, slides, handouts and kits"
     ),

@@ -30,16 +30,26 @@ ON_SCENARIOS = {
 }
 
 
+NO_BOUND = "no lower bound is proved"
+"""In the place of a bound that a method does not have."""
+
+
 def result_brief(result: Result) -> str:
     """One line on a result."""
+    proved = _bounded(result)
     plan = "no plan"
     if result.cost is not None:
-        gap = "" if result.gap is None else f", gap {100 * result.gap:.3g} %"
+        gap = f", gap {100 * result.gap:.3g} %" if proved and result.gap is not None else ""
         plan = (
             f"cost {_units(result).amount(result.cost, 'cost')}{gap}, {counted(result.epochs or 0, 'epoch')}"
         )
-    bound = f"lower bound {rounded_down(result.lower_bound)}"
+    bound = f"lower bound {rounded_down(result.lower_bound)}" if proved else NO_BOUND
     return f"<Result {result.termination.value}: {plan}, {bound}, by {shortened_name(result.method)}>"
+
+
+def _bounded(result: Result) -> bool:
+    """Whether the lower bound says anything: no plan costs less than 0, whatever is proved."""
+    return result.lower_bound > 0 or result.cost == result.lower_bound
 
 
 def result_sections(result: Result) -> list[Section]:
@@ -61,7 +71,9 @@ def result_sections(result: Result) -> list[Section]:
     elif result.plan is not None:
         pairs += [_cost(result), ("epochs", str(len(result.plan.epochs)))]
     elif result.termination is not Termination.INFEASIBLE:
-        pairs.append(("lower bound", _units(result).amount(result.lower_bound, "cost")))
+        known = _bounded(result)
+        bound = _units(result).amount(result.lower_bound, "cost") if known else "none is proved"
+        pairs.append(("lower bound", bound))
     sections = [Section("", Pairs(pairs))]
     if result.plan is not None and instance is not None:
         sections.append(Section("", short_plan(result.plan, instance)))
@@ -79,10 +91,12 @@ def _phase(phase: Phase) -> str:
 
 
 def _cost(result: Result) -> tuple[str, str]:
-    gap = "" if result.gap is None else f" (gap {100 * result.gap:.3g} %)"
     units = _units(result)
-    bound = units.amount(result.lower_bound, "cost")
-    return "cost", f"{units.amount(result.cost, 'cost')}, lower bound {bound}{gap}"
+    cost = units.amount(result.cost, "cost")
+    if not _bounded(result):
+        return "cost", f"{cost}; {NO_BOUND}"
+    gap = "" if result.gap is None else f" (gap {100 * result.gap:.3g} %)"
+    return "cost", f"{cost}, lower bound {units.amount(result.lower_bound, 'cost')}{gap}"
 
 
 def _units(result: Result) -> Units:

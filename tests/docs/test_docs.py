@@ -114,7 +114,9 @@ def test_every_page_with_examples_is_run() -> None:
         for path in DOCS.glob("**/*.rst")
         if ">>> " in path.read_text(encoding="utf-8")
     }
-    elsewhere = {page for page in pages if page.startswith(("built_lessons/", "howto/", "questions"))}
+    elsewhere = {
+        page for page in pages if page.startswith(("built_lessons/", "howto/", "tutorials/", "questions"))
+    }
     assert pages - elsewhere == set(WITH_EXAMPLES)
 
 
@@ -125,6 +127,17 @@ def test_the_reference_lists_every_module_once_and_leads_to_every_page() -> None
     assert sorted(set(listed) - set(packages)) == modules()
     assert len(listed) == len(set(listed))
     assert "rooms/*" in (DOCS / "reference" / "index.rst").read_text(encoding="utf-8")
+
+
+def test_the_front_page_of_the_reference_has_a_line_for_every_name_and_module() -> None:
+    lines = dict(re.findall(r"(?m)^- `(.+?)`: (.+)$", reference_pages.summary()))
+    names = {re.sub(r" <.+>$", "", name) for name in lines}
+    assert names == {f"depl.{name}" for name in set(depl.__all__) - {"__version__"}} | set(modules())
+    assert (
+        lines["depl.load <depl.instances.library.load>"] == "Find an instance by name or read it from a file."
+    )
+    assert all(told[-1] in ".:" and len(told) > 14 for told in lines.values())
+    assert "include:: rooms/summary.txt" in (DOCS / "reference" / "index.rst").read_text(encoding="utf-8")
 
 
 def test_pages_of_the_reference_are_written_and_removed_with_their_rooms(tmp_path, monkeypatch) -> None:
@@ -188,6 +201,17 @@ def subcommands(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.Arg
     return [pair for group in groups for pair in group.choices.items()]
 
 
+def test_decimals_have_their_zero() -> None:
+    bare = re.compile(r"(?m)(?:^|[\s(\[=,+<>-])\.\d")
+    assert bare.search("a promise of .95")
+    pages = [path for path in DOCS.rglob("*.rst") if "built_lessons" not in path.parts]
+    assert len(pages) > 40
+    for path in [ROOT / "README.md", *pages]:
+        assert not bare.findall(path.read_text(encoding="utf-8")), (
+            f"{path.relative_to(ROOT)}: write 0.95, not .95"
+        )
+
+
 def formulas() -> list[str]:
     """The mathematics of all pages and lessons, as it is typed."""
     found = []
@@ -243,8 +267,9 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     assert list((tmp_path / "html" / "_static" / "fonts").glob("*.woff2"))
     assert 'class="mobile-header"' in errata
     assert (tmp_path / "html" / "_static" / "copybutton.js").exists()
+    assert "url=../tutorials/wandb.html" in (tmp_path / "html" / "howto" / "traces.html").read_text("utf-8")
     pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "html").glob("**/*.html")]
     assert all(any(f"{name}.svg" in page for page in pages) for name in ("system", "loop"))
-    assert "<mn>.75</mn>" in errata
+    assert "<mn>0.75</mn>" in errata
     assert not any(re.search(r"<mo>\.</mo>\s*<mn>", page) for page in pages)
     assert not any(re.search(r'<(script|link|img)[^>]*(src|href)="(https?:)?//', page) for page in pages)

@@ -1,4 +1,4 @@
-"""Lines that how-to pages and a few others tell a reader to type run, with output and code shown there."""
+"""Lines that tutorials and other pages tell a reader to type run, with the output and code shown there."""
 
 import contextlib
 import doctest
@@ -16,12 +16,19 @@ import pytest
 from depl import cli
 from depl.benchmarks import __main__ as benchmarks
 from depl.models.estimation import diagnosis
+from depl.models.problem.laws import registry
+from depl.models.solving import methods
 from depl.models.traces.table import Traces
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(
     path.relative_to(DOCS).as_posix()
-    for path in [*DOCS.glob("howto/*.rst"), DOCS / "questions.rst", DOCS / "cli.rst"]
+    for path in [
+        *DOCS.glob("howto/*.rst"),
+        *DOCS.glob("tutorials/*.rst"),
+        DOCS / "questions.rst",
+        DOCS / "cli.rst",
+    ]
 )
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"(?m)^\.\. code-block:: (\w+)\n((?:   :\w+: .+\n)*)\n((?:   .*\n|\n)+)")
@@ -73,9 +80,24 @@ def run(typed: str) -> tuple[int, str]:
             code = benchmarks.main(words[3:])
         else:
             assert words[:1] + words[2:] == ["python"], f"{typed}: not a line that this test can run"
-            runpy.run_path(words[1], run_name="__main__")
+            run_script(words[1])
             code = 0
     return code, out.getvalue() if code in (0, 3, 4, 5) else aside.getvalue()
+
+
+def run_script(name: str) -> None:
+    """Run a file: its folder is on the path, and what it imports from there and registers ends with it."""
+    laws, known, loaded = registry._registered, methods._REGISTRY, set(sys.modules)
+    registry._registered, methods._REGISTRY = dict(laws), dict(known)
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        runpy.run_path(name, run_name="__main__")
+    finally:
+        sys.path.pop(0)
+        registry._registered, methods._REGISTRY = laws, known
+        for module in set(sys.modules) - loaded:
+            if Path(getattr(sys.modules[module], "__file__", None) or "/").parent == Path.cwd():
+                del sys.modules[module]
 
 
 def follow(page: str, slow: bool) -> int:
@@ -154,7 +176,7 @@ def test_every_page_but_the_list_of_them_has_something_to_run() -> None:
     for page in PAGES:
         text = text_of(page)
         typed = sum(len(lines(block)) for block in blocks(text) if block.language == "console")
-        assert typed + text.count("\n>>> ") >= 4 or page == "howto/index.rst", page
+        assert typed + text.count("\n>>> ") >= 4 or page.endswith("/index.rst"), page
 
 
 def test_a_line_that_answers_otherwise_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import pytest
 from depl.benchmarks.runner.results import RESULTS, read
 
 ROOT = Path(__file__).resolve().parents[2]
+KINDS = ("digits", "cells")
 Values = Mapping[str, Any]
 
 
@@ -24,8 +25,8 @@ def percent(share: float) -> str:
 
 
 def cell(share: float) -> str:
-    """A share as the tables on estimation print it: .87, .935, 1."""
-    return f"{share:.3f}".rstrip("0").rstrip(".").removeprefix("0")
+    """A share as the tables on estimation print it: 0.87, 0.935, 1."""
+    return f"{share:.3f}".rstrip("0").rstrip(".")
 
 
 def row(*cells: object) -> str:
@@ -214,7 +215,7 @@ def promised_delivered(values: Values) -> Iterator[str]:
                     and item["runs"] + item["refused"] == runs
                 ]
                 least, most = (cell(round(share, 2)) for share in (min(shares), max(shares)))
-                least, most = (text if text == "1" else f"{float(text):.2f}"[1:] for text in (least, most))
+                least, most = (text if text == "1" else f"{float(text):.2f}" for text in (least, most))
                 found.append(least if least == most else f"{least} to {most}")
         return found
 
@@ -250,10 +251,10 @@ def few_runs(values: Values) -> Iterator[str]:
         told = []
         for item in (drawn, tuned):
             made = item["delivered"] is not None
-            error = f"{item['standard_error'] or 0:.3f}".removeprefix("0")
+            error = f"{item['standard_error'] or 0:.3f}"
             told.append(f"{cell(item['delivered'])} ({error})" if made else "none")
             told.append(f"{percent(item['refused'])} ({percent(item['refused_before'])})")
-        how = "marginal" if marginal else "confidence .95"
+        how = "marginal" if marginal else "confidence 0.95"
         yield row(f"{known[drawn['known']]}, {how}", cell(drawn["promised"]), *told)
     marginal = [item for item in values["rows"] if item["confidence"] is None and item["judged"]]
     most = max(item["refuted"] for item in marginal if item["known"] != "few")
@@ -278,7 +279,7 @@ def promises_kept(values: Values) -> Iterator[str]:
 
     careful = [item for item in values["rows"] if item["setting"] != "flattered"]
     for item in careful:
-        asked = cell(item["target"]).ljust(3, "0"), f"{item['promised']:.2f}"[1:]
+        asked = cell(item["target"]).ljust(4, "0"), f"{item['promised']:.2f}"
         if item["delivered"] is None:
             yield " - ".join((*asked, "none"))
             continue
@@ -373,6 +374,45 @@ def set_sizes(values: Values) -> Iterator[str]:
     yield f"set sizes change by +{change[0]}, +{change[1]} and {change[2]}"
 
 
+def what_is_beside_set_sizes(values: Values) -> Iterator[str]:
+    """Correlations, other scores and levels, and three checks of how little longer training leaves."""
+    groups = {name: [item for item in values["associations"] if name in item["family"]] for name in KINDS}
+    told = {
+        name: {key: [item[key] for item in items] for key in ("correlation", "worst_tenth", "coverage")}
+        for name, items in groups.items()
+    }
+    digits, cells = (told[name] for name in KINDS)
+    spans = [f"{min(item['correlation']):.2f} to {max(item['correlation']):.2f}" for item in (digits, cells)]
+    yield f"the correlation is {spans[0]} for digits and {spans[1]} for cells"
+    tenths = [(min(item["worst_tenth"]), max(item["worst_tenth"])) for item in (digits, cells)]
+    yield f"has {tenths[0][0]:.1f} to {tenths[0][1]:.1f} times the set size of the others for digits"
+    yield f"and {tenths[1][0]:.2f} to {tenths[1][1]:.2f} times for cells"
+    yield f"coverage is {min(digits['coverage']):.4f} and {min(cells['coverage']):.4f} in all plans"
+    smaller = [kind["mean_smaller"] for kind in values["by_kind"]]
+    yield f"({min(smaller)} to {max(smaller)} of {len(values['comparisons'])})"
+    rows = values["comparisons"]
+    kept = sorted((item["dependable_reached"], item["chosen_on"]) for item in rows)
+    assert [runs for share, runs in kept if share < 0.9] == [26]
+    worst, others = kept[0][0], [share for share, _ in kept[1:]]
+    yield f"once in {percent(worst)}, otherwise in {100 * min(others):.0f} to {100 * max(others):.0f} %"
+    reached = min(item["stopped_reached"] for item in rows)
+    times = median(item["stopped_epochs"] / item["expected_epochs"] for item in rows)
+    yield f"reach it in {percent(reached)} or more and take {times:.2f} times the epochs of expected training"
+    left = [
+        (item["mean_before"] - item["stopped_size"]) / (item["mean_before"] - item["mean_after"])
+        for item in rows
+    ]
+    yield f"a median of {100 * median(left):.0f} % remains"
+    plans = values["between_plans"]
+    longer = [
+        (item["longer_before"] - item["longer_after"]) / (item["longer_before"] - item["care_after"])
+        for item in plans
+    ]
+    assert len(plans) == 7
+    yield "the two rules take different plans for seven targets"
+    yield f"gives {100 * min(longer):.0f} to {100 * max(longer):.0f} % of the reduction"
+
+
 def published_knapsacks(values: Values) -> Iterator[str]:
     assert values["wrong"] == values["published_not_best"] == values["small_not_proved"] == 0
     assert values["thousand_not_proved"] == values["large_not_proved"] == 0
@@ -412,6 +452,7 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/loop.rst", "default-reach", loop_reach),
     ("docs/model_selection.rst", "expanded-graph", measured_graph),
     ("docs/prediction_sets.rst", "prediction-sets", set_sizes),
+    ("docs/prediction_sets.rst", "prediction-sets", what_is_beside_set_sizes),
     ("docs/questions.rst", "competitive-ratio", questions_ratio),
     ("docs/questions.rst", "expanded-graph", questions_graph),
     ("docs/questions.rst", "label-setting", questions_labels),
@@ -441,11 +482,27 @@ ELSEWHERE = {
 }
 
 
+DURATIONS = {
+    # minutes by the clock, or of the processor, in the words of the page
+    ("docs/howto/ratio.rst", "competitive-ratio", "wall_seconds"): (50, 70, "it takes an hour on two cores"),
+    ("docs/prediction_sets.rst", "prediction-sets", "cpu_seconds"): (3, 4, "some three minutes of one core"),
+}
+
+
+@pytest.mark.parametrize(("page", "case", "clock"), DURATIONS)
+def test_a_page_says_how_long_a_case_took(page, case, clock):
+    least, most, words = DURATIONS[page, case, clock]
+    assert least <= getattr(read(RESULTS / f"{case}.json"), clock) / 60 <= most
+    assert words in words_of(page)
+
+
 def words_of(page: str) -> str:
     return " ".join((ROOT / page).read_text(encoding="utf-8").split())
 
 
-@pytest.mark.parametrize(("page", "case", "told"), PROSE, ids=[f"{page}-{case}" for page, case, _ in PROSE])
+@pytest.mark.parametrize(
+    ("page", "case", "told"), PROSE, ids=[f"{page}-{told.__name__}" for page, _, told in PROSE]
+)
 def test_a_page_says_what_the_record_holds(page, case, told):
     text = words_of(page)
     missing = [words for words in told(read(RESULTS / f"{case}.json").values) if words not in text]

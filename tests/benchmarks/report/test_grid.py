@@ -24,6 +24,7 @@ def html(content, caption, identity, **settings) -> str:
         suites=["one"],
         records=0,
         counts=[],
+        own=[],
         claims=[],
         overview=None,
         summary={"sentence": "", "picture": None},

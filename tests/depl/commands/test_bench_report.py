@@ -60,6 +60,25 @@ def test_the_standard_report_can_do_without_the_claims(ask, folder, monkeypatch)
     assert json.loads(out)["claims"] == []
 
 
+def test_methods_that_are_named_or_not_built_in_get_a_section(ask, tmp_path):
+    best = [attempt_of(f"one-{number}", "exact", cost=10.0, ending="optimal") for number in range(3)]
+    (file,) = write_compact(
+        [*best, *(attempt_of(f"one-{number}", "mine", cost=12.0) for number in range(3))], tmp_path
+    )
+    page = tmp_path / "page.html"
+    words = ("bench", "report", str(file), "--no-figures", "--out", str(page))
+    code, out, _ = ask(*words, "--folder", str(tmp_path / "beside"))
+    assert code == 0
+    assert "mine was tried 3 times on 3 instances" in out
+    assert '<section id="own">' in page.read_text(encoding="utf-8")
+    assert (tmp_path / "beside" / "own-1-worst.csv").read_text(encoding="utf-8").count("again.sqlite") == 3
+    _, out, _ = ask(*words, "--methods", "exact,mine")
+    assert "exact was tried 3 times" in out
+    code, _, err = ask(*words, "--methods", "mime")
+    assert code == 2
+    assert "no attempt of a method 'mime'" in err
+
+
 def test_figures_are_drawn_unless_they_are_left_out(ask, folder):
     page = folder / "page.html"
     code, *_ = ask("bench", "report", str(folder / "made-up.jsonl.gz"), "--out", str(page))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -154,6 +155,20 @@ def test_a_result_without_its_instance_still_prints():
     assert "cost    28, lower bound 28 (gap 0 %)" in str(bare)
     assert bare == result
     assert bare._repr_html_().count("<path") == 2
+
+
+@pytest.mark.parametrize("bound", [-math.inf, 0.0])
+def test_a_result_that_proves_nothing_says_so(bound):
+    result = depl.solve(depl.load("tiny"), "exact")
+    found = dataclasses.replace(result, lower_bound=bound, termination=depl.Termination.EXHAUSTED)
+    assert " 28; no lower bound is proved\n" in str(found)
+    assert "cost 28, 3 epochs, no lower bound is proved" in repr(found)
+    none = dataclasses.replace(found, plan=None, cost=None)
+    assert "none is proved" in str(none)
+    for text in map(str, (found, none, repr(found), repr(none), found._repr_html_())):
+        assert "inf" not in text
+        assert "gap" not in text
+    assert "lower bound 27.5" in str(dataclasses.replace(found, lower_bound=27.5))
 
 
 def test_the_instance_of_a_result_is_no_part_of_its_json():
