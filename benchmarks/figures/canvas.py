@@ -2,18 +2,21 @@
 
 import io
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from depl.models.foundation.documents import write_bytes, write_text
+from depl.models.foundation.documents import write_bytes
 
 _PANEL = (4.2, 3.2)
 _BESIDE = 1.8
 """Room for a legend beside the only panel [in]."""
 _RESOLUTION = 160
+_WITHOUT = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
+"""What would make two files of the same figure differ."""
 
 
 def panels(count: int = 1, columns: int | None = None) -> tuple[Figure, list[Axes]]:
@@ -44,27 +47,46 @@ def given_or_new(axes: Axes | None) -> Axes:
     return new
 
 
-def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
-    """Write ``figure`` as PNG and SVG; the same figure gives the same bytes.
+def save(
+    figure: Figure, folder: Path, name: str, formats: Sequence[str] = ("png", "svg")
+) -> tuple[Path, ...]:
+    """Write ``figure`` in every format; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : Figure
+    folder : Path
+    name : str
+        Of the files, without their endings.
+    formats : sequence of str
+        ``png``, ``svg`` and ``pdf``.
 
     Returns
     -------
     tuple of Path
-        The two files.
+        The files.
 
     Raises
     ------
     InvalidInputError
         If they cannot be written; an older file is then still whole.
     """
-    image = io.BytesIO()
-    figure.savefig(image, format="png", dpi=_RESOLUTION, metadata={"Software": None})
-    figure.set_layout_engine("none")  # it is laid out; to do that again is half of the work
-    paths = folder / f"{name}.png", folder / f"{name}.svg"
-    drawing = svg_text(figure)
-    write_bytes(paths[0], image.getvalue())
-    write_text(paths[1], drawing)
-    return paths
+    contents = {}
+    for kind in formats:
+        contents[folder / f"{name}.{kind}"] = _content(figure, kind)
+        figure.set_layout_engine("none")  # it is laid out; to do that again is half of the work
+    for path, content in contents.items():
+        write_bytes(path, content)
+    return tuple(contents)
+
+
+def _content(figure: Figure, kind: str) -> bytes:
+    if kind == "svg":
+        return svg_text(figure).encode()
+    written = io.BytesIO()
+    with mpl.rc_context({"pdf.fonttype": 42}):  # letters stay letters, which journals ask for
+        figure.savefig(written, format=kind, dpi=_RESOLUTION, metadata=_WITHOUT[kind])
+    return written.getvalue()
 
 
 def svg_text(figure: Figure, salt: str = "depl") -> str:

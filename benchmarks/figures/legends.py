@@ -147,7 +147,9 @@ def set_title(axes: "Axes", text: str, letters: int = _TITLE) -> None:
         Of a line: 56 fill a panel of 4.2 inches.
     """
     room = letters + (_FORMULA if "$" in text else 0)
-    whole = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    whole = text
+    for sign in (" %", " = "):
+        whole = whole.replace(sign, sign.replace(" ", "\N{NO-BREAK SPACE}"))
     axes.set_title(
         "\n".join(textwrap.wrap(whole, room, break_on_hyphens=False)), fontsize="small", loc="left"
     )

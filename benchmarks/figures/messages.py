@@ -36,8 +36,8 @@ def cost_message(place: str, ratios: Mapping[str, Sequence[float | None]], provi
         return f"{place}: every plan costs what the optimum costs"
     skipped = set(proving)
     best = [name for name, value in worst.items() if value <= 1 + SAME and name not in skipped]
-    ahead = f"{_listed(best)} at the optimum, " if best else ""
-    return f"{place}: {ahead}{last} up to {worst[last]:.3g} times it"
+    times = f"{last} up to {worst[last]:.3g} times"
+    return f"{place}: {_listed(best)} at the optimum, {times} it" if best else f"{place}: {times} the optimum"
 
 
 def loss_message(place: str, ratios: Mapping[str, Sequence[float | None]]) -> str:
@@ -80,7 +80,7 @@ def epochs_message(place: str, epochs: Mapping[str, Mapping[str, int]]) -> str:
 
 def levels_message(place: str, levels: int, ratios: Mapping[str, float | None]) -> str:
     """What most levels leave over the optimum: the mean ratio of every method there."""
-    known = [f"{name} {value:.3g}" for name, value in ratios.items() if value is not None]
+    known = [f"{value:.3g} ({name})" for name, value in ratios.items() if value is not None]
     return f"{place}: cost over the optimum with {levels} levels: {', '.join(known) or 'no plan'}"
 
 

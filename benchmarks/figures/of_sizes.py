@@ -1,6 +1,6 @@
 """How cost and time change with the size of instances, for every suite that varies one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -118,9 +118,10 @@ def _time_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing
     whole = [item for item in shown if item.measure == _WALL]
     stages = [item for item in shown if item.measure != _WALL]
     figure, axes = panels(1 + bool(stages))
+    refused = _refused(suite, size, attempts)
     styles = styles_of(item.configuration for item in shown)
     for panel, items, place in zip(axes, (whole, stages), (suite, f"{suite}, by stage"), strict=False):
-        curves = [_time_curve(item, styles[item.configuration]) for item in items]
+        curves = [_time_curve(item, styles[item.configuration], refused) for item in items]
         time_against_size(curves, _NAMES[size], panel)
         set_title(panel, _growth_title(place, items))
     make_room(figure)
@@ -141,7 +142,17 @@ def _growth_title(place: str, items: Sequence[Growth]) -> str:
     )
 
 
-def _time_curve(item: Growth, style: Style) -> TimeCurve:
+def _refused(suite: str, size: str, attempts: Sequence[Attempt]) -> dict[str, list[float]]:
+    """By configuration the sizes at which it refused an instance."""
+    found: dict[str, set[float]] = {}
+    for attempt in attempts:
+        value = size_of(attempt, size)
+        if attempt.task.suite == suite and attempt.ending == "refused" and value is not None:
+            found.setdefault(attempt.task.configuration, set()).add(value)
+    return {name: sorted(sizes) for name, sizes in found.items()}
+
+
+def _time_curve(item: Growth, style: Style, refused: Mapping[str, Sequence[float]]) -> TimeCurve:
     """The curve of a measure: a method has its colour, and each of its stages a marker and dashes."""
     name, line, fit = _name(item), item.line, None
     if item.measure != _WALL:
@@ -150,7 +161,8 @@ def _time_curve(item: Growth, style: Style) -> TimeCurve:
     if line is not None:
         name += f": {line.exponent:z.2f} [{line.lower:z.2f}, {line.upper:z.2f}]"
         fit = FittedTimes(line.coefficient, line.exponent, line.smallest, line.largest)
-    return TimeCurve(name, item.points, fit, style, item.stopped_points)
+    crosses = refused.get(item.configuration, ()) if item.measure == _WALL else ()
+    return TimeCurve(name, item.points, fit, style, item.stopped_points, crosses)
 
 
 def _name(item: Growth) -> str:

@@ -1,16 +1,22 @@
 """Promised against delivered: one interval per plan, around the share of fresh runs that kept its promise."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
 from depl.benchmarks.figures.canvas import given_or_new
 from depl.benchmarks.figures.legends import legend_beside
-from depl.benchmarks.figures.palette import COLOURS, MARKERS, nth
+from depl.benchmarks.figures.palette import Style, series_style, styles_of
 
 _SPREAD = 0.006
-_SETTINGS = ("never run", "all runs", "flattered", "piloted")
+_SETTINGS = {
+    "never run": "plan never run, with margin",
+    "all runs": "all runs known, with margin",
+    "flattered": "plan never run, no margin",
+    "piloted": "settled by a pilot",
+}
+"""Settings of the case ``promises-kept``, with what stands in the legend."""
 
 
 class Promise(NamedTuple):
@@ -34,28 +40,33 @@ def promised_against_delivered(promises: Sequence[Promise], axes: Axes | None = 
         Where to draw; new axes by default.
     """
     axes = given_or_new(axes)
-    settings = list(dict.fromkeys([*_SETTINGS, *sorted({item.setting for item in promises})]))
+    styles = _styles({item.setting for item in promises})
     levels = sorted({item.promised for item in promises})
     for level in levels:
         own = sorted((item for item in promises if item.promised == level), key=lambda item: item.setting)
         for index, item in enumerate(own):
             place = level + (index - (len(own) - 1) / 2) * _SPREAD
-            kind = settings.index(item.setting)
-            colour, marker = nth(COLOURS, kind), nth(MARKERS, kind)
+            colour, marker, _ = styles[item.setting]
             axes.plot([place, place], [item.lower, item.upper], color=colour, linewidth=1)
             axes.plot(place, item.delivered, marker, color=colour, markersize=4.5)
         ends = [level - (len(own) + 1) / 2 * _SPREAD, level + (len(own) + 1) / 2 * _SPREAD]
         axes.plot(ends, [level, level], color="0.4", linestyle="--", linewidth=1)
-    for kind, name in enumerate(settings):
-        if any(item.setting == name for item in promises):
-            axes.plot([], [], nth(MARKERS, kind), color=nth(COLOURS, kind), markersize=4.5, label=name)
+    for name, (colour, marker, _) in styles.items():
+        axes.plot([], [], marker, color=colour, markersize=4.5, label=_SETTINGS.get(name, name))
     if promises:
         axes.plot([], [], color="0.4", linestyle="--", linewidth=1, label="as promised")
     legend_beside(axes)
     axes.set_xticks(levels, [f"{level:g}" for level in levels])
     axes.set_xlabel("promised probability")
-    axes.set_ylabel("delivered by fresh runs, 95 % interval")
+    axes.set_ylabel("delivered by fresh runs,\n95 % interval")
     return axes
+
+
+def _styles(settings: Collection[str]) -> dict[str, Style]:
+    """The settings of the case in their order, then methods in their styles."""
+    others = styles_of(sorted(set(settings) - set(_SETTINGS)))
+    known = {name: series_style(place) for place, name in enumerate(_SETTINGS) if name in settings}
+    return {**known, **others}
 
 
 def promises_of(rows: Sequence[Mapping[str, Any]], pilots: Sequence[Mapping[str, Any]]) -> list[Promise]:

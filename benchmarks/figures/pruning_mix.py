@@ -1,6 +1,6 @@
 """Epochs with each model of the cheapest plans against the quantile level omega, the cost on top."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -76,7 +76,7 @@ def pruning_mix(
         axes.annotate(
             told, (place, below), (0, 3), textcoords="offset points", ha="center", fontsize="x-small"
         )
-    axes.set_xticks(range(len(mixes)), [f"{mix.level:g}".removeprefix("0") for mix in mixes])
+    axes.set_xticks(range(len(mixes)), [f"{mix.level:g}" for mix in mixes])
     axes.set_xlim(-0.6, len(mixes) - 0.4)
     axes.set_xlabel("promise $\\omega$")
     axes.set_ylabel("epochs")
@@ -85,11 +85,28 @@ def pruning_mix(
     return axes
 
 
-def legend_entries(models: Sequence[str]) -> list[Patch]:
-    """What a legend shows for these models."""
+def mix_message(place: str, mixes: Sequence[Mix]) -> str:
+    """How the cost grows with the promise, and from where on there is no plan."""
+    held = [mix for mix in mixes if mix.cost is not None]
+    none = [mix.level for mix in mixes if mix.cost is None]
+    if not held:
+        return f"{place}: no plan keeps any of these promises"
+    first, last = held[0], held[-1]
+    parts = []
+    if first.cost and last.cost and last is not first:
+        parts.append(f"{last.level:g} costs {last.cost / first.cost:.1f} times what {first.level:g} does")
+    if none:
+        onward = min(none) > last.level
+        parts.append(f"no plan from {min(none):g} on" if onward else f"no plan at {none[0]:g}")
+    return f"{place}: {', '.join(parts) or 'one promise has a plan'}"
+
+
+def legend_entries(models: Sequence[str], used: Collection[str] | None = None) -> list[Patch]:
+    """What a legend shows for these models, or for those of them that are used."""
     return [
         Patch(label=model, edgecolor="white", facecolor=_colour(models, model), hatch=_hatch(models, model))
         for model in models
+        if used is None or model in used
     ]
 
 

@@ -6,11 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
-from matplotlib.patches import Patch
+from matplotlib.ticker import NullFormatter
 
 from depl.benchmarks.figures.canvas import given_or_new
+from depl.benchmarks.figures.legends import legend_beside, set_title
 from depl.benchmarks.figures.palette import COLOURS, HATCHES
 from depl.heuristics.data.continuous import Best
+from depl.models.foundation.wording import percentage
 
 REGIONS = (Best.LEAST, Best.BETWEEN, Best.EVERYTHING)
 
@@ -64,15 +66,21 @@ def selection_regions(regions: Regions, axes: Axes | None = None) -> Axes:
         axes.set_yscale("log")
     axes.set_xlabel(regions.across_label)
     axes.set_ylabel(regions.down_label)
-    axes.set_title(regions.title, fontsize="medium")
-    keys = [
-        Patch(facecolor=palette(index), label=region.value)
-        for index, region in enumerate(REGIONS)
-        if (numbers == index).any()
-    ]
+    part, true = percentage(np.mean(numbers == REGIONS.index(Best.BETWEEN)), 2), percentage(concave.mean(), 2)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
+    axes.set_title(
+        f"{regions.title}: a part is best on {part} of the map,\nthe claim is true on {true}",
+        fontsize="small",
+        loc="left",
+    )
+    for index, region in enumerate(REGIONS):
+        if (numbers == index).any():
+            axes.fill_between([], [], facecolor=palette(index), label=region.value)
     if concave.any():
-        keys.append(Patch(facecolor="white", hatch=HATCHES[1], label="submodular"))
-    axes.legend(handles=keys, fontsize="x-small", loc="best")
+        axes.fill_between([], [], facecolor="white", hatch=HATCHES[1], label="submodular")
+    legend_beside(axes)
     return axes
 
 
@@ -92,11 +100,15 @@ def selection_shares(shares: Sequence[Share], axes: Axes | None = None) -> Axes:
         axes.plot(
             share.ratios, share.submodular, color=COLOURS[index], linestyle="--", marker="s", markersize=3
         )
+    axes.plot([], [], color="0.3", marker="o", label="share: a part of the data is best")
+    axes.plot([], [], color="0.3", linestyle="--", marker="s", markersize=3, label="share: submodular")
     axes.set_xscale("log")
     axes.set_ylim(-0.03, 1.03)
     axes.set_xlabel("$t_0 / (t_1 Q_0)$")
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.set_ylabel("share of instances")
-    axes.set_title("eight datasets", fontsize="medium")
     if shares:
-        axes.legend(frameon=False, fontsize="x-small")
+        most = percentage(max(value for share in shares for value in share.between), 2)
+        set_title(axes, f"eight datasets: a part is best for up to {most} of the instances")
+        legend_beside(axes)
     return axes

@@ -1,7 +1,7 @@
 """Seconds against the size of instances on logarithmic axes, with fitted exponents (Property 2)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from scipy.stats import gmean
@@ -28,13 +28,17 @@ class FittedTimes(NamedTuple):
 
 
 class TimeCurve(NamedTuple):
-    """Times of one configuration: points (size, seconds) of attempts that ended, a fit, and those stopped."""
+    """Times of one configuration: points (size, seconds) of attempts that ended, a fit, and those stopped.
+
+    ``refused`` are sizes at which the method said that it does not cover an instance.
+    """
 
     label: str
     points: Sequence[tuple[float, float]]
     fit: FittedTimes | None = None
     style: Style | None = None
     stopped: Sequence[tuple[float, float]] = ()
+    refused: Sequence[float] = ()
 
 
 def time_against_size(curves: Sequence[TimeCurve], quantity: str, axes: Axes | None = None) -> Axes:
@@ -57,7 +61,7 @@ def time_against_size(curves: Sequence[TimeCurve], quantity: str, axes: Axes | N
         _draw_times(curve, style, axes)
         _draw_fit(curve, style, axes)
     _explain(axes, curves)
-    sized_axis(axes, quantity, [size for curve in curves for size, _ in (*curve.points, *curve.stopped)])
+    sized_axis(axes, quantity, [size for curve in curves for size in _sizes(curve)])
     axes.set_ylabel("seconds")
     if curves:
         axes.set_yscale("log")
@@ -71,6 +75,8 @@ def _explain(axes: Axes, curves: Sequence[TimeCurve]) -> None:
         axes.plot([], [], ".", color="0.3", alpha=0.5, markersize=3, label="one attempt")
     if any(curve.stopped for curve in curves):
         axes.plot([], [], linestyle="none", marker=_LONGER, color="0.3", label="stopped: at least so long")
+    if any(curve.refused for curve in curves):
+        axes.plot([], [], linestyle="none", marker="x", color="0.3", label="refused: not covered")
     if any({size for size, _ in curve.points} & {size for size, _ in curve.stopped} for curve in curves):
         axes.plot([], [], "o", color="0.3", markerfacecolor="white", label="mean without those stopped")
 
@@ -84,6 +90,10 @@ def _draw_times(curve: TimeCurve, style: Style, axes: Axes) -> None:
         face = "white" if size in cut else colour
         axes.plot([size], [middle], marker, color=colour, markersize=5, markerfacecolor=face)
     axes.plot(*_columns(curve.stopped), linestyle="none", marker=_LONGER, color=colour, markersize=8)
+    if curve.refused:
+        floor = axes.get_xaxis_transform()
+        look: dict[str, Any] = {"marker": "x", "color": colour, "linestyle": "none"}
+        axes.plot(curve.refused, [0.0] * len(curve.refused), transform=floor, clip_on=False, **look)
 
 
 def _draw_fit(curve: TimeCurve, style: Style, axes: Axes) -> None:
@@ -96,6 +106,10 @@ def _draw_fit(curve: TimeCurve, style: Style, axes: Axes) -> None:
         fitted = [curve.fit.coefficient * size**curve.fit.exponent for size in sizes]
         axes.plot(sizes, fitted, color=colour, linestyle=dash, linewidth=1.2)
     axes.plot([], [], color=colour, marker=marker, linestyle=dash, label=curve.label)
+
+
+def _sizes(curve: TimeCurve) -> list[float]:
+    return [*(size for size, _ in (*curve.points, *curve.stopped)), *curve.refused]
 
 
 def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from depl.arguments.shared import add_json, positive_count, seed
+from depl.arguments.shared import add_figure, add_json, positive_count, seed
 from depl.models.estimation.choices import RESAMPLES, FitBy
 from depl.models.traces.metrics import TARGETS
 
@@ -31,10 +31,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=f"for intervals and p-values; default: {RESAMPLES}",
     )
     parser.add_argument("--seed", metavar="S", type=seed, default=0, help="of the resamples; default: 0")
-    parser.add_argument(
-        "--figure",
-        metavar="NAME",
-        help="draw Figs. 2 and 4 of the paper: NAME-loss and NAME-fits, png and svg",
-    )
+    add_figure(parser, "Figs. 2 and 4 of the paper", "NAME-loss and NAME-fits")
     add_json(parser, "fits, tests and verdict")
     parser.set_defaults(run="depl.commands.diagnose:run")

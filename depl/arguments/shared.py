@@ -2,6 +2,7 @@
 
 import argparse
 import os
+from typing import NamedTuple
 
 from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_SCENARIOS
 
@@ -40,9 +41,46 @@ def add_json(parser: argparse.ArgumentParser, content: str = "the answer") -> No
     parser.add_argument("--json", action="store_true", help=f"print {content} as one JSON object")
 
 
-def add_figure(parser: argparse.ArgumentParser, what: str) -> None:
-    """Declare ``--figure``."""
-    parser.add_argument("--figure", metavar="NAME", help=f"draw {what} in NAME.png and NAME.svg")
+FORMATS = ("png", "svg", "pdf")
+"""Endings of the files that a figure may be drawn in."""
+
+
+class FigureFiles(NamedTuple):
+    """Where ``--figure`` draws: a name without its ending, and the endings."""
+
+    name: str
+    formats: tuple[str, ...] = ("png", "svg")
+
+    def paths(self, part: str = "") -> tuple[str, ...]:
+        """The files; where there are several figures, of the one with this part of a name."""
+        return tuple(f"{self.name}{part}.{kind}" for kind in self.formats)
+
+
+def add_figure(parser: argparse.ArgumentParser, what: str, parts: str = "") -> None:
+    """Declare ``--figure``; ``parts`` say what follows the name where there are several figures."""
+    named = f" ({parts})" if parts else ""
+    parser.add_argument(
+        "--figure",
+        metavar="NAME",
+        type=figure_files,
+        help=f"draw {what} in NAME.png and NAME.svg{named}; with one of {', '.join(_DOTTED)} at the end, in "
+        "that alone",
+    )
+
+
+def figure_files(text: str) -> FigureFiles:
+    """A name of figures: an ending of a picture chooses the format, and one of another file is refused."""
+    name, ending = os.path.splitext(text)
+    kind = ending[1:].lower()
+    if kind in FORMATS:
+        return FigureFiles(name, (kind,))
+    if kind[:1].isalpha():  # 9.5 is a name
+        message = f"figures are written as {', '.join(_DOTTED[:-1])} or {_DOTTED[-1]}, not as {ending}"
+        raise argparse.ArgumentTypeError(f"{message}; end {text!r} otherwise, or leave the ending out")
+    return FigureFiles(text)
+
+
+_DOTTED = tuple(f".{kind}" for kind in FORMATS)
 
 
 def add_solving(parser: argparse.ArgumentParser, files: bool = False) -> None:

@@ -3,12 +3,12 @@
 import argparse
 import math
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from depl.commands.answer import Answer
+from depl.commands.figures import saved
 from depl.commands.json_text import as_json
 from depl.commands.options import figure_files, require_outputs
 from depl.instances.training.recorded import named_traces
@@ -25,7 +25,7 @@ from depl.showing.parts import text_of
 def run(options: argparse.Namespace) -> Answer:
     """Fit, test and judge; a verdict against the law is an answer."""
     if options.figure is not None:
-        drawn = [file for kind in ("loss", "fits") for file in figure_files(f"{options.figure}-{kind}")]
+        drawn = [file for kind in ("loss", "fits") for file in figure_files(options.figure, f"-{kind}")]
         require_outputs(drawn, [options.traces])
     traces, by = named_traces(options.traces), FitBy(options.by)
     rng = np.random.default_rng(options.seed)
@@ -58,18 +58,12 @@ def _drawn(
     if not options.figure:
         return ""
     # Drawing is all that needs matplotlib.
-    from depl.benchmarks.figures.canvas import save
     from depl.benchmarks.figures.estimation_figures import fit_figure, loss_band
 
-    target = Path(options.figure)
     if chosen is by_model:
         chosen = fit_traces(traces, rng, FitBy.SCHEDULE, options.metric, options.resamples)
     figures = {"loss": loss_band(traces, options.metric), "fits": fit_figure(by_model, chosen)}
-    files = [
-        str(path)
-        for name, figure in figures.items()
-        for path in save(figure, target.parent, f"{target.name}-{name}")
-    ]
+    files = [path for name, figure in figures.items() for path in saved(figure, options.figure, f"-{name}")]
     return f"drawn in {', '.join(files)}"
 
 

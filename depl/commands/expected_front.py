@@ -5,10 +5,10 @@ import csv
 import io
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 from depl.commands.answer import Answer, ExitCode
+from depl.commands.figures import saved
 from depl.commands.json_text import as_json
 from depl.commands.options import figure_files, read_instance, require_outputs
 from depl.commands.table import fields, table
@@ -209,15 +209,15 @@ def _written(
         said.append(f"front written to {options.out}")
     if options.figure:
         # Drawing is all that needs matplotlib.
-        from depl.benchmarks.figures.canvas import panels, save
+        from depl.benchmarks.figures.canvas import panels
         from depl.benchmarks.figures.front import front_figure
+        from depl.benchmarks.figures.legends import make_room
 
         figure, (axes,) = panels(1)
         pairs = [(row["budget"], row["weight"]) for row in rows]
-        front_figure(pairs, against.value, content["weight_is"], axes)
-        target = Path(options.figure)
-        files = save(figure, target.parent, target.name)
-        said.append(f"drawn in {files[0]} and {files[1]}")
+        front_figure(pairs, against.value, content["weight_is"], content["instance"], axes)
+        make_room(figure)
+        said.append(f"drawn in {' and '.join(saved(figure, options.figure))}")
     return "\n".join(said)
 
 

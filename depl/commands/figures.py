@@ -3,21 +3,23 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from depl.arguments.shared import FigureFiles
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from depl.models.solving.front_points import Front
 
 
-def plan_figure(name: str | None, instance: Instance | None, plan: Plan | None) -> str:
-    """Draw a plan in ``NAME.png`` and ``NAME.svg``, and say so; or why nothing is drawn.
+def plan_figure(target: FigureFiles | None, instance: Instance | None, plan: Plan | None) -> str:
+    """Draw a plan, and say where; or why nothing is drawn.
 
     Parameters
     ----------
-    name : str or None
+    target : FigureFiles or None
         None for no figure.
     instance, plan : Instance and Plan, or None
         None where a command has found none.
@@ -27,41 +29,51 @@ def plan_figure(name: str | None, instance: Instance | None, plan: Plan | None) 
     InvalidInputError
         If the files cannot be written, or the plan has an epoch that never ends.
     """
-    if name is None:
+    if target is None:
         return ""
     if instance is None or plan is None:
-        return f"{name} not drawn: there is no plan"
+        return f"{target.name} not drawn: there is no plan"
     from depl.plot.plan import plan as draw
 
-    return _saved(draw(instance, plan)[0], name)
+    return _drawn(draw(instance, plan)[0], target)
 
 
-def front_figure(name: str | None, front: "Front") -> str:
-    """Draw a front in ``NAME.png`` and ``NAME.svg``, and say so; or why nothing is drawn.
+def front_figure(target: FigureFiles | None, front: "Front") -> str:
+    """Draw a front, and say where; or why nothing is drawn.
 
     Raises
     ------
     InvalidInputError
         If the files cannot be written.
     """
-    if name is None:
+    if target is None:
         return ""
     if not front.points:
-        return f"{name} not drawn: there is no point"
+        return f"{target.name} not drawn: there is no point"
     from depl.plot.front import front as draw
 
-    return _saved(draw(front), name)
+    return _drawn(draw(front), target)
 
 
-def _saved(axes: "Axes", name: str) -> str:
+def saved(figure: "Figure", target: FigureFiles, part: str = "") -> list[str]:
+    """Write a figure, or one part of several, and return its files.
+
+    Raises
+    ------
+    InvalidInputError
+        If a file cannot be written.
+    """
+    from depl.benchmarks.figures.canvas import save
+
+    place = Path(f"{target.name}{part}")
+    return [str(path) for path in save(figure, place.parent, place.name, target.formats)]
+
+
+def _drawn(axes: "Axes", target: FigureFiles) -> str:
     """Write the figure of some axes, and say where."""
     from matplotlib.figure import Figure
-
-    from depl.benchmarks.figures.canvas import save
 
     figure = axes.figure
     if not isinstance(figure, Figure):  # axes of our own stand in a figure
         raise TypeError(f"axes stand in a {type(figure).__name__}")
-    target = Path(name)
-    files = save(figure, target.parent, target.name)
-    return f"drawn in {files[0]} and {files[1]}"
+    return f"drawn in {' and '.join(saved(figure, target))}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from depl.arguments.shared import FigureFiles
 from depl.instances.library import load
 from depl.models.foundation.documents import found_there, read_text, reason_of
 from depl.models.foundation.errors import InvalidInputError
@@ -161,9 +162,9 @@ def _require_writable(path: str) -> None:
         raise InvalidInputError(f"the folder {str(folder)!r} cannot be written to", path)
 
 
-def figure_files(name: str | None) -> tuple[str, ...]:
-    """The files of a figure of that name, none for None."""
-    return () if name is None else (f"{name}.png", f"{name}.svg")
+def figure_files(target: FigureFiles | None, part: str = "") -> tuple[str, ...]:
+    """The files of a figure, or of one part of several, none for None."""
+    return () if target is None else target.paths(part)
 
 
 def make_folder(path: str) -> Path:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from depl.benchmarks.figures.legends import legend_beside, plain
 from depl.benchmarks.figures.palette import styles_of
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import number
+from depl.models.foundation.wording import number, percentage
 from depl.models.solving.methods import Meaning, registered
 from depl.models.solving.result import Result, Termination
 from depl.plot.sheet import new_axes
@@ -80,7 +80,7 @@ def _row(label: str, item: Result) -> str:
     gap = item.gap
     if gap is None or item.lower_bound <= 0 < item.cost:
         return f"{label}: {number(item.cost)}, no bound"
-    return f"{label}: {number(item.cost)}, " + ("proved cheapest" if gap == 0 else f"gap {100 * gap:.3g} %")
+    return f"{label}: {number(item.cost)}, " + ("proved cheapest" if gap == 0 else f"gap {percentage(gap)}")
 
 
 def _finish(axes: "Axes", labelled: list[tuple[str, Result]]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from depl.benchmarks.figures.legends import legend_beside, plain
 from depl.benchmarks.figures.palette import COLOURS
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import number
+from depl.models.foundation.wording import number, percentage
 from depl.models.solving.budgets import Budget
 from depl.models.solving.front_points import Front, FrontPoint
 from depl.models.solving.front_range import MARKS
@@ -145,7 +145,8 @@ def _draw_points(front: Front, axes: "Axes") -> None:
             same = proved if point.solution is Solution.PROVEN_OPTIMAL else others
             same.append((point.budget, point.cost))
             if point.lower_bound < point.cost and same is others:
-                axes.vlines(point.budget, point.lower_bound, point.cost, color=_BOUND, linewidth=1)
+                ends = point.lower_bound, point.cost
+                axes.vlines(point.budget, *ends, color=_BOUND, linewidth=1, label="down to its own bound")
     for pairs, face, label in (
         (proved, _COST, "proved cheapest"),
         (others, "white", "feasible, not proved cheapest"),
@@ -172,6 +173,17 @@ def _draw_marks(front: Front, axes: "Axes") -> None:
             )
 
 
+def _message(front: Front) -> str:
+    """What tightening the budget costs: from 0.9 to 0.99 where both are there, else over the whole range."""
+    priced = [(point.budget, point.cost) for point in front if point.cost]
+    marked = [pair for pair in priced if pair[0] in (MARKS[0], MARKS[-1])]
+    ends = marked if front.against is Budget.PROBABILITY and len(marked) == 2 else [*priced[:1], *priced[-1:]]
+    if len({budget for budget, _ in ends}) < 2:
+        return "one budget has a plan" if priced else "no plan is known"
+    (loose, less), (tight, more) = ends
+    return f"{number(tight, 4)} instead of {number(loose, 4)} costs {percentage(more / less - 1)} more"
+
+
 def _finish(front: Front, axes: "Axes") -> None:
     costs = [point.cost for point in front if point.cost is not None]
     bounds = [point.lower_bound for point in front if math.isfinite(point.lower_bound)]
@@ -182,6 +194,6 @@ def _finish(front: Front, axes: "Axes") -> None:
     )
     axes.set_ylabel(plain(front.instance.units.titled("cost", "cost")))
     assumed = "under the fitted law" if front.instance.has_memory else "under the instance's laws"
-    title = f"{front.instance.name}: plans certified {assumed}"
-    axes.set_title(plain(title), fontsize="medium", loc="left")
+    title = f"{front.instance.name}: {_message(front)}\nplans certified {assumed}"
+    axes.set_title(plain(title), fontsize="small", loc="left")
     legend_beside(axes)

@@ -5,7 +5,14 @@ import re
 from fractions import Fraction
 
 from depl.models.foundation.errors import shortened
-from depl.models.foundation.wording import counted, counter_probability, interval, number, rounded_up
+from depl.models.foundation.wording import (
+    counted,
+    counter_probability,
+    interval,
+    number,
+    percentage,
+    rounded_up,
+)
 from depl.models.risk.interval import Interval
 from depl.models.solving.explain_limits import binding_lines, failing, price_lines
 from depl.models.solving.result import Result, Termination
@@ -199,7 +206,7 @@ def _numbers(offer: Offer) -> tuple[str, str, str, str, str]:
         return _NOTHING, bound, _NOTHING, _NOTHING, _NOTHING
     if result.lower_bound == result.cost:
         bound = number(result.lower_bound)
-    gap = _NOTHING if result.gap is None or bound == _NOTHING else f"{100 * result.gap:.3g} %"
+    gap = _NOTHING if result.gap is None or bound == _NOTHING else percentage(result.gap)
     return number(result.cost), bound, gap, str(result.epochs), number(result.training_time)
 
 

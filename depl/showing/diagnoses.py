@@ -7,7 +7,7 @@ from depl.models.estimation.combinations import FitRow, TracesFit, fit_rows
 from depl.models.estimation.diagnosis import Diagnosis
 from depl.models.estimation.facts import Facts
 from depl.models.estimation.independence import USABLE, Independence, Tested
-from depl.models.foundation.wording import counted, number
+from depl.models.foundation.wording import counted, number, percentage
 from depl.showing.parts import Listing, Pairs, Section
 from depl.showing.svg import levels
 
@@ -90,7 +90,7 @@ def _fit_table(rows: tuple[FitRow, ...]) -> Listing:
             row.combination,
             str(row.runs),
             str(row.ratios),
-            f"{100 * row.nonpositive / row.ratios:.3g} %",
+            percentage(row.nonpositive / row.ratios),
             *(number(value, _DIGITS) for value in (row.scale, row.offset, row.gamma_shape)),
             number(row.paper_p_value, _DIGITS),
             number(row.p_value, _DIGITS),
@@ -176,7 +176,7 @@ def _level_table(found: Diagnosis) -> Listing:
                     item.observed_deviation,
                 )
             ),
-            f"{100 * item.delivered:.3g} %",
+            percentage(item.delivered),
         )
         for item in found.levels
     ]
@@ -185,7 +185,7 @@ def _level_table(found: Diagnosis) -> Listing:
 
 def _promise_table(found: Diagnosis) -> Listing:
     header = ("promised", "as measured", "AR(1) as measured", "AR(1) of 0.3", "shared factor of 0.1")
-    cells = [[f"{100 * value:.2g} %" for value in asdict(item).values()] for item in found.promises]
+    cells = [[percentage(value, 2) for value in asdict(item).values()] for item in found.promises]
     return Listing(header, cells, right=header)
 
 
@@ -204,9 +204,9 @@ def _facts_text(facts: Facts) -> str:
         for item in facts.differences
     ]
     lines += [
-        f"3. {item.schedule}: in {100 * item.share:.2g} % of the pairs of epochs of a stage (95 % interval "
-        f"{100 * item.bounds.lower:.2g} to {100 * item.bounds.upper:.2g} %) the mean falls and the deviation "
-        "rises from the first to the second"
+        f"3. {item.schedule}: in {percentage(item.share, 2)} of the pairs of epochs of a stage (95 % "
+        f"interval {percentage(item.bounds.lower, 2)} to {percentage(item.bounds.upper, 2)}) the mean falls "
+        "and the deviation rises from the first to the second"
         for item in facts.trends
     ]
     return "\n".join(lines)

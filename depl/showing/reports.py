@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from depl.models.foundation.wording import counted, interval, number, rounded_down
+from depl.models.foundation.wording import counted, interval, number, percentage, rounded_down
 from depl.models.problem.units import NO_UNITS, Units
 from depl.models.verifier.findings import Finding, Kind
 from depl.models.verifier.verify import Report
@@ -51,7 +51,7 @@ def report_sections(report: Report) -> list[Section]:
 
 def _least(report: Report) -> str:
     gap = gap_of(report)
-    below = "" if gap is None else f", {100 * gap:.3g} % below the plan"
+    below = "" if gap is None else f", {percentage(gap)} below the plan"
     least = _units(report).after(rounded_down(report.proved_bound), "cost")
     return f"at least {least}, proved by the verifier{below}"
 

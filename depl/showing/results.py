@@ -2,7 +2,14 @@
 
 from collections import Counter
 
-from depl.models.foundation.wording import counted, counter_probability, interval, number, rounded_down
+from depl.models.foundation.wording import (
+    counted,
+    counter_probability,
+    interval,
+    number,
+    percentage,
+    rounded_down,
+)
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.problem.units import NO_UNITS, Units
@@ -39,7 +46,7 @@ def result_brief(result: Result) -> str:
     proved = _bounded(result)
     plan = "no plan"
     if result.cost is not None:
-        gap = f", gap {100 * result.gap:.3g} %" if proved and result.gap is not None else ""
+        gap = f", gap {percentage(result.gap)}" if proved and result.gap is not None else ""
         plan = (
             f"cost {_units(result).amount(result.cost, 'cost')}{gap}, {counted(result.epochs or 0, 'epoch')}"
         )
@@ -95,7 +102,7 @@ def _cost(result: Result) -> tuple[str, str]:
     cost = units.amount(result.cost, "cost")
     if not _bounded(result):
         return "cost", f"{cost}; {NO_BOUND}"
-    gap = "" if result.gap is None else f" (gap {100 * result.gap:.3g} %)"
+    gap = "" if result.gap is None else f" (gap {percentage(result.gap)})"
     return "cost", f"{cost}, lower bound {units.amount(result.lower_bound, 'cost')}{gap}"
 
 

@@ -25,6 +25,7 @@ from depl.models.estimation.levels import LevelCheck, level_checks
 from depl.models.estimation.observations import Observations, observe
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown
+from depl.models.foundation.wording import percentage
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Traces
 
@@ -234,7 +235,7 @@ def _about_levels(levels: tuple[LevelCheck, ...]) -> Iterator[str]:
 
 def _meaning(found: Independence) -> str:
     if found.variance_ratio.value > 1:
-        return f"a promised violation of 1 % is about {100 * found.violation(0.01):.2g} % in truth"
+        return f"a promised violation of 1 % is about {percentage(found.violation(0.01), 2)} in truth"
     return "it puts quantiles too far out and calls targets unreachable that are reached"
 
 

@@ -19,6 +19,13 @@ def number(value: float | None, digits: int = 6) -> str:
     return f"{value + 0.0:.{digits}g}"
 
 
+def percentage(share: float, digits: int = 3) -> str:
+    """A share as a percentage of so many significant digits, and never as a power of ten from 1 % on."""
+    value = 100 * share
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f} %" if "e+" in text else f"{text} %"
+
+
 def rounded_down(value: float, digits: int = 7) -> str:
     """The greatest number of so many significant digits that does not exceed ``value``."""
     return _directed(value, digits, ROUND_FLOOR)

@@ -9,6 +9,7 @@ import argparse
 import csv
 import io
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,7 +19,8 @@ import msgspec
 from matplotlib.figure import Figure
 
 from depl.benchmarks.figures.canvas import save
-from depl.benchmarks.figures.pruning_mix import Mix, Stage, legend_entries, pruning_mix
+from depl.benchmarks.figures.legends import set_title
+from depl.benchmarks.figures.pruning_mix import Mix, Stage, legend_entries, mix_message, pruning_mix
 from depl.instances.library import load
 from depl.models.foundation.csv_cells import shown
 from depl.models.foundation.documents import write_text
@@ -33,6 +35,8 @@ INSTANCES = ("digits-alexnet", "digits-mobilenet")
 READINGS = ("with margin", "no margin")
 
 _PANEL = (4.6, 2.7)
+_LETTERS = 14
+"""Of small print, in an inch."""
 _NAME = "pruning-mix"
 _COLUMNS = ("instance", "reading", "omega", "cost", "stage", "model", "cluster", "epochs")
 
@@ -118,10 +122,29 @@ def guidance_figure(guided: Sequence[Sequence[Guidance]]) -> Figure:
         top = max((axes.get_ylim()[1] for axes in drawn), default=1)
         for axes, item in zip(drawn, found, strict=True):
             axes.set_ylim(0, top)  # bars of one instance can be compared
-            axes.set_title(f"{item.instance}: {item.reading}", fontsize="medium")
-    models = tuple(dict.fromkeys(model for found in guided for item in found for model in item.models))
-    figure.legend(handles=legend_entries(models), loc="outside lower center", ncols=5, frameon=False)
+            set_title(axes, mix_message(f"{item.instance}, {item.reading}", item.mixes))
+    everything = [item for found in guided for item in found]
+    models = tuple(dict.fromkeys(model for item in everything for model in item.models))
+    used = {stage.model for item in everything for mix in item.mixes for stage in mix.stages}
+    figure.legend(
+        handles=legend_entries(models, used),
+        loc="outside lower center",
+        ncols=5,
+        frameon=False,
+        title=textwrap.fill(_widths(everything), int(_LETTERS * figure.get_figwidth())),
+        title_fontsize="small",
+    )
     return figure
+
+
+def _widths(everything: Sequence[Guidance]) -> str:
+    """What the widths of the bars mean, and the numbers above them."""
+    wide = dict.fromkeys(item.clusters[0] for item in everything)
+    narrow = dict.fromkeys(name for item in everything for name in item.clusters[1:])
+    told = f"wide bars: trained on {' or '.join(wide)}"
+    if narrow:
+        told += f"; narrow bars: on {' or '.join(narrow)}"
+    return f"{told}; number above a bar: its cost"
 
 
 def as_table(guided: Sequence[Sequence[Guidance]]) -> str:

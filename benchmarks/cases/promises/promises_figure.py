@@ -9,6 +9,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from depl.benchmarks.figures.canvas import panels
+from depl.benchmarks.figures.legends import make_room, set_title, shared_legend
+from depl.benchmarks.figures.messages import promise_message
 from depl.benchmarks.figures.promised_against_delivered import promised_against_delivered, promises_of
 
 
@@ -24,8 +26,14 @@ def promises_figure(values: Mapping[str, Any]) -> Figure:
     figure, axes = panels(max(len(families), 1))
     for family, panel in zip(families, axes, strict=False):
         own = [[row for row in values[kind] if row["family"] == family] for kind in ("rows", "pilots")]
-        promised_against_delivered(promises_of(*own), panel)
-        panel.set_title(family)
+        found = promises_of(*own)
+        promised_against_delivered(found, panel)
+        set_title(panel, promise_message(family, [(item.promised, item.upper) for item in found]))
+    lowest, highest = (end(panel.get_ylim()[side] for panel in axes) for side, end in enumerate((min, max)))
+    for panel in axes:
+        panel.set_ylim(lowest, highest)  # families stand side by side to be compared
+    shared_legend(figure)
+    make_room(figure)
     return figure
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from depl.benchmarks.cases.set_functions.random_selections import LAWS
 from depl.benchmarks.figures.canvas import panels, save
+from depl.benchmarks.figures.legends import make_room, shared_legend
 from depl.benchmarks.figures.selection_regions import (
     Regions,
     Share,
@@ -33,6 +34,8 @@ from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDat
 RANGE = 10.0
 """Q(all) / Q0 in the three panels."""
 RATIOS = tuple(float(ratio) for ratio in np.geomspace(0.03, 100, 11))
+FORMULAS = {"log": "$a - b \\ln Q$", "inverse_log": "$a / \\ln(1 + Q)$", "power": "$a Q^{-p}$"}
+"""The number of epochs needed under every data law, for titles and legends."""
 _SEED, _DATASETS = 20261001, 8
 
 
@@ -48,10 +51,10 @@ def regions_of(law: str, points: int = 81) -> Regions:
         Of each axis.
     """
     across = np.geomspace(0.03, 100, points)
-    title, down, label = {
-        "log": ("$a - b \\ln Q$", np.geomspace(math.log(RANGE) + 0.02, 20, points), "$K(Q_0) / b$"),
-        "inverse_log": ("$a / \\ln(1 + Q)$", np.geomspace(0.1, 1000, points), "$Q_0$"),
-        "power": ("$a Q^{-p}$", np.linspace(0.02, 1.5, points), "$p$"),
+    down, label = {
+        "log": (np.geomspace(math.log(RANGE) + 0.02, 20, points), "$K(Q_0) / b$"),
+        "inverse_log": (np.geomspace(0.1, 1000, points), "$Q_0$"),
+        "power": (np.linspace(0.02, 1.5, points), "$p$"),
     }[law]
     best, concave = [], []
     for value in down.tolist():
@@ -60,7 +63,14 @@ def regions_of(law: str, points: int = 81) -> Regions:
         best.append([best_end(needed, start, 1.0, whole) for start, whole in fixed])
         concave.append([needed.product_is_concave(start, 1.0, whole) for start, whole in fixed])
     return Regions(
-        title, across.tolist(), down.tolist(), best, concave, "$t_0 / (t_1 Q_0)$", label, law != "power"
+        f"$\\hat K = ${FORMULAS[law]}",
+        across.tolist(),
+        down.tolist(),
+        best,
+        concave,
+        "$t_0 / (t_1 Q_0)$",
+        label,
+        law != "power",
     )
 
 
@@ -84,7 +94,7 @@ def share_of(law: str, instances: int, ratios: Sequence[float] = RATIOS) -> Shar
         inside = [answer.optimal and 1 < len(answer.subset) < _DATASETS for answer in found]
         between.append(float(np.mean(inside)))
         submodular.append(float(np.mean([exhaustive(function).proved for function in drawn])))
-    return Share(law, tuple(ratios), tuple(between), tuple(submodular))
+    return Share(FORMULAS[law], tuple(ratios), tuple(between), tuple(submodular))
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -96,10 +106,12 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--points", type=int, default=81, help="of each axis")
     parser.add_argument("--instances", type=int, default=60, help="per law and ratio")
     given = parser.parse_args(words)
-    figure, axes = panels(4)
+    figure, axes = panels(4, 2)
     for law, panel in zip(LAWS, axes, strict=False):
         selection_regions(regions_of(law, given.points), panel)
     selection_shares([share_of(law, given.instances) for law in LAWS], axes[3])
+    shared_legend(figure)
+    make_room(figure)
     given.folder.mkdir(parents=True, exist_ok=True)
     save(figure, given.folder, "dataset-selection")
     return 0

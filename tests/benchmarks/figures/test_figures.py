@@ -36,15 +36,16 @@ def draw_all():
 
 def test_cost_lines_hold_the_costs_and_skip_what_has_no_plan():
     axes = cost_against_target(COSTS)
-    first, second = axes.get_lines()
+    first, second, missing, _ = axes.get_lines()
+    assert missing.get_xdata().tolist() == [7]
     assert first.get_xydata().tolist() == [[5, 17], [7, 14], [9, 12]]
     assert second.get_xydata().tolist() == [[5, 44.2], [9, 33.8]]
-    assert legend_of(axes) == ["enumerate", "expected-greedy"]
+    assert legend_of(axes) == ["enumerate", "expected-greedy", "no plan found"]
     assert axes.get_ylim()[0] == 0
 
 
 def test_cost_lines_differ_in_more_than_colour():
-    first, second = cost_against_target(COSTS).get_lines()
+    first, second = cost_against_target(COSTS).get_lines()[:2]
     assert first.get_color() != second.get_color()
     assert first.get_marker() != second.get_marker()
     assert first.get_linestyle() != second.get_linestyle()

@@ -142,7 +142,7 @@ def test_settings_of_promises_may_have_any_name():
     axes = promised_against_delivered(
         [Promise("never run", 0.9, 0.8, 0.7, 0.9), Promise("new", 0.9, 0.9, 0.8, 1)]
     )
-    assert labels(axes) == ["never run", "new", "as promised"]
+    assert labels(axes) == ["plan never run, with margin", "new", "as promised"]
 
 
 def test_rows_of_panels_are_filled_and_the_rest_is_empty():

@@ -95,13 +95,14 @@ def test_titles_say_what_is_seen(drawings):
 def test_the_second_proof_of_the_same_optimum_is_set_aside(drawings):
     (axes,) = drawings["paper-alexnet-cost"].figure.axes
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == ["exact: proved cheapest", "depl", "depl-paper (n = 2 of 3)"]
+    assert labels == ["exact: proved cheapest", "depl", "depl-paper (n = 2 of 3)", "no plan found"]
 
 
 def test_what_is_drawn_is_what_the_table_says(drawings):
     drawing = drawings["paper-alexnet-cost"]
     (axes,) = drawing.figure.axes
-    lines = axes.get_lines()
+    *lines, crosses, _ = axes.get_lines()
+    assert crosses.get_xdata().tolist() == [7]
     for line, method in zip(lines, ("exact", "depl", "depl-paper"), strict=True):
         told = [(float(row["target"]), row["cost"]) for row in rows(drawing, method=method)]
         assert [tuple(point) for point in line.get_xydata()] == [item for item in told if item[1] is not None]

@@ -139,5 +139,16 @@ def test_times_have_a_panel_for_the_whole_and_one_for_stages(drawings):
     ]
 
 
+def test_a_refusal_is_a_cross_on_the_floor_that_the_legend_explains():
+    changes = {"suite": "scaling-epochs", "labels": {"epochs": 80, "family": "f"}}
+    refused = attempt_of("i80", "fast", cost=None, seconds=0.1, ending="refused", **changes)
+    drawing = next(item for item in size_drawings([*sweep(), refused]) if item.name.endswith("-time"))
+    whole = drawing.figure.axes[0]
+    (crosses,) = [line for line in whole.get_lines() if line.get_marker() == "x" and len(line.get_xdata())]
+    assert crosses.get_xdata().tolist() == [80]
+    assert "refused: not covered" in [text.get_text() for text in whole.get_legend().get_texts()]
+    require_legends_outside(drawing.figure)
+
+
 def test_a_suite_without_sizes_has_no_drawing():
     assert size_drawings([attempt_of(cost=1.0)]) == []

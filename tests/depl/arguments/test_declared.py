@@ -118,6 +118,24 @@ def test_every_command_names_the_function_that_runs_it(words) -> None:
     assert inspect.signature(run).return_annotation is Answer
 
 
+def test_the_ending_of_a_figure_chooses_its_format() -> None:
+    assert shared.figure_files("fig").paths() == ("fig.png", "fig.svg")
+    assert shared.figure_files("a.b/fig.png").paths() == ("a.b/fig.png",)
+    assert shared.figure_files("fig.PDF").paths("-loss") == ("fig-loss.pdf",)
+    assert shared.figure_files("loss-9.5").paths() == ("loss-9.5.png", "loss-9.5.svg")
+    for text in ("fig.jpg", "fig.json", "fig.png.gz"):
+        with pytest.raises(argparse.ArgumentTypeError, match=r"\.png, \.svg or \.pdf, not as"):
+            shared.figure_files(text)
+
+
+@pytest.mark.parametrize(
+    "words", [["solve", "tiny"], ["front", "tiny", "--against", "loss"], ["diagnose", "digits-alexnet"]]
+)
+def test_a_figure_of_another_kind_is_wrong_usage_everywhere(words, capsys) -> None:
+    assert main([*words, "--figure", "fig.jpg"]) == 2
+    assert "figures are written as .png, .svg or .pdf, not as .jpg" in capsys.readouterr().err
+
+
 def test_a_command_that_cannot_be_imported_is_an_internal_error(monkeypatch, capsys) -> None:
     monkeypatch.setitem(sys.modules, "depl.commands.explain", None)
     assert main(["explain", "tiny", "plan.json"]) == ExitCode.INTERNAL

@@ -256,6 +256,11 @@ def test_figure_draws_the_plan_and_never_over_what_is_read(ask, tmp_path, words,
     assert (tmp_path / "drawn.png").read_bytes().startswith(b"\x89PNG")
     ElementTree.parse(tmp_path / "drawn.svg")
     assert ask(*given, "--figure", tmp_path / "missing" / "drawn")[0] == 2
+    code, _, err = ask(*given, "--figure", tmp_path / "alone.pdf")
+    assert code == 0, err
+    assert f"drawn in {tmp_path / 'alone.pdf'}" in err
+    assert [path.name for path in tmp_path.glob("alone*")] == ["alone.pdf"]
+    assert (tmp_path / "alone.pdf").read_bytes().startswith(b"%PDF")
     if plan in given:
         plan.rename(tmp_path / "read.svg")
         given[given.index(plan)] = tmp_path / "read.svg"

@@ -14,6 +14,7 @@ from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.cases.additive_cases import all_paths, brute_force
 from tests.cases.label_cases import small_problem
+from tests.cases.picture_cases import require_legends_outside
 
 COUNTS = [18, pytest.param(60, marks=pytest.mark.slow)]
 """Of drawn problems."""
@@ -107,7 +108,10 @@ def test_one_budget_is_no_spread():
 
 def test_the_figure_shows_the_feasible_points_as_a_falling_staircase():
     axes = front_figure([(3.0, 1.0), (1.0, None), (2.0, 4.0)], "loss", "sum of sqrt(kappa c)")
-    (line,) = axes.get_lines()
+    require_legends_outside(axes.get_figure())
+    line, crosses = axes.get_lines()
+    assert crosses.get_xdata().tolist() == [1]
+    assert "EXPECTED loss" in axes.get_title(loc="left")
     assert line.get_xydata().tolist() == [[2, 4], [3, 1]]
     assert line.get_drawstyle() == "steps-post"
     assert axes.get_ylim()[0] == 0

@@ -12,6 +12,7 @@ from depl.models.foundation.wording import (
     counter_probability,
     interval,
     number,
+    percentage,
     rounded_down,
     rounded_up,
 )
@@ -107,3 +108,11 @@ def test_a_counterpart_is_never_promised_too_high(violation):
     shown = Fraction(counter_probability(violation))
     assert shown <= 1 - violation
     assert 1 - violation <= shown * (1 + Fraction(2, 10**6))
+
+
+def test_percentages_are_no_powers_of_ten():
+    assert percentage(0.9999) == "100 %"
+    assert percentage(0.996, 2) == "100 %"
+    assert percentage(12.5) == "1250 %"
+    assert percentage(0.0123) == "1.23 %"
+    assert percentage(0.05, 2) == "5 %"

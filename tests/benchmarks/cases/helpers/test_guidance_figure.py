@@ -18,6 +18,7 @@ from depl.benchmarks.cases.helpers.guidance_figure import (
 )
 from depl.benchmarks.figures.pruning_mix import Mix, Stage, legend_entries, pruning_mix
 from tests.cases.memory_cases import instance_of, random_law
+from tests.cases.picture_cases import require_legends_outside
 
 MIXES = (
     Mix(0.5, (Stage("full", "edge", 3),), 12.4),
@@ -37,7 +38,7 @@ def test_stages_are_stacked_as_they_are_trained_and_the_cost_stands_above() -> N
     assert first.get_hatch() != third.get_hatch()
     assert [text.get_text() for text in axes.texts] == ["12", "21", "no plan"]
     assert [text.xy for text in axes.texts] == [(0, 3), (1, 6), (2, 0)]
-    assert [label.get_text() for label in axes.get_xticklabels()] == [".5", ".9", ".99"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.5", "0.9", "0.99"]
 
 
 def test_the_legend_shows_models_as_the_bars_do() -> None:
@@ -45,6 +46,18 @@ def test_the_legend_shows_models_as_the_bars_do() -> None:
     full, cut = legend_entries(["full", "cut"])
     assert full.get_facecolor() == axes.patches[0].get_facecolor()
     assert (cut.get_hatch(), cut.get_label()) == (axes.patches[2].get_hatch(), "cut")
+    assert [entry.get_label() for entry in legend_entries(["full", "cut"], {"cut"})] == ["cut"]
+
+
+def test_the_figure_explains_its_bars_and_says_what_a_promise_costs() -> None:
+    figure = guidance_figure.guidance_figure([[GUIDANCE]])
+    require_legends_outside(figure)
+    (legend,) = figure.legends
+    assert legend.get_title().get_text().replace("\n", " ") == (
+        "wide bars: trained on edge; narrow bars: on far; number above a bar: its cost"
+    )
+    title = figure.axes[0].get_title(loc="left").replace("\n", " ")
+    assert title == "digits, no margin: 0.9 costs 1.7 times what 0.5 does, no plan from 0.99 on"
 
 
 def test_nothing_to_draw_gives_empty_axes() -> None:

@@ -9,6 +9,7 @@ from depl.benchmarks.figures.promised_against_delivered import (
     promised_against_delivered,
     promises_of,
 )
+from tests.cases.picture_cases import require_legends_outside
 
 ROW = {
     "family": "digits-a",
@@ -44,13 +45,19 @@ def test_every_promise_is_a_marker_with_its_interval_beside_the_line_of_what_was
     places = [float(x[0]) for x, y in lines if y in ([0.6], [0.93])]
     assert places[0] < 0.9 < places[1]
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert texts == ["never run", "flattered", "as promised"]
+    assert texts == ["plan never run, with margin", "plan never run, no margin", "as promised"]
 
 
 def test_there_is_a_panel_per_family_and_nothing_without_rows() -> None:
     rows = [ROW, {**ROW, "family": "digits-b"}]
     figure = promises_figure({"rows": rows, "pilots": [PILOT]})
-    assert [axes.get_title() for axes in figure.axes] == ["digits-a", "digits-b"]
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == [
+        "digits-a: no interval lies below its promise",
+        "digits-b: 1 of 2 intervals below the promise",
+    ]
+    assert len({axes.get_ylim() for axes in figure.axes}) == 1
+    require_legends_outside(figure)
     assert promised_against_delivered([]).get_legend() is None
 
 

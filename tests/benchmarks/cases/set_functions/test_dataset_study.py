@@ -106,7 +106,8 @@ def test_shares_of_eight_datasets_are_drawn_as_they_are() -> None:
     assert share.submodular[0] > 0.5 > share.submodular[1] == 0
     assert share.between[0] == 0 < share.between[1]
     axes = selection_shares([Share("log", (0.1, 1.0), (0.25, 0.5), (1.0, 0.0))])
-    solid, dashed = axes.get_lines()
+    solid, dashed, *explained = axes.get_lines()
+    assert [len(line.get_xdata()) for line in explained] == [0, 0]
     assert solid.get_xydata().tolist() == [[0.1, 0.25], [1.0, 0.5]]
     assert dashed.get_xydata().tolist() == [[0.1, 1.0], [1.0, 0.0]]
     assert solid.get_linestyle() != dashed.get_linestyle()
