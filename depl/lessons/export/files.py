@@ -1,12 +1,15 @@
 """The files that a lesson is exported as: their names, and their texts."""
 
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 from depl.lessons.export.markup import require_docutils
 from depl.lessons.export.notebook import as_notebook
 from depl.lessons.export.pages import handout_of, kit_page, slides_of
-from depl.lessons.export.running import run_cells
 from depl.lessons.export.texts import Lesson, kit_of
+
+if TYPE_CHECKING:
+    from depl.lessons.export.running import Shown
 
 _PAGES = {"slides": slides_of, "handout": handout_of}
 
@@ -37,12 +40,18 @@ def files_of(lesson: Lesson, kinds: Collection[str]) -> Iterator[tuple[str, str]
     if "notebook" in kinds:
         yield f"{lesson.name}.ipynb", as_notebook(lesson)
     asked = [kind for kind in _PAGES if kind in kinds]
-    shown = run_cells(lesson) if asked else ()
+    shown = _run(lesson) if asked else ()
     for kind in asked:
         yield f"{lesson.name}-{kind}.html", _PAGES[kind](lesson, shown)
     if "kit" in kinds:
         for part, text in kit_of(lesson).items():
             yield _kit_name(lesson, part), kit_page(text)
+
+
+def _run(lesson: Lesson) -> tuple["Shown", ...]:
+    from depl.lessons.export.running import run_cells  # it brings the library that draws
+
+    return run_cells(lesson)
 
 
 def _kit_name(lesson: Lesson, part: str) -> str:

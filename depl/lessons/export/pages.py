@@ -3,13 +3,16 @@
 import html
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from depl.benchmarks.report.template import rendered
 from depl.lessons.export.markup import EXERCISE, HEADING, Piece, pieces
-from depl.lessons.export.running import Shown
 from depl.lessons.export.texts import Cell, Lesson, without_imports
+
+if TYPE_CHECKING:
+    from depl.lessons.export.running import Shown
 
 _ROOM = 15.4
 """Lines of text that fit below the title of a slide; slides.css has the sizes."""
@@ -30,7 +33,7 @@ class Slide:
     lines: float = 0.0
 
 
-def slides_of(lesson: Lesson, shown: Sequence[Shown]) -> str:
+def slides_of(lesson: Lesson, shown: Sequence["Shown"]) -> str:
     """The slides of a lesson that was run, as one page: arrow keys turn them, and each prints on a sheet."""
     made = list(_slides(lesson, shown))
     return rendered(
@@ -42,7 +45,7 @@ def slides_of(lesson: Lesson, shown: Sequence[Shown]) -> str:
     )
 
 
-def handout_of(lesson: Lesson, shown: Sequence[Shown]) -> str:
+def handout_of(lesson: Lesson, shown: Sequence["Shown"]) -> str:
     """A lesson that was run, as pages to print, with lines to write on below every exercise."""
     parts = [piece.html for piece in pieces(lesson.summary)]
     for cell, seen in zip(lesson.cells, shown, strict=True):
@@ -72,7 +75,7 @@ def _printed(piece: Piece, above: int = 0) -> str:
     return piece.html
 
 
-def _slides(lesson: Lesson, shown: Sequence[Shown]) -> Iterator[Slide]:
+def _slides(lesson: Lesson, shown: Sequence["Shown"]) -> Iterator[Slide]:
     slide = Slide(html.escape(lesson.title))
     for cell, seen in zip(lesson.cells, shown, strict=True):
         for piece in pieces(cell.text):
@@ -115,7 +118,7 @@ def _lines(piece: Piece) -> float:
     return _FORMULA if piece.length == 0 else -(-piece.length // _LETTERS) + 0.5
 
 
-def _run_parts(cell: Cell, seen: Shown) -> Iterator[tuple[str, float]]:
+def _run_parts(cell: Cell, seen: "Shown") -> Iterator[tuple[str, float]]:
     """The code of a cell and what it shows, each with the lines that it takes on a slide."""
     code = without_imports(cell.code).strip("\n") if cell.code else ""
     for text, kind in ((code, "code"), (seen.text, "output")):
