@@ -212,6 +212,12 @@ def test_decimals_have_their_zero() -> None:
         )
 
 
+def test_no_page_repeats_the_table_of_contents_that_the_theme_shows_beside_it() -> None:
+    """The theme prints an error into the page where one does."""
+    pages = [path for path in DOCS.rglob("*.rst") if ".. contents::" in path.read_text(encoding="utf-8")]
+    assert pages == []
+
+
 def formulas() -> list[str]:
     """The mathematics of all pages and lessons, as it is typed."""
     found = []
@@ -269,6 +275,7 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     assert (tmp_path / "html" / "_static" / "copybutton.js").exists()
     assert "url=../tutorials/wandb.html" in (tmp_path / "html" / "howto" / "traces.html").read_text("utf-8")
     pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "html").glob("**/*.html")]
+    assert not any("Adding a table of contents" in page for page in pages)
     assert all(any(f"{name}.svg" in page for page in pages) for name in ("system", "loop"))
     assert "<mn>0.75</mn>" in errata
     assert not any(re.search(r"<mo>\.</mo>\s*<mn>", page) for page in pages)
