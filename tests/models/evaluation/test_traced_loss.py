@@ -298,7 +298,7 @@ def test_a_plan_is_evaluated_under_the_law(laws: list[tuple[TracedLaw, Oracle, l
 
 
 def test_a_plan_that_does_not_train_ends_with_the_losses_that_runs_began_with() -> None:
-    """Eight runs begin at 4; the law of the loss before training is theirs, whatever the target says of l(0)."""
+    """Eight runs begin at 4, and that is the law, whatever the target says of l(0)."""
     instance = instance_of(halves())
     assert final_loss(instance, Plan()).mean() == 4
     assert plan_steps(instance, Plan()) == []
