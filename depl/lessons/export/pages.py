@@ -1,6 +1,7 @@
 """Slides and handouts of a lesson, and the pages of its kit: HTML files that need nothing else."""
 
 import html
+import textwrap
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ _LETTERS = 96
 """Letters of a line of text on a slide."""
 _PICTURE, _PAGE, _FORMULA, _EXERCISE = 8.0, 10.7, 2.6, 2.5
 """Lines that a figure, a figure with a slider, a formula and the frame of an exercise take."""
+_WIDEST = 100
+"""Letters of a line of output; longer ones are broken."""
 _CODE_PIXELS, _LINE_PIXELS, _MOST_CODE = 18.0, 36.0, 1.35
 """Size of letters of code, height of a line of text, and of a line of code in sizes of its letters."""
 
@@ -90,6 +93,8 @@ def _slides(lesson: Lesson, shown: Sequence["Shown"]) -> Iterator[Slide]:
                 slide = yield from _placed(slide, piece.html, _lines(piece))
         for part, lines in () if cell.exercises else _run_parts(cell, seen):
             slide = yield from _placed(slide, part, lines)
+            if lines in (_PICTURE, _PAGE):  # it takes what is left of its slide
+                slide.lines = _ROOM
     yield from _full(slide)
 
 
@@ -134,10 +139,15 @@ def _run_parts(cell: Cell, seen: "Shown") -> Iterator[tuple[str, float]]:
 def _listing(text: str, kind: str) -> tuple[str, float]:
     """Code or output in a box; many lines, or long ones, have smaller letters, so that a slide holds them."""
     rows = text.split("\n")
+    if kind == "output":
+        rows = [
+            part for row in rows for part in textwrap.wrap(row, _WIDEST, subsequent_indent="    ") or [""]
+        ]
+    shown = "\n".join(rows)
     size = min(
         _CODE_PIXELS,
         (_ROOM - 1) * _LINE_PIXELS / (len(rows) * _MOST_CODE),
         1100 / (0.61 * max(map(len, rows))),
     )
     lines = len(rows) * size * _MOST_CODE / _LINE_PIXELS + 0.8
-    return f'<pre class="{kind}" style="--size: {size:.1f}px">{html.escape(text)}</pre>', lines
+    return f'<pre class="{kind}" style="--size: {size:.1f}px">{html.escape(shown)}</pre>', lines
