@@ -15,7 +15,7 @@ be promised anything.
 # The file has a line per run and epoch, under whatever names your tool gives to its
 # columns. Here ``write_log`` stands in for your training: twelve seeds each of seven
 # schedules, that train *full* first and *small* for the rest of twelve epochs. To use
-# your own file, put its name and the names of its columns in the place of these.
+# your own file, put its name and the names of its columns instead of these.
 
 import tempfile
 from pathlib import Path
@@ -129,7 +129,7 @@ check("7.2", runs_of_the_plan)
 #
 # On average over sets of runs is not good enough for somebody who gets one set. And
 # the plan was *chosen* by these runs: it is the cheapest that they like, so they
-# flatter it (lesson 6 calls this the winner's luck). Train the plan afresh, with seeds
+# flatter it (lesson 6 calls this the winner's curse). Train the plan afresh, with seeds
 # that had no part in anything above, and count. If the plan missed with probability
 # 0.1 or more, few misses would be improbable: that is the certificate, and it needs no
 # law of the loss. It assumes three things: the fresh runs are independent, they are

@@ -51,7 +51,7 @@ def slides_of(lesson: Lesson, shown: Sequence["Shown"]) -> str:
 def handout_of(lesson: Lesson, shown: Sequence["Shown"]) -> str:
     """A lesson that was run, as pages to print, with lines to write on below every exercise."""
     parts = [piece.html for piece in pieces(lesson.summary)]
-    for cell, seen in zip(lesson.cells, shown, strict=True):
+    for cell, seen in _told(lesson, shown):
         for piece in pieces(cell.text):
             parts.append(_printed(piece))
         if not cell.exercises:
@@ -80,7 +80,7 @@ def _printed(piece: Piece, above: int = 0) -> str:
 
 def _slides(lesson: Lesson, shown: Sequence["Shown"]) -> Iterator[Slide]:
     slide = Slide(html.escape(lesson.title))
-    for cell, seen in zip(lesson.cells, shown, strict=True):
+    for cell, seen in _told(lesson, shown):
         for piece in pieces(cell.text):
             if piece.kind == HEADING:
                 yield from _full(slide)
@@ -101,6 +101,13 @@ def _slides(lesson: Lesson, shown: Sequence["Shown"]) -> Iterator[Slide]:
 def _marked(parts: Iterable[str]) -> Markup:
     """Parts that are HTML already, one below the other."""
     return Markup("\n".join(parts))
+
+
+def _told(lesson: Lesson, shown: Sequence["Shown"]) -> Iterator[tuple[Cell, "Shown"]]:
+    """The cells that say something to an audience; one that only imports says something to a computer."""
+    for cell, seen in zip(lesson.cells, shown, strict=True):
+        if not cell.code or without_imports(cell.code):
+            yield cell, seen
 
 
 def _placed(slide: Slide, part: str, lines: float) -> Generator[Slide, None, Slide]:

@@ -107,6 +107,15 @@ def test_a_long_line_of_output_is_broken_and_nothing_follows_a_figure_on_its_sli
     assert output.split() == ["word"] * 60
 
 
+def test_a_cell_that_only_imports_is_not_shown() -> None:
+    script = '"""\n9. I\n====\n\nAll.\n"""\n\n# %%\n# We need this:\n\nimport math\n\n# %%\n# The rest.\n'
+    importing = parsed("9_importing", script)
+    for make in (slides_of, handout_of):
+        page = make(importing, [Shown("", (), "")] * 2)
+        assert "We need this" not in page
+        assert "The rest." in page
+
+
 def test_pages_refer_to_no_other_file(lesson: Lesson, shown: tuple[Shown, ...]) -> None:
     for page in (slides_of(lesson, shown), handout_of(lesson, shown), kit_page("Title\n=====\n\nText.\n")):
         assert not re.findall(r'(?:src|href)="(?!data:)', page)
