@@ -120,7 +120,7 @@ def _draw_steps(front: Front, axes: "Axes") -> None:
 def _draw_infeasible(front: Front, axes: "Axes", beyond: float) -> None:
     """Shade from the loosest budget that no plan keeps on, and before it what nothing is known of."""
     none = [point.budget for point in front if point.infeasible]
-    label = "infeasible: proved"
+    label = "not promised on these runs: proved" if front.instance.has_memory else "infeasible: proved"
     if front.nested:
         known = [point.budget for point in front if point.plan is not None]
         ends = none[0] if none else front.points[-1].budget

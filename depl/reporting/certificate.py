@@ -9,7 +9,7 @@ from depl.models.verifier.findings import Finding, Kind
 from depl.reporting.facts import PlanFacts
 from depl.reporting.offers import own_offer
 from depl.showing.parts import Listing
-from depl.showing.results import STATES
+from depl.showing.results import STATES, state_in_words
 
 _LONGEST = 200
 """Letters of a finding: two lines of the page."""
@@ -79,7 +79,8 @@ def _cost(facts: PlanFacts, bound: float) -> str:
 def _solved(facts: PlanFacts, result: Result) -> list[str]:
     """What the solve for this page proves."""
     if result.termination is Termination.INFEASIBLE:
-        return [f"A solve for this page by method {result.method} says: {STATES[result.termination]}."]
+        state = state_in_words(result.termination, facts.instance.has_memory)
+        return [f"A solve for this page by method {result.method} says: {state}."]
     if not result.lower_bound > 0:
         return []
     least = _cost(facts, result.lower_bound)

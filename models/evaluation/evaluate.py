@@ -111,6 +111,9 @@ class Evaluation(Shown):
         All of them, satisfied or not.
     units : Units
         Of the instance.
+    fitted : bool
+        Whether the law was fitted to runs that are counted carefully: then probability and quantile are upper
+        ends, and ``expected_loss`` is the mean of the count, above what runs end with on average.
     """
 
     cost: float
@@ -124,6 +127,7 @@ class Evaluation(Shown):
     quantile: Interval | None
     constraints: tuple[Constraint, ...]
     units: Units = NO_UNITS
+    fitted: bool = False
 
     @property
     def feasible(self) -> bool:
@@ -190,6 +194,7 @@ def evaluate(
         quantile=wanted,
         constraints=tuple(constraints),
         units=instance.units,
+        fitted=instance.traced_law is not None and instance.traced_law.counts_carefully,
     )
 
 
