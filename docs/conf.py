@@ -1,17 +1,17 @@
 """Sphinx configuration: Sphinx with furo, sphinx-copybutton and sphinx-gallery; no network to be read."""
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 
 # autodoc imports depl from this checkout, through the links in depl/; and the reference is written beside us.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from depl.lessons.export.formulas import mathml
 
 project = "depl"
 author = "The depl authors"
@@ -21,7 +21,8 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "lessons"]
+# The texts of lessons become pages in built_lessons; the kits beside them are pages as they stand.
+exclude_patterns = ["_build", "lessons/*.rst", "lessons/*.py"]
 html_theme = "furo"
 html_title = "depl"
 html_theme_options = {
@@ -62,37 +63,17 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
 }
 
-_FUNCTION = re.compile(r"(</\w+>\s*)?(<mi>[a-z]{2,}</mi>)\s*<mo>&ApplyFunction;</mo>(\s*<m[^o])?")
-_BAR = '<mo stretchy="false">|</mo>'
-_DECIMAL = re.compile(r"<mo>\.</mo>\s*(<mn>)")
-_DEFINED = re.compile(r"<mo>∶</mo>\s*<mo>=</mo>")
-
 
 def _mathml(self: Any, node: nodes.Element) -> None:
-    self.body.append(_formula(node, as_block=False))
+    self.body.append(mathml(node.astext(), as_block=False))
     raise nodes.SkipNode
 
 
 def _mathml_block(self: Any, node: nodes.Element) -> None:
-    formula = _formula(node, as_block=True)
+    formula = mathml(node.astext(), as_block=True)
     number = f'<span class="eqno">({node["number"]})</span>' if node["number"] else ""
     self.body.append(self.starttag(node, "div", CLASS="math") + number + formula + "</div>")
     raise nodes.SkipNode
-
-
-def _formula(node: nodes.Element, as_block: bool) -> str:
-    """MathML with what docutils gets wrong: space around ln and in bars, :=, decimal points."""
-    formula = _DECIMAL.sub(r"\1.", tex2mathml(node.astext(), as_block=as_block))
-    formula = _DEFINED.sub("<mo>≔</mo>", formula)
-    formula = formula.replace(_BAR, _BAR.replace(">", ' lspace="0" rspace="0">', 1))
-    return _FUNCTION.sub(_spaced, formula)
-
-
-def _spaced(found: re.Match[str]) -> str:
-    thin = '<mspace width="0.167em"></mspace>'
-    before, name, after = found.groups()
-    left = before + (thin if "</mo>" not in before else "") if before else ""
-    return left + name + (thin + after if after else "<mo>&ApplyFunction;</mo>")
 
 
 def _plain_text(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:

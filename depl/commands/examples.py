@@ -80,6 +80,18 @@ depl instances new --out mine.json
 depl solve mine.json
 depl instances new --setup --out setup.json  # for depl fit
 """,
+    "lessons": """\
+depl lessons list
+depl lessons export 1 --only notebook        # into the folder lessons
+""",
+    "lessons list": """\
+depl lessons list
+depl lessons list --json
+""",
+    "lessons export": """\
+depl lessons export 1 2 --to course --only notebook
+depl lessons export 5 --to course --only slides --only handout    # needs pip install 'depl[teaching]'
+""",
     "knapsack": """\
 depl knapsack f4_l-d_kp_4_11
 depl knapsack f3_l-d_kp_4_20 --via exact --reduction by-time

@@ -57,6 +57,9 @@ COMMANDS = {
         "depl.arguments.certify", "prove from held-out runs, without any law, that a plan keeps its promise"
     ),
     "warm-up": Command("depl.arguments.warm_up", "compile the kernels of methods now, and keep them"),
+    "lessons": Command(
+        "depl.arguments.lessons", "list the lessons, and export them as notebooks, slides, handouts and kits"
+    ),
     "completion": Command(
         "depl.arguments.completion", "print a script by which bash, zsh or fish completes words"
     ),

@@ -38,7 +38,10 @@ def run(options: argparse.Namespace) -> Answer:
     page = page_of(facts, source, options.time_limit if options.prices else None)
     page.save(options.out)
     state = "the verifier accepts the plan" if page.ok else "the verifier does NOT accept the plan"
-    pairs = [(instance.name, state), ("promise", page.summary), ("page", f"written to {options.out}")]
+    pairs = [(instance.name, state), ("promise", page.summary)]
+    if page.cheaper:
+        pairs.append(("cheaper plans", page.cheaper))
+    pairs.append(("page", f"written to {options.out}"))
     code = ExitCode.ANSWERED if page.ok else ExitCode.INFEASIBLE
     if page.interrupted:
         pairs.append(("prices", "interrupted: the page says which are missing"))

@@ -15,6 +15,7 @@ from depl.models.solving.methods import require_limits
 from depl.models.solving.result import Result
 from depl.models.solving.solve import solve
 from depl.reporting import certificate, words
+from depl.reporting.cheaper import cheaper
 from depl.reporting.facts import PlanFacts, facts_of
 from depl.reporting.reproducing import Source, commands, identities
 
@@ -46,12 +47,15 @@ class PlanPage:
         The promise in a sentence.
     interrupted : bool
         Whether the user stopped a solve; those after it were not begun.
+    cheaper : str
+        Whether a cheaper plan is known, or how much could be saved at most; empty where nothing can be said.
     """
 
     html: str
     ok: bool
     summary: str
     interrupted: bool = False
+    cheaper: str = ""
 
     def save(self, path: str | Path) -> None:
         """Write it; an older file is replaced as a whole.
@@ -109,6 +113,7 @@ def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage
         Limit of each solve; None if there were none.
     """
     picture, no_picture = _picture(facts)
+    on_cheaper, warning = cheaper(facts)
     content = {
         "name": facts.instance.name,
         "ok": facts.verified.ok,
@@ -116,6 +121,8 @@ def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage
         "promise": words.promise(facts),
         "assumptions": words.assumptions(facts),
         "shortfall": words.shortfall(facts),
+        "cheaper": on_cheaper,
+        "cheaper_known": warning,
         "readings": words.readings(facts),
         "picture": picture,
         "caption": CAPTION,
@@ -139,6 +146,7 @@ def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage
         facts.verified.ok,
         words.promise(facts),
         interrupted,
+        on_cheaper,
     )
 
 

@@ -30,6 +30,8 @@ from tests.checks.rooms import (
 LONGEST = 40
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
+LESSONS = "depl.lessons.texts"
+"""Scripts that are data of the installed package, and in a checkout stand in docs/lessons."""
 
 
 def module_name(layer: str, path: Path) -> str:
@@ -77,7 +79,8 @@ def upward(layer: str, room: str, names: Iterable[tuple[int, str]]) -> list[str]
 
 
 def test_the_mapping_names_every_folder_and_no_other():
-    assert SETUPTOOLS["package-dir"] == {f"depl.{layer}": layer for layer in LAYERS}
+    folders = {f"depl.{layer}": layer for layer in LAYERS}
+    assert SETUPTOOLS["package-dir"] == {**folders, LESSONS: "docs/lessons"}
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -96,7 +99,7 @@ def test_every_package_on_disk_is_listed_once_and_every_listed_one_exists():
     on_disk = {
         module_name(layer, path.parent / "__init__.py").removesuffix(".__init__") for layer, path in sources()
     }
-    assert sorted(SETUPTOOLS["packages"]) == sorted(on_disk)
+    assert sorted(SETUPTOOLS["packages"]) == sorted({*on_disk, LESSONS})
 
 
 def test_every_folder_with_sources_is_a_package():

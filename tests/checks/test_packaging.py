@@ -21,6 +21,7 @@ def copy_of_the_project(target: Path) -> None:
     junk = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in ("depl", *LAYERS):
         shutil.copytree(ROOT / name, target / name, symlinks=True, ignore=junk)
+    shutil.copytree(ROOT / "docs" / "lessons", target / "docs" / "lessons", ignore=junk)
     for name in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
         shutil.copy(ROOT / name, target / name)
 
@@ -31,7 +32,8 @@ def expected_modules() -> list[str]:
     modules = [path.as_posix() for path in own if path.parts[1] not in LAYERS]
     for layer in LAYERS:
         modules += [f"depl/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / layer).rglob("*.py")]
-    return sorted(modules)
+    lessons = (ROOT / "docs" / "lessons").glob("*.py")
+    return sorted([*modules, *(f"depl/lessons/texts/{path.name}" for path in lessons)])
 
 
 @pytest.mark.parametrize(
@@ -60,17 +62,36 @@ def test_archives_hold_every_source_once(tmp_path, links, sources):
     assert sorted(name for name in names if name.endswith(".py")) == expected_modules()
     assert "depl/py.typed" in names
     assert {name for name in names if name.startswith("depl/instances/data/")} == shipped_data()
+    templates = {f"depl/lessons/export/{name}" for name in ("slides.html", "slides.js", "handout.css")}
+    kit = {f"depl/lessons/texts/kit/{path.name}" for path in (ROOT / "docs/lessons/kit").glob("*.rst")}
+    assert templates | kit <= set(names)
     assert {"depl/reporting/page.css", "depl/reporting/page.html"} <= set(names)
+    assert LESSONS_FOUND.format(out / "unpacked") == lessons_of_the_wheel(wheel, out / "unpacked")
     assert any(name.endswith("licenses/LICENSE") for name in names)
     if not sources:
         return
     (sdist,) = out.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         inside = [name.partition("/")[2] for name in archive.getnames()]
+    inside = [name.replace("docs/lessons/", "depl/lessons/texts/") for name in inside]
     assert (
         sorted(f"depl/{name.removeprefix('depl/')}" for name in inside if is_module(name))
         == expected_modules()
     )
+
+
+LESSONS_FOUND = "{}/depl/lessons/texts, from 1_reduction\n"
+
+
+def lessons_of_the_wheel(wheel: Path, folder: Path) -> str:
+    """Where what a wheel installs finds its lessons, and the first of them."""
+    zipfile.ZipFile(wheel).extractall(folder)
+    code = (
+        "from depl.lessons.export.texts import folder, lessons; "
+        "print(f'{folder()}, from {lessons()[0].name}')"
+    )
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, env={}).stdout
 
 
 def shipped_data() -> set[str]:

@@ -177,7 +177,7 @@ def test_the_page_of_the_command_line_lists_every_command_with_its_options_and_e
     assert {int(code) for code in re.findall(r"(?m)^   \* - (\d+)$", page)} == {
         int(code) for code in ExitCode
     }
-    groups = "(?:instances |bench cases |bench behaviour |bench )?"
+    groups = "(?:instances |lessons |bench cases |bench behaviour |bench )?"
     commands = dict(re.findall(rf"(?m)^   \* - ``depl ({groups}[\w-]+)(.*)``$", page))
     usages = {
         name: {option for action in leaf._actions for option in action.option_strings if option[:2] == "--"}
@@ -210,6 +210,12 @@ def test_decimals_have_their_zero() -> None:
         assert not bare.findall(path.read_text(encoding="utf-8")), (
             f"{path.relative_to(ROOT)}: write 0.95, not .95"
         )
+
+
+def test_no_page_repeats_the_table_of_contents_that_the_theme_shows_beside_it() -> None:
+    """The theme prints an error into the page where one does."""
+    pages = [path for path in DOCS.rglob("*.rst") if ".. contents::" in path.read_text(encoding="utf-8")]
+    assert pages == []
 
 
 def formulas() -> list[str]:
@@ -269,6 +275,7 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     assert (tmp_path / "html" / "_static" / "copybutton.js").exists()
     assert "url=../tutorials/wandb.html" in (tmp_path / "html" / "howto" / "traces.html").read_text("utf-8")
     pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "html").glob("**/*.html")]
+    assert not any("Adding a table of contents" in page for page in pages)
     assert all(any(f"{name}.svg" in page for page in pages) for name in ("system", "loop"))
     assert "<mn>0.75</mn>" in errata
     assert not any(re.search(r"<mo>\.</mo>\s*<mn>", page) for page in pages)

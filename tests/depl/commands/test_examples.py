@@ -108,7 +108,7 @@ def named(options: argparse.Namespace) -> Iterator[tuple[str, Collection[str]]]:
         yield options.file, shipped_knapsacks()
     if traces := getattr(options, "traces", None):
         yield traces, recorded_families()
-    if getattr(options, "action", None) in ("export", "recheck", "resume"):
+    if options.command == "bench" and getattr(options, "action", None) in ("export", "recheck", "resume"):
         yield options.file, recorded()
     yield from ((name, recorded()) for name in getattr(options, "files", []))
     if getattr(options, "cases_action", None) in ("run", "draw"):

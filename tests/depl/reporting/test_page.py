@@ -190,6 +190,49 @@ def test_a_cheaper_plan_is_called_so(tiny) -> None:
     share = 100 * (28 / depl.evaluate(instance, expensive).cost - 1)
     assert page.ok
     assert row[3] == f"{share:+.3g} %: CHEAPER"
+    assert page.cheaper == (
+        "A cheaper plan for the same promise is known: 28 (method enumerate, proved cheapest), "
+        f"{-share:.3g} % less."
+    )
+    assert f'<p class="warning">{page.cheaper}</p>' in page.html
+
+
+def test_of_the_cheapest_plan_the_page_says_who_proved_it(tiny) -> None:
+    instance, plan = tiny
+    page = page_of(facts_of(instance, plan, by_lists), Source("tiny"), 5.0)
+    assert page.cheaper.startswith("No plan for the same promise costs less under that law: proved by ")
+    assert page.cheaper in Seen(page.html).sections["promise"]
+    assert "warning" not in page.html.partition("<body>")[2]
+
+
+def test_where_a_gap_is_left_the_page_says_how_much_could_be_saved(tiny) -> None:
+    instance, plan = tiny
+
+    def weak(bound: float, termination: Termination = Termination.EXHAUSTED):
+        def solver(target: Instance, method: str):
+            return replace(by_lists(target, method), lower_bound=bound, termination=termination)
+
+        return page_of(facts_of(instance, bare(plan), solver), Source("tiny"), 5.0).cheaper
+
+    assert depl.check(instance, bare(plan)).proved_bound == 0
+    assert weak(21.0) == (
+        "No cheaper plan for the same promise was found; at most 25 % could be saved, as no plan costs less "
+        "than 21: proved by a solve for this page, method enumerate, whose search is not checked again."
+    )
+    assert "at most 25.1 %" in weak(20.999)  # rounded up
+    assert weak(float("-inf")) == (
+        "No cheaper plan for the same promise was found, and no lower bound is proved: how much could be "
+        "saved is not known."
+    )
+    alone = page_of(facts_of(instance, bare(plan), None), Source("tiny"), None).cheaper
+    assert alone.startswith("Cheaper plans were not looked for")
+
+
+def test_a_plan_that_misses_its_target_is_told_what_keeping_it_costs(tiny) -> None:
+    instance, plan = tiny
+    page = page_of(facts_of(instance, too_short(plan), by_lists), Source("tiny"), 5.0)
+    assert not page.ok
+    assert page.cheaper == "A plan that meets the target costs 28 (method enumerate, proved cheapest)."
 
 
 def test_names_are_shown_and_not_obeyed(tiny) -> None:

@@ -1,0 +1,161 @@
+"""The kit of lesson 1: minutes and points add up, and every number is what depl computes."""
+
+import itertools
+import re
+from fractions import Fraction
+
+import pytest
+
+import depl
+from depl.instances.counterexamples import partition_by_epoch
+from depl.instances.reductions import knapsack_by_cost, knapsack_by_time, knapsack_free_resources
+from depl.instances.reductions.dynamic_programs import best_by_capacity
+from depl.instances.reductions.knapsack import Knapsack
+from depl.lessons.export.pages import kit_page
+from depl.lessons.export.texts import KIT, chosen, kit_of
+from depl.models.evaluation.evaluate import epoch_loads
+from depl.models.problem.allocation import allocate
+
+(LESSON,) = chosen([1])
+TEXTS = kit_of(LESSON)
+TABLE = re.compile(r"(?m)^   \* - (.+)\n((?:     -.*\n)+)")
+SHEET = Knapsack.of(values=[5, 4, 9, 3], weights=[3, 2, 4, 1], capacity=6)
+SUBSETS = [items for size in range(5) for items in itertools.combinations(range(4), size)]
+
+
+def solutions(number: int) -> str:
+    """The marking scheme of an exercise, on one line."""
+    part = re.split(r"(?m)^Exercise \d: ", TEXTS["marking"])[number]
+    return " ".join(part.split())
+
+
+def by_density(bag: Knapsack) -> tuple[int, ...]:
+    """What greedy takes, in its order."""
+    order = sorted(range(len(bag)), key=lambda item: -bag.values[item] / bag.weights[item])
+    taken: tuple[int, ...] = ()
+    for item in order:
+        taken = (*taken, item) if bag.holds((*taken, item)) else taken
+    return taken
+
+
+def test_a_kit_has_a_plan_a_handout_exercises_and_a_marking_scheme_that_become_pages() -> None:
+    assert tuple(TEXTS) == KIT
+    for text in TEXTS.values():
+        assert text.split("\n")[0] in kit_page(text).replace("&#x27;", "'")
+
+
+def test_the_plan_fills_45_minutes_without_a_gap() -> None:
+    spans = [tuple(map(int, span)) for span in re.findall(r"\* - (\d+) to (\d+)\n", TEXTS["plan"])]
+    assert len(spans) >= 6
+    assert (spans[0][0], spans[-1][1]) == (0, 45)
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(spans))
+    assert all(start < end for start, end in spans)
+
+
+def test_six_exercises_have_24_points_and_the_scheme_gives_exactly_these() -> None:
+    heading = re.compile(r"(?m)^Exercise (\d): (.*) \((\d) points\)$")
+    asked = heading.findall(TEXTS["exercises"])
+    assert asked == heading.findall(TEXTS["marking"])
+    assert [number for number, _, _ in asked] == list("123456")
+    assert sum(int(points) for _, _, points in asked) == 24
+    for number, _, points in asked:
+        given = re.findall(r"- (\d) points?:", solutions(int(number)))
+        assert sum(map(int, given)) == int(points)
+
+
+def test_the_handout_shows_the_sets_of_the_lesson() -> None:
+    bag = Knapsack.of(values=[7, 3, 5], weights=[4, 2, 3], capacity=5)
+    rows = dict(TABLE.findall(TEXTS["handout"]))
+    for size in range(4):
+        for items in itertools.combinations(range(3), size):
+            cells = re.findall(r"- *(.*)", rows[", ".join(map(str, items)) or "none"])
+            assert cells == [str(bag.weight_of(items)), str(bag.value_of(items)), "", ""]
+    assert "values 7, 3, 5 and weights 4, 2, 3; *W = 5* and *V = 8*" in TEXTS["handout"]
+
+
+def test_the_knapsack_of_the_sheet_is_the_one_that_is_solved() -> None:
+    rows = dict(TABLE.findall(TEXTS["exercises"]))
+    for name, numbers in (("value", SHEET.values), ("weight", SHEET.weights)):
+        assert re.findall(r"- (\d+)", rows[name]) == [str(number) for number in numbers]
+    assert f"capacity *W = {SHEET.capacity}*" in TEXTS["exercises"]
+
+
+def test_exercises_1_and_2_are_answered_by_plans() -> None:
+    target = knapsack_by_time.reduce(SHEET, 13).target
+    told = solutions(1)
+    assert f"there are {target.maximum_epochs} epochs" in told
+    assert f"the time is limited to {target.maximum_time:g}" in told
+    assert f"the loss has to fall by {target.initial_loss - target.maximum_loss:g}" in told
+    ends = {}
+    for wanted in (13, 14):
+        found = depl.solve(knapsack_by_time.reduce(SHEET, wanted), "exact")
+        ends[wanted] = None if found.plan is None else knapsack_by_time.solution_of(found.plan)
+    assert ends == {13: (1, 2), 14: None}
+    assert "items 1 and 2 weigh 6 and are worth 13. For 14 there is none" in solutions(2)
+    instance = knapsack_by_time.reduce(SHEET, 12)
+    feasible = [
+        items for items in SUBSETS if depl.evaluate(instance, knapsack_by_time.plan_of(SHEET, items)).feasible
+    ]
+    assert f"Of the {len(SUBSETS)} sets, {len(feasible)} are feasible" in solutions(2)
+    for items in feasible:
+        names = " and ".join(filter(None, (", ".join(map(str, items[:-1])), str(items[-1]))))
+        told = rf"items {names} \(weight {SHEET.weight_of(items)}, value {SHEET.value_of(items)}\)"
+        assert re.search(told, solutions(2))
+
+
+def test_exercise_3_is_answered_by_greedy_and_by_a_dynamic_program() -> None:
+    taken, best = by_density(SHEET), best_by_capacity(SHEET).value
+    told = solutions(3)
+    assert f"Greedy takes items {taken[0]} and {taken[1]}, of weight {SHEET.weight_of(taken)}" in told
+    share = float(SHEET.value_of(taken) / best)
+    assert f"worth {SHEET.value_of(taken)}, and the best set {best}: a share of {share:.3f}" in told
+    bad = Knapsack.of(values=[2, 100], weights=[1, 100], capacity=100)
+    assert by_density(bad) == (0,)
+    ratio = bad.value_of((0,)) / best_by_capacity(bad).value
+    assert ratio == Fraction(2, 100)
+    assert f"with *c = 100* no more than {float(ratio):g}" in told
+
+
+def test_exercise_4_is_answered_by_plans() -> None:
+    instance, told = knapsack_by_cost.reduce(SHEET), solutions(4)
+    costs = {}
+    for items in ((1, 2), (2, 3), (0, 2)):
+        found = depl.evaluate(instance, knapsack_by_cost.plan_of(SHEET, items))
+        assert found.feasible == SHEET.holds(items)
+        costs[items] = round(found.cost)
+    assert costs == {(1, 2): 8, (2, 3): 9, (0, 2): 7}
+    assert "costs 5 + 3 = 8. One that takes 2 and 3 skips 0 and 1 and costs 5 + 4 = 9" in told
+    assert "It would cost 4 + 3 = 7" in told
+    cheapest = depl.solve(instance, "exact")
+    assert cheapest.solution is depl.Solution.PROVEN_OPTIMAL
+    assert cheapest.cost == pytest.approx(8)
+    assert f"which is {sum(SHEET.values)} - {best_by_capacity(SHEET).value}" in told
+
+
+def test_exercise_5_is_answered_by_the_allocation() -> None:
+    instance, told = knapsack_free_resources.reduce(SHEET, 12), solutions(5)
+    found = depl.solve(instance, "exact")
+    assert found.solution is depl.Solution.PROVEN_OPTIMAL
+    assert found.plan is not None
+    items = knapsack_free_resources.solution_of(found.plan)
+    assert f"items {items[0]} and {items[1]}, of weight {SHEET.weight_of(items)}" in told
+    assert f"/ 1 = {found.cost:.6g}`" in told
+    resources = [round(epoch.resources, 3) for epoch in found.plan.epochs]
+    assert resources == [0, 0, 20, 5]
+    assert "20 in the epoch of item 2, 5 in that of item 3, none in the others" in told
+    relaxed = allocate(epoch_loads(instance, found.plan), 2.0, None).cost
+    assert f"costs half of it, {relaxed:.6g}" in told
+
+
+def test_exercise_6_is_answered_by_partitions() -> None:
+    halves = depl.solve(partition_by_epoch([3, 5, 2, 4]), "exact")
+    assert halves.plan is not None
+    taken = {
+        number
+        for number, epoch in zip([3, 5, 2, 4], halves.plan.epochs, strict=False)
+        if epoch.model == "take"
+    }
+    assert taken in ({5, 2}, {3, 4})
+    never = depl.solve(partition_by_epoch([8, 6, 6]), "exact")
+    assert never.termination is depl.Termination.INFEASIBLE
+    assert "the half is 7, and 5 + 2 = 3 + 4: feasible. For 8, 6, 6 the half is 10" in solutions(6)
