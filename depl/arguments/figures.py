@@ -33,6 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--methods",
+        dest="places",
         metavar="A,B,C",
         type=_names,
         default=_names(METHODS),

@@ -172,7 +172,7 @@ depl bench cases run exact-law ladder --out records
 """,
     "bench cases table": """\
 depl bench cases table
-depl bench cases table --latex > cases.tex
+depl bench cases table --latex
 depl bench cases table --json
 """,
     "bench cases draw": """\

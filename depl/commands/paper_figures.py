@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> Answer:
         "printed": printed_table(verdicts).records(),
     }
     text = "\n\n".join(
-        [drawing.caption, _values(drawing.table), _compared(verdicts, options.methods), _listed(files)]
+        [drawing.caption, _values(drawing.table), _compared(verdicts, options.places), _listed(files)]
     )
     return Answer(text, json=as_json(content))
 
@@ -67,10 +67,10 @@ def _drawn(options: argparse.Namespace) -> "tuple[Drawing, list[Verdict]]":
         drawing = training_drawing(number, named_traces(source), Path(source).stem, layout)
     else:
         attempts = _attempts(options)
-        drawing = paper_drawing(number, attempts, options.methods, options.family, layout)
+        drawing = paper_drawing(number, attempts, options.places, options.family, layout)
     verdicts = printed_about(number, evidence_of(attempts, read_all()))
     if not options.column_width:
-        add_footer(drawing.figure, _footer(verdicts, options.methods), points=7)
+        add_footer(drawing.figure, _footer(verdicts, options.places), points=7)
     return drawing, verdicts
 
 
