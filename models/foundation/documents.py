@@ -117,7 +117,11 @@ def opened(kind: type[Any], value: Any) -> Any:
     try:
         return msgspec.convert(value, _union(kind.members()), dec_hook=opened)
     except msgspec.ValidationError as error:
-        raise _located(error, "") from error
+        refused = _located(error, "")
+        if refused.message.startswith("Invalid value"):  # a member may come from a caller, too
+            more = "one of your own has to be registered (on the command line: --import FILE)"
+            refused = InvalidInputError(f"{refused.message}; {more}", refused.path)
+        raise refused from error
 
 
 def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
@@ -410,6 +414,8 @@ def _located(error: msgspec.ValidationError, prefix: str) -> InvalidInputError:
         return InvalidInputError(cause.message, path + cause.path)
     if "unknown field" in what or "missing required field" in what:
         what += f"; the fields are listed by '{SCHEMA_COMMAND}'"
+    if what.startswith("Invalid value"):
+        what += f"; the values are listed by '{SCHEMA_COMMAND}'"
     if "matching regex" in what:
         what += f", which '{SCHEMA_COMMAND}' describes"
     return InvalidInputError(what, path)
