@@ -160,7 +160,11 @@ def set_title(axes: "Axes", text: str, letters: int = _TITLE) -> None:
 
 
 def _distinct(pairs: "Iterable[tuple[str, Artist]]") -> "list[tuple[str, Artist]]":
-    return list({label: (label, handle) for label, handle in reversed(list(pairs))}.values())[::-1]
+    """Every label once, where it is first met."""
+    found: dict[str, Artist] = {}
+    for label, handle in pairs:
+        found.setdefault(label, handle)
+    return list(found.items())
 
 
 def _thicken(legend: "Legend") -> None:

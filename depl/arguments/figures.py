@@ -39,6 +39,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=_names(METHODS),
         help="configurations in the places of the paper's optimal, DepL and best-exp; default: " + METHODS,
     )
+    _add_output(parser)
+    add_json(parser, "the values and what is printed about them")
+    parser.set_defaults(run="depl.commands.paper_figures:run")
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         metavar="KIND,...",
@@ -56,8 +62,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--latex", action="store_true", help="also write the values as a LaTeX table (package booktabs)"
     )
     parser.add_argument("--out", metavar="DIR", default=".", help="where to write; default: here")
-    add_json(parser, "the values and what is printed about them")
-    parser.set_defaults(run="depl.commands.paper_figures:run")
 
 
 _LISTED = f"{', '.join(map(str, PRINTED[:-1]))} or {PRINTED[-1]}"
