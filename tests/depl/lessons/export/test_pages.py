@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from depl.lessons.export.pages import handout_of, kit_page, slides_of
-from depl.lessons.export.running import Shown, run_cells
+from depl.lessons.export.running import Picture, Shown, run_cells
 from depl.lessons.export.texts import Lesson, chosen, parsed
 from tests.benchmarks.report.test_browser import print_out, seen
 
@@ -92,6 +92,28 @@ def test_more_than_a_slide_holds_goes_on_on_the_next_one() -> None:
     page = slides_of(long, [Shown("", (), "")])
     assert re.findall(r"<h2>(.*?)</h2>", page) == ["First"] * 3
     assert [int(found) for found in re.findall(r"Paragraph (\d+):", page)] == list(range(12))
+
+
+def test_a_long_line_of_output_is_broken_and_nothing_follows_a_figure_on_its_slide() -> None:
+    picture = Picture("data:,", "drawing")
+    drawn = parsed("9_drawn", '"""\n9. D\n====\n\nAll.\n"""\n\n# %%\n# Before.\n\nx = 1\n\n# %%\n# After.\n')
+    page = slides_of(drawn, [Shown("word " * 60, (picture,), ""), Shown("", (), "")])
+    _, before, after = page.split('<section class="slide')[1:]
+    assert "Before." in before
+    assert "<figure>" in before
+    assert "After." in after
+    (output,) = re.findall(r'<pre class="output"[^>]*>(.*?)</pre>', page, re.DOTALL)
+    assert max(map(len, output.split("\n"))) <= 100
+    assert output.split() == ["word"] * 60
+
+
+def test_a_cell_that_only_imports_is_not_shown() -> None:
+    script = '"""\n9. I\n====\n\nAll.\n"""\n\n# %%\n# We need this:\n\nimport math\n\n# %%\n# The rest.\n'
+    importing = parsed("9_importing", script)
+    for make in (slides_of, handout_of):
+        page = make(importing, [Shown("", (), "")] * 2)
+        assert "We need this" not in page
+        assert "The rest." in page
 
 
 def test_pages_refer_to_no_other_file(lesson: Lesson, shown: tuple[Shown, ...]) -> None:
