@@ -12,6 +12,8 @@ from depl.models.evaluation.evaluate import Evaluation
 from depl.models.problem.allocation import Allocation
 from depl.models.problem.instance import Target
 from depl.models.problem.plan import Plan
+from depl.models.traces.table import Traces
+from depl.plot.traces import traces
 
 Points = tuple[Sequence[float], Sequence[float]]
 """Coordinates of a curve: all x, all y."""
@@ -74,6 +76,21 @@ def draw_curves(
             place.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             place.minorticks_off()
         place.legend()
+
+
+def draw_runs(runs: Traces, targets: Sequence[float] = (), axes: Axes | None = None) -> None:
+    """Draw the loss of every run after every epoch, in the colour of the model that was trained.
+
+    Parameters
+    ----------
+    runs : Traces
+    targets : sequence of float
+        Losses that are drawn as lines.
+    axes : Axes, optional
+        Where to draw; a new figure by default.
+    """
+    with drawn_on(axes, 7.2, 3.8) as place:
+        traces(runs, targets, axes=place)
 
 
 def draw_missed(

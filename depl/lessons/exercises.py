@@ -6,12 +6,26 @@ closed forms of the questions; the tests compare them with the toolkit's own ans
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from depl.lessons.judges import Judge, choice, function, items, number
 
 _SUBSETS = ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
 _VALUES, _WEIGHTS = (7, 3, 5), (4, 2, 3)
+_GAINS = [
+    (np.array([[1.0, 2.0], [2.0, 4.0], [4.0, 5.0]]),),
+    (np.array([[1.0, 0.5, 2.0], [0.0, 1.5, 2.5], [3.0, 1.0, 1.0], [2.0, 0.0, 0.5]]),),
+    (np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0]]),),
+]
+"""Gains of runs (rows) in epochs (columns): together, against each other, and independent."""
+
+
+def _variance_ratio(gains: NDArray[np.float64]) -> float:
+    """Variance of whole runs over the sum of the variances of their epochs."""
+    return float(np.var(gains.sum(axis=1)) / np.var(gains, axis=0).sum())
+
 
 _REDUCTION: dict[str, Judge] = {
     "1.1": items(
@@ -250,6 +264,58 @@ _SCENARIOS: dict[str, Judge] = {
     ),
 }
 
+_OWN_RUNS: dict[str, Judge] = {
+    "7.1": function(
+        _variance_ratio,
+        _GAINS,
+        [
+            (
+                lambda gains: 1 / _variance_ratio(gains),
+                "That is the ratio upside down: it must be above 1 where some runs are fast in all epochs.",
+            ),
+            (
+                lambda gains: float(np.var(gains.sum(axis=1)) / np.var(gains, axis=0).mean()),
+                "Compare with the sum of the variances of all epochs, not with their mean.",
+            ),
+            (
+                lambda gains: float(np.var(gains.sum(axis=0)) / np.var(gains, axis=1).sum()),
+                "Rows are runs. What a run gains as a whole is the sum along its row, axis=1.",
+            ),
+            (
+                lambda gains: float(np.std(gains.sum(axis=1)) / np.std(gains, axis=0).sum()),
+                "Variances of independent gains add up, standard deviations do not.",
+            ),
+        ],
+        "Above, the variance over runs of the sum of each row; below, the sum of the variances of columns.",
+    ),
+    "7.2": number(
+        lambda: 9,
+        [
+            (lambda: 10, "With 10 runs it is 10/11. Would 9 do?"),
+            (lambda: 29, "That many are needed with confidence 0.95. Here a promise is right on average."),
+            (lambda: 8, "8/9 is less than 0.9."),
+        ],
+        "Which is the least n with n / (n + 1) at least 0.9?",
+    ),
+    "7.3": number(
+        lambda: 4,
+        [
+            (
+                lambda: 10,
+                "A plan that misses with probability 0.1 has at most 10 misses more often than not.",
+            ),
+            (
+                lambda: 9,
+                "A plan that misses with probability 0.1 has at most 9 misses in almost half of all cases.",
+            ),
+            (lambda: 5, "At most 5 misses have probability 0.058, which is more than 0.05."),
+            (lambda: 0, "None is safe, but a few may miss: try one after the other."),
+        ],
+        "If a plan misses with probability 0.1, misses are binomial with 100 and 0.1. How many have, with "
+        "all smaller numbers, a probability of at most 0.05?",
+    ),
+}
+
 EXERCISES: dict[str, Judge] = {
     **_REDUCTION,
     **_QUANTILE,
@@ -257,5 +323,6 @@ EXERCISES: dict[str, Judge] = {
     **_SUBMODULAR,
     **_PRICE,
     **_SCENARIOS,
+    **_OWN_RUNS,
 }
 """The judge of every exercise, by lesson and number."""

@@ -175,7 +175,7 @@ assert abs(share - miss.middle) < 5 * math.sqrt(miss.middle * (1 - miss.middle) 
 # %%
 # The target is missed if and only if :math:`Y < y = E \ell(K) - \ell_{\max}`, and the
 # sum for :math:`F(y)` is five lines. The error falls off with the number of nodes until
-# rounding stops it; no draws come near.
+# rounding stops it; random draws come nowhere near.
 
 # Log-transforms of Y at the nodes, summed over the epochs.
 labels = labels_of(twin, contour).transform[0]

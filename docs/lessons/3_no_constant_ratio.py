@@ -18,7 +18,7 @@ it breaks, and then shows that *no* fast method can keep such a promise (:ref:`E
 # is :math:`\ell(0) / \eta`. Times are rounded up, improvements down, so that a path
 # of the graph is a feasible plan.
 #
-# Here is ``tiny`` on its cloud with all data, and with the mean in the place of the
+# Here is ``tiny`` on its cloud with all data, and with the mean instead of the
 # quantile (lesson 2 says why that is wrong; here it keeps the numbers small). An
 # epoch of *full* gains 4, one of *pruned* 2.5.
 

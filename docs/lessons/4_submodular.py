@@ -197,9 +197,9 @@ assert math.isclose(found.value, 0.3)
 
 # %%
 # One more sentence of the paper deserves a test: *if adding a new dataset does not
-# help, adding another one will also not help*. This is called the meaning of
-# submodularity. It is the meaning of the opposite: with :math:`\hat K = 5 - 2 \ln Q`,
-# :math:`\hat T = Q`, a base volume of 3 and two datasets of volume 3, *f* is
+# help, adding another one will also not help*. The paper takes this for what
+# submodularity means, but it does not follow from it: with :math:`\hat K = 5 - 2 \ln
+# Q`, :math:`\hat T = Q`, a base volume of 3 and two datasets of volume 3, *f* is
 # submodular, the first dataset does not help, and the second does.
 
 values = [float((5 - 2 * np.log(volume)) * volume) for volume in (3, 6, 9)]

@@ -89,8 +89,8 @@ more = allocate(loads, 5.0 + little, None)
 assert math.isclose((best.cost - more.cost) / little, best.multiplier, rel_tol=1e-5)
 
 # %%
-# Capacity, or water against the wall
-# -----------------------------------
+# Capacity: when the water meets a wall
+# -------------------------------------
 #
 # With less time all resources rise together, like water, until one meets its wall:
 # the edge has a capacity of 4. From there on it stays at 4, and the others rise

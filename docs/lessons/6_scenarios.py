@@ -29,8 +29,8 @@ from depl.models.scenarios.draws import (
 )
 
 # %%
-# Counting in the place of a probability
-# --------------------------------------
+# Counting instead of a probability
+# ---------------------------------
 #
 # At most :math:`\lfloor (1 - \omega) S \rfloor` of *S* scenarios may end above the
 # target. In ``tiny``, :math:`\omega = 0.7`: of ten scenarios three may miss.
@@ -59,8 +59,8 @@ check("6.2", accepted)
 # On ten scenarios the plan above gets through with probability 0.17: every sixth
 # sample is fooled by this plan alone.
 #
-# The winner's luck
-# -----------------
+# The winner's curse
+# ------------------
 #
 # But a solver does not look at one plan. It looks at all of them and takes the
 # *cheapest* that gets through. Every cheap plan that breaks its promise has its
@@ -160,7 +160,7 @@ print([least_runs(0.7, 0.95, exceedances) for exceedances in (1, 2, 3)])
 
 # %%
 # Without any miss about :math:`3 / (1 - \omega)` runs are needed, 59 for a promise of
-# 0.95, 299 for 0.99 and 2995 for 0.999. This is why laws are worth their trouble, and
-# why ``depl certify`` says how many runs it needs.
+# 0.95, 299 for 0.99 and 2995 for 0.999. This is why fitting a law pays off, and why
+# ``depl certify`` says how many runs it needs.
 
 assert [least_runs(level, 0.95) for level in (0.95, 0.99, 0.999)] == [59, 299, 2995]

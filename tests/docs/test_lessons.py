@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import pytest
 
 import depl
@@ -29,7 +30,9 @@ from depl.instances.reductions.knapsack import Knapsack
 from depl.lessons.check import check
 from depl.lessons.exercises import EXERCISES
 from depl.lessons.plans import all_plans
-from depl.models.estimation.binomial import binomial_tail, least_runs
+from depl.models.estimation.binomial import allowed_exceedances, binomial_tail, least_runs
+from depl.models.estimation.certificate import conformal_runs
+from depl.models.estimation.independence import independence
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, Load, Term
@@ -92,10 +95,10 @@ def run(script: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_there_are_six_lessons_with_two_to_four_exercises_each_and_a_solution_of_every_one() -> None:
+def test_there_are_seven_lessons_with_two_to_four_exercises_each_and_a_solution_of_every_one() -> None:
     names = [name for lesson in LESSONS for name in asked(lesson)]
     assert all(2 <= len(asked(lesson)) <= 4 for lesson in LESSONS)
-    assert [lesson.name[0] for lesson in LESSONS] == list("123456")
+    assert [lesson.name[0] for lesson in LESSONS] == list("1234567")
     assert names == list(EXERCISES) == list(solutions())
     assert all(name[0] == lesson.name[0] for lesson in LESSONS for name in asked(lesson))
 
@@ -198,6 +201,12 @@ MISTAKES = [
     ("6.1", 7.5, "whole"),
     ("6.2", lambda size, allowed, miss: 0.5, "binomial"),
     ("6.3", 8, "still more than 0.05"),
+    ("7.1", lambda gains: np.std(gains.sum(axis=1)) / np.std(gains, axis=0).sum(), "deviations do not"),
+    ("7.1", lambda gains: np.var(gains.sum(axis=0)) / np.var(gains, axis=1).sum(), "Rows are runs"),
+    ("7.2", 29, "right on average"),
+    ("7.2", 8, "8/9"),
+    ("7.3", 10, "more often than not"),
+    ("7.3", 5, "0.058"),
 ]
 
 
@@ -229,7 +238,7 @@ def answer_of(name: str) -> object:
     """What the solution of an exercise evaluates to, on its own."""
     code = solutions()[name]
     space: dict[str, object] = {}
-    exec("import math\nfrom scipy import stats\n" + BAG + code, space)
+    exec("import math\nimport numpy as np\nfrom scipy import stats\n" + BAG + code, space)
     last = ast.parse(code).body[-1]
     variable = last.name if isinstance(last, ast.FunctionDef) else ast.unparse(last.targets[0])
     return space[variable]
@@ -299,3 +308,14 @@ def test_the_answers_of_the_sixth_lesson_are_those_of_scenarios_and_tests(tiny: 
     accepted = cast(Callable[..., float], answer_of("6.2"))
     assert accepted(10, 3, 0.5) == pytest.approx(float(binomial_tail(3, 10, Fraction(1, 2))), rel=1e-12)
     assert EXERCISES["6.3"](least_runs(0.7, 0.95)) is None
+
+
+def test_the_answers_of_the_seventh_lesson_are_those_of_the_diagnosis_and_the_certificate() -> None:
+    rng = np.random.default_rng(3)
+    gains = 1.0 + 0.3 * rng.normal(size=(40, 1)) + 0.2 * rng.normal(size=(40, 6))
+    losses = 10.0 - np.cumsum(np.column_stack((np.zeros(40), gains)), axis=1)
+    measured = independence([losses], rng, resamples=19).variance_ratio.value
+    ratio = cast(Callable[..., float], answer_of("7.1"))
+    assert ratio(gains) == pytest.approx(measured, rel=1e-9)
+    assert EXERCISES["7.2"](conformal_runs(0.9)) is None
+    assert EXERCISES["7.3"](allowed_exceedances(100, 0.9, 0.95)) is None

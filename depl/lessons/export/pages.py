@@ -1,6 +1,7 @@
 """Slides and handouts of a lesson, and the pages of its kit: HTML files that need nothing else."""
 
 import html
+import textwrap
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from depl.lessons.export.markup import EXERCISE, HEADING, Piece, pieces
 from depl.lessons.export.texts import Cell, Lesson, without_imports
 
 if TYPE_CHECKING:
-    from depl.lessons.export.running import Shown
+    from depl.lessons.export.running import CellOutput
 
 _ROOM = 15.4
 """Lines of text that fit below the title of a slide; slides.css has the sizes."""
@@ -20,6 +21,8 @@ _LETTERS = 96
 """Letters of a line of text on a slide."""
 _PICTURE, _PAGE, _FORMULA, _EXERCISE = 8.0, 10.7, 2.6, 2.5
 """Lines that a figure, a figure with a slider, a formula and the frame of an exercise take."""
+_WIDEST = 88
+"""Letters of a line of output, as of the lessons' code; longer ones are broken."""
 _CODE_PIXELS, _LINE_PIXELS, _MOST_CODE = 18.0, 36.0, 1.35
 """Size of letters of code, height of a line of text, and of a line of code in sizes of its letters."""
 
@@ -33,7 +36,7 @@ class Slide:
     lines: float = 0.0
 
 
-def slides_of(lesson: Lesson, shown: Sequence["Shown"]) -> str:
+def slides_of(lesson: Lesson, shown: Sequence["CellOutput"]) -> str:
     """The slides of a lesson that was run, as one page: arrow keys turn them, and each prints on a sheet."""
     made = list(_slides(lesson, shown))
     return rendered(
@@ -45,10 +48,10 @@ def slides_of(lesson: Lesson, shown: Sequence["Shown"]) -> str:
     )
 
 
-def handout_of(lesson: Lesson, shown: Sequence["Shown"]) -> str:
+def handout_of(lesson: Lesson, shown: Sequence["CellOutput"]) -> str:
     """A lesson that was run, as pages to print, with lines to write on below every exercise."""
     parts = [piece.html for piece in pieces(lesson.summary)]
-    for cell, seen in zip(lesson.cells, shown, strict=True):
+    for cell, seen in _told(lesson, shown):
         for piece in pieces(cell.text):
             parts.append(_printed(piece))
         if not cell.exercises:
@@ -75,9 +78,9 @@ def _printed(piece: Piece, above: int = 0) -> str:
     return piece.html
 
 
-def _slides(lesson: Lesson, shown: Sequence["Shown"]) -> Iterator[Slide]:
+def _slides(lesson: Lesson, shown: Sequence["CellOutput"]) -> Iterator[Slide]:
     slide = Slide(html.escape(lesson.title))
-    for cell, seen in zip(lesson.cells, shown, strict=True):
+    for cell, seen in _told(lesson, shown):
         for piece in pieces(cell.text):
             if piece.kind == HEADING:
                 yield from _full(slide)
@@ -90,12 +93,21 @@ def _slides(lesson: Lesson, shown: Sequence["Shown"]) -> Iterator[Slide]:
                 slide = yield from _placed(slide, piece.html, _lines(piece))
         for part, lines in () if cell.exercises else _run_parts(cell, seen):
             slide = yield from _placed(slide, part, lines)
+            if lines in (_PICTURE, _PAGE):  # it takes what is left of its slide
+                slide.lines = _ROOM
     yield from _full(slide)
 
 
 def _marked(parts: Iterable[str]) -> Markup:
     """Parts that are HTML already, one below the other."""
     return Markup("\n".join(parts))
+
+
+def _told(lesson: Lesson, shown: Sequence["CellOutput"]) -> Iterator[tuple[Cell, "CellOutput"]]:
+    """The cells that say something to an audience; one that only imports says something to a computer."""
+    for cell, seen in zip(lesson.cells, shown, strict=True):
+        if not cell.code or without_imports(cell.code):
+            yield cell, seen
 
 
 def _placed(slide: Slide, part: str, lines: float) -> Generator[Slide, None, Slide]:
@@ -118,7 +130,7 @@ def _lines(piece: Piece) -> float:
     return _FORMULA if piece.length == 0 else -(-piece.length // _LETTERS) + 0.5
 
 
-def _run_parts(cell: Cell, seen: "Shown") -> Iterator[tuple[str, float]]:
+def _run_parts(cell: Cell, seen: "CellOutput") -> Iterator[tuple[str, float]]:
     """The code of a cell and what it shows, each with the lines that it takes on a slide."""
     code = without_imports(cell.code).strip("\n") if cell.code else ""
     for text, kind in ((code, "code"), (seen.text, "output")):
@@ -134,10 +146,15 @@ def _run_parts(cell: Cell, seen: "Shown") -> Iterator[tuple[str, float]]:
 def _listing(text: str, kind: str) -> tuple[str, float]:
     """Code or output in a box; many lines, or long ones, have smaller letters, so that a slide holds them."""
     rows = text.split("\n")
+    if kind == "output":
+        rows = [
+            part for row in rows for part in textwrap.wrap(row, _WIDEST, subsequent_indent="    ") or [""]
+        ]
+    shown = "\n".join(rows)
     size = min(
         _CODE_PIXELS,
         (_ROOM - 1) * _LINE_PIXELS / (len(rows) * _MOST_CODE),
         1100 / (0.61 * max(map(len, rows))),
     )
     lines = len(rows) * size * _MOST_CODE / _LINE_PIXELS + 0.8
-    return f'<pre class="{kind}" style="--size: {size:.1f}px">{html.escape(text)}</pre>', lines
+    return f'<pre class="{kind}" style="--size: {size:.1f}px">{html.escape(shown)}</pre>', lines
