@@ -343,4 +343,4 @@ _DISTRIBUTIONS: dict[type[Law], Callable[[Any], Any]] = {
 """scipy's distribution of every shipped law that has a density, from the recorded fields alone."""
 
 _WITH_FORMULAS = (Empirical, InverseGamma, Lognormal, Normal, StudentT)
-"""Laws of which more is known here than the distribution; of all others, distribution function and support."""
+"""Laws of which more is known here; of all others, the distribution function and the support alone."""
