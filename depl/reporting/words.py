@@ -19,7 +19,7 @@ from depl.models.solving.result import Result, Termination
 from depl.reporting.facts import PlanFacts
 from depl.reporting.offers import Offer, own_offer, same_decisions
 from depl.showing.parts import Listing
-from depl.showing.results import state_in_words
+from depl.showing.results import state_of
 
 _LONGEST = 160
 """Letters of a line that quotes names or reasons: two lines of the page; the commands tell all."""
@@ -206,9 +206,11 @@ def _numbers(offer: Offer) -> tuple[str, str, str, str, str]:
     if result is None:
         return (_NOTHING,) * 5
     bound = number(result.lower_bound) if 0 < result.lower_bound < math.inf else _NOTHING
+    if result.claimed and bound != _NOTHING:
+        bound += " (claimed)"
     if result.cost is None:
         return _NOTHING, bound, _NOTHING, _NOTHING, _NOTHING
-    if result.lower_bound == result.cost:
+    if result.lower_bound == result.cost and not result.claimed:
         bound = number(result.lower_bound)
     gap = _NOTHING if result.gap is None or bound == _NOTHING else percentage(result.gap)
     return number(result.cost), bound, gap, str(result.epochs), number(result.training_time)
@@ -218,9 +220,8 @@ def _state(facts: PlanFacts, offer: Offer) -> str:
     result = offer.result
     if result is None:
         return shortened(offer.reason, _LONGEST)
-    fitted = facts.instance.has_memory
-    words = state_in_words(result.termination, fitted)
-    proved = result.termination is Termination.INFEASIBLE and not fitted
+    words = state_of(result)
+    proved = result.termination is Termination.INFEASIBLE and not facts.instance.has_memory
     if result.plan is None and result.reason and not proved:
         words += f" ({shortened(result.reason, _LONGEST)})"
     return words

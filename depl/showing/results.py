@@ -41,6 +41,13 @@ ON_SCENARIOS = {
 NOT_PROMISED = "no plan can be promised on these runs: proved under the law fitted to them"
 """What infeasible means under a fitted law, which promises no more than its runs support: new runs may do."""
 
+CLAIMED = {
+    Termination.OPTIMAL: "claimed cheapest",
+    Termination.GAP_REACHED: "claimed within the wanted gap of the cheapest",
+    Termination.INFEASIBLE: "claimed infeasible",
+}
+"""Of a method that does not come with depl, whose word nothing here proves."""
+
 NO_BOUND = "no lower bound is proved"
 """In the place of a bound that a method does not have."""
 
@@ -48,6 +55,23 @@ NO_BOUND = "no lower bound is proved"
 def state_in_words(termination: Termination, fitted: bool) -> str:
     """How a solve ended, under declared laws or under a law that was fitted to runs."""
     return NOT_PROMISED if fitted and termination is Termination.INFEASIBLE else STATES[termination]
+
+
+def state_of(result: Result) -> str:
+    """Why a solve ended, and whether that is proved or only what its method says."""
+    if result.claimed and result.termination in CLAIMED:
+        return f"{CLAIMED[result.termination]} by {_claimant(result)}"
+    state = state_in_words(result.termination, _fitted(result))
+    return ON_SCENARIOS.get(result.termination, state) if _counts_scenarios(result.method) else state
+
+
+def _fitted(result: Result) -> bool:
+    """Whether the law of its instance was fitted to runs."""
+    return result.problem is not None and result.problem.has_memory
+
+
+def _claimant(result: Result) -> str:
+    return f"{shortened_name(result.method)}, not checked by depl"
 
 
 def result_brief(result: Result) -> str:
@@ -59,7 +83,8 @@ def result_brief(result: Result) -> str:
         plan = (
             f"cost {_units(result).amount(result.cost, 'cost')}{gap}, {counted(result.epochs or 0, 'epoch')}"
         )
-    bound = f"lower bound {rounded_down(result.lower_bound)}" if proved else NO_BOUND
+    kind = "claimed lower bound" if result.claimed else "lower bound"
+    bound = f"{kind} {rounded_down(result.lower_bound)}" if proved else NO_BOUND
     return f"<Result {result.termination.value}: {plan}, {bound}, by {shortened_name(result.method)}>"
 
 
@@ -70,17 +95,13 @@ def _bounded(result: Result) -> bool:
 
 def result_sections(result: Result) -> list[Section]:
     """The result in a few lines."""
-    instance = result.problem
-    fitted = instance is not None and instance.has_memory
-    state = state_in_words(result.termination, fitted)
-    if _counts_scenarios(result.method):
-        state = ON_SCENARIOS.get(result.termination, state)
+    instance, state = result.problem, state_of(result)
     if result.plan is not None and result.termination not in (Termination.OPTIMAL, Termination.GAP_REACHED):
         state = f"a feasible plan; {state}"
     name = "result" if instance is None else instance.name
     pairs = [(name, state), ("method", f"{result.method}, {result.wall_seconds:.2f} s")]
     if result.phases:
-        pairs.append(("phases", "; ".join(_phase(phase, fitted) for phase in result.phases)))
+        pairs.append(("phases", "; ".join(_phase(phase, _fitted(result)) for phase in result.phases)))
     if result.reason:
         pairs.append(("reason", result.reason))
     if result.plan is not None and instance is not None:
@@ -90,6 +111,7 @@ def result_sections(result: Result) -> list[Section]:
     elif result.termination is not Termination.INFEASIBLE:
         known = _bounded(result)
         bound = _units(result).amount(result.lower_bound, "cost") if known else "none is proved"
+        bound += f", claimed by {_claimant(result)}" if result.claimed else ""
         pairs.append(("lower bound", bound))
     sections = [Section("", Pairs(pairs))]
     if result.plan is not None and instance is not None:
@@ -113,7 +135,8 @@ def _cost(result: Result) -> tuple[str, str]:
     if not _bounded(result):
         return "cost", f"{cost}; {NO_BOUND}"
     gap = "" if result.gap is None else f" (gap {percentage(result.gap)})"
-    return "cost", f"{cost}, lower bound {units.amount(result.lower_bound, 'cost')}{gap}"
+    claimed = f", claimed by {_claimant(result)}" if result.claimed else ""
+    return "cost", f"{cost}, lower bound {units.amount(result.lower_bound, 'cost')}{gap}{claimed}"
 
 
 def _units(result: Result) -> Units:
