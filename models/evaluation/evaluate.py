@@ -19,7 +19,7 @@ from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Load, LossStep, load
 from depl.models.problem.instance import Instance, Target
-from depl.models.problem.plan import Plan
+from depl.models.problem.plan import Plan, require_plan
 from depl.models.problem.units import NO_UNITS, Quantity, Units
 from depl.models.risk.interval import Interval
 
@@ -161,9 +161,10 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        If the plan does not speak of the instance, trains longer than the instance has tables for, or
-        makes a forbidden switch (then the loss is not defined).
+        If there is no plan, or it does not speak of the instance, trains longer than the instance has tables
+        for, or makes a forbidden switch (then the loss is not defined).
     """
+    require_plan(plan)
     plan.check_names(instance)
     target = instance.target
     law, unknown = _law_or_reason(instance, plan, lenient)

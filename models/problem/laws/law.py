@@ -184,12 +184,6 @@ class Law(Checked, frozen=True, kw_only=True):
         """``size`` independent draws of ``X``."""
         return np.asarray(self.scipy.rvs(size=size, random_state=rng), dtype=float)
 
-    def higher_cumulants(self) -> tuple[float, float]:
-        """Third and fourth cumulants of X; infinite where the moment diverges."""
-        skewness, excess = (float(value) for value in self.scipy.stats(moments="sk"))
-        variance = self.moments().variance
-        return skewness * variance**1.5, excess * variance**2
-
     def in_words(self) -> str:
         """The law in words, with its parameters as they were given."""
         return f"{self.wording or self.tag().replace('_', ' ')} of {moments_in_words(self.moments())}"
@@ -467,12 +461,6 @@ def no_spread() -> NoReturn:
         Always.
     """
     raise NotCoveredError(NO_SPREAD)
-
-
-def cumulants_of(points: FloatArray, weights: FloatArray, variance: float) -> tuple[float, float]:
-    """Third and fourth cumulants of points with weights."""
-    centred = points - float(weights @ points)
-    return float(weights @ centred**3), float(weights @ centred**4) - 3 * variance**2
 
 
 def sum_rounding(count: int, moments: Moments) -> float:
