@@ -173,9 +173,8 @@ def evaluate(
     unasked = Interval(0.0, 1.0, unknown or LEFT_OUT), None
     violation, wanted = unasked if law is None or not probability else _certified(law, target, quantile)
     transfers = _transfer_cost(instance, plan, reading)
-    resources = math.fsum(
-        place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)
-    )
+    committed = [epoch.resources for epoch in plan.epochs]
+    resources = math.fsum(place.price * used for place, used in zip(loads, committed, strict=True))
     training_time = math.fsum(times)
     constraints = [
         *_resource_constraints(instance, plan, loads, times),
