@@ -55,7 +55,7 @@ slow: $(DEV) ## the tests that take minutes
 slowest: $(DEV) ## the tests above one CPU second that have no reason in tests/checks/slowest.txt
 	@$(BIN) -m tests.checks.slowest --workers $(WORKERS)
 
-fuzz: $(DEV) ## spoilt files of every kind to every reader (SEED=... and MUTANTS=... for other ones)
+fuzz: $(DEV) ## corrupted files of every kind to every reader (SEED=... and MUTANTS=... for other ones)
 	@$(BIN) -m tests.checks.fuzz $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))
 
 mutation: $(DEV) ## small faults in a room, and whether its tests notice: hours (ROOM=... SEED=... MUTANTS=...)
