@@ -6,6 +6,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.domains.python import PythonDomain
 
 # autodoc imports depl from this checkout, through the links in depl/; and the reference is written beside us.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -64,6 +65,19 @@ sphinx_gallery_conf = {
 }
 
 
+class _PythonDomain(PythonDomain):
+    """Of several objects with a short name, a docstring means the one that its module knows, if any."""
+
+    def find_obj(self, env: Any, modname: str | None, classname: str | None, name: str, *rest: Any) -> Any:
+        """What the name may mean; on pages, which have no module, all of it."""
+        found = super().find_obj(env, modname, classname, name, *rest)
+        if len(found) > 1 and modname:
+            known = getattr(sys.modules.get(modname), name, None)
+            home = f"{getattr(known, '__module__', '')}.{getattr(known, '__qualname__', '')}"
+            return [pair for pair in found if pair[0] == home]
+        return found
+
+
 def _mathml(self: Any, node: nodes.Element) -> None:
     self.body.append(mathml(node.astext(), as_block=False))
     raise nodes.SkipNode
@@ -119,6 +133,7 @@ def _reference(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> None:
     """Render formulas as MathML, and read docstrings before napoleon does."""
+    app.add_domain(_PythonDomain, override=True)
     app.add_html_math_renderer("mathml", (_mathml, None), (_mathml_block, None))
     app.connect("builder-inited", _reference)
     app.connect("build-finished", _moved)

@@ -19,7 +19,9 @@ _WITHOUT = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Creator": 
 """What would make two files of the same figure differ."""
 
 
-def panels(count: int = 1, columns: int | None = None) -> tuple[Figure, list[Axes]]:
+def panels(
+    count: int = 1, columns: int | None = None, size: tuple[float, float] = _PANEL
+) -> tuple[Figure, list[Axes]]:
     """A figure with so many axes, free of any global state of matplotlib.
 
     Parameters
@@ -27,10 +29,12 @@ def panels(count: int = 1, columns: int | None = None) -> tuple[Figure, list[Axe
     count : int
     columns : int, optional
         How many stand side by side before the next row begins; all of them by default.
+    size : (float, float)
+        Of every panel [in].
     """
     columns = min(columns or count, count)
     rows = math.ceil(count / columns)
-    figure = Figure(figsize=(_PANEL[0] * columns, _PANEL[1] * rows), layout="constrained")
+    figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     axes = list(grid.flat)
     for unused in axes[count:]:

@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import groupby
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from depl.benchmarks.figures.canvas import panels
@@ -27,13 +28,18 @@ _FAMILIES = {item.name: item for item in (*IMPROVEMENT_FAMILIES, *SWITCH_FAMILIE
 def loss_band(traces: Traces, metric: str = "loss", schedules: int = 2) -> Figure:
     """Mean and 1 to 99 % band of the runs of the most frequent schedules (Fig. 2)."""
     figure, (axes,) = panels(1)
+    draw_loss_band(traces, axes, metric, schedules)
+    make_room(figure)
+    return figure
+
+
+def draw_loss_band(traces: Traces, axes: Axes, metric: str = "loss", schedules: int = 2) -> None:
+    """The same on axes that are there."""
     curves = trace_curves(traces, metric, schedules)
     loss_evolution(curves, axes=axes)
     axes.set_ylabel(metric.replace("_", " "))
     ends = [f"{curve.lower[-1]:.3g} to {curve.upper[-1]:.3g}" for curve in curves]
     set_title(axes, f"the last {metric.replace('_', ' ')} of 98 % of the runs: {' and '.join(ends)}")
-    make_room(figure)
-    return figure
 
 
 def trace_curves(traces: Traces, metric: str = "loss", schedules: int = 2) -> list[LossCurve]:
@@ -72,10 +78,17 @@ def fit_figure(by_model: TracesFit, combinations: TracesFit) -> Figure:
     InvalidInputError
         If no improvement of a model varies, so that nothing was fitted.
     """
+    figure, axes = panels(3 if by_model.jumps else 2)
+    draw_fits(by_model, combinations, axes)
+    make_room(figure)
+    return figure
+
+
+def draw_fits(by_model: TracesFit, combinations: TracesFit, axes: Sequence[Axes]) -> None:
+    """The same on axes that are there, three if there are jumps and two if there are none."""
     fits = {str(key): fit for key, fit in by_model.improvements.items() if fit.laws}
     if not fits:
         raise InvalidInputError("there is no fit to draw: no improvement varies")
-    figure, axes = panels(3 if by_model.jumps else 2)
     model, fit = max(fits.items(), key=lambda item: item[1].ratios.size)
     laws = [fit.law("inverse_gamma"), *([] if fit.best == "inverse_gamma" else [fit.law(fit.best)])]
     fitted_density(fit.ratios, [_curve(law, fit.ratios) for law in laws], f"ratio $x$, {model}", axes=axes[0])
@@ -95,8 +108,6 @@ def fit_figure(by_model: TracesFit, combinations: TracesFit) -> Figure:
         name = f"$\\ell^{{sw}}$, {before} to {after}"
         fitted_density(jump.jumps, curves, name, bins=20, axes=axes[2])
         set_title(axes[2], f"jumps at a switch: {jump.best.replace('_', ' ')} fits best")
-    make_room(figure)
-    return figure
 
 
 def _rejected(kinds: Mapping[str, Sequence[float]]) -> str:

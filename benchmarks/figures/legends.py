@@ -1,7 +1,7 @@
 """Legends that stand beside the axes or below them, where no curve or bar can be."""
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -105,19 +105,23 @@ def shared_legend(figure: "Figure", below: bool = False, title: str = "") -> Non
     known = _distinct(pair for some in pairs for pair in some)
     if not known:
         return
-    drawn = figure.legend(
-        [handle for _, handle in known],
-        [folded(label) for label, _ in known],
-        loc="outside lower center" if below else "outside right upper",
-        ncols=2 if below else 1,
-        title=next(filter(None, titles), None),
-        **_LOOK,
-    )
+    look = {**_LOOK, "title": next(filter(None, titles), None)}
+    handles, labels = [handle for _, handle in known], [folded(label) for label, _ in known]
+    if below:
+        count = _columns(figure, labels)
+        drawn = figure.legend(handles, labels, loc="outside lower center", ncols=count, **look)
+    else:
+        drawn = figure.legend(handles, labels, loc="outside right upper", **look)
     _thicken(drawn)
 
 
-def make_room(figure: "Figure") -> None:
+def make_room(figure: "Figure", below: bool = False) -> None:
     """Enlarge a figure by its legends, so that its panels keep their size; once, after the last of them."""
+    if below:
+        for shared in figure.legends:
+            count = _columns(figure, [text.get_text() for text in shared.get_texts()])
+            figure.set_figheight(figure.get_figheight() + _height(shared) / count)
+        return
     columns: dict[int, float] = {}
     for axes in figure.axes:
         legend, place = axes.get_legend(), axes.get_subplotspec()
@@ -156,7 +160,11 @@ def set_title(axes: "Axes", text: str, letters: int = _TITLE) -> None:
 
 
 def _distinct(pairs: "Iterable[tuple[str, Artist]]") -> "list[tuple[str, Artist]]":
-    return list({label: (label, handle) for label, handle in reversed(list(pairs))}.values())[::-1]
+    """Every label once, where it is first met."""
+    found: dict[str, Artist] = {}
+    for label, handle in pairs:
+        found.setdefault(label, handle)
+    return list(found.items())
 
 
 def _thicken(legend: "Legend") -> None:
@@ -175,11 +183,22 @@ def _height(legend: "Legend") -> float:
     return (_LINE * lines + _AROUND) * _POINTS / _PER_INCH
 
 
+def _columns(figure: "Figure", labels: Sequence[str]) -> int:
+    """Two columns of a legend below a figure, or one where two are wider than it."""
+    first = (len(labels) + 1) // 2
+    both = sum(_text_width(half) for half in (labels[:first], labels[first:]))
+    return 2 if both <= figure.get_figwidth() else 1
+
+
 def _width(legend: "Legend") -> float:
     """About the width of a legend [in], from its text alone: to lay a figure out takes much longer."""
+    return _text_width([text.get_text() for text in (*legend.get_texts(), legend.get_title())])
+
+
+def _text_width(texts: Sequence[str]) -> float:
+    """About the width of a column of a legend with these texts, at the size of print of most figures [in]."""
     from matplotlib.textpath import TextPath
 
-    texts = [text.get_text() for text in (*legend.get_texts(), legend.get_title())]
     lines = [line for text in texts for line in text.split("\n") if line.strip()]
     widest = max((TextPath((0, 0), line, size=_POINTS).get_extents().width for line in lines), default=0.0)
     return float(widest + _BESIDE_TEXT * _POINTS) / _PER_INCH

@@ -1,7 +1,7 @@
 """Every figure that the attempts of sweeps allow, each with its numbers and a footer on its origin."""
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from matplotlib.axes import Axes
 
@@ -95,7 +95,8 @@ def _family_drawings(family: str, attempts: Sequence[Attempt], instances: Instan
     places = {(item.task.configuration, item.labels["target"]) for item in once}
     if len(places) < len(once) or any(levels_of(item) is not None for item in once):
         return
-    shown = _shown(attempts, instances)
+    labels = configurations(attempts, attempts[0].task.suite)
+    shown = shown_of(attempts, instances, [name for name in labels if name not in SET_ASIDE] or labels)
     if any(item.plan is not None for item in shown):
         suite = attempts[0].task.suite
         own = suite.partition("-")[0] == family.partition("-")[0]
@@ -107,11 +108,11 @@ def _made(attempts: Sequence[Attempt], instances: Instances) -> list[Instance]:
     return [found for item in first_of_each(attempts) if (found := instances.of(item)) is not None]
 
 
-def _shown(attempts: Sequence[Attempt], instances: Instances) -> list[Shown]:
-    """Every method at every target, methods in the order of the suite, some set aside."""
-    suite = attempts[0].task.suite
-    labels = configurations(attempts, suite)
-    chosen = [label for label in labels if label not in SET_ASIDE] or labels
+def shown_of(attempts: Sequence[Attempt], instances: Instances, chosen: Collection[str]) -> list[Shown]:
+    """The chosen configurations of one suite at every target of a family, by target.
+
+    What is optimal may be proved by any attempt.
+    """
     optimal = {
         id(item) for item, trial in trials(attempts) if item.proved_optimal and trial.ratio is not None
     }

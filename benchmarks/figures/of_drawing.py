@@ -14,6 +14,11 @@ from depl.models.problem.instance import Instance
 
 _CHARACTERS_PER_INCH = 21
 _MOST_NAMED = 12
+_SMALL = 5.5
+"""Size of the print that says where numbers are from [points]."""
+
+_LINE = 0.0164
+"""Height of a line [in] by the size of its print [points]."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +45,8 @@ class Drawing:
         """The figure as SVG; identifiers inside begin anew for every name, so that a page can hold many."""
         return svg_text(self.figure, self.name)
 
-    def write(self, folder: Path) -> list[Path]:
-        """Write ``NAME.png``, ``NAME.svg`` and ``NAME.csv``; returns their paths.
+    def write(self, folder: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
+        """Write ``NAME.png``, ``NAME.svg`` and ``NAME.csv``, or other formats; returns their paths.
 
         Raises
         ------
@@ -50,10 +55,10 @@ class Drawing:
         """
         table = folder / f"{self.name}.csv"
         self.table.write(table)
-        return [*save(self.figure, folder, self.name), table]
+        return [*save(self.figure, folder, self.name, formats), table]
 
 
-def add_footer(figure: Figure, text: str) -> None:
+def add_footer(figure: Figure, text: str, points: float = _SMALL) -> None:
     """Write small lines below everything else, as wide as the figure.
 
     Parameters
@@ -61,12 +66,14 @@ def add_footer(figure: Figure, text: str) -> None:
     figure : Figure
     text : str
         Lines of its own become lines.
+    points : float
+        Size of the print [points].
     """
-    width = int(figure.get_figwidth() * _CHARACTERS_PER_INCH)
+    width = int(figure.get_figwidth() * _CHARACTERS_PER_INCH * _SMALL / points)
     lines = [wrapped for line in text.splitlines() for wrapped in textwrap.wrap(line, width)]
     height = figure.get_figheight()
-    figure.set_figheight(height + 0.09 * len(lines))
-    figure.supxlabel("\n".join(lines), fontsize=5.5, color="0.35", x=0.01, ha="left")
+    figure.set_figheight(height + _LINE * points * len(lines))
+    figure.supxlabel("\n".join(lines), fontsize=points, color="0.35", x=0.01, ha="left")
 
 
 def footer_of(attempts: Sequence[Attempt], instances: Sequence[Instance] = ()) -> str:

@@ -35,6 +35,9 @@ from depl.models.solving.trajectory import milestones, trajectory
 
 Number = TypeVar("Number", int, float)
 
+_STACKED = {"epochs": "epochs", "cost-per-model": "cost"}
+"""Drawings with bars by model, and what these count."""
+
 _POINTS = 5
 _COLUMNS = 3
 
@@ -94,10 +97,19 @@ class Gallery:
         Every method at every target, in the order in which they are drawn.
     against : str, optional
         Method whose loss the overview shows beside that of the first one; the last by default.
+    names : mapping of str to str, optional
+        What legends call methods that they do not call by their own names.
     """
 
-    def __init__(self, family: str, shown: Sequence[Shown], against: str | None = None) -> None:
+    def __init__(
+        self,
+        family: str,
+        shown: Sequence[Shown],
+        against: str | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
         self.family = family
+        self._names = names or {}
         self.shown = [item for item in shown if item.plan is not None]
         with_plans = {item.method for item in self.shown}
         self.methods = [name for name in dict.fromkeys(item.method for item in shown) if name in with_plans]
@@ -134,29 +146,39 @@ class Gallery:
                 self.losses,
             ),
         }
-        tables = {
-            "cost": self._table("cost", lambda item: item.cost),
-            "expected-loss": self._table("loss_over_optimum", self._loss_ratio),
-            "epochs": self._model_table("epochs", lambda item: item.epochs_by_model),
-            "cost-per-model": self._model_table("cost", lambda item: item.cost_by_model),
-            "loss": self._loss_table(),
-        }
         return [
-            Drawing(f"{self.family}-{name}", f"{self.family}: {caption}.", draw(), tables[name])
+            Drawing(f"{self.family}-{name}", f"{self.family}: {caption}.", draw(), self.table(name))
             for name, (caption, draw) in told.items()
         ]
+
+    def table(self, kind: str) -> Table:
+        """The numbers of one of the drawings: ``cost``, ``expected-loss``, ``epochs`` and so on."""
+        if kind == "loss":
+            return self._loss_table()
+        if kind in _STACKED:
+            return self._model_table(_STACKED[kind], lambda item: getattr(item, f"{_STACKED[kind]}_by_model"))
+        if kind == "cost":
+            return self._table("cost", lambda item: item.cost)
+        return self._table("loss_over_optimum", self._loss_ratio)
+
+    def amounts(self, kind: str) -> dict[str, dict[str, list[float]]]:
+        """What the bars of ``epochs`` or ``cost-per-model`` show, by method, model and target."""
+        return {
+            method: self._by_model(method, lambda item: getattr(item, f"{_STACKED[kind]}_by_model"))
+            for method in self.methods
+        }
 
     def costs(self) -> Figure:
         """Cost against target (Figs. 5 and 6, left)."""
         figure, (axes,) = panels(1)
-        self._draw_costs(axes)
+        self.draw_costs(axes)
         make_room(figure)
         return figure
 
     def expected_losses(self) -> Figure:
         """Expected loss over that of the proved optimum (Figs. 5 and 6, centre)."""
         figure, (axes,) = panels(1)
-        self._draw_expected_losses(axes)
+        self.draw_expected_losses(axes)
         make_room(figure)
         return figure
 
@@ -164,11 +186,8 @@ class Gallery:
         """Epochs per model, a panel for each method; all panels have one scale (Fig. 7)."""
         figure, axes = panels(max(len(self.methods), 1), self._columns)
         for method, panel in zip(self.methods, axes, strict=False):
-            self._draw_epochs(method, panel)
-        amounts = {
-            method: self._by_model(method, lambda item: item.epochs_by_model) for method in self.methods
-        }
-        return self._stacked(figure, axes, models_message(f"{self.family}, epochs", amounts))
+            self.draw_epochs(method, panel)
+        return self._stacked(figure, axes, models_message(f"{self.family}, epochs", self.amounts("epochs")))
 
     def costs_per_model(self) -> Figure:
         """Cost per model, a panel for each method; all panels have one scale (Fig. 8)."""
@@ -189,20 +208,20 @@ class Gallery:
 
     def losses(self) -> Figure:
         """Evolution of the loss at the first, the middle and the last target (Fig. 9)."""
-        chosen = self._chosen()
+        chosen = self.chosen()
         figure, axes = panels(len(chosen))
         for target, panel in zip(chosen, axes, strict=True):
-            self._draw_losses(target, self.methods, panel)
-        return _headed(figure, epochs_message(self.family, self._epoch_counts(chosen)))
+            self.draw_losses(target, self.methods, panel)
+        return _headed(figure, epochs_message(self.family, self.epoch_counts(chosen)))
 
     def overview(self) -> Figure:
         """Cost, epochs of the first method, and its loss beside that of another at the middle target."""
         figure, axes = panels(3)
-        self._draw_costs(axes[0])
+        self.draw_costs(axes[0])
         if self.methods:
-            self._draw_epochs(self.methods[0], axes[1])
+            self.draw_epochs(self.methods[0], axes[1])
         middle = self.targets[len(self.targets) // 2]
-        self._draw_losses(middle, [*self.methods[:1], self.against], axes[2])
+        self.draw_losses(middle, [*self.methods[:1], self.against], axes[2])
         shared_legend(figure)
         make_room(figure)
         return figure
@@ -212,7 +231,8 @@ class Gallery:
         """Panels side by side: three, or two if that leaves no gap in the last row."""
         return 2 if len(self.methods) == 4 else _COLUMNS
 
-    def _chosen(self) -> list[str]:
+    def chosen(self) -> list[str]:
+        """The first, the middle and the last target."""
         places = sorted({0, len(self.targets) // 2, len(self.targets) - 1})
         return [self.targets[place] for place in places]
 
@@ -232,7 +252,7 @@ class Gallery:
         own = self._of(method)
         return [value(own[target]) if target in own else None for target in self.targets]
 
-    def _epoch_counts(self, targets: Sequence[str]) -> dict[str, dict[str, int]]:
+    def epoch_counts(self, targets: Sequence[str]) -> dict[str, dict[str, int]]:
         """How many epochs the plans of every method have, by target."""
         return {
             method: {target: sum(own[target].epochs_by_model.values()) for target in targets if target in own}
@@ -270,24 +290,35 @@ class Gallery:
         own = item.expected_loss
         return own / best if own is not None and best is not None and best > 0 else None
 
-    def _draw_costs(self, axes: Axes) -> None:
+    def draw_costs(self, axes: Axes) -> None:
+        """Cost against target (Figs. 5 and 6, left)."""
         curves = [CostCurve(*curve) for curve in self._lines(lambda item: item.cost)]
         cost_against_target(curves, axes)
         ratios = {method: self._values(method, self._cost_ratio) for method in self.methods}
         set_title(axes, cost_message(self.family, ratios, filter(self._proved_all, self.methods)))
 
-    def _draw_expected_losses(self, axes: Axes) -> None:
+    def draw_expected_losses(self, axes: Axes) -> None:
+        """Expected loss over that of the proved optimum (Figs. 5 and 6, centre)."""
         loss_against_target([MethodLine(*curve) for curve in self._lines(self._loss_ratio)], axes)
         ratios = {method: self._values(method, self._loss_ratio) for method in self.methods}
         set_title(axes, loss_message(self.family, ratios))
 
-    def _draw_epochs(self, method: str, axes: Axes) -> None:
+    def draw_epochs(self, method: str, axes: Axes) -> None:
+        """Epochs per model of one method (Fig. 7)."""
         counts = self._by_model(method, lambda item: item.epochs_by_model)
         targets, without = self._without(method)
         epochs_per_model(targets, counts, axes, without)
         set_title(axes, self._label(method))
 
-    def _draw_losses(self, target: str, methods: Sequence[str], axes: Axes) -> None:
+    def draw_costs_per_model(self, method: str, axes: Axes) -> None:
+        """Cost per model of one method (Fig. 8)."""
+        costs = self._by_model(method, lambda item: item.cost_by_model)
+        targets, without = self._without(method)
+        cost_per_model(targets, costs, axes, without)
+        set_title(axes, self._label(method))
+
+    def draw_losses(self, target: str, methods: Sequence[str], axes: Axes) -> None:
+        """Evolution of the loss of some methods at one target (Fig. 9)."""
         own = [item for item in self.shown if item.target == target and item.method in methods]
         limit = own[0].instance.target.maximum_loss if own else None
         loss_evolution([self._curve(item) for item in own], limit, axes)
@@ -295,7 +326,8 @@ class Gallery:
 
     def _label(self, method: str) -> str:
         """The method, whether it proved all its plans, and at how many targets it has one if not at all."""
-        name = f"{method}: proved cheapest" if self._proved_all(method) else method
+        called = self._names.get(method, method)
+        name = f"{called}: proved cheapest" if self._proved_all(method) else called
         return covered(name, len(self._of(method)), len(self.targets))
 
     def _proved_all(self, method: str) -> bool:
@@ -337,7 +369,7 @@ class Gallery:
     def _loss_table(self) -> Table:
         rows = [
             (item.method, item.target, *point)
-            for target in self._chosen()
+            for target in self.chosen()
             for item in self.shown
             if item.target == target
             for curve in (self._curve(item),)

@@ -127,7 +127,7 @@ def level_drawing(family: str, attempts: Sequence[Attempt], instances: Instances
         attempts, instances, list(dict.fromkeys(point.instance_hash for point in points)), levels
     )
     figure, (axes,) = panels(1)
-    curves = _curves(points)
+    curves = level_curves(points)
     ratio_against_levels(curves, axes, _band(uppers, levels))
     axes.set_ylabel("cost / optimum, mean over targets")
     most = {curve.label: curve.up[-1] for curve in curves if curve.levels[-1] == levels[-1]}
@@ -154,7 +154,8 @@ def _problem(instance: Instance, optimum: Plan) -> AdditiveProblem | None:
     )
 
 
-def _curves(points: Sequence[LevelPoint]) -> list[RatioCurve]:
+def level_curves(points: Sequence[LevelPoint]) -> list[RatioCurve]:
+    """By method the mean ratio over the instances at every number of levels, and the share that it misses."""
     curves = []
     for method in dict.fromkeys(point.method for point in points):
         own = [point for point in points if point.method == method]

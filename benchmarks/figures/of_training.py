@@ -46,26 +46,32 @@ def training_drawings(
         f"{family}-training-loss",
         f"{family}: mean test loss of two plans, {float(TAIL):.0%} to {float(1 - TAIL):.0%} shaded (Fig. 2).",
         loss_band(traces),
-        _loss_table(traces),
+        loss_table(traces),
     )
     fits = Drawing(
         f"{family}-training-fits",
         f"{family}: ratios x with fitted laws, p-values of all schedules, jumps at a switch (as Fig. 4).",
         fit_figure(by_model, by_schedule),
-        Table(("panel", "name", "value"), tuple(_fit_rows(by_model, by_schedule))),
+        fit_table(by_model, by_schedule),
     )
     for drawing in (loss, fits):
         add_footer(drawing.figure, f"traces {family}, {len(traces.runs)} runs; {here().source_words}")
     return [loss, fits]
 
 
-def _loss_table(traces: Traces) -> Table:
+def loss_table(traces: Traces) -> Table:
+    """Mean and band after every epoch of the plans that Fig. 2 shows."""
     rows = [
         (curve.label, *point)
         for curve in trace_curves(traces)
         for point in zip(curve.epochs, curve.mean, curve.lower, curve.upper, strict=True)
     ]
     return Table(("plan", "epoch", "mean", "lower", "upper"), tuple(rows))
+
+
+def fit_table(by_model: TracesFit, by_schedule: TracesFit) -> Table:
+    """What the panels of Fig. 4 show."""
+    return Table(("panel", "name", "value"), tuple(_fit_rows(by_model, by_schedule)))
 
 
 def _fit_rows(by_model: TracesFit, by_schedule: TracesFit) -> Iterator[tuple[Cell, ...]]:

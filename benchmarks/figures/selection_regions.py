@@ -6,13 +6,16 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from depl.benchmarks.figures.canvas import given_or_new
 from depl.benchmarks.figures.legends import legend_beside, set_title
 from depl.benchmarks.figures.palette import COLOURS, HATCHES
 from depl.heuristics.data.continuous import Best
 from depl.models.foundation.wording import percentage
+
+_DECADES = 100
+"""An axis over less than this is labelled between powers of ten, too."""
 
 REGIONS = (Best.LEAST, Best.BETWEEN, Best.EVERYTHING)
 
@@ -64,6 +67,8 @@ def selection_regions(regions: Regions, axes: Axes | None = None) -> Axes:
     axes.set_xscale("log")
     if regions.down_logarithmic:
         axes.set_yscale("log")
+        few = max(regions.down) < _DECADES * min(regions.down)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
     axes.set_xlabel(regions.across_label)
     axes.set_ylabel(regions.down_label)
     part, true = percentage(np.mean(numbers == REGIONS.index(Best.BETWEEN)), 2), percentage(concave.mean(), 2)

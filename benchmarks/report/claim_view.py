@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.of_drawing import Drawing
-from depl.benchmarks.report.grid import Grid, grid
+from depl.benchmarks.report.grid import ShownTable, grid
 from depl.benchmarks.report.verdicts import Reading, Verdict, answers
 
 _ANSWERS = {True: "yes", False: "no", None: "in part"}
@@ -26,32 +26,32 @@ class ClaimView:
         Id of its place.
     style : str
         Class of the verdict in the style sheet.
-    cells : tuple of (str, str)
+    marks : tuple of (str, str)
         A mark and a sentence for each reading: those that hold, hold in part, fail, and are not measured.
     strip : str
-        The cells in words.
+        The marks in words.
     where : str
         Where the paper says it, and which errata say more.
-    readings : Grid or None
+    readings : ShownTable or None
         None if none is measured.
     silent : int
         Readings that are not measured, where others are.
     figures : tuple of (str, str)
         Ids and names of figures on the page that show the evidence.
-    grids : tuple of Grid
+    grids : tuple of ShownTable
         The numbers that the readings sum up.
     """
 
     verdict: Verdict
     identity: str
     style: str
-    cells: tuple[tuple[str, str], ...]
+    marks: tuple[tuple[str, str], ...]
     strip: str
     where: str
-    readings: Grid | None
+    readings: ShownTable | None
     silent: int
     figures: tuple[tuple[str, str], ...]
-    grids: tuple[Grid, ...]
+    grids: tuple[ShownTable, ...]
 
     @property
     def brief(self) -> str:
@@ -83,7 +83,7 @@ def claim_view(verdict: Verdict, figures: Sequence[Drawing]) -> ClaimView:
         verdict=verdict,
         identity=identity,
         style=style_of(verdict),
-        cells=tuple(sorted(map(_cell, readings), key=lambda cell: _ORDER.index(cell[0]))),
+        marks=tuple(sorted(map(_cell, readings), key=lambda cell: _ORDER.index(cell[0]))),
         strip=f"The claim {answers(readings)}" if readings else "The claim has no reading",
         where=_where(verdict),
         readings=_readings(measured, f"{identity}-readings") if measured else None,
@@ -98,7 +98,7 @@ def style_of(verdict: Verdict) -> str:
     return "so-far" if verdict.preliminary else verdict.ruling.name.lower()
 
 
-def overview(views: Sequence[ClaimView]) -> Grid:
+def overview(views: Sequence[ClaimView]) -> ShownTable:
     """All claims with their verdicts; the third column is for the strips, and shows their words."""
     rows = tuple(
         (view.verdict.number, view.verdict.claim.title, view.strip, view.verdict.words) for view in views
@@ -125,7 +125,7 @@ def _where(verdict: Verdict) -> str:
     return f"Paper: {claim.where}. What is true, with proofs: {word} {names} in the documentation."
 
 
-def _readings(readings: Sequence[Reading], identity: str) -> Grid:
+def _readings(readings: Sequence[Reading], identity: str) -> ShownTable:
     rows = [
         (reading.statement, _ANSWERS[reading.holds], reading.shown, reading.cases, reading.measured)
         for reading in readings

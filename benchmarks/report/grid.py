@@ -14,7 +14,7 @@ needs some width."""
 
 
 @dataclass(frozen=True)
-class GridCell:
+class ShownCell:
     """What one cell shows.
 
     Attributes
@@ -35,7 +35,7 @@ class GridCell:
 
 
 @dataclass(frozen=True)
-class Grid:
+class ShownTable:
     """A table on the page.
 
     Attributes
@@ -49,7 +49,7 @@ class Grid:
     folded : bool
     head : tuple of (str, bool)
         Headings, and whether numbers stand below.
-    rows : tuple of tuple of GridCell
+    rows : tuple of tuple of ShownCell
     """
 
     identity: str
@@ -57,7 +57,7 @@ class Grid:
     label: str
     folded: bool
     head: tuple[tuple[str, bool], ...]
-    rows: tuple[tuple[GridCell, ...], ...]
+    rows: tuple[tuple[ShownCell, ...], ...]
 
 
 def grid(
@@ -67,7 +67,7 @@ def grid(
     links: Mapping[str, str] | None = None,
     fold: bool | None = None,
     label: str = "",
-) -> Grid:
+) -> ShownTable:
     """A table for the page.
 
     Parameters
@@ -93,7 +93,7 @@ def grid(
         for row in content.rows
     )
     folded = len(rows) > LONGEST if fold is None else fold
-    return Grid(identity, caption, f"{label or caption} ({len(rows)} rows)", folded, head, rows)
+    return ShownTable(identity, caption, f"{label or caption} ({len(rows)} rows)", folded, head, rows)
 
 
 def shown(value: Cell, decimals: int | None = None) -> str:
@@ -124,10 +124,10 @@ def _is_numeric(values: Sequence[Cell]) -> bool:
     return bool(known) and all(map(_is_number, known))
 
 
-def _cell(value: Cell, text: str, heading: bool, target: str) -> GridCell:
+def _cell(value: Cell, text: str, heading: bool, target: str) -> ShownCell:
     target = target if heading else ""
     if _is_number(value):
-        return GridCell(text, "number", repr(value), target)
+        return ShownCell(text, "number", repr(value), target)
     if len(text) <= (_NAME if heading else _WORD):
-        return GridCell(text, "name", target=target)
-    return GridCell(text, "text" if len(text) > _SENTENCE else "", target=target)
+        return ShownCell(text, "name", target=target)
+    return ShownCell(text, "text" if len(text) > _SENTENCE else "", target=target)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from depl.benchmarks.figures.of_drawing import Drawing
 from depl.benchmarks.report.claim_view import claim_view, overview, style_of
 from depl.benchmarks.report.evidence import Evidence
-from depl.benchmarks.report.grid import Grid, grid
+from depl.benchmarks.report.grid import ShownTable, grid
 from depl.benchmarks.report.inline_svg import inline_svg
 from depl.benchmarks.report.own import OwnMethod
 from depl.benchmarks.report.sections import sections
@@ -39,7 +39,7 @@ class FigureView:
     svg : Markup
     rows : int
         Of its numbers.
-    numbers : Grid or None
+    numbers : ShownTable or None
         None if they are too many.
     """
 
@@ -47,7 +47,7 @@ class FigureView:
     caption: str
     svg: "Markup"
     rows: int
-    numbers: Grid | None
+    numbers: ShownTable | None
 
 
 class OwnView:

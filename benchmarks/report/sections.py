@@ -11,7 +11,7 @@ from depl.benchmarks.analysis.tally import Fate
 from depl.benchmarks.report import provenance
 from depl.benchmarks.report.claims.theory import SIZES
 from depl.benchmarks.report.evidence import Evidence
-from depl.benchmarks.report.grid import Grid, grid
+from depl.benchmarks.report.grid import ShownTable, grid
 from depl.benchmarks.report.headline import headline_table
 from depl.benchmarks.report.printed_steps import printed_steps_table
 
@@ -43,13 +43,13 @@ class Section:
         Its id.
     heading : str
     paragraphs : tuple of str
-    grids : tuple of Grid
+    grids : tuple of ShownTable
     """
 
     identity: str
     heading: str
     paragraphs: tuple[str, ...]
-    grids: tuple[Grid, ...]
+    grids: tuple[ShownTable, ...]
 
 
 def sections(evidence: Evidence) -> list[Section]:
@@ -66,13 +66,15 @@ def sections(evidence: Evidence) -> list[Section]:
     return [section for section in found if section.grids]
 
 
-def _section(identity: str, heading: str, content: Iterator[str | Grid]) -> Section:
+def _section(identity: str, heading: str, content: Iterator[str | ShownTable]) -> Section:
     parts = list(content)
     paragraphs = tuple(part for part in parts if isinstance(part, str))
-    return Section(identity, heading, paragraphs, tuple(part for part in parts if isinstance(part, Grid)))
+    return Section(
+        identity, heading, paragraphs, tuple(part for part in parts if isinstance(part, ShownTable))
+    )
 
 
-def _headline(evidence: Evidence) -> Iterator[str | Grid]:
+def _headline(evidence: Evidence) -> Iterator[str | ShownTable]:
     found = headline_table(evidence)
     if found.rows:
         caption = (
@@ -81,7 +83,7 @@ def _headline(evidence: Evidence) -> Iterator[str | Grid]:
         yield grid(found, caption, "headline-table", fold=False)
 
 
-def _ratios(evidence: Evidence) -> Iterator[str | Grid]:
+def _ratios(evidence: Evidence) -> Iterator[str | ShownTable]:
     yield (
         "A ratio is formed only with an optimum that some method proved; bounds of the mean are a 95 % "
         "bootstrap interval over instances. What has no ratio is counted in the second table of each suite, "
@@ -99,7 +101,7 @@ def _ratios(evidence: Evidence) -> Iterator[str | Grid]:
         yield grid(fates, f"Suite {suite}: what became of the attempts", f"fates-{suite}")
 
 
-def _printed_steps(evidence: Evidence) -> Iterator[str | Grid]:
+def _printed_steps(evidence: Evidence) -> Iterator[str | ShownTable]:
     found = printed_steps_table(evidence.attempts)
     if found.rows:
         yield (
@@ -111,7 +113,7 @@ def _printed_steps(evidence: Evidence) -> Iterator[str | Grid]:
         yield grid(found, "Losses of the printed steps", "printed-steps-table", fold=False)
 
 
-def _growth(evidence: Evidence) -> Iterator[str | Grid]:
+def _growth(evidence: Evidence) -> Iterator[str | ShownTable]:
     found = [item for item in growths(evidence.attempts, SIZES) if item.line is not None]
     if found:
         yield (
@@ -122,7 +124,7 @@ def _growth(evidence: Evidence) -> Iterator[str | Grid]:
         yield grid(growth_table(found), "Exponents of time", "growth-table", fold=False)
 
 
-def _limits(evidence: Evidence) -> Iterator[str | Grid]:
+def _limits(evidence: Evidence) -> Iterator[str | ShownTable]:
     found = limits.judged(evidence.attempts)
     if found:
         yield limits.verdict(found)
@@ -137,7 +139,7 @@ def _limits(evidence: Evidence) -> Iterator[str | Grid]:
             yield grid(broken, "Attempts that broke it", "limits-broken-table", fold=False)
 
 
-def _goals(evidence: Evidence) -> Iterator[str | Grid]:
+def _goals(evidence: Evidence) -> Iterator[str | ShownTable]:
     records = [evidence.records[name] for name in sorted(evidence.records)]
     if records:
         yield "Cases with goals that were set before they were run."
@@ -145,7 +147,7 @@ def _goals(evidence: Evidence) -> Iterator[str | Grid]:
         yield grid(provenance.runs_table(records), "Runs of the cases", "runs-table")
 
 
-def _provenance(evidence: Evidence) -> Iterator[str | Grid]:
+def _provenance(evidence: Evidence) -> Iterator[str | ShownTable]:
     dirty = provenance.dirty(evidence.attempts)
     if evidence.superseded:
         yield f"{evidence.superseded} attempts are left out because later ones on the same tasks are there."

@@ -14,12 +14,14 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
+from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.runner.provenance import FIELDS, Provenance, here, today
 from depl.benchmarks.runner.registry import Case, Goal, all_cases, as_number
 from depl.models.foundation.documents import decode, read_bytes, write_bytes, write_text
 from depl.models.foundation.errors import InvalidInputError
 
 Kind = TypeVar("Kind")
+GOAL_COLUMNS = ("Benchmark", "What is promised", "Goal", "Measured", "Met")
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 COMMAND = "depl bench cases run"
@@ -172,23 +174,37 @@ def read_all(folder: Path = RESULTS) -> list[Record]:
 
 
 def table(records: Iterable[Record]) -> str:
-    """Render records as a Markdown table, a row for each goal, and the runs that they come from below it.
+    """Render records as a Markdown table, a row for each goal, and the runs that they come from below it."""
+    records = list(records)
+    rows = ["| " + " | ".join(GOAL_COLUMNS) + " |", "| --- | --- | ---: | ---: | --- |"]
+    rows += [_row(map(str, row)) for row in goal_table(records).rows]
+    runs = [_provenance(record) for record in records]
+    return "\n".join([*rows, "", *runs]).rstrip() + "\n"
+
+
+def goal_table(records: Iterable[Record]) -> Table:
+    """A row for each goal of the records, as people read it.
 
     A goal that a case still has, with the same threshold, is told in the words that the case has now.
     """
-    records, cases = list(records), all_cases()
+    cases = all_cases()
     now = {
         (case.name, goal.name, goal.comparison, float(goal.threshold)): goal.sentence
         for case in cases.values()
         for goal in case.goals
     }
-    rows = ["| Benchmark | What is promised | Goal | Measured | Met |", "| --- | --- | ---: | ---: | --- |"]
-    for record in records:
-        for goal in record.goals:
-            sentence = now.get((record.case, goal.name, goal.comparison, goal.threshold), goal.sentence)
-            rows.append(_row(record, goal, sentence))
-    runs = [_provenance(record) for record in records]
-    return "\n".join([*rows, "", *runs]).rstrip() + "\n"
+    rows = tuple(
+        (
+            record.case,
+            now.get((record.case, goal.name, goal.comparison, goal.threshold), goal.sentence),
+            f"{goal.comparison} {number(goal.threshold)}",
+            number(goal.measured),
+            "yes" if goal.met else "no",
+        )
+        for record in records
+        for goal in record.goals
+    )
+    return Table(GOAL_COLUMNS, rows)
 
 
 def number(value: float | None) -> str:
@@ -250,14 +266,9 @@ def _cpu_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def _row(record: Record, goal: MeasuredGoal, sentence: str) -> str:
-    cells = (
-        record.case,
-        sentence,
-        f"{goal.comparison} {number(goal.threshold)}",
-        number(goal.measured),
-        "yes" if goal.met else "**no**",
-    )
+def _row(given: Iterable[str]) -> str:
+    *cells, met = given
+    cells.append("yes" if met == "yes" else "**no**")
     # The sign < opens a tag in some Markdown readers, and | ends a cell in all of them.
     return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
 

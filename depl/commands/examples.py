@@ -44,6 +44,11 @@ depl front tiny --against probability --points 5 --plans plans
 depl front tiny --against loss --out front.json    # the same line again goes on where it stopped
 depl front paper-alexnet-deadline-9 --expected --against time --points 5 --out front.csv
 """,
+    "figures": """\
+depl figures --paper 5                       # from the recorded attempts
+depl figures --paper 7 --methods exact,depl-paper,expected-cost --column-width --format pdf --latex
+depl figures --paper 9 --family paper-alexnet-deadline --json
+""",
     "replan": """\
 depl solve tiny --method exact --out plan.json
 echo '{"format": "depl-state", "version": 1, "epoch": 0, "loss": 13, "elapsed_time": 0.5}' > state.json
@@ -167,6 +172,7 @@ depl bench cases run exact-law ladder --out records
 """,
     "bench cases table": """\
 depl bench cases table
+depl bench cases table --latex
 depl bench cases table --json
 """,
     "bench cases draw": """\

@@ -63,6 +63,9 @@ COMMANDS = {
     "completion": Command(
         "depl.arguments.completion", "print a script by which bash, zsh or fish completes words"
     ),
+    "figures": Command(
+        "depl.arguments.figures", "draw a figure of the paper again, beside what the paper prints about it"
+    ),
     "bench": Command(
         "depl.arguments.bench",
         "run benchmarks: suites and their sweeps, cases with goals, the behaviour record; report on them",

@@ -21,11 +21,8 @@ _RATES = {"full": 0.16, "small": 0.1}
 _SPEED, _NOISE = 0.15, 0.02
 """Deviation of the logarithm of a run's speed, and of the rate of an epoch."""
 
-Schedule = Sequence[str]
-"""The model of every epoch."""
 
-
-def train(schedule: Schedule, runs: int, seed: int) -> list[list[float]]:
+def train(schedule: Sequence[str], runs: int, seed: int) -> list[list[float]]:
     """Losses of runs that train these models, before training and after every epoch.
 
     Parameters
@@ -49,14 +46,14 @@ def train(schedule: Schedule, runs: int, seed: int) -> list[list[float]]:
     return found
 
 
-def write_log(path: str | Path, schedules: Sequence[Schedule], runs: int, seed: int) -> None:
+def write_log(path: str | Path, schedules: Sequence[Sequence[str]], runs: int, seed: int) -> None:
     """Write a log as training tools do: a line per run and epoch, with columns Name, step, network, val/loss.
 
     Parameters
     ----------
     path : str or Path
-    schedules : sequence of schedules
-        What is trained.
+    schedules : sequence of sequence of str
+        What is trained: the models of every epoch.
     runs : int
         Of each of them.
     seed : int

@@ -75,17 +75,20 @@ def _labelled(results: Mapping[str, Result] | Sequence[Result]) -> list[tuple[st
 def _row(label: str, item: Result) -> str:
     """What stands before a row: the label, the cost, and how much of it is proved."""
     if item.cost is None:
-        proved = "proved infeasible" if item.termination is Termination.INFEASIBLE else "no plan"
-        return f"{label}: {proved}"
+        denied = "claimed infeasible" if item.claimed else "proved infeasible"
+        return f"{label}: {denied if item.termination is Termination.INFEASIBLE else 'no plan'}"
     gap = item.gap
     if gap is None or item.lower_bound <= 0 < item.cost:
         return f"{label}: {number(item.cost)}, no bound"
-    return f"{label}: {number(item.cost)}, " + ("proved cheapest" if gap == 0 else f"gap {percentage(gap)}")
+    word = "claimed" if item.claimed else "proved"
+    bounded = f"{word} cheapest" if gap == 0 else f"{'claimed ' if item.claimed else ''}gap {percentage(gap)}"
+    return f"{label}: {number(item.cost)}, {bounded}"
 
 
 def _finish(axes: "Axes", labelled: list[tuple[str, Result]]) -> None:
     sampled = {method.name for method in registered() if method.meaning is Meaning.SCENARIOS}
-    bounds = [item.lower_bound for _, item in labelled if item.method not in sampled and item.lower_bound > 0]
+    proving = [item for _, item in labelled if item.method not in sampled and not item.claimed]
+    bounds = [item.lower_bound for item in proving if item.lower_bound > 0]
     finite = [value for value in bounds if math.isfinite(value)]
     if finite:
         label = f"no plan costs less: {number(max(finite))}"

@@ -181,7 +181,11 @@ def _message(front: Front) -> str:
     if len({budget for budget, _ in ends}) < 2:
         return "one budget has a plan" if priced else "no plan is known"
     (loose, less), (tight, more) = ends
-    return f"{number(tight, 4)} instead of {number(loose, 4)} costs {percentage(more / less - 1)} more"
+    if front.against is Budget.PROBABILITY:
+        return f"{number(tight, 4)} instead of {number(loose, 4)} costs {percentage(more / less - 1)} more"
+    return (
+        f"from a cost of {number(less, 4)} at {number(loose, 4)} to {number(more, 4)} at {number(tight, 4)}"
+    )
 
 
 def _finish(front: Front, axes: "Axes") -> None:

@@ -19,7 +19,7 @@ from depl.models.solving.result import Result, Termination
 from depl.reporting.facts import PlanFacts
 from depl.reporting.offers import Offer, own_offer, same_decisions
 from depl.showing.parts import Listing
-from depl.showing.results import STATES
+from depl.showing.results import state_of
 
 _LONGEST = 160
 """Letters of a line that quotes names or reasons: two lines of the page; the commands tell all."""
@@ -202,9 +202,11 @@ def _numbers(offer: Offer) -> tuple[str, str, str, str, str]:
     if result is None:
         return (_NOTHING,) * 5
     bound = number(result.lower_bound) if 0 < result.lower_bound < math.inf else _NOTHING
+    if result.claimed and bound != _NOTHING:
+        bound += " (claimed)"
     if result.cost is None:
         return _NOTHING, bound, _NOTHING, _NOTHING, _NOTHING
-    if result.lower_bound == result.cost:
+    if result.lower_bound == result.cost and not result.claimed:
         bound = number(result.lower_bound)
     gap = _NOTHING if result.gap is None or bound == _NOTHING else percentage(result.gap)
     return number(result.cost), bound, gap, str(result.epochs), number(result.training_time)
@@ -214,7 +216,7 @@ def _state(offer: Offer) -> str:
     result = offer.result
     if result is None:
         return shortened(offer.reason, _LONGEST)
-    words = STATES[result.termination]
+    words = state_of(result)
     if result.plan is None and result.reason and result.termination is not Termination.INFEASIBLE:
         words += f" ({shortened(result.reason, _LONGEST)})"
     return words

@@ -7,7 +7,7 @@ from depl.models.solving.budgets import Budget
 from depl.models.solving.front_points import Front, FrontPoint
 from depl.models.solving.result import Solution, Termination
 from depl.showing.parts import Listing, Pairs, Section, shortened_name
-from depl.showing.results import STATES
+from depl.showing.results import STATES, state_of
 from depl.showing.svg import cells
 
 BUDGETS = {Budget.LOSS: "l_max", Budget.TIME: "T_max", Budget.PROBABILITY: "omega"}
@@ -78,8 +78,9 @@ def _progress(front: Front) -> str:
 
 def _row(point: FrontPoint) -> tuple[str, ...]:
     result = point.result
-    state = _STATES.get(result.termination, STATES[result.termination])
+    state = state_of(result) if result.claimed else _STATES.get(result.termination, state_of(result))
     bound = rounded_down(point.lower_bound) if math.isfinite(point.lower_bound) else "-"
+    bound += " (claimed)" if result.claimed and bound != "-" else ""
     if point.cost is None:
         return (_budget(point.budget), state, "-", bound, "-", "-", "-")
     missed = point.violation

@@ -37,8 +37,28 @@ ON_SCENARIOS = {
 }
 
 
+CLAIMED = {
+    Termination.OPTIMAL: "claimed cheapest",
+    Termination.GAP_REACHED: "claimed within the wanted gap of the cheapest",
+    Termination.INFEASIBLE: "claimed infeasible",
+}
+"""Of a method that does not come with depl, whose word nothing here proves."""
+
 NO_BOUND = "no lower bound is proved"
 """In the place of a bound that a method does not have."""
+
+
+def state_of(result: Result) -> str:
+    """Why a solve ended, and whether that is proved or only what its method says."""
+    if result.claimed and result.termination in CLAIMED:
+        return f"{CLAIMED[result.termination]} by {_claimant(result)}"
+    if _counts_scenarios(result.method):
+        return ON_SCENARIOS.get(result.termination, STATES[result.termination])
+    return STATES[result.termination]
+
+
+def _claimant(result: Result) -> str:
+    return f"{shortened_name(result.method)}, not checked by depl"
 
 
 def result_brief(result: Result) -> str:
@@ -50,7 +70,8 @@ def result_brief(result: Result) -> str:
         plan = (
             f"cost {_units(result).amount(result.cost, 'cost')}{gap}, {counted(result.epochs or 0, 'epoch')}"
         )
-    bound = f"lower bound {rounded_down(result.lower_bound)}" if proved else NO_BOUND
+    kind = "claimed lower bound" if result.claimed else "lower bound"
+    bound = f"{kind} {rounded_down(result.lower_bound)}" if proved else NO_BOUND
     return f"<Result {result.termination.value}: {plan}, {bound}, by {shortened_name(result.method)}>"
 
 
@@ -61,9 +82,7 @@ def _bounded(result: Result) -> bool:
 
 def result_sections(result: Result) -> list[Section]:
     """The result in a few lines."""
-    state = STATES[result.termination]
-    if _counts_scenarios(result.method):
-        state = ON_SCENARIOS.get(result.termination, state)
+    state = state_of(result)
     if result.plan is not None and result.termination not in (Termination.OPTIMAL, Termination.GAP_REACHED):
         state = f"a feasible plan; {state}"
     instance = result.problem
@@ -80,6 +99,7 @@ def result_sections(result: Result) -> list[Section]:
     elif result.termination is not Termination.INFEASIBLE:
         known = _bounded(result)
         bound = _units(result).amount(result.lower_bound, "cost") if known else "none is proved"
+        bound += f", claimed by {_claimant(result)}" if result.claimed else ""
         pairs.append(("lower bound", bound))
     sections = [Section("", Pairs(pairs))]
     if result.plan is not None and instance is not None:
@@ -103,7 +123,8 @@ def _cost(result: Result) -> tuple[str, str]:
     if not _bounded(result):
         return "cost", f"{cost}; {NO_BOUND}"
     gap = "" if result.gap is None else f" (gap {percentage(result.gap)})"
-    return "cost", f"{cost}, lower bound {units.amount(result.lower_bound, 'cost')}{gap}"
+    claimed = f", claimed by {_claimant(result)}" if result.claimed else ""
+    return "cost", f"{cost}, lower bound {units.amount(result.lower_bound, 'cost')}{gap}{claimed}"
 
 
 def _units(result: Result) -> Units:

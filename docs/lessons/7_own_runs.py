@@ -200,5 +200,5 @@ print(f"share of runs that miss 0.7: {truth:.3f}, where 0.1 was promised at most
 assert truth > 0.15
 
 # %%
-# The same on the command line is on the page :doc:`/howto/traces`: ``depl diagnose``,
-# ``depl fit``, ``depl solve`` and ``depl certify``.
+# The same on the command line is on the page :doc:`/tutorials/wandb`: ``depl
+# diagnose``, ``depl fit``, ``depl solve`` and ``depl certify``.

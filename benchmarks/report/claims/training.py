@@ -10,7 +10,7 @@ KEPT = 0.05
 
 
 def inverse_gamma_fits(evidence: Evidence) -> Findings:
-    """Shares of p-values above .05 of the inverse gamma on our traces, as printed and by bootstrap."""
+    """Shares of p-values above 0.05 of the inverse gamma on our traces, as printed and by bootstrap."""
     readings = []
     for row in _rows(evidence, "printed-statements", "improvement_fits"):
         for kind, title in {
@@ -43,8 +43,8 @@ def student_t_fits_jumps(evidence: Evidence) -> Findings:
     rows = _rows(evidence, "printed-statements", "switch_fits")
     readings = []
     for what, statement in {
-        "as_printed": "the p-value of a Student-t as printed exceeds .05",
-        "honest": "its honest p-value, by bootstrap, exceeds .05",
+        "as_printed": "the p-value of a Student-t as printed exceeds 0.05",
+        "honest": "its honest p-value, by bootstrap, exceeds 0.05",
         "positive": "all jumps are positive",
     }.items():
         shown = sum(bool(row[what]) for row in rows)
@@ -101,7 +101,7 @@ def smaller_prediction_sets(evidence: Evidence) -> Findings:
 CLAIMS = (
     Claim(
         "inverse-gamma",
-        "The inverse gamma fits the improvements excellently: in almost all cases the p-value exceeds .05.",
+        "The inverse gamma fits the improvements excellently: in almost all cases the p-value exceeds 0.05.",
         "Sec. VI-A, Fig. 4, left and centre",
         "It depends on the training, which is not published, and on how the p-value is computed.",
         inverse_gamma_fits,
@@ -111,7 +111,7 @@ CLAIMS = (
     ),
     Claim(
         "good-fit",
-        "A Kolmogorov-Smirnov p-value above .05 means a good fit.",
+        "A Kolmogorov-Smirnov p-value above 0.05 means a good fit.",
         "Sec. VI-A, footnote 2",
         "",
         p_value_means_good_fit,

@@ -9,7 +9,7 @@ from depl.lessons.export.pages import handout_of, kit_page, slides_of
 from depl.lessons.export.texts import Lesson, kit_of
 
 if TYPE_CHECKING:
-    from depl.lessons.export.running import Shown
+    from depl.lessons.export.running import CellOutput
 
 _PAGES = {"slides": slides_of, "handout": handout_of}
 
@@ -48,7 +48,7 @@ def files_of(lesson: Lesson, kinds: Collection[str]) -> Iterator[tuple[str, str]
             yield _kit_name(lesson, part), kit_page(text)
 
 
-def _run(lesson: Lesson) -> tuple["Shown", ...]:
+def _run(lesson: Lesson) -> tuple["CellOutput", ...]:
     from depl.lessons.export.running import run_cells  # it brings the library that draws
 
     return run_cells(lesson)

@@ -13,7 +13,7 @@ from depl.lessons.export.markup import EXERCISE, HEADING, Piece, pieces
 from depl.lessons.export.texts import Cell, Lesson, without_imports
 
 if TYPE_CHECKING:
-    from depl.lessons.export.running import Shown
+    from depl.lessons.export.running import CellOutput
 
 _ROOM = 15.4
 """Lines of text that fit below the title of a slide; slides.css has the sizes."""
@@ -21,8 +21,8 @@ _LETTERS = 96
 """Letters of a line of text on a slide."""
 _PICTURE, _PAGE, _FORMULA, _EXERCISE = 8.0, 10.7, 2.6, 2.5
 """Lines that a figure, a figure with a slider, a formula and the frame of an exercise take."""
-_WIDEST = 100
-"""Letters of a line of output; longer ones are broken."""
+_WIDEST = 88
+"""Letters of a line of output, as of the lessons' code; longer ones are broken."""
 _CODE_PIXELS, _LINE_PIXELS, _MOST_CODE = 18.0, 36.0, 1.35
 """Size of letters of code, height of a line of text, and of a line of code in sizes of its letters."""
 
@@ -36,7 +36,7 @@ class Slide:
     lines: float = 0.0
 
 
-def slides_of(lesson: Lesson, shown: Sequence["Shown"]) -> str:
+def slides_of(lesson: Lesson, shown: Sequence["CellOutput"]) -> str:
     """The slides of a lesson that was run, as one page: arrow keys turn them, and each prints on a sheet."""
     made = list(_slides(lesson, shown))
     return rendered(
@@ -48,7 +48,7 @@ def slides_of(lesson: Lesson, shown: Sequence["Shown"]) -> str:
     )
 
 
-def handout_of(lesson: Lesson, shown: Sequence["Shown"]) -> str:
+def handout_of(lesson: Lesson, shown: Sequence["CellOutput"]) -> str:
     """A lesson that was run, as pages to print, with lines to write on below every exercise."""
     parts = [piece.html for piece in pieces(lesson.summary)]
     for cell, seen in _told(lesson, shown):
@@ -78,7 +78,7 @@ def _printed(piece: Piece, above: int = 0) -> str:
     return piece.html
 
 
-def _slides(lesson: Lesson, shown: Sequence["Shown"]) -> Iterator[Slide]:
+def _slides(lesson: Lesson, shown: Sequence["CellOutput"]) -> Iterator[Slide]:
     slide = Slide(html.escape(lesson.title))
     for cell, seen in _told(lesson, shown):
         for piece in pieces(cell.text):
@@ -103,7 +103,7 @@ def _marked(parts: Iterable[str]) -> Markup:
     return Markup("\n".join(parts))
 
 
-def _told(lesson: Lesson, shown: Sequence["Shown"]) -> Iterator[tuple[Cell, "Shown"]]:
+def _told(lesson: Lesson, shown: Sequence["CellOutput"]) -> Iterator[tuple[Cell, "CellOutput"]]:
     """The cells that say something to an audience; one that only imports says something to a computer."""
     for cell, seen in zip(lesson.cells, shown, strict=True):
         if not cell.code or without_imports(cell.code):
@@ -130,7 +130,7 @@ def _lines(piece: Piece) -> float:
     return _FORMULA if piece.length == 0 else -(-piece.length // _LETTERS) + 0.5
 
 
-def _run_parts(cell: Cell, seen: "Shown") -> Iterator[tuple[str, float]]:
+def _run_parts(cell: Cell, seen: "CellOutput") -> Iterator[tuple[str, float]]:
     """The code of a cell and what it shows, each with the lines that it takes on a slide."""
     code = without_imports(cell.code).strip("\n") if cell.code else ""
     for text, kind in ((code, "code"), (seen.text, "output")):

@@ -24,7 +24,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Shown:
+class CellOutput:
     """What a cell shows: printed text, figures, and the page of its last expression; each may be empty."""
 
     text: str
@@ -32,7 +32,7 @@ class Shown:
     html: str
 
 
-def run_cells(lesson: Lesson) -> tuple[Shown, ...]:
+def run_cells(lesson: Lesson) -> tuple[CellOutput, ...]:
     """Run all cells of a lesson in order, in names of their own.
 
     Raises
@@ -48,7 +48,7 @@ def run_cells(lesson: Lesson) -> tuple[Shown, ...]:
         )
 
 
-def _run(code: str, place: str, names: dict[str, object]) -> Shown:
+def _run(code: str, place: str, names: dict[str, object]) -> CellOutput:
     tree = ast.parse(code, place)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     value: object = None
@@ -60,7 +60,7 @@ def _run(code: str, place: str, names: dict[str, object]) -> Shown:
     page = getattr(value, "_repr_html_", None)
     pictures = tuple(_picture(plt.figure(number)) for number in plt.get_fignums())
     plt.close("all")
-    return Shown(out.getvalue().rstrip("\n"), pictures, "" if page is None else page())
+    return CellOutput(out.getvalue().rstrip("\n"), pictures, "" if page is None else page())
 
 
 def _picture(figure: Figure) -> Picture:

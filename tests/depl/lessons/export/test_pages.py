@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from depl.lessons.export.pages import handout_of, kit_page, slides_of
-from depl.lessons.export.running import Picture, Shown, run_cells
+from depl.lessons.export.running import CellOutput, Picture, run_cells
 from depl.lessons.export.texts import Lesson, chosen, parsed
 from tests.benchmarks.report.test_browser import print_out, seen
 
@@ -59,12 +59,12 @@ def lesson() -> Lesson:
 
 
 @pytest.fixture(scope="module")
-def shown(lesson: Lesson) -> tuple[Shown, ...]:
+def shown(lesson: Lesson) -> tuple[CellOutput, ...]:
     return run_cells(lesson)
 
 
 def test_what_a_cell_shows_is_its_output_its_figures_and_the_page_of_its_last_expression(
-    shown: tuple[Shown, ...],
+    shown: tuple[CellOutput, ...],
 ) -> None:
     first, _, last = shown
     assert first.text == "a < b"
@@ -73,11 +73,13 @@ def test_what_a_cell_shows_is_its_output_its_figures_and_the_page_of_its_last_ex
     assert (last.text, last.pictures, last.html) == ("", (), "<b>page</b>")
 
 
-def test_the_same_lesson_makes_the_same_files(lesson: Lesson, shown: tuple[Shown, ...]) -> None:
+def test_the_same_lesson_makes_the_same_files(lesson: Lesson, shown: tuple[CellOutput, ...]) -> None:
     assert run_cells(lesson) == shown
 
 
-def test_slides_have_a_title_each_and_output_is_escaped(lesson: Lesson, shown: tuple[Shown, ...]) -> None:
+def test_slides_have_a_title_each_and_output_is_escaped(
+    lesson: Lesson, shown: tuple[CellOutput, ...]
+) -> None:
     page = slides_of(lesson, shown)
     assert list(dict.fromkeys(re.findall(r"<h[12]>(.*?)</h[12]>", page))) == ["9. Small", "First", "Second"]
     assert "a &lt; b" in page
@@ -89,7 +91,7 @@ def test_slides_have_a_title_each_and_output_is_escaped(lesson: Lesson, shown: t
 def test_more_than_a_slide_holds_goes_on_on_the_next_one() -> None:
     paragraphs = "".join(f"#\n# Paragraph {number}: {'word ' * 40}\n" for number in range(12))
     long = parsed("9_long", f'"""\n9. Long\n=======\n\nAll.\n"""\n\n# %%\n# First\n# -----\n{paragraphs}\n')
-    page = slides_of(long, [Shown("", (), "")])
+    page = slides_of(long, [CellOutput("", (), "")])
     assert re.findall(r"<h2>(.*?)</h2>", page) == ["First"] * 3
     assert [int(found) for found in re.findall(r"Paragraph (\d+):", page)] == list(range(12))
 
@@ -97,13 +99,13 @@ def test_more_than_a_slide_holds_goes_on_on_the_next_one() -> None:
 def test_a_long_line_of_output_is_broken_and_nothing_follows_a_figure_on_its_slide() -> None:
     picture = Picture("data:,", "drawing")
     drawn = parsed("9_drawn", '"""\n9. D\n====\n\nAll.\n"""\n\n# %%\n# Before.\n\nx = 1\n\n# %%\n# After.\n')
-    page = slides_of(drawn, [Shown("word " * 60, (picture,), ""), Shown("", (), "")])
+    page = slides_of(drawn, [CellOutput("word " * 60, (picture,), ""), CellOutput("", (), "")])
     _, before, after = page.split('<section class="slide')[1:]
     assert "Before." in before
     assert "<figure>" in before
     assert "After." in after
     (output,) = re.findall(r'<pre class="output"[^>]*>(.*?)</pre>', page, re.DOTALL)
-    assert max(map(len, output.split("\n"))) <= 100
+    assert max(map(len, output.split("\n"))) <= 88
     assert output.split() == ["word"] * 60
 
 
@@ -111,12 +113,12 @@ def test_a_cell_that_only_imports_is_not_shown() -> None:
     script = '"""\n9. I\n====\n\nAll.\n"""\n\n# %%\n# We need this:\n\nimport math\n\n# %%\n# The rest.\n'
     importing = parsed("9_importing", script)
     for make in (slides_of, handout_of):
-        page = make(importing, [Shown("", (), "")] * 2)
+        page = make(importing, [CellOutput("", (), "")] * 2)
         assert "We need this" not in page
         assert "The rest." in page
 
 
-def test_pages_refer_to_no_other_file(lesson: Lesson, shown: tuple[Shown, ...]) -> None:
+def test_pages_refer_to_no_other_file(lesson: Lesson, shown: tuple[CellOutput, ...]) -> None:
     for page in (slides_of(lesson, shown), handout_of(lesson, shown), kit_page("Title\n=====\n\nText.\n")):
         assert not re.findall(r'(?:src|href)="(?!data:)', page)
         assert "url(" not in page
@@ -125,7 +127,7 @@ def test_pages_refer_to_no_other_file(lesson: Lesson, shown: tuple[Shown, ...]) 
 
 def test_a_handout_has_lines_below_its_exercises_and_a_kit_its_tables() -> None:
     (first,) = chosen([1])
-    shown = [Shown("", (), "") for _ in first.cells]
+    shown = [CellOutput("", (), "") for _ in first.cells]
     page = handout_of(first, shown)
     assert page.count('<div class="lines">') == len(first.exercises)
     assert "check(" not in page
