@@ -23,6 +23,11 @@ export MPLBACKEND ?= Agg
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@printf '%s\n' '' 'Variables:' \
+	  '  WORKERS=2           processes of the tests' \
+	  '  PYTHON=python3.12   what .venv is made with (3.11 or newer)' \
+	  '  UPGRADE=--upgrade   with make lock: move the pins' \
+	  'The tests of one room: .venv/bin/python -m pytest tests/models/risk'
 
 demo: $(EDITABLE) ## make .venv if needed, then run the main job
 	@$(BIN) -m depl demo
