@@ -5,7 +5,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from depl.benchmarks.figures.legends import legend_beside, plain
+from depl.benchmarks.figures.legends import legend_near, plain, room_for_title, set_title, title_near
 from depl.benchmarks.figures.palette import HATCHES, MODEL_COLOURS, nth
 from depl.models.evaluation.evaluate import epoch_times, plan_cost
 from depl.models.evaluation.loss_law import loss_law
@@ -110,8 +110,8 @@ def _draw_epochs(instance: Instance, plan: Plan, times: tuple[float, ...], axes:
     axes.set_ylabel("resources by cluster")
     time, cost = units.amount(starts[-1], "time"), units.amount(plan_cost(instance, plan), "cost")
     size = f"{counted(len(times), 'epoch')}, time {time}" if times else "no training"
-    axes.set_title(plain(f"{size}, cost {cost}"), fontsize="medium", loc="left")
-    legend_beside(axes)
+    title_near(axes, plain(f"{size}, cost {cost}"))
+    legend_near(axes)
 
 
 def _draw_lanes(instance: Instance, lanes: dict[str, int], most: dict[str, float], axes: "Axes") -> None:
@@ -136,8 +136,8 @@ def _draw_loss(instance: Instance, plan: Plan, axes: "Axes") -> None:
     reason = _draw_band(instance, plan, axes)
     if reason:
         axes.plot([0], [target.initial_loss], "o", color="#0072B2", label="loss at the start")
-        axes.set_title(reason, fontsize="small", loc="left", wrap=True)
-    legend_beside(axes)
+        set_title(axes, reason, room_for_title(axes))
+    legend_near(axes)
 
 
 def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
@@ -167,5 +167,5 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
     kept = counter_probability(violation.upper if violation.exact is None else violation.exact, 5)
     assumed = "under the fitted law" if instance.has_memory else "under the instance's laws"
     promise = f"$\\ell(K) \\leq {number(instance.target.maximum_loss)}$ with probability at least {kept}"
-    axes.set_title(f"{promise}, certified {assumed}; asked: {level:g}", fontsize="medium", loc="left")
+    title_near(axes, f"{promise}, certified {assumed}; asked: {level:g}")
     return ""
