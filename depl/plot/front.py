@@ -132,7 +132,8 @@ def _word(front: Front) -> str:
 def _draw_infeasible(front: Front, axes: "Axes", beyond: float) -> None:
     """Shade from the loosest budget that no plan keeps on, and before it what nothing is known of."""
     none = [point.budget for point in front if point.infeasible]
-    label = f"infeasible: {_word(front)}"
+    what = "not promised on these runs" if front.instance.has_memory else "infeasible"
+    label = f"{what}: {_word(front)}"
     if front.nested:
         known = [point.budget for point in front if point.plan is not None]
         ends = none[0] if none else front.points[-1].budget

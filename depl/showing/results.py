@@ -9,6 +9,7 @@ from depl.models.foundation.wording import (
     number,
     percentage,
     rounded_down,
+    rounded_up,
 )
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -37,6 +38,9 @@ ON_SCENARIOS = {
 }
 
 
+NOT_PROMISED = "no plan can be promised on these runs: proved under the law fitted to them"
+"""What infeasible means under a fitted law, which promises no more than its runs support: new runs may do."""
+
 CLAIMED = {
     Termination.OPTIMAL: "claimed cheapest",
     Termination.GAP_REACHED: "claimed within the wanted gap of the cheapest",
@@ -48,13 +52,22 @@ NO_BOUND = "no lower bound is proved"
 """In the place of a bound that a method does not have."""
 
 
+def state_in_words(termination: Termination, fitted: bool) -> str:
+    """How a solve ended, under declared laws or under a law that was fitted to runs."""
+    return NOT_PROMISED if fitted and termination is Termination.INFEASIBLE else STATES[termination]
+
+
 def state_of(result: Result) -> str:
     """Why a solve ended, and whether that is proved or only what its method says."""
     if result.claimed and result.termination in CLAIMED:
         return f"{CLAIMED[result.termination]} by {_claimant(result)}"
-    if _counts_scenarios(result.method):
-        return ON_SCENARIOS.get(result.termination, STATES[result.termination])
-    return STATES[result.termination]
+    state = state_in_words(result.termination, _fitted(result))
+    return ON_SCENARIOS.get(result.termination, state) if _counts_scenarios(result.method) else state
+
+
+def _fitted(result: Result) -> bool:
+    """Whether the law of its instance was fitted to runs."""
+    return result.problem is not None and result.problem.has_memory
 
 
 def _claimant(result: Result) -> str:
@@ -82,14 +95,13 @@ def _bounded(result: Result) -> bool:
 
 def result_sections(result: Result) -> list[Section]:
     """The result in a few lines."""
-    state = state_of(result)
+    instance, state = result.problem, state_of(result)
     if result.plan is not None and result.termination not in (Termination.OPTIMAL, Termination.GAP_REACHED):
         state = f"a feasible plan; {state}"
-    instance = result.problem
     name = "result" if instance is None else instance.name
     pairs = [(name, state), ("method", f"{result.method}, {result.wall_seconds:.2f} s")]
     if result.phases:
-        pairs.append(("phases", "; ".join(map(_phase, result.phases))))
+        pairs.append(("phases", "; ".join(_phase(phase, _fitted(result)) for phase in result.phases)))
     if result.reason:
         pairs.append(("reason", result.reason))
     if result.plan is not None and instance is not None:
@@ -111,9 +123,9 @@ def _counts_scenarios(name: str) -> bool:
     return any(method.meaning is Meaning.SCENARIOS for method in registered() if method.name == name)
 
 
-def _phase(phase: Phase) -> str:
+def _phase(phase: Phase, fitted: bool) -> str:
     """What one of the methods that a method let run came to."""
-    known = {ending.value: words for ending, words in STATES.items()}
+    known = {ending.value: state_in_words(ending, fitted) for ending in STATES}
     return f"{phase.method} {phase.seconds:.2f} s: {known.get(phase.ending, phase.ending)}"
 
 
@@ -156,10 +168,14 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
         pairs.append((event, f"at least {reached}, {law}; asked {number(target.quantile_level)}{short}"))
     if result.rests_on is not None:
         pairs.append(("rests on", result.rests_on))
+    careful = instance.traced_law is not None and instance.traced_law.counts_carefully
     if result.quantile is not None:
         level = f"{number(target.quantile_level)}-quantile"
-        pairs.append((level, f"in {interval(result.quantile.lower, result.quantile.upper)}, certified"))
-    if result.expected_loss is not None:
+        if not careful:
+            pairs.append((level, f"in {interval(result.quantile.lower, result.quantile.upper)}, certified"))
+        else:
+            pairs.append((level, f"at most {rounded_up(result.quantile.upper)}, as these runs are counted"))
+    if result.expected_loss is not None and not careful:
         pairs.append(("expected loss", number(result.expected_loss)))
     return pairs
 

@@ -111,6 +111,9 @@ class Evaluation(Shown):
         All of them, satisfied or not.
     units : Units
         Of the instance.
+    fitted : bool
+        Whether the law was fitted to runs that are counted carefully: then probability and quantile are upper
+        ends, and ``expected_loss`` is the mean of the count, above what runs end with on average.
     """
 
     cost: float
@@ -124,6 +127,7 @@ class Evaluation(Shown):
     quantile: Interval | None
     constraints: tuple[Constraint, ...]
     units: Units = NO_UNITS
+    fitted: bool = False
 
     @property
     def feasible(self) -> bool:
@@ -169,9 +173,8 @@ def evaluate(
     unasked = Interval(0.0, 1.0, unknown or LEFT_OUT), None
     violation, wanted = unasked if law is None or not probability else _certified(law, target, quantile)
     transfers = _transfer_cost(instance, plan, reading)
-    resources = math.fsum(
-        place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)
-    )
+    committed = [epoch.resources for epoch in plan.epochs]
+    resources = math.fsum(place.price * used for place, used in zip(loads, committed, strict=True))
     training_time = math.fsum(times)
     constraints = [
         *_resource_constraints(instance, plan, loads, times),
@@ -191,6 +194,7 @@ def evaluate(
         quantile=wanted,
         constraints=tuple(constraints),
         units=instance.units,
+        fitted=instance.traced_law is not None and instance.traced_law.counts_carefully,
     )
 
 
