@@ -2,8 +2,8 @@
 
 A law is one frozen class. What it has to offer is `Law.distribution`, a frozen distribution of `scipy.stats`
 (or anything with the same ``pdf``, ``logpdf``, ``cdf``, ``sf``, ``ppf``, ``isf``, ``rvs``, ``mean``, ``var``
-and ``support``). The rest follows from it, or is optional: what a law does not offer makes a bound weaker,
-or a method refuse in words.
+and ``support``). The rest follows from it, or is optional: where a law does not offer something, a bound is
+weaker, or a method refuses and says why.
 
 What is *granted* is the accuracy of these functions, `Law.tail_error`: intervals are certified under that
 assumption, for the laws of this toolkit as for those of others.
