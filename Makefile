@@ -23,6 +23,11 @@ export MPLBACKEND ?= Agg
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@printf '%s\n' '' 'Variables:' \
+	  '  WORKERS=2           processes of the tests' \
+	  '  PYTHON=python3.12   what .venv is made with (3.11 or newer)' \
+	  '  UPGRADE=--upgrade   with make lock: move the pins' \
+	  'The tests of one room: .venv/bin/python -m pytest tests/models/risk'
 
 demo: $(EDITABLE) ## make .venv if needed, then run the main job
 	@$(BIN) -m depl demo
@@ -55,7 +60,7 @@ slow: $(DEV) ## the tests that take minutes
 slowest: $(DEV) ## the tests above one CPU second that have no reason in tests/checks/slowest.txt
 	@$(BIN) -m tests.checks.slowest --workers $(WORKERS)
 
-fuzz: $(DEV) ## spoilt files of every kind to every reader (SEED=... and MUTANTS=... for other ones)
+fuzz: $(DEV) ## corrupted files of every kind to every reader (SEED=... and MUTANTS=... for other ones)
 	@$(BIN) -m tests.checks.fuzz $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS))
 
 mutation: $(DEV) ## small faults in a room, and whether its tests notice: hours (ROOM=... SEED=... MUTANTS=...)

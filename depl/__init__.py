@@ -119,8 +119,8 @@ if not TYPE_CHECKING:  # or every name would pass for one of this module
 
 
 def __dir__() -> list[str]:
-    """The public names, whether they were used or not, and what else there is."""
-    return sorted({*globals(), *__all__})
+    """The public names, whether they were used or not; what the module itself imports is not among them."""
+    return sorted(__all__)
 
 
 METHODS.add(lambda: importlib.import_module("depl.built_in").register_all())

@@ -3,6 +3,8 @@
 `depl` lets that wait until a method is asked for: all of them together take a second to import.
 """
 
+import functools
+
 from depl.heuristics.auto.greedy_fallback import with_greedy_fallback
 from depl.heuristics.auto.method import auto
 from depl.heuristics.baselines.annealing import OPTIONS as ANNEALING_OPTIONS
@@ -20,7 +22,8 @@ from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.law_search import exact
 from depl.models.exact.scenario_search import scenario_search
 from depl.models.programs.methods import milp, milp_resource
-from depl.models.solving.methods import Meaning, Proof, register
+from depl.models.solving.methods import Meaning, Proof
+from depl.models.solving.methods import register as register_method
 
 _WITH_FALLBACK = {method: with_greedy_fallback(method) for method in (annealing, depl, exact)}
 """Made once, as registering another object under a name is refused."""
@@ -28,6 +31,7 @@ _WITH_FALLBACK = {method: with_greedy_fallback(method) for method in (annealing,
 
 def register_all() -> None:
     """Register each of them under its name; again is no harm."""
+    register = functools.partial(register_method, shipped=True)
     optimum, bound, nothing = Proof.OPTIMUM, Proof.BOUND, Proof.NOTHING
     sampled, programs = Meaning.SCENARIOS, "Pyomo and HiGHS"
     given = "one cluster and one dataset"

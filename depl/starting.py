@@ -21,7 +21,7 @@ REASON = "interrupted before there was an answer"
 """What a command says that was interrupted while it held nothing."""
 
 JSON = (
-    '{"termination":"interrupted","solution":"none","cost":null,"lower_bound":null,"gap":null,"epochs":null,'
+    '{"termination":"interrupted","solution":"none","claimed":false,"cost":null,"lower_bound":null,"gap":null,"epochs":null,'
     '"training_time":null,"expected_loss":null,"reason":"interrupted before there was an answer",'
     '"violation":{"lower":null,"upper":null},"quantile":{"lower":null,"upper":null},'
     '"rests_on":null,"quantile_means":"law",'

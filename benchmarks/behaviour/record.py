@@ -9,6 +9,7 @@ import msgspec
 from depl.benchmarks.runner.provenance import Commit, Machine, Provenance
 from depl.benchmarks.runner.results import read_as
 from depl.models.foundation.documents import write_bytes
+from depl.models.foundation.errors import InvalidInputError
 
 Bound = float | Literal["inf", "-inf"]
 """A number of a bound, which JSON could not hold if it is infinite."""
@@ -131,6 +132,40 @@ def read(path: Path) -> Record:
         If the file cannot be read or is not a record.
     """
     return read_as(Record, path, "a behaviour record", "record it again")
+
+
+def updated(old: Record, new: Record) -> Record:
+    """The older record with the answers of the newer one in place of its own.
+
+    The provenance stays that of the older record, which most answers are of; its command is followed by the
+    newer one with date and commit.
+
+    Raises
+    ------
+    InvalidInputError
+        If they asked different questions: other random problems, scenarios or looks, or an instance that is
+        no longer the same.
+    """
+    for name in ("seed", "scenarios", "looks"):
+        if getattr(old, name) != getattr(new, name):
+            raise InvalidInputError(f"the record was made with other {name}; record all of it again")
+    for problem in old.instances.keys() & new.instances.keys():
+        whole = old.answers.get(problem, {}).keys() <= new.answers[problem].keys()
+        if old.instances[problem] != new.instances[problem] and not whole:
+            raise InvalidInputError(
+                f"the instance of {problem!r} is another one now; record all settings of it again"
+            )
+    answers = {**old.answers}
+    for problem, row in new.answers.items():
+        answers[problem] = {**old.answers.get(problem, {}), **row}
+    commit = "" if new.commit is None else f" at {new.commit.id[:10]}"
+    return msgspec.structs.replace(
+        old,
+        command=f"{old.command}; on {new.date}{commit}: {new.command}",
+        instances={**old.instances, **new.instances},
+        findings={**old.findings, **new.findings},
+        answers=answers,
+    )
 
 
 def _compact(value: object) -> bytes:

@@ -1,4 +1,4 @@
-"""Legends that stand beside the axes or below them, where no curve or bar can be."""
+"""Titles that fit, and legends that stand beside the axes or below them, where no curve or bar can be."""
 
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -42,6 +42,15 @@ _LINE, _AROUND = 1.7, 6.0
 
 _PER_INCH = 72.0
 
+_NARROW = 3.5
+"""Inches of axes, before they are laid out, below which a legend beside them would leave them no room."""
+
+_LETTERS = 12.5
+"""Letters of a title in an inch of small print."""
+
+_BELOW = 33.0
+"""From the axes down to a legend below them, past ticks and their label [points]."""
+
 
 def plain(name: str) -> str:
     """A name as it is, where matplotlib would set what stands between dollar signs as a formula."""
@@ -81,6 +90,54 @@ def legend_beside(axes: "Axes", title: str = "", letters: int = _LONGEST) -> Non
         **_LOOK,
     )
     _thicken(drawn)
+
+
+def is_narrow(axes: "Axes") -> bool:
+    """Whether axes are as narrow as in a column of a journal, so that nothing fits beside them."""
+    return _inches(axes) < _NARROW
+
+
+def legend_near(axes: "Axes") -> None:
+    """Explain every labelled mark beside the axes, or below them where they are narrow."""
+    if not is_narrow(axes):
+        legend_beside(axes)
+        return
+    from matplotlib.transforms import ScaledTranslation
+
+    handles, labels = axes.get_legend_handles_labels()
+    known = _distinct(zip(labels, handles, strict=True))
+    if not known:
+        return
+    drawn = axes.legend(
+        [handle for _, handle in known],
+        [folded(label) for label, _ in known],
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        bbox_transform=axes.transAxes
+        + ScaledTranslation(0, -_BELOW / _PER_INCH, axes.figure.dpi_scale_trans),
+        ncols=1 if max(len(label) for label, _ in known) > _LETTERS * _inches(axes) / 2 else 2,
+        **(_LOOK | {"fontsize": "x-small", "borderpad": 0.0, "borderaxespad": 0.0, "labelspacing": 0.2}),
+    )
+    _thicken(drawn)
+
+
+def title_near(axes: "Axes", text: str) -> None:
+    """Put a sentence above the axes on one line, or on as many as it needs where they are narrow."""
+    if is_narrow(axes):
+        set_title(axes, text, room_for_title(axes))
+    else:
+        axes.set_title(text, fontsize="medium", loc="left")
+
+
+def room_for_title(axes: "Axes") -> int:
+    """Letters of small print in the width of axes."""
+    return int(_LETTERS * _inches(axes))
+
+
+def _inches(axes: "Axes") -> float:
+    """Width of axes before they are laid out [in]."""
+    width = axes.get_position(original=True).width
+    return float(width * axes.figure.bbox.width / axes.figure.dpi)
 
 
 def shared_legend(figure: "Figure", below: bool = False, title: str = "") -> None:

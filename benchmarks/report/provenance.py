@@ -38,7 +38,9 @@ def suites_table(evidence: Evidence) -> Table:
         rows.append(
             {
                 "suite": name,
-                "asks": known[name].summary if name in known else "a suite that is not shipped",
+                "asks": known[name].summary
+                if name in known
+                else "not known here: a suite of your own, or an older one",
                 "version": own[0].task.version,
                 "instances": len({attempt.task.instance for attempt in own}),
                 "configurations": len({attempt.task.configuration for attempt in own}),

@@ -21,6 +21,8 @@ from depl.models.solving.solve import VerificationError, solve
 
 REFUSED, REJECTED = "refused", "rejected"
 
+_PROOFS = (Termination.OPTIMAL, Termination.GAP_REACHED, Termination.INFEASIBLE)
+
 
 class Ended(Protocol):
     """Anything that says how a solve ended and what it proved: a `SolveOutcome`, or an attempt."""
@@ -129,14 +131,18 @@ def tried(instance: Instance, method: str, **settings: Any) -> SolveOutcome:
         ending = REFUSED if isinstance(error, NotCoveredError) else REJECTED
         seconds = time.perf_counter() - started
         return SolveOutcome(method, ending, seconds, reason=str(error), cpu_seconds=cpu_seconds() - cpu)
+    stopped, reason = result.termination, result.reason or ""
+    if result.claimed and stopped in _PROOFS:  # what nobody checked is no reference for others
+        reason = f"claims {stopped.value!r}, lower bound {result.lower_bound:.12g}: not checked by depl"
+        stopped = Termination.EXHAUSTED
     return SolveOutcome(
         method=method,
-        ending=result.termination.value,
+        ending=stopped.value,
         seconds=time.perf_counter() - started,
         cpu_seconds=cpu_seconds() - cpu,
         cost=finite(result.cost),
-        lower_bound=finite(result.lower_bound),
-        reason=result.reason or "",
+        lower_bound=None if result.claimed else finite(result.lower_bound),
+        reason=reason,
         planning_seconds=result.wall_seconds,
         result=result,
     )

@@ -44,8 +44,12 @@ def subset(attempts: Sequence[Attempt], seconds: float, rng: np.random.Generator
 def differences(recorded: Attempt, found: Attempt) -> list[Difference]:
     """In what two attempts of a task differ: settings, instance, ending, cost and bound; not in time.
 
-    The version of a method is not looked at: what is recorded was renamed if it meant another thing.
+    The version of a method is not looked at: what is recorded was renamed if it meant another thing. What
+    ended without a proof and is stopped by the time limit now is no difference: it had less time, or tells
+    now that the clock decided.
     """
+    if (recorded.ending, found.ending) == ("exhausted", "time_limit"):
+        return []
     told = []
     for name in ("settings", "instance_hash", "ending", "solution", "cost", "lower_bound"):
         before, after = (_compared(getattr(attempt, name)) for attempt in (recorded, found))

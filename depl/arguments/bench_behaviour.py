@@ -13,6 +13,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="behaviour_action", required=True, metavar="ACTION")
     record = actions.add_parser("record", help="ask all questions, and write the answers to FILE")
     record.add_argument("file", type=Path, metavar="FILE", help="the record; an older one is replaced")
+    record.add_argument(
+        "--update", action="store_true", help="keep the answers in FILE that are not asked for again"
+    )
     record.set_defaults(run="depl.commands.bench_behaviour:run_record")
     compare = actions.add_parser("compare", help="print what differs from the answers in FILE")
     compare.add_argument("file", type=Path, metavar="FILE", help="a record")

@@ -4,7 +4,13 @@ import argparse
 
 from depl.arguments.shared import add_imports, add_instance, add_json, positive_count, seed
 
-FAMILIES = ("small", "heterogeneous", "regions")
+FAMILIES = {
+    "small": "every feature, at most 10 epochs, no sizes to choose",
+    "heterogeneous": "clusters that differ in everything, any size",
+    "regions": "hubs and regional prices, any size",
+}
+"""The families, with what they are like; the first is the default. `depl.commands.instances` draws them."""
+
 SIZES = {
     "clusters": (10, "clusters"),
     "datasets": (10, "datasets"),
@@ -30,9 +36,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     make.add_argument(
         "--family",
         choices=FAMILIES,
-        default=FAMILIES[0],
-        help="small: every feature, at most 10 epochs; heterogeneous, and regions with hubs and regional "
-        "prices: any size; default: small",
+        default=next(iter(FAMILIES)),
+        help="; ".join(f"{name}: {like}" for name, like in FAMILIES.items())
+        + f"; default: {next(iter(FAMILIES))}",
     )
     for name, (default, what) in SIZES.items():
         text = f"how many {what}, but of small instances; default: {default}"

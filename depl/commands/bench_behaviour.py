@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from depl.benchmarks.behaviour.record import Answer as Recorded
-from depl.benchmarks.behaviour.record import Record, read, write
+from depl.benchmarks.behaviour.record import Record, read, updated, write
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
 from depl.commands.progress import Bar
@@ -17,10 +17,11 @@ from depl.models.foundation.wording import counted
 
 def run_record(options: argparse.Namespace) -> Answer:
     """Ask, and keep the answers."""
+    older = read(options.file) if options.update else None
     record = _asked(options)
-    write(record, options.file)
     content = {"file": str(options.file), "problems": len(record.answers), "answers": _size(record)}
     told = f"{counted(_size(record), 'answer')} on {counted(len(record.answers), 'problem')}"
+    write(record if older is None else updated(older, record), options.file)
     return Answer(f"{told} in {options.file}", json=as_json(content))
 
 

@@ -81,7 +81,7 @@ def run_recheck(options: argparse.Namespace) -> Answer:
     if not able:
         raise InvalidInputError("holds no attempt that can be repeated: all ended by the clock", options.file)
     chosen = subset(able, options.seconds, np.random.default_rng(_SEED))
-    told = _again(chosen, sources(options))
+    told = _again(chosen, sources(options) or _remembered(options.file))
     content = {
         "recorded": len(recorded),
         "not_repeatable": len(recorded) - len(able),
@@ -101,6 +101,12 @@ def run_recheck(options: argparse.Namespace) -> Answer:
     rows = [(_name(row.attempt), row.name, _shown(row.recorded), _shown(row.found)) for row in told]
     text = table(("attempt", "what", "recorded", "found"), rows)
     return Answer(text, ExitCode.INFEASIBLE, as_json(content), aside)
+
+
+def _remembered(file: str) -> tuple[str, ...]:
+    """What was imported when the attempts of a file were made; nothing for files that do not say it."""
+    requests = [request for path in files_of(file) for request in stored_requests(path)]
+    return tuple(dict.fromkeys(source for request in requests for source in request.imports))
 
 
 def _again(chosen: Sequence[Attempt], imports: tuple[str, ...]) -> list[Difference]:

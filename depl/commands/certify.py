@@ -58,8 +58,8 @@ def _text(options: argparse.Namespace, judges: HeldOut, found: Certificate) -> s
         ("delivered", f"at least {kept} with confidence {confidence}; from both sides {ends}"),
         (
             "by chance",
-            f"so few or fewer have chance {number(found.p_value, _DIGITS)} if the promise is just broken, "
-            f"so many or more {number(found.refuting_p_value, _DIGITS)} if it is just kept",
+            f"as few misses or fewer have probability {number(found.p_value, _DIGITS)} if the promise only "
+            f"just fails, as many or more {number(found.refuting_p_value, _DIGITS)} if it only just holds",
         ),
         ("quantile", _bound(found.quantile, found.runs, f"the {level}-quantile", f"confidence {confidence}")),
         (

@@ -8,6 +8,7 @@ from typing import Literal
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
 from depl.models.foundation.errors import LONGEST_MESSAGE, DeplError, shortened
+from depl.models.foundation.users_code import users_fault
 from depl.models.solving.result import Result, Solution, Termination
 
 
@@ -19,7 +20,10 @@ def failure(error: DeplError) -> Answer:
 
 
 def defect(error: Exception) -> Answer:
-    """The answer when something fails that should not."""
+    """The answer when something fails that should not: the user's own code, or depl."""
+    fault = users_fault(error)
+    if fault is not None:
+        return failure(fault)
     reason = shortened(f"internal error, please report it: {type(error).__name__}: {error}")
     return Answer("", ExitCode.INTERNAL, without_result("error", reason, None), f"depl: {reason}")
 

@@ -95,6 +95,10 @@ def _text(options: argparse.Namespace, traces: Traces, instance: Instance, conte
             f"{target.quantile_level:g}-quantile of the final {options.metric} at most "
             f"{number(target.maximum_loss)}, from {number(target.initial_loss)}",
         ),
+        (
+            "diverged runs",
+            "unknown here: promises are for runs that do not diverge; depl certify counts them",
+        ),
         ("independent law", _told(content)),
     ]
     parts = [fields(pairs)]

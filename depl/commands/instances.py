@@ -2,10 +2,11 @@
 
 import argparse
 import os
+from collections.abc import Callable
 
 import numpy as np
 
-from depl.arguments.instances import FAMILIES, SIZES
+from depl.arguments.instances import SIZES
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
 from depl.commands.options import make_folder, read_instance, require_outputs
@@ -21,6 +22,15 @@ from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance, json_schema
+
+_OF_ONE_SIZE: dict[str, Callable[[np.random.Generator, int], tuple[Instance, ...]]] = {
+    "small": random_instances,
+}
+_OF_ANY_SIZE: dict[str, Callable[..., Instance]] = {
+    "heterogeneous": heterogeneous_instance,
+    "regions": regional_instance,
+}
+"""What draws the families of `depl.arguments.instances`: a number of instances, or one of given sizes."""
 
 
 def run_list(options: argparse.Namespace) -> Answer:
@@ -71,13 +81,13 @@ def _drawn(options: argparse.Namespace) -> tuple[Instance, ...]:
     """The instances of the family asked for; the first ones do not depend on how many follow."""
     rng = np.random.default_rng(options.seed)
     given = {name: getattr(options, name) for name in SIZES if getattr(options, name) is not None}
-    if options.family == FAMILIES[0]:
+    if options.family in _OF_ONE_SIZE:
         if given:
-            others = " and ".join(FAMILIES[1:])
+            others = " and ".join(_OF_ANY_SIZE)
             raise InvalidInputError(f"sizes are those of {others} instances", f"--{next(iter(given))}")
-        return random_instances(rng, options.count)
+        return _OF_ONE_SIZE[options.family](rng, options.count)
     sizes = {name: given.get(name, default) for name, (default, _) in SIZES.items()}
-    draw = heterogeneous_instance if options.family == FAMILIES[1] else regional_instance
+    draw = _OF_ANY_SIZE[options.family]
     return tuple(
         draw(
             rng,

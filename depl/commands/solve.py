@@ -65,7 +65,7 @@ def _explanation(instance: Instance, result: Result, details: bool) -> str:
 def exit_code(result: Result) -> ExitCode:
     """What a result means to the shell."""
     if result.termination is Termination.INFEASIBLE:
-        return ExitCode.INFEASIBLE
+        return ExitCode.NOTHING if result.claimed else ExitCode.INFEASIBLE
     if result.termination is Termination.ERROR:
         return ExitCode.INTERNAL
     if result.plan is None:

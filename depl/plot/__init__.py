@@ -17,3 +17,8 @@ from depl.plot.plan import plan
 from depl.plot.traces import traces
 
 __all__ = ["compare", "front", "instance", "plan", "traces"]
+
+
+def __dir__() -> list[str]:
+    """The functions that draw."""
+    return sorted(__all__)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from depl.benchmarks.figures.legends import legend_beside, plain
+from depl.benchmarks.figures.legends import is_narrow, legend_near, plain, title_near
 from depl.benchmarks.figures.palette import styles_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number, percentage
@@ -75,26 +75,37 @@ def _labelled(results: Mapping[str, Result] | Sequence[Result]) -> list[tuple[st
 def _row(label: str, item: Result) -> str:
     """What stands before a row: the label, the cost, and how much of it is proved."""
     if item.cost is None:
-        proved = "proved infeasible" if item.termination is Termination.INFEASIBLE else "no plan"
-        return f"{label}: {proved}"
+        denied = "claimed infeasible" if item.claimed else "proved infeasible"
+        return f"{label}: {denied if item.termination is Termination.INFEASIBLE else 'no plan'}"
     gap = item.gap
     if gap is None or item.lower_bound <= 0 < item.cost:
         return f"{label}: {number(item.cost)}, no bound"
-    return f"{label}: {number(item.cost)}, " + ("proved cheapest" if gap == 0 else f"gap {percentage(gap)}")
+    word = "claimed" if item.claimed else "proved"
+    bounded = f"{word} cheapest" if gap == 0 else f"{'claimed ' if item.claimed else ''}gap {percentage(gap)}"
+    return f"{label}: {number(item.cost)}, {bounded}"
+
+
+def _tick(axes: "Axes", label: str, item: Result) -> str:
+    """The same before the axes: under the label where these are narrow."""
+    row = plain(_row(label, item))
+    return row.replace(": ", ":\n", 1).replace(", ", ",\n") if is_narrow(axes) else row
 
 
 def _finish(axes: "Axes", labelled: list[tuple[str, Result]]) -> None:
     sampled = {method.name for method in registered() if method.meaning is Meaning.SCENARIOS}
-    bounds = [item.lower_bound for _, item in labelled if item.method not in sampled and item.lower_bound > 0]
+    proving = [item for _, item in labelled if item.method not in sampled and not item.claimed]
+    bounds = [item.lower_bound for item in proving if item.lower_bound > 0]
     finite = [value for value in bounds if math.isfinite(value)]
     if finite:
         label = f"no plan costs less: {number(max(finite))}"
         axes.axvline(max(finite), color="black", linestyle="--", linewidth=1, label=label)
-    axes.set_yticks(range(len(labelled)), [plain(_row(label, item)) for label, item in labelled])
+    axes.set_yticks(range(len(labelled)), [_tick(axes, label, item) for label, item in labelled])
+    if is_narrow(axes):
+        axes.tick_params(axis="y", labelsize="x-small")
     axes.set_ylim(len(labelled) - 0.4, -0.6)
     costs = [item.cost for _, item in labelled if item.cost is not None]
     axes.set_xlim(0, 1.08 * max([*costs, *finite], default=1.0) or 1.0)
     problem = next((item.problem for _, item in labelled if item.problem is not None), None)
     axes.set_xlabel("cost" if problem is None else plain(problem.units.titled("cost", "cost")))
-    axes.set_title("" if problem is None else plain(problem.name), fontsize="medium", loc="left")
-    legend_beside(axes)
+    title_near(axes, "" if problem is None else plain(problem.name))
+    legend_near(axes)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depl.benchmarks.figures.legends import legend_beside, plain
+from depl.benchmarks.figures.legends import legend_near, plain
 from depl.benchmarks.figures.palette import COLOURS
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number, percentage
@@ -114,13 +114,26 @@ def _draw_steps(front: Front, axes: "Axes") -> None:
         across, below, above, color=_COST, alpha=0.2, linewidth=0, label="the optimum is in here"
     )
     axes.plot(across, above, color=_COST, linewidth=1.5, label="cheapest plan known")
-    axes.plot(across, below, color=_BOUND, linewidth=1.2, linestyle="--", label="no plan costs less: proved")
+    axes.plot(
+        across,
+        below,
+        color=_BOUND,
+        linewidth=1.2,
+        linestyle="--",
+        label=f"no plan costs less: {_word(front)}",
+    )
+
+
+def _word(front: Front) -> str:
+    """Whether what is said of all plans is proved, or the claim of a method that is not depl's."""
+    return "claimed" if any(point.result.claimed for point in front) else "proved"
 
 
 def _draw_infeasible(front: Front, axes: "Axes", beyond: float) -> None:
     """Shade from the loosest budget that no plan keeps on, and before it what nothing is known of."""
     none = [point.budget for point in front if point.infeasible]
-    label = "infeasible: proved"
+    what = "not promised on these runs" if front.instance.has_memory else "infeasible"
+    label = f"{what}: {_word(front)}"
     if front.nested:
         known = [point.budget for point in front if point.plan is not None]
         ends = none[0] if none else front.points[-1].budget
@@ -200,4 +213,4 @@ def _finish(front: Front, axes: "Axes") -> None:
     assumed = "under the fitted law" if front.instance.has_memory else "under the instance's laws"
     title = f"{front.instance.name}: {_message(front)}\nplans certified {assumed}"
     axes.set_title(plain(title), fontsize="small", loc="left")
-    legend_beside(axes)
+    legend_near(axes)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from depl.benchmarks.figures.legends import legend_beside, plain
+from depl.benchmarks.figures.legends import legend_near, plain, title_near
 from depl.benchmarks.figures.palette import COLOURS, MARKERS, MODEL_COLOURS, nth
 from depl.models.foundation.wording import number
 from depl.models.problem.epochs import load, loss_step
@@ -58,8 +58,8 @@ def _draw_clusters(instance: Instance, axes: "Axes") -> None:
     axes.set_ylim(bottom=0)
     axes.set_xlabel(plain(units.titled("speed at full capacity: nodes times capacity", "resource")))
     axes.set_ylabel("price $\\kappa$ " + plain(units.titled("of a resource", "cost", "resource")))
-    axes.set_title(plain(f"{instance.name}: clusters"), fontsize="medium", loc="left")
-    legend_beside(axes)
+    title_near(axes, plain(f"{instance.name}: clusters"))
+    legend_near(axes)
 
 
 def _draw_models(instance: Instance, axes: "Axes") -> None:
@@ -85,8 +85,8 @@ def _draw_models(instance: Instance, axes: "Axes") -> None:
     axes.set_xlabel(plain("work of epoch 1 on all data" + (f" [{work_unit}]" if work_unit else "")))
     axes.set_ylabel("mean gain of epoch 1")
     alone = "; gains without the memory of the fitted law" if instance.has_memory else ""
-    axes.set_title(f"models{alone}", fontsize="medium", loc="left")
-    legend_beside(axes)
+    title_near(axes, f"models{alone}")
+    legend_near(axes)
 
 
 def _gain(instance: Instance, model: str, data: frozenset[str]) -> float:
@@ -111,4 +111,4 @@ def _draw_transfers(instance: Instance, axes: "Axes") -> None:
                 colour = "white" if costs[row][column] > darkest else "black"
                 axes.annotate(text, (column, row), ha="center", va="center", color=colour, fontsize="small")
     title = instance.units.titled("one-time cost of a transfer, dataset to cluster", "cost")
-    axes.set_title(plain(title), fontsize="medium", loc="left")
+    title_near(axes, plain(title))

@@ -5,7 +5,9 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from depl.benchmarks.figures.legends import legend_beside, plain
+import msgspec
+
+from depl.benchmarks.figures.legends import legend_near, plain, room_for_title, set_title, title_near
 from depl.benchmarks.figures.palette import HATCHES, MODEL_COLOURS, nth
 from depl.models.evaluation.evaluate import epoch_times, plan_cost
 from depl.models.evaluation.loss_law import loss_law
@@ -110,8 +112,8 @@ def _draw_epochs(instance: Instance, plan: Plan, times: tuple[float, ...], axes:
     axes.set_ylabel("resources by cluster")
     time, cost = units.amount(starts[-1], "time"), units.amount(plan_cost(instance, plan), "cost")
     size = f"{counted(len(times), 'epoch')}, time {time}" if times else "no training"
-    axes.set_title(plain(f"{size}, cost {cost}"), fontsize="medium", loc="left")
-    legend_beside(axes)
+    title_near(axes, plain(f"{size}, cost {cost}"))
+    legend_near(axes)
 
 
 def _draw_lanes(instance: Instance, lanes: dict[str, int], most: dict[str, float], axes: "Axes") -> None:
@@ -136,8 +138,8 @@ def _draw_loss(instance: Instance, plan: Plan, axes: "Axes") -> None:
     reason = _draw_band(instance, plan, axes)
     if reason:
         axes.plot([0], [target.initial_loss], "o", color="#0072B2", label="loss at the start")
-        axes.set_title(reason, fontsize="small", loc="left", wrap=True)
-    legend_beside(axes)
+        set_title(axes, reason, room_for_title(axes))
+    legend_near(axes)
 
 
 def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
@@ -147,7 +149,7 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
     try:
         points = _FITTED_POINTS if instance.has_memory else _POINTS
         law, chosen = loss_law(instance), milestones(plan, points)
-        courses = law.after_epochs(plan, chosen)
+        courses = loss_law(_as_recorded(instance)).after_epochs(plan, chosen)
         ends = [
             [float(course.quantile(tail).upper) for course in courses]
             for tail in (1 - _TAIL, Fraction(1, 2), _TAIL)
@@ -159,13 +161,26 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
     except OutsideSupportError as error:
         return f"the law says nothing of this plan: {error.message}"
     low, median, high = ends
-    axes.fill_between(chosen, low, high, color="#0072B2", alpha=0.2, linewidth=0, label="1 to 99 % of runs")
-    axes.plot(chosen, median, color="#0072B2", linewidth=2, label="median")
+    runs = "recorded runs" if instance.has_memory else "runs"
+    axes.fill_between(
+        chosen, low, high, color="#0072B2", alpha=0.2, linewidth=0, label=f"1 to 99 % of {runs}"
+    )
+    axes.plot(chosen, median, color="#0072B2", linewidth=2, label=f"median of {runs}")
     level = instance.target.quantile_level
     label = f"{100 * level:g} % quantile, {number(float(quantile.upper))}"
     axes.plot([len(plan.epochs)], [float(quantile.upper)], "D", color="#D55E00", label=label, clip_on=False)
     kept = counter_probability(violation.upper if violation.exact is None else violation.exact, 5)
     assumed = "under the fitted law" if instance.has_memory else "under the instance's laws"
     promise = f"$\\ell(K) \\leq {number(instance.target.maximum_loss)}$ with probability at least {kept}"
-    axes.set_title(f"{promise}, certified {assumed}; asked: {level:g}", fontsize="medium", loc="left")
+    title_near(axes, f"{promise}, certified {assumed}; asked: {level:g}")
     return ""
+
+
+def _as_recorded(instance: Instance) -> Instance:
+    """The instance with its runs as they are, which a promise counts with more misses than they had."""
+    if instance.traced_law is None:
+        return instance
+    plain = msgspec.structs.replace(
+        instance.traced_law, unseen_loss=None, settled_epochs=1, confidence=None, care=None, deviations=()
+    )
+    return msgspec.structs.replace(instance, traced_law=plain)

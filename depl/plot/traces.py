@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from depl.benchmarks.figures.legends import legend_beside, plain
+from depl.benchmarks.figures.legends import legend_near, plain, title_near
 from depl.benchmarks.figures.palette import MODEL_COLOURS, nth
 from depl.instances.training.recorded import named_traces
 from depl.models.foundation.wording import counted
@@ -76,6 +76,6 @@ def traces(
     drawn.set_xlabel("epoch")
     drawn.set_ylabel(metric.replace("_", " "))
     title = f"{counted(len(found.runs), 'run')} of {counted(len(found.by_schedule()), 'schedule')}"
-    drawn.set_title(title, loc="left", fontsize="medium")
-    legend_beside(drawn)
+    title_near(drawn, title)
+    legend_near(drawn)
     return drawn

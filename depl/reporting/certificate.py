@@ -9,7 +9,7 @@ from depl.models.verifier.findings import Finding, Kind
 from depl.reporting.facts import PlanFacts
 from depl.reporting.offers import own_offer
 from depl.showing.parts import Listing
-from depl.showing.results import STATES
+from depl.showing.results import state_of
 
 _LONGEST = 200
 """Letters of a finding: two lines of the page."""
@@ -79,13 +79,18 @@ def _cost(facts: PlanFacts, bound: float) -> str:
 def _solved(facts: PlanFacts, result: Result) -> list[str]:
     """What the solve for this page proves."""
     if result.termination is Termination.INFEASIBLE:
-        return [f"A solve for this page by method {result.method} says: {STATES[result.termination]}."]
+        return [f"A solve for this page by method {result.method} says: {state_of(result)}."]
     if not result.lower_bound > 0:
         return []
     least = _cost(facts, result.lower_bound)
+    if result.claimed:
+        return [
+            f"No plan costs less than {least}: claimed by method {result.method} in a solve for this page; "
+            "nothing here proves it."
+        ]
     return [
         f"No plan costs less than {least}: proved by a solve for this page, method {result.method} "
-        f"({STATES[result.termination]}), under the same law; its search is not checked a second time."
+        f"({state_of(result)}), under the same law; its search is not checked a second time."
     ]
 
 

@@ -7,7 +7,7 @@ from depl.models.foundation.wording import rounded_down, rounded_up
 from depl.models.solving.result import Result, Termination
 from depl.reporting.facts import PlanFacts
 from depl.reporting.offers import own_offer
-from depl.showing.results import STATES
+from depl.showing.results import state_of
 
 
 def cheaper(facts: PlanFacts) -> tuple[str, bool]:
@@ -45,7 +45,7 @@ def _cost_of(result: Result) -> float:
 
 def _told(facts: PlanFacts, result: Result) -> str:
     cost = facts.instance.units.amount(result.cost, "cost")
-    proved = f", {STATES[result.termination]}" if result.termination is Termination.OPTIMAL else ""
+    proved = f", {state_of(result)}" if result.termination is Termination.OPTIMAL else ""
     return f"{cost} (method {result.method}{proved})"
 
 
@@ -71,7 +71,7 @@ def _bound(facts: PlanFacts, found: list[Result]) -> tuple[float, str]:
     """The greatest lower bound that the verifier or a solve for this page proves, and by whom."""
     best, who = facts.verified.proved_bound, "proved by the verifier"
     for result in found:
-        if best < result.lower_bound < math.inf:
+        if best < result.lower_bound < math.inf and not result.claimed:
             best = result.lower_bound
             who = (
                 f"proved by a solve for this page, method {result.method}, whose search is not checked again"

@@ -27,8 +27,9 @@ _WIDTH, _HEIGHT = 7.5, 4.8
 
 CAPTION = (
     "Above, a bar is an epoch: as wide as it takes time, as high as the resources of a node, in the colour "
-    "of its model. Below, the loss after each epoch: its median, the band that 98 of 100 runs stay in, the "
-    "loss that is wanted, and the certified quantile at the end, all under the law of the instance."
+    "of its model. Below, the loss after each epoch: its median, the band between its 1 and 99 % quantiles "
+    "(under a law fitted to runs, those of the recorded runs), the loss that is wanted, and the certified "
+    "quantile at the end, all under the law of the instance."
 )
 """What the picture shows."""
 

@@ -19,7 +19,7 @@ from depl.models.solving.result import Result, Termination
 from depl.reporting.facts import PlanFacts
 from depl.reporting.offers import Offer, own_offer, same_decisions
 from depl.showing.parts import Listing
-from depl.showing.results import STATES
+from depl.showing.results import state_of
 
 _LONGEST = 160
 """Letters of a line that quotes names or reasons: two lines of the page; the commands tell all."""
@@ -123,10 +123,13 @@ def readings(facts: PlanFacts) -> list[tuple[str, str, str]]:
         )
         if found.quantile is not None:
             bounds = f"in {interval(found.quantile.lower, found.quantile.upper, 5)}"
+            bounds = "as the runs are counted" if found.fitted else bounds
             rows.append(
                 (f"{level}-quantile of the loss", f"≤ {rounded_up(float(found.quantile.upper), 5)}", bounds)
             )
-        rows.append(("expected loss", number(found.expected_loss), f"from {number(target.initial_loss)}"))
+        if not found.fitted:  # a careful count has no mean to tell
+            start = f"from {number(target.initial_loss)}"
+            rows.append(("expected loss", number(found.expected_loss), start))
     return rows
 
 
@@ -174,7 +177,7 @@ def price_list(facts: PlanFacts) -> Listing | None:
     rows = []
     for offer in facts.offers.prices:
         level = number(offer.level) + (" (asked)" if offer is own else "")
-        rows.append((level, *_numbers(offer), _state(offer)))
+        rows.append((level, *_numbers(offer), _state(facts, offer)))
     return Listing(header, rows, right=header[1:6])
 
 
@@ -187,7 +190,8 @@ def others(facts: PlanFacts) -> Listing | None:
     if not known:
         return None
     rows = [
-        (offer.method, *_numbers(offer)[:2], _over(facts, offer.result), _state(offer)) for offer in known
+        (offer.method, *_numbers(offer)[:2], _over(facts, offer.result), _state(facts, offer))
+        for offer in known
     ]
     rows.sort(key=lambda row: row[1] == _NOTHING)
     titled = facts.instance.units.titled
@@ -202,20 +206,23 @@ def _numbers(offer: Offer) -> tuple[str, str, str, str, str]:
     if result is None:
         return (_NOTHING,) * 5
     bound = number(result.lower_bound) if 0 < result.lower_bound < math.inf else _NOTHING
+    if result.claimed and bound != _NOTHING:
+        bound += " (claimed)"
     if result.cost is None:
         return _NOTHING, bound, _NOTHING, _NOTHING, _NOTHING
-    if result.lower_bound == result.cost:
+    if result.lower_bound == result.cost and not result.claimed:
         bound = number(result.lower_bound)
     gap = _NOTHING if result.gap is None or bound == _NOTHING else percentage(result.gap)
     return number(result.cost), bound, gap, str(result.epochs), number(result.training_time)
 
 
-def _state(offer: Offer) -> str:
+def _state(facts: PlanFacts, offer: Offer) -> str:
     result = offer.result
     if result is None:
         return shortened(offer.reason, _LONGEST)
-    words = STATES[result.termination]
-    if result.plan is None and result.reason and result.termination is not Termination.INFEASIBLE:
+    words = state_of(result)
+    proved = result.termination is Termination.INFEASIBLE and not facts.instance.has_memory
+    if result.plan is None and result.reason and not proved:
         words += f" ({shortened(result.reason, _LONGEST)})"
     return words
 

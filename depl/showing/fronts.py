@@ -7,7 +7,7 @@ from depl.models.solving.budgets import Budget
 from depl.models.solving.front_points import Front, FrontPoint
 from depl.models.solving.result import Solution, Termination
 from depl.showing.parts import Listing, Pairs, Section, shortened_name
-from depl.showing.results import STATES
+from depl.showing.results import STATES, state_of
 from depl.showing.svg import cells
 
 BUDGETS = {Budget.LOSS: "l_max", Budget.TIME: "T_max", Budget.PROBABILITY: "omega"}
@@ -15,6 +15,9 @@ BUDGETS = {Budget.LOSS: "l_max", Budget.TIME: "T_max", Budget.PROBABILITY: "omeg
 
 _STATES = {Termination.INFEASIBLE: "proved infeasible", Termination.GAP_REACHED: "within the gap, proved"}
 """Shorter than elsewhere, as a column has them."""
+
+_NOT_PROMISED = "not promised, proved"
+"""The same of what is infeasible under a law fitted to runs, which promises no more than they support."""
 
 _COLOURS = {Solution.PROVEN_OPTIMAL: "#009E73", Solution.FEASIBLE: "#E69F00", Solution.NONE: "#FFFFFF"}
 _INFEASIBLE = "#999999"
@@ -53,7 +56,9 @@ def front_sections(front: Front) -> list[Section]:
     varied = units.titled(budget, "time") if front.against is Budget.TIME else budget
     cost, bound = units.titled("cost", "cost"), units.titled("lower bound", "cost")
     header = (varied, "state", cost, bound, "epochs", units.titled("time", "time"), "P(l(K) > l_max)")
-    grid = Listing(header, [_row(point) for point in front], right=(varied, *header[2:]))
+    grid = Listing(
+        header, [_row(point, front.instance.has_memory) for point in front], right=(varied, *header[2:])
+    )
     return [
         Section("", Pairs(pairs)),
         Section("", grid if front.points else ""),
@@ -76,10 +81,13 @@ def _progress(front: Front) -> str:
     return f"{counted(len(front), 'point')}, not all of them finished"
 
 
-def _row(point: FrontPoint) -> tuple[str, ...]:
+def _row(point: FrontPoint, fitted: bool) -> tuple[str, ...]:
     result = point.result
-    state = _STATES.get(result.termination, STATES[result.termination])
+    state = state_of(result) if result.claimed else _STATES.get(result.termination, state_of(result))
+    if fitted and not result.claimed and result.termination is Termination.INFEASIBLE:
+        state = _NOT_PROMISED
     bound = rounded_down(point.lower_bound) if math.isfinite(point.lower_bound) else "-"
+    bound += " (claimed)" if result.claimed and bound != "-" else ""
     if point.cost is None:
         return (_budget(point.budget), state, "-", bound, "-", "-", "-")
     missed = point.violation

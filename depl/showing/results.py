@@ -9,6 +9,7 @@ from depl.models.foundation.wording import (
     number,
     percentage,
     rounded_down,
+    rounded_up,
 )
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -37,8 +38,40 @@ ON_SCENARIOS = {
 }
 
 
+NOT_PROMISED = "no plan can be promised on these runs: proved under the law fitted to them"
+"""What infeasible means under a fitted law, which promises no more than its runs support: new runs may do."""
+
+CLAIMED = {
+    Termination.OPTIMAL: "claimed cheapest",
+    Termination.GAP_REACHED: "claimed within the wanted gap of the cheapest",
+    Termination.INFEASIBLE: "claimed infeasible",
+}
+"""Of a method that does not come with depl, whose word nothing here proves."""
+
 NO_BOUND = "no lower bound is proved"
 """In the place of a bound that a method does not have."""
+
+
+def state_in_words(termination: Termination, fitted: bool) -> str:
+    """How a solve ended, under declared laws or under a law that was fitted to runs."""
+    return NOT_PROMISED if fitted and termination is Termination.INFEASIBLE else STATES[termination]
+
+
+def state_of(result: Result) -> str:
+    """Why a solve ended, and whether that is proved or only what its method says."""
+    if result.claimed and result.termination in CLAIMED:
+        return f"{CLAIMED[result.termination]} by {_claimant(result)}"
+    state = state_in_words(result.termination, _fitted(result))
+    return ON_SCENARIOS.get(result.termination, state) if _counts_scenarios(result.method) else state
+
+
+def _fitted(result: Result) -> bool:
+    """Whether the law of its instance was fitted to runs."""
+    return result.problem is not None and result.problem.has_memory
+
+
+def _claimant(result: Result) -> str:
+    return f"{shortened_name(result.method)}, not checked by depl"
 
 
 def result_brief(result: Result) -> str:
@@ -50,7 +83,8 @@ def result_brief(result: Result) -> str:
         plan = (
             f"cost {_units(result).amount(result.cost, 'cost')}{gap}, {counted(result.epochs or 0, 'epoch')}"
         )
-    bound = f"lower bound {rounded_down(result.lower_bound)}" if proved else NO_BOUND
+    kind = "claimed lower bound" if result.claimed else "lower bound"
+    bound = f"{kind} {rounded_down(result.lower_bound)}" if proved else NO_BOUND
     return f"<Result {result.termination.value}: {plan}, {bound}, by {shortened_name(result.method)}>"
 
 
@@ -61,16 +95,13 @@ def _bounded(result: Result) -> bool:
 
 def result_sections(result: Result) -> list[Section]:
     """The result in a few lines."""
-    state = STATES[result.termination]
-    if _counts_scenarios(result.method):
-        state = ON_SCENARIOS.get(result.termination, state)
+    instance, state = result.problem, state_of(result)
     if result.plan is not None and result.termination not in (Termination.OPTIMAL, Termination.GAP_REACHED):
         state = f"a feasible plan; {state}"
-    instance = result.problem
     name = "result" if instance is None else instance.name
     pairs = [(name, state), ("method", f"{result.method}, {result.wall_seconds:.2f} s")]
     if result.phases:
-        pairs.append(("phases", "; ".join(map(_phase, result.phases))))
+        pairs.append(("phases", "; ".join(_phase(phase, _fitted(result)) for phase in result.phases)))
     if result.reason:
         pairs.append(("reason", result.reason))
     if result.plan is not None and instance is not None:
@@ -80,6 +111,7 @@ def result_sections(result: Result) -> list[Section]:
     elif result.termination is not Termination.INFEASIBLE:
         known = _bounded(result)
         bound = _units(result).amount(result.lower_bound, "cost") if known else "none is proved"
+        bound += f", claimed by {_claimant(result)}" if result.claimed else ""
         pairs.append(("lower bound", bound))
     sections = [Section("", Pairs(pairs))]
     if result.plan is not None and instance is not None:
@@ -91,9 +123,9 @@ def _counts_scenarios(name: str) -> bool:
     return any(method.meaning is Meaning.SCENARIOS for method in registered() if method.name == name)
 
 
-def _phase(phase: Phase) -> str:
+def _phase(phase: Phase, fitted: bool) -> str:
     """What one of the methods that a method let run came to."""
-    known = {ending.value: words for ending, words in STATES.items()}
+    known = {ending.value: state_in_words(ending, fitted) for ending in STATES}
     return f"{phase.method} {phase.seconds:.2f} s: {known.get(phase.ending, phase.ending)}"
 
 
@@ -103,7 +135,8 @@ def _cost(result: Result) -> tuple[str, str]:
     if not _bounded(result):
         return "cost", f"{cost}; {NO_BOUND}"
     gap = "" if result.gap is None else f" (gap {percentage(result.gap)})"
-    return "cost", f"{cost}, lower bound {units.amount(result.lower_bound, 'cost')}{gap}"
+    claimed = f", claimed by {_claimant(result)}" if result.claimed else ""
+    return "cost", f"{cost}, lower bound {units.amount(result.lower_bound, 'cost')}{gap}{claimed}"
 
 
 def _units(result: Result) -> Units:
@@ -135,10 +168,14 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
         pairs.append((event, f"at least {reached}, {law}; asked {number(target.quantile_level)}{short}"))
     if result.rests_on is not None:
         pairs.append(("rests on", result.rests_on))
+    careful = instance.traced_law is not None and instance.traced_law.counts_carefully
     if result.quantile is not None:
         level = f"{number(target.quantile_level)}-quantile"
-        pairs.append((level, f"in {interval(result.quantile.lower, result.quantile.upper)}, certified"))
-    if result.expected_loss is not None:
+        if not careful:
+            pairs.append((level, f"in {interval(result.quantile.lower, result.quantile.upper)}, certified"))
+        else:
+            pairs.append((level, f"at most {rounded_up(result.quantile.upper)}, as these runs are counted"))
+    if result.expected_loss is not None and not careful:
         pairs.append(("expected loss", number(result.expected_loss)))
     return pairs
 

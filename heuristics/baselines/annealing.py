@@ -13,13 +13,14 @@ late draft pays twice the cost of the first one for each unit of relative latene
 certified drafts go without penalty.
 
 *Schedule*: four chains share 20 000 drafts (the option ``evaluations``) or the time limit, whichever ends
-first. In each, temperatures fall geometrically from a tenth of its first energy to a hundred-thousandth. The
+first. In each, temperatures fall geometrically from a tenth of its first energy to a hundred-thousandth: by
+its drafts alone, or, once it is late for its part of the time limit, by the clock. What the clock cooled
+depends on the machine, and ends as stopped by the time limit. The
 first chain starts from the best single model on its fastest cluster, the others from the best of a few random
 drafts. The cheapest certified draft seen is returned; it proves nothing.
 """
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -27,6 +28,7 @@ import numpy as np
 
 from depl.heuristics.baselines.drafts import Best, Draft, Resources, searched, single_model_drafts
 from depl.heuristics.baselines.peers import random_data, random_draft, whole_number
+from depl.models.foundation.clock import now
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.options import Option
@@ -46,6 +48,9 @@ might look better than one that meets it."""
 _CHAINS, _RANDOM_STARTS = 4, 20
 """Chains among which the evaluations are divided, and random drafts of which the best starts a chain. Set by
 hand: more chains are shorter ones from more starts."""
+_LATE = 0.1
+"""Share of its time by which a chain is late before the clock cools it. Set by hand: without it every first
+step, and so every answer under a time limit, would depend on the machine."""
 _DRAWS_OF_A_MOVE = 20
 """Draws before a step of a chain is given up. Set by hand: nearly every draw is allowed where switches are
 free; where few are, more draws take time and lose fewer steps."""
@@ -95,7 +100,7 @@ class _Annealer:
         for step in range(steps):
             if self.best.limits.expired():
                 return
-            gone = max(step / steps, self._time_gone(chain))
+            gone = self._gone(step / steps, chain)
             if gone >= 1:
                 return
             proposed = self._neighbour(state)
@@ -118,12 +123,19 @@ class _Annealer:
         cut = [appraiser.shortest(draft) or draft for draft in kept]
         return min(cut, key=self._energy, default=None)
 
+    def _gone(self, of_steps: float, chain: int) -> float:
+        """Share of a chain that is over: of its steps, or of its time where it is late."""
+        of_time = self._time_gone(chain)
+        if of_time > of_steps + _LATE:
+            self.best.timed = True
+        return max(of_steps, of_time) if self.best.timed else of_steps
+
     def _time_gone(self, chain: int) -> float:
         """Share of the chain's part of the time limit that is gone."""
         limits = self.best.limits
         if limits.time_limit is None:
             return 0.0
-        return (time.perf_counter() - limits.started) / limits.time_limit * _CHAINS - chain
+        return (now() - limits.started) / limits.time_limit * _CHAINS - chain
 
     def _calibrate(self) -> None:
         """Prices of shortfall and lateness from the single models."""

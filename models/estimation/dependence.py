@@ -115,12 +115,6 @@ def normal_violation(nominal: float, ratio: float) -> float:
     return float(special.ndtr(special.ndtri(nominal) / math.sqrt(ratio)))
 
 
-def nominal_needed(violation: float, ratio: float) -> float:
-    """The violation to plan with under independence so that ``violation`` is what is delivered."""
-    _check_nominal(violation, ratio)
-    return float(special.ndtr(special.ndtri(violation) * math.sqrt(ratio)))
-
-
 def dependent_violation(
     instance: Instance,
     plan: Plan,

@@ -19,7 +19,7 @@ from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Load, LossStep, load
 from depl.models.problem.instance import Instance, Target
-from depl.models.problem.plan import Plan
+from depl.models.problem.plan import Plan, require_plan
 from depl.models.problem.units import NO_UNITS, Quantity, Units
 from depl.models.risk.interval import Interval
 
@@ -111,6 +111,9 @@ class Evaluation(Shown):
         All of them, satisfied or not.
     units : Units
         Of the instance.
+    fitted : bool
+        Whether the law was fitted to runs that are counted carefully: then probability and quantile are upper
+        ends, and ``expected_loss`` is the mean of the count, above what runs end with on average.
     """
 
     cost: float
@@ -124,6 +127,7 @@ class Evaluation(Shown):
     quantile: Interval | None
     constraints: tuple[Constraint, ...]
     units: Units = NO_UNITS
+    fitted: bool = False
 
     @property
     def feasible(self) -> bool:
@@ -157,9 +161,10 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        If the plan does not speak of the instance, trains longer than the instance has tables for, or
-        makes a forbidden switch (then the loss is not defined).
+        If there is no plan, or it does not speak of the instance, trains longer than the instance has tables
+        for, or makes a forbidden switch (then the loss is not defined).
     """
+    require_plan(plan)
     plan.check_names(instance)
     target = instance.target
     law, unknown = _law_or_reason(instance, plan, lenient)
@@ -168,9 +173,8 @@ def evaluate(
     unasked = Interval(0.0, 1.0, unknown or LEFT_OUT), None
     violation, wanted = unasked if law is None or not probability else _certified(law, target, quantile)
     transfers = _transfer_cost(instance, plan, reading)
-    resources = math.fsum(
-        place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True)
-    )
+    committed = [epoch.resources for epoch in plan.epochs]
+    resources = math.fsum(place.price * used for place, used in zip(loads, committed, strict=True))
     training_time = math.fsum(times)
     constraints = [
         *_resource_constraints(instance, plan, loads, times),
@@ -190,6 +194,7 @@ def evaluate(
         quantile=wanted,
         constraints=tuple(constraints),
         units=instance.units,
+        fitted=instance.traced_law is not None and instance.traced_law.counts_carefully,
     )
 
 

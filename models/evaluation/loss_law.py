@@ -10,6 +10,7 @@ ask for `memory`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Protocol
 
 import msgspec
@@ -17,17 +18,17 @@ import numpy as np
 
 from depl.models.evaluation.drawn_steps import Drawn, epoch_gains, quantiles, switch_losses
 from depl.models.evaluation.end_law import EndLaw
-from depl.models.evaluation.traced_loss import basis, end_law, traced_steps
+from depl.models.evaluation.traced_loss import basis, end_law, traced_steps, untrained_law
 from depl.models.evaluation.traced_sampling import TracedSample
 from depl.models.evaluation.traced_survival import traced_survival
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import Scale
 from depl.models.problem.epochs import LossStep, compose, loss_step
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import FloatArray
+from depl.models.problem.laws import Empirical, FloatArray
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.risk.survival import POINTS, Survival, survival
+from depl.models.risk.survival import POINTS, Survival, exact_survival, survival
 from depl.models.traces.table import Schedule
 
 
@@ -207,7 +208,7 @@ class TracedLoss:
         """The law of l(K)."""
         require_allowed(self.instance, plan)
         if not plan.epochs:
-            return EndLaw(compose(self.instance.target.initial_loss, []))
+            return untrained_law(self.traced, self.instance.target.initial_loss)
         return end_law(self.traced, plan.schedule)
 
     def after_epochs(self, plan: Plan, epochs: Sequence[int]) -> list[EndLaw]:
@@ -224,7 +225,8 @@ class TracedLoss:
         target = self.instance.target
         require_allowed(self.instance, plan)
         if not plan.epochs:
-            return survival(target.initial_loss, [], target.maximum_loss)
+            start = untrained_law(self.traced, target.initial_loss).violation(target.maximum_loss)
+            return exact_survival((start.exact or Fraction(0),), "runs counted")
         return traced_survival(self.traced, plan.schedule, target.maximum_loss)
 
     def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -232,9 +234,11 @@ class TracedLoss:
         return of_models.copy(), of_pairs.copy()
 
     def in_scenarios(self, plan: Plan, scenarios: Drawn) -> FloatArray:
-        """l(K) in every scenario."""
+        """l(K) in every scenario; without epochs, which no number is drawn for, the greatest l(0)."""
         if not plan.epochs:
-            return np.full(len(scenarios.improvements), self.instance.target.initial_loss)
+            start = untrained_law(self.traced, self.instance.target.initial_loss).scaled
+            worst = [max(term.law.values) for term, _ in start.terms if isinstance(term.law, Empirical)]
+            return np.full(len(scenarios.improvements), sum(worst, start.constant))
         names = tuple(model.name for model in self.instance.models)
         sample = TracedSample(self.traced, names, scenarios.improvements, scenarios.switch_losses)
         losses = sample.losses(plan.schedule)
@@ -242,7 +246,7 @@ class TracedLoss:
 
     def basis(self, plan: Plan) -> str | None:
         """Runs, and how they are counted."""
-        return basis(self.traced, plan.schedule) if plan.epochs else None
+        return basis(self.traced, plan.schedule)
 
     def given(self, trained: Schedule, loss: float) -> Mapping[str, object]:
         """The law, with the run under way recorded in it."""

@@ -6,17 +6,21 @@ refused (`depl.models.evaluation.traced_support.outside_support`).
 """
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+
+import numpy as np
 
 from depl.models.evaluation import traced_prediction as prediction
 from depl.models.evaluation.end_law import EndLaw
+from depl.models.evaluation.traced_counting import confident_weights
 from depl.models.evaluation.traced_lending import lent
 from depl.models.evaluation.traced_prediction import ends_ahead, independent_step, mixed_loss, runs_through
 from depl.models.evaluation.traced_support import epochs_ahead, outside_support
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.wording import counted
-from depl.models.problem.affine_law import Position, ends_of
+from depl.models.problem.affine_law import Position, RunRecord, ends_of
 from depl.models.problem.epochs import FinalLoss, LossStep, Term
 from depl.models.problem.laws import Empirical
 from depl.models.problem.traced_law import TracedLaw
@@ -67,6 +71,24 @@ def end_law(traced: TracedLaw, schedule: Schedule) -> EndLaw:
         If the schedule lies outside the support of the traces.
     """
     return EndLaw(traced_final_loss(traced, schedule), traced.scale)
+
+
+def untrained_law(traced: TracedLaw, initial_loss: float) -> EndLaw:
+    """The law of l(0), which is what a plan without epochs ends with.
+
+    That of all runs, with one more unlike all seen, counted as whole runs are; of a run under way the loss
+    that was observed, which the instance has as its ``initial_loss``.
+    """
+    if traced.known is not None:
+        return EndLaw(FinalLoss(initial_loss, ()))
+    values = np.sort([run.losses[0] for run in traced.runs])
+    weights = None
+    if traced.confidence is not None:
+        weights = tuple(map(float, confident_weights(len(values), traced.confidence)))
+    if traced.unseen_loss is not None:
+        values = np.append(values, max(traced.unseen_loss, float(values[-1])))
+    drawn = Empirical(values=tuple(values.tolist()), weights=weights)
+    return EndLaw(FinalLoss(0.0, ((Term(1.0, drawn), 1),)))
 
 
 def below_all_seen(traced: TracedLaw, law: EndLaw, budget: Fraction) -> bool:
@@ -156,15 +178,19 @@ def basis(traced: TracedLaw, schedule: Schedule) -> str:
     """What a promise for a schedule rests on, in words: how many runs, and in which sense it holds."""
     if traced.known is None:
         return _basis(traced, schedule)
-    return (
-        f"the loss seen after {counted(traced.known.epoch, 'epoch')}, which what follows depends on through "
-        f"the retentions of the law alone, and {_basis(traced, schedule)}"
-    )
+    seen = f"the loss seen after {counted(traced.known.epoch, 'epoch')}"
+    if not schedule:
+        return seen
+    rest = _basis(traced, schedule)
+    return f"{seen}, of which the law takes only the part that later epochs retain, and {rest}"
 
 
 def _basis(traced: TracedLaw, schedule: Schedule) -> str:
+    if not schedule:
+        return _counted_as(traced, f"the loss of {counted(len(traced.runs), 'run')} before training", "")
     trained = traced.from_start(schedule)
-    runs = counted(len(runs_through(traced.law, trained)), "run")
+    through = runs_through(traced.law, trained)
+    runs = counted(len(through), "run")
     if not whole(traced, schedule):
         ends = last_positions(traced, schedule)
         ages = [1 if traced.known is None else traced.known.first_age(end) for end in ends]
@@ -174,15 +200,32 @@ def _basis(traced: TracedLaw, schedule: Schedule) -> str:
             f"the fitted law, as only {runs} went through this plan: residuals of "
             f"{' and '.join(map(str, donors))} runs, stage by stage, {margin} for plans never run"
         )
+    return _counted_as(traced, f"{runs} of this plan", _settled(traced, schedule, through))
+
+
+def _settled(traced: TracedLaw, schedule: Schedule, through: Sequence[RunRecord]) -> str:
+    """That the worst of the last epochs counts, where it does."""
+    last = len(traced.trained_before) + len(schedule)
+    went_on = any(len(run.losses) > last + 1 for run in through)
+    epochs = min(traced.settled_epochs, len(schedule)) if went_on else 1
+    if epochs == 1:
+        return ""
+    return (
+        f" (as some trained on, the misses are counted after each of the last {epochs} epochs, and the most "
+        "count)"
+    )
+
+
+def _counted_as(traced: TracedLaw, runs: str, settled: str) -> str:
     if traced.confidence is not None:
         return (
-            f"{runs} of this plan, with confidence {traced.confidence:g}: of promises made so at most "
+            f"{runs}{settled}, with confidence {traced.confidence:g}: of promises made so at most "
             f"{1 - traced.confidence:.2g} are too bold, for plans that these runs did not choose"
         )
     if traced.unseen is None:
-        return f"{runs} of this plan, taken for its whole law"
+        return f"{runs}{settled}, taken for the whole law"
     return (
-        f"{runs} of this plan and one more counted as a miss: marginal, that is right on average over sets "
+        f"{runs}{settled} and one more counted as a miss: marginal, that is right on average over sets "
         "of runs and not for each set; the fewer the runs, the more single promises are too bold"
     )
 

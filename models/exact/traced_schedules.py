@@ -22,7 +22,6 @@ from depl.models.problem.affine_law import AffineLaw, Position, Trained, ends_of
 from depl.models.problem.allocation import allocate_counts
 from depl.models.problem.epochs import Load, load
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Schedule
 
 Counts = NDArray[np.int32]
@@ -252,11 +251,6 @@ class _Listing:
 def _epochs(ends: Sequence[Position]) -> int:
     """How many epochs stages have that end so."""
     return ends[-1].start + ends[-1].age if ends else 0
-
-
-def mean_losses(candidates: Candidates) -> FloatArray:
-    """Mean final losses of all schedules [loss]."""
-    return np.array([node.mean for node in candidates.nodes])
 
 
 def propagated(

@@ -23,6 +23,7 @@ from depl.models.evaluation.traced_loss import (
     below_all_seen,
     end_law,
     only_whole_runs,
+    untrained_law,
     whole,
 )
 from depl.models.evaluation.traced_prediction import Mixed, mixture_of, runs_through
@@ -33,13 +34,12 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.wording import counted
 from depl.models.problem.allocation import allocate
-from depl.models.problem.epochs import FinalLoss, load
+from depl.models.problem.epochs import load
 from depl.models.problem.instance import Instance, Target
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem.site_rules import why_not_idle
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.risk.certify import certified_violation
 from depl.models.scenarios.draws import Scenarios, allowed_misses, require_fitting
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
@@ -110,7 +110,7 @@ def _search(instance: Instance, limits: Limits, maximum: int, judge_of: _JudgeOf
     traced, target = instance.traced_law, instance.target
     if traced is None:
         raise InvalidInputError("there is no law to search under", ".traced_law")
-    start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
+    start = untrained_law(traced, target.initial_loss).violation(target.maximum_loss)
     if start.at_most(target.violation_budget) and instance.rules.may_stop:
         return Outcome(Termination.OPTIMAL, Plan(), 0.0)
     if traced.confidence is not None and traced.observed is not None:

@@ -24,7 +24,7 @@ import numpy as np
 from msgspec import Meta
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.json_keys import require_single_keys
+from depl.models.foundation.json_keys import require_single_keys, with_line
 from depl.models.foundation.names import advice
 
 Name = Annotated[
@@ -119,8 +119,12 @@ def opened(kind: type[Any], value: Any) -> Any:
     except msgspec.ValidationError as error:
         refused = _located(error, "")
         if refused.message.startswith("Invalid value"):  # a member may come from a caller, too
+            what = refused.message
+            if refused.path == ".type":
+                known = ", ".join(str(member.__struct_config__.tag) for member in kind.members())
+                what = f"{what.partition(';')[0]}; known here: {known}"
             more = "one of your own has to be registered (on the command line: --import FILE)"
-            refused = InvalidInputError(f"{refused.message}; {more}", refused.path)
+            refused = InvalidInputError(f"{what}; {more}", refused.path)
         raise refused from error
 
 
@@ -179,7 +183,7 @@ def peek(text: str | bytes, kind: type[T]) -> T:
     except msgspec.ValidationError as error:
         raise _located(error, "$") from error
     except (msgspec.DecodeError, UnicodeError) as error:
-        raise InvalidInputError(f"not a JSON document: {error}", "$") from error
+        raise InvalidInputError(f"not a JSON document: {with_line(str(error), text)}", "$") from error
     except RecursionError as error:
         raise InvalidInputError("nested too deeply to be read", "$") from error
 

@@ -1,10 +1,18 @@
-"""JSON objects whose keys all differ: of two equal ones parsers take the last, and nobody notices."""
+"""What is wrong with the text of a JSON document: a key that an object has twice, and where a fault stands.
+
+Of two equal keys parsers take the last, and nobody notices.
+"""
 
 import json
 import re
 from typing import Any, NoReturn
 
 from depl.models.foundation.errors import InvalidInputError
+
+_BYTE = re.compile(r"\(byte (\d+)\)$")
+_WORD = re.compile(r"[^\s,\]}]+")
+_SHOWN = 20
+"""Bytes of the text at a fault that a message repeats."""
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -28,6 +36,20 @@ def require_single_keys(text: str) -> None:
         _refuse(json.loads(text, object_pairs_hook=_Pairs, parse_int=str, parse_float=str))
     except RecursionError as error:
         raise InvalidInputError("nested too deeply to be read", "$") from error
+
+
+def with_line(what: str, text: str | bytes) -> str:
+    """msgspec's message of malformed JSON with the line and the column, from 1, instead of the byte."""
+    match = _BYTE.search(what)
+    if match is None:
+        return what
+    content = text.encode("utf-8") if isinstance(text, str) else text
+    before = content[: int(match[1])].decode("utf-8", errors="replace")
+    line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+    rest = content[int(match[1]) :][:_SHOWN].decode("utf-8", errors="ignore")
+    found = _WORD.match(rest)
+    shown = f": {found[0]!r}" if found else ""
+    return f"{what[: match.start()]}(line {line}, column {column}{shown})"
 
 
 class _TwiceError(Exception):

@@ -16,6 +16,12 @@ from types import ModuleType
 
 from depl.models.foundation.errors import DeplError, InvalidInputError
 
+_CASES = "depl.benchmarks.cases."
+"""What the modules of benchmark cases are called: whoever measures a case may have written it."""
+
+_imported: set[str] = set()
+"""Names of the modules that were imported for the user."""
+
 _ENDS = 'it ends the program; leave that to a part that runs only as a script (if __name__ == "__main__")'
 
 
@@ -47,7 +53,7 @@ def import_source(source: str) -> ModuleType:
     """
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            return _file(Path(source)) if _is_file_name(source) else importlib.import_module(source)
+            module = _file(Path(source)) if _is_file_name(source) else importlib.import_module(source)
     except DeplError as error:
         reason = str(error)
         raise InvalidInputError(f"cannot be imported: {reason}{_line(source, error)}", source) from error
@@ -56,6 +62,30 @@ def import_source(source: str) -> ModuleType:
     except Exception as error:  # a user's code may fail with anything
         reason = f"{type(error).__name__}: {error}{_line(source, error)}{_not_found(source, error)}"
         raise InvalidInputError(f"cannot be imported: {reason}", source) from error
+    _imported.add(module.__name__)
+    return module
+
+
+def users_fault(error: Exception) -> InvalidInputError | None:
+    """What to say of an error that code of the user raised, or a library that it called.
+
+    The user's code is what `import_source` imported, and the benchmark cases.
+
+    Returns
+    -------
+    InvalidInputError or None
+        It names the file and the line. None where code of depl raised the error.
+    """
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        name = str(frame.f_globals.get("__name__", ""))
+        if name in _imported or name.startswith(_CASES):
+            place = f"{frame.f_code.co_filename}, line {line}"
+            return InvalidInputError(
+                f"this code fails with {type(error).__name__}: {error}; correct it", place
+            )
+        if name.partition(".")[0] == "depl":
+            return None
+    return None
 
 
 def _line(source: str, error: Exception) -> str:

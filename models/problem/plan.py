@@ -150,6 +150,20 @@ class Plan(Shown, Checked, frozen=True, kw_only=True):
         return found
 
 
+def require_plan(plan: object) -> None:
+    """Refuse what is no plan, above all the None of a solve that ended without one.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is not a `Plan`.
+    """
+    if plan is None:
+        raise InvalidInputError("there is no plan: the solve ended without one; see result.reason", "plan")
+    if not isinstance(plan, Plan):
+        raise InvalidInputError(f"must be a Plan, not {type(plan).__name__}", "plan")
+
+
 def _require(condition: bool, message: str, path: str) -> None:
     if not condition:
         raise InvalidInputError(f"{message}; correct the plan", path)

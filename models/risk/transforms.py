@@ -47,12 +47,6 @@ _SHARES_OF_ROOM = np.array(
 )
 
 
-def has_transform(law: Law) -> bool:
-    """Whether exponential moments are offered on the side that a gain needs."""
-    domain = law.transform_domain()
-    return domain is not None and math.isinf(domain[1])
-
-
 def transformable(term: Term) -> bool:
     """Whether E exp(s coefficient X) is offered for all s > 0: what a loss that the term is part of needs."""
     domain = term.law.transform_domain()

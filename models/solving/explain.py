@@ -168,7 +168,7 @@ def _loss_lines(
     start = instance.target.initial_loss
     law = loss_law(instance)
     if isinstance(law, TracedLoss) and plan.epochs:
-        return _traced_lines(law.traced, plan, evaluation, instance.target.violation_budget)
+        return _traced_lines(law.traced, plan, instance.target.violation_budget)
     steps = plan_steps(instance, plan)
     final = compose(start, steps)
     known = declared(evaluation)
@@ -196,7 +196,7 @@ def _loss_lines(
     ]
 
 
-def _traced_lines(traced: TracedLaw, plan: Plan, evaluation: Evaluation, budget: Fraction) -> list[str]:
+def _traced_lines(traced: TracedLaw, plan: Plan, budget: Fraction) -> list[str]:
     """The affine law, stage by stage: how much of the loss before an epoch stays, and what the mean is."""
     law, known = traced.law, traced.known
     places, mean = epochs_ahead(traced.from_start(plan.schedule), known)
@@ -216,15 +216,12 @@ def _traced_lines(traced: TracedLaw, plan: Plan, evaluation: Evaluation, budget:
     loss = "l" if traced.scale == "loss" else "ln l"
     kind = "kept per run" if traced.residuals == "per_run" else "independent"
     found = end_law(traced, plan.schedule)
-    deviation = math.sqrt(found.variance())
-    moments = f"mean {number(evaluation.expected_loss)}, standard deviation {number(deviation)}"
     return [
         f"Loss  {loss}(k) = a + b ln s + retention {loss}(k-1) + e, the traced law, "
         f"from {'a mean' if known is None else 'the'} {loss}(0) of {number(start)}",
         *aligned(rows),
         f"  residuals e are {kind}",
         f"  rests on {basis(traced, plan.schedule)}",
-        f"  l({evaluation.epochs}) has {moments}.",
         *_disbelief(traced, found, budget),
     ]
 
@@ -295,19 +292,20 @@ def _target_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> lis
         ]
     lines = [
         head,
-        f"  P({last} > {number(target.maximum_loss)}) {_certified(violation)}; allowed is {number(allowed)}, "
+        f"  P({last} > {number(target.maximum_loss)}) {_certified(violation, evaluation.fitted)}; "
+        f"allowed is {number(allowed)}, "
         f"of which {number(100 * violation.upper / allowed, 3)} % are used: {_verdict(constraint.satisfied)}",
     ]
     quantile = evaluation.quantile
     if quantile is not None:
+        lines.append(f"  the {level}-quantile of {last} {_certified(quantile, evaluation.fitted)}")
+    if quantile is not None and not evaluation.fitted:
         margin = quantile.middle - evaluation.expected_loss
         deviation = math.sqrt(law_of_end(instance, plan).variance())
         known = 0 < deviation < math.inf
         scaled = f", {number(margin / deviation, 4)} standard deviations" if known else ""
-        lines += [
-            f"  the {level}-quantile of {last} {_certified(quantile)}",
-            f"  its margin over the mean {number(evaluation.expected_loss)} is {number(margin)}{scaled}",
-        ]
+        mean = number(evaluation.expected_loss)
+        lines.append(f"  its margin over the mean {mean} is {number(margin)}{scaled}")
     return lines
 
 
@@ -377,9 +375,14 @@ def _data_lines(instance: Instance, plan: Plan) -> list[str]:
     return ["(6) Data  only clusters that train have data", *aligned(rows)]
 
 
-def _certified(interval: Interval) -> str:
+def _certified(interval: Interval, counted: bool = False) -> str:
+    """Bounds of a number; of one that runs were counted for, the upper end, as the count is a careful one."""
     exact = interval.exact
-    if exact is not None and exact.denominator <= _LARGEST_DENOMINATOR:
+    small = exact is not None and exact.denominator <= _LARGEST_DENOMINATOR
+    if counted:
+        most = exact if small else wording.rounded_up(interval.upper)
+        return f"is at most {most}, as the runs are counted"
+    if small:
         return f"is exactly {exact}"
     return f"lies in {wording.interval(interval.lower, interval.upper)}, certified"
 

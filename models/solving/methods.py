@@ -254,7 +254,8 @@ class Registered:
     says whether it plans under laws with memory, too
     (`depl.models.problem.instance.Instance.traced_law`). ``version`` is raised when the name begins to mean
     another thing, so that results recorded under it before are not taken for its own
-    (`depl.benchmarks.sweep.earlier`).
+    (`depl.benchmarks.sweep.earlier`). ``shipped`` says whether the method comes with depl; what any other
+    says about all plans is its own claim (`depl.models.solving.result.Result.claimed`).
     """
 
     name: str
@@ -266,6 +267,7 @@ class Registered:
     version: int = 1
     proof: Proof | None = None
     needs: str = ""
+    shipped: bool = False
 
 
 _REGISTRY: dict[str, Registered] = {}
@@ -287,10 +289,12 @@ def register(
     version: int = 1,
     proof: Proof | None = None,
     needs: str = "",
+    shipped: bool = False,
 ) -> None:
     """Make ``method`` available under ``name`` in solve, benchmarks and reports.
 
-    Options may be given by their names alone; the rest is as in `Registered`.
+    Options may be given by their names alone; the rest is as in `Registered`. ``shipped`` is for
+    `depl.built_in` alone.
 
     Raises
     ------
@@ -303,8 +307,23 @@ def register(
     sentence = summary or (method.__doc__ or "").strip().split("\n")[0]
     taken = declared(options)
     _REGISTRY[name] = Registered(
-        name, method, sentence, meaning, taken, memory, version, proof=proof, needs=needs
+        name,
+        method,
+        sentence,
+        meaning,
+        taken,
+        memory,
+        version,
+        proof=proof,
+        needs=needs,
+        shipped=shipped or (known is not None and known.shipped),
     )
+
+
+def is_shipped(name: str) -> bool:
+    """Whether the method of that name comes with depl; no for a name that is not registered."""
+    known = _known().get(name)
+    return known is not None and known.shipped
 
 
 def default_method(instance: Instance) -> str:

@@ -47,7 +47,7 @@ class Solution(Enum):
     """What a solve holds."""
 
     PROVEN_OPTIMAL = "proven_optimal"
-    """A feasible plan with a proof that none is cheaper."""
+    """A feasible plan with a proof that none is cheaper, by a method of depl or by the verifier."""
     FEASIBLE = "feasible"
     """A plan that the verifier accepts."""
     NONE = "none"
@@ -126,6 +126,9 @@ class Result(Shown):
         If there is no plan: the stage that failed and the nearest reachable value.
     violation, quantile : Range or None
         Certified P(l(K) > l_max) and omega-quantile of l(K) of the plan, under the laws of the instance.
+    claimed : bool
+        Whether ``lower_bound``, and a ``termination`` that speaks of a proof, only repeat what a method says
+        that does not come with depl: the verifier neither refutes nor proves it.
     rests_on : str or None
         What these rest on, in words, where the law was fitted to runs: how many, and in which sense.
     scenarios : ScenarioEvidence or None
@@ -156,6 +159,7 @@ class Result(Shown):
     lower_bound: float
     violation: Range | None = None
     quantile: Range | None = None
+    claimed: bool = False
     rests_on: str | None = None
     epochs: int | None = None
     training_time: float | None = None
@@ -211,6 +215,7 @@ class Result(Shown):
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data; infinite or absent values become None."""
         known: dict[str, Any] = {"termination": self.termination.value, "solution": self.solution.value}
+        known["claimed"] = self.claimed
         for name in ("cost", "lower_bound", "gap", "epochs", "training_time", "expected_loss", "reason"):
             known[name] = getattr(self, name)
         for name in ("violation", "quantile"):

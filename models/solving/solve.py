@@ -18,7 +18,7 @@ from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import MEMORY, memory_ceiling, require_gibibytes
-from depl.models.foundation.tolerances import PROOF_TOLERANCE
+from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
 from depl.models.problem.plan import Bounds, Claims, DualClaim, Plan, ScenarioClaim
@@ -39,6 +39,7 @@ from depl.models.solving.methods import (
     Registered,
     default_method,
     find,
+    is_shipped,
     registered,
     require_counting,
     require_limits,
@@ -46,7 +47,9 @@ from depl.models.solving.methods import (
 from depl.models.solving.options import require_declared
 from depl.models.solving.result import Range, Result, Solution, Termination
 from depl.models.solving.spare import Spare
-from depl.models.verifier.verify import verify
+from depl.models.verifier.bounds import MOST_PLANS, bound_without_plan
+from depl.models.verifier.findings import Finding, Kind
+from depl.models.verifier.verify import Report, verify
 
 _LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "pyomo", "highspy", "numba")
 
@@ -325,8 +328,31 @@ def _result(
         problem=instance,
     )
     if outcome.plan is None:
-        return result
+        return replace(result, claimed=_claimed_without_plan(result, instance, sample, spare))
     return _holding(result, instance, sample, outcome, outcome.plan, spare)
+
+
+def _claimed_without_plan(result: Result, instance: Instance, sample: Scenarios | None, spare: Spare) -> bool:
+    """Whether a bound without a plan is no more than a claim of the method.
+
+    Raises
+    ------
+    VerificationError
+        If there is a plan that refutes it.
+    """
+    if is_shipped(result.method) or not result.lower_bound > 0:
+        return False
+    if sample is not None or not spare.can_list:
+        return True
+    finding = bound_without_plan(instance, result.lower_bound)
+    if not finding.ok:
+        raise VerificationError(_refuted(result.method, finding))
+    return finding.kind is not Kind.CHECKED
+
+
+def _refuted(method: str, *findings: Finding) -> str:
+    failed = "; ".join(f"{finding.equation}: {finding.message}" for finding in findings)
+    return f"the answer of method {method!r} fails the independent verifier: {failed}"
 
 
 def _holding(
@@ -342,17 +368,24 @@ def _holding(
     if sample is not None:  # a stream of its own: the fresh sample must not repeat the scenarios
         rng = None if spare.brief else np.random.default_rng([result.seed, 1])
         evidence = scenario_evidence(instance, sample, plan, rng)
+    bound = evaluation.cost if proven else min(outcome.lower_bound, evaluation.cost)
+    foreign = bound > 0 and not is_shipped(method)  # what it says of all plans is its own word
     plan = _claiming(instance, outcome, plan, evaluation, evidence, method)
-    _require_verified(instance, plan, evaluation, sample, method, spare.brief)
+    if foreign:
+        plan = _claiming_bound(plan, max(bound, outcome.lower_bound))
+    most_plans = MOST_PLANS if foreign and spare.can_list else 0
+    report = _verified(instance, plan, evaluation, sample, method, spare.brief, most_plans)
+    claimed = foreign and not counts_as_proved(bound, report.proved_bound)
     quantile, violation = evaluation.quantile, None
     if _tells_probability(instance, evaluation):
         violation = Range(evaluation.violation.lower, evaluation.violation.upper, evaluation.violation.exact)
     return replace(
         result,
-        solution=Solution.PROVEN_OPTIMAL if proven else Solution.FEASIBLE,
+        solution=Solution.PROVEN_OPTIMAL if proven and not claimed else Solution.FEASIBLE,
         plan=plan,
         cost=evaluation.cost,
-        lower_bound=evaluation.cost if proven else min(outcome.lower_bound, evaluation.cost),
+        lower_bound=bound,
+        claimed=claimed,
         scenarios=evidence,
         violation=violation,
         quantile=None if quantile is None else Range(quantile.lower, quantile.upper),
@@ -391,6 +424,12 @@ def _claiming(
     return msgspec.structs.replace(bare, instance=instance.fingerprint, claims=claims)
 
 
+def _claiming_bound(plan: Plan, bound: float) -> Plan:
+    """The plan with the lower bound that its method says, also where it says it by OPTIMAL alone."""
+    claims = msgspec.structs.replace(plan.claims or Claims(), lower_bound=bound)
+    return msgspec.structs.replace(plan, claims=claims)
+
+
 def _scenario_claim(evidence: ScenarioEvidence) -> ScenarioClaim:
     return ScenarioClaim(
         size=evidence.size,
@@ -411,19 +450,20 @@ def _known(bound: float) -> float | None:
     return bound if math.isfinite(bound) else None
 
 
-def _require_verified(
+def _verified(
     instance: Instance,
     plan: Plan,
     evaluation: Evaluation,
     sample: Scenarios | None,
     method: str,
     brief: bool,
-) -> None:
+    most_plans: int,
+) -> Report:
+    """What the verifier says of a plan that it accepts, and that is certified feasible."""
     draws = None if sample is None else (sample.improvements, sample.switch_losses)
-    report = verify(instance, plan, draws, most_plans=0, brief=brief)  # to list all plans is for `depl check`
+    report = verify(instance, plan, draws, most_plans=most_plans, brief=brief)
     if not report.ok:
-        failed = "; ".join(f"{finding.equation}: {finding.message}" for finding in report.failures)
-        raise VerificationError(f"the plan of method {method!r} fails the independent verifier: {failed}")
+        raise VerificationError(_refuted(method, *report.failures))
     # What the verifier may leave open, the certificate has to decide; a count it decides by itself.
     decided = [c for c in evaluation.constraints if sample is None or c.equation != "(3)"]
     unmet = next((constraint for constraint in decided if not constraint.satisfied), None)
@@ -432,6 +472,7 @@ def _require_verified(
             f"the plan of method {method!r} is not certified feasible: {unmet.equation} {unmet.name} "
             f"is up to {unmet.value:.17g}, its limit {unmet.limit:.17g}"
         )
+    return report
 
 
 @functools.cache

@@ -30,6 +30,9 @@ _QUANTILE, _AGAIN = 0.0017, 2.0
 """Seconds that a quantile and the check of both its ends take per epoch, measured for 5000 epochs; and how
 many times the certificate of the probability they take at least, where that alone tells what laws cost."""
 
+_LISTING = 2.0
+"""Seconds to list the plans of an instance at most (`depl.models.verifier.bounds.MOST_PLANS`)."""
+
 _LAW, _DRAWING = 0.0033, 1.7e-6
 """Seconds of all that holds under the law per epoch, and of drawing a number of a scenario again: measured
 for 5000 epochs and 100 scenarios."""
@@ -57,6 +60,11 @@ class Spare:
             return math.inf
         whole = limit + self.limits.reserve
         return SHARE * whole + SECONDS - _CHECKING - self.limits.lateness()
+
+    @property
+    def can_list(self) -> bool:
+        """Whether there is time to look at a claim about all plans, where they are few."""
+        return self.seconds() >= _LISTING
 
     def evaluated(self, instance: Instance, plan: Plan, sample: Scenarios | None) -> Evaluation:
         """The evaluation of the plan that is returned, with all that there is time for."""

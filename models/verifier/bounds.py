@@ -6,6 +6,7 @@ or refute a lower bound (`depl.models.verifier.plans`). What is left is the boun
 not there any more: it is repeated, not proved.
 """
 
+import math
 from collections.abc import Iterator
 
 from depl.models.problem.instance import Instance
@@ -18,7 +19,7 @@ from depl.models.verifier.sample import DrawnSample
 from depl.models.verifier.scenarios import allowed_misses
 from depl.models.verifier.tolerances import CLAIM_TOLERANCE
 
-__all__ = ["MOST_PLANS", "bound_findings"]
+__all__ = ["MOST_PLANS", "bound_findings", "bound_without_plan"]
 
 _DUAL = "claim: dual bound"
 _BOUND = "claim: lower_bound"
@@ -88,3 +89,25 @@ def _lower_bound(
         message = f"{claimed:.12g} exceeds the cost {found.refuting:.12g} of another plan by {over:.6g}"
         return failed(_BOUND, message, over)
     return passed(_BOUND, f"{shown}; none of all {found.plans} plans costs less", excess)
+
+
+def bound_without_plan(instance: Instance, claimed: float, most_plans: int = MOST_PLANS) -> Finding:
+    """Verdict on a lower bound that comes without a plan, under the law of the instance.
+
+    Parameters
+    ----------
+    claimed : float
+        No plan that meets the target costs less; infinite if there is said to be none [cost].
+    most_plans : int
+        As in `bound_findings`.
+    """
+    shown = "that there is no plan" if claimed == math.inf else f"that no plan costs less than {claimed:.12g}"
+    if claimed <= 0.0:
+        return passed(_BOUND, f"{shown}; costs are never negative")
+    found = listed(instance, law_requirement(instance), claimed, most_plans)
+    if found is None or found.open_cost is not None:
+        return Finding(_BOUND, True, f"{shown}; nothing here proves it", None, Kind.REPEATED)
+    if found.refuting is not None:
+        message = f"{shown} is claimed, and there is one that costs {found.refuting:.12g}"
+        return failed(_BOUND, message, claimed - found.refuting)
+    return passed(_BOUND, f"{shown}; all {found.plans} plans were listed")

@@ -9,7 +9,7 @@ not used, so that an error there cannot hide itself here.
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -95,15 +95,15 @@ def is_smooth(law: RandomLaw) -> bool:
 def is_plain(increment: "Increment") -> bool:
     """Whether nothing but its distribution function is known of an increment.
 
-    So it is of a registered law, unless X > 0 lowers the loss: then every tilt is finite, and whether
-    samples of the density suffice is measured.
+    So it is of every law that no formula here is made for, unless X > 0 lowers the loss: then every tilt is
+    finite, and whether samples of the density suffice is measured.
     """
     law = increment.law
-    return is_registered(law) and not (_starts_at_zero(law) and increment.coefficient < 0)
+    return not isinstance(law, _WITH_FORMULAS) and not (_starts_at_zero(law) and increment.coefficient < 0)
 
 
 def _starts_at_zero(law: RandomLaw) -> bool:
-    return is_registered(law) and float(distribution(law).support()[0]) == 0.0
+    return not isinstance(law, _WITH_FORMULAS) and _support(law)[0] == 0.0
 
 
 @functools.lru_cache(maxsize=1024)
@@ -117,27 +117,12 @@ def density_doubt(law: RandomLaw) -> float:
 @functools.lru_cache(maxsize=8192)  # a few KiB each, a millisecond to make; long plans have thousands of laws
 def distribution(law: RandomLaw) -> Any:
     """scipy's frozen distribution; of a truncated Student-t, the one before truncation."""
-    if isinstance(law, InverseGamma):
-        if law.shape is not None:
-            return scipy.stats.invgamma(law.shape, scale=law.scale)
-        mean, variance = _given(law.mean), _given(law.variance)
-        # mean = b / (a - 1) and variance = mean^2 / (a - 2)
-        shape = 2.0 + mean * mean / variance
-        return scipy.stats.invgamma(shape, scale=mean * (shape - 1.0))
-    if isinstance(law, Lognormal):
-        if law.log_mean is not None:
-            return scipy.stats.lognorm(math.sqrt(_given(law.log_variance)), scale=math.exp(law.log_mean))
-        mean, variance = _given(law.mean), _given(law.variance)
-        # E exp(2 Y) / (E exp(Y))^2 = exp(sigma^2), and the median is mean exp(-sigma^2 / 2)
-        spread = math.log1p(variance / (mean * mean))
-        return scipy.stats.lognorm(math.sqrt(spread), scale=mean * math.exp(-0.5 * spread))
-    if isinstance(law, Normal):
-        return scipy.stats.norm(law.mean, math.sqrt(law.variance))
-    if isinstance(law, StudentT):
-        return scipy.stats.t(law.degrees_of_freedom, law.location, law.scale)
+    for kind, made in _DISTRIBUTIONS.items():
+        if isinstance(law, kind):
+            return made(law)
     if is_registered(law):
         return law.distribution()
-    raise TypeError("atoms have no density")
+    raise TypeError(f"the verifier knows no density of {type(law).__name__}")
 
 
 def exceedance(increment: Increment, threshold: FloatArray) -> FloatArray:
@@ -148,21 +133,19 @@ def exceedance(increment: Increment, threshold: FloatArray) -> FloatArray:
 
 def ends(increment: Increment) -> tuple[float, float]:
     """Essential infimum and supremum of ``coefficient * X``."""
-    law = increment.law
-    if isinstance(law, Empirical):
-        inside = (min(law.values), max(law.values))
-    elif isinstance(law, StudentT):
-        inside = (
-            -math.inf if law.lower is None else law.lower,
-            math.inf if law.upper is None else law.upper,
-        )
-    elif is_registered(law):
-        low, high = distribution(law).support()
-        inside = (float(low), float(high))
-    else:
-        inside = (-math.inf if isinstance(law, Normal) else 0.0, math.inf)
-    low, high = sorted(increment.factor * end for end in inside)
+    low, high = sorted(increment.factor * end for end in _support(increment.law))
     return low, high
+
+
+@functools.lru_cache(maxsize=8192)
+def _support(law: RandomLaw) -> tuple[float, float]:
+    """Essential infimum and supremum of X: as written, or as scipy says of the distribution."""
+    if isinstance(law, Empirical):
+        return min(law.values), max(law.values)
+    if isinstance(law, StudentT) and law.lower is not None and law.upper is not None:
+        return law.lower, law.upper
+    low, high = distribution(law).support()
+    return float(low), float(high)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -331,3 +314,33 @@ def _given(value: float | None) -> float:
     if value is None:
         raise TypeError("the law records neither of its parameter pairs")
     return value
+
+
+def _inverse_gamma(law: InverseGamma) -> Any:
+    if law.shape is not None:
+        return scipy.stats.invgamma(law.shape, scale=law.scale)
+    mean, variance = _given(law.mean), _given(law.variance)
+    # mean = b / (a - 1) and variance = mean^2 / (a - 2)
+    shape = 2.0 + mean * mean / variance
+    return scipy.stats.invgamma(shape, scale=mean * (shape - 1.0))
+
+
+def _lognormal(law: Lognormal) -> Any:
+    if law.log_mean is not None:
+        return scipy.stats.lognorm(math.sqrt(_given(law.log_variance)), scale=math.exp(law.log_mean))
+    mean, variance = _given(law.mean), _given(law.variance)
+    # E exp(2 Y) / (E exp(Y))^2 = exp(sigma^2), and the median is mean exp(-sigma^2 / 2)
+    spread = math.log1p(variance / (mean * mean))
+    return scipy.stats.lognorm(math.sqrt(spread), scale=mean * math.exp(-0.5 * spread))
+
+
+_DISTRIBUTIONS: dict[type[Law], Callable[[Any], Any]] = {
+    InverseGamma: _inverse_gamma,
+    Lognormal: _lognormal,
+    Normal: lambda law: scipy.stats.norm(law.mean, math.sqrt(law.variance)),
+    StudentT: lambda law: scipy.stats.t(law.degrees_of_freedom, law.location, law.scale),
+}
+"""scipy's distribution of every shipped law that has a density, from the recorded fields alone."""
+
+_WITH_FORMULAS = (Empirical, InverseGamma, Lognormal, Normal, StudentT)
+"""Laws of which more is known here; of all others, the distribution function and the support alone."""

@@ -25,7 +25,7 @@ from depl.models.problem.laws import Deterministic, Forbidden, ImprovementLaw, S
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier.laws import Increment, decimal, expectation, log_expectation, merged
-from depl.models.verifier.traces import traced_loss
+from depl.models.verifier.traces import traced_loss, untrained
 
 _LARGEST_LOGARITHM = 709.0
 """Logarithm from which a loss counts as infinite: that of the greatest double is 709.78."""
@@ -176,8 +176,9 @@ def loss_facts(instance: Instance, plan: Plan) -> LossFacts:
     A traced law takes the place of both (`depl.models.verifier.traces`); which switches are forbidden it
     leaves as it is.
     """
-    if instance.traced_law is not None and plan.epochs:
-        return _traced_facts(instance, instance.traced_law, plan)
+    traced = instance.traced_law
+    if traced is not None and (plan.epochs or traced.observed is None):
+        return _traced_facts(instance, traced, plan)
     models = {item.name: item for item in instance.models}
     given = given_data(plan)
     certain = decimal(instance.target.initial_loss)
@@ -264,6 +265,8 @@ def data_share(instance: Instance, data: frozenset[str]) -> Fraction:
 
 
 def _traced_facts(instance: Instance, law: TracedLaw, plan: Plan) -> LossFacts:
+    if not plan.epochs:
+        return LossFacts(Fraction(0), (untrained(law),), (), support=f"{len(law.runs)} runs before training")
     names = [epoch.model for epoch in plan.epochs]
     forbidden = tuple(
         (number, before, after)

@@ -159,6 +159,15 @@ def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
     return found
 
 
+def untrained(law: TracedLaw) -> Increment:
+    """l(0) of all runs and of one more, on the scale of the loss: what a plan without epochs ends with."""
+    before = sorted(run.losses[0] for run in law.runs)
+    weights = None if law.confidence is None else _confident(len(before), law.confidence)
+    if law.unseen_loss is not None:
+        before.append(max(law.unseen_loss, before[-1]))
+    return Increment(Fraction(1), Empirical(values=tuple(before), weights=weights))
+
+
 def _past(law: TracedLaw) -> tuple[list[Pair], Past]:
     """What a run under way trained, and where it stands; nothing where there is none."""
     if law.observed is None:

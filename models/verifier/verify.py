@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from depl.models.foundation.showing import Shown
 from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Bounds, Claims, Plan
+from depl.models.problem.plan import Bounds, Claims, Plan, require_plan
 from depl.models.verifier.bounds import MOST_PLANS, bound_findings
 from depl.models.verifier.distribution import known_tail_probability
 from depl.models.verifier.findings import Finding, Kind, failed, passed, undecided
@@ -124,7 +124,13 @@ def verify(
     -------
     Report
         Its ``ok`` is the verdict.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no plan: ``plan`` is None, or another thing.
     """
+    require_plan(plan)
     unreadable = tuple(_reading_failures(instance, plan))
     if unreadable:
         return Report(unreadable, math.nan, math.nan, _UNKNOWN, math.nan, problem=instance)

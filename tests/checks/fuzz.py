@@ -1,4 +1,4 @@
-"""Fuzz: files of every kind, spoilt in many ways; each is accepted, or refused in words, soon and in little.
+"""Fuzz: files of all kinds, corrupted in many ways: each is accepted, or refused in words, soon.
 
 ``python -m tests.checks.fuzz`` (or ``make fuzz``) draws a new seed, prints it, and ends with exit code 1 and
 the names of the mutants that did anything else: another exception than `InvalidInputError`, a warning, more

@@ -51,13 +51,14 @@ def test_names_are_loaded_at_their_first_use_and_a_drawing_library_not_even_by_s
     """All in one fresh process."""
     program = (
         "import sys, depl\n"
-        "assert set(depl.__all__) <= set(dir(depl))\n"
+        "assert set(depl.__all__) == set(dir(depl))\n"
         "assert not {'numpy', 'scipy', 'numba'} & sys.modules.keys()\n"
         "print(len(depl.methods()), depl.load('tiny').name)\n"
         "assert 'numba' in sys.modules\n"
         "import importlib, pkgutil, depl.commands\n"
         "for found in pkgutil.iter_modules(depl.commands.__path__, 'depl.commands.'):\n"
         "    importlib.import_module(found.name)\n"
+        "assert set(depl.plot.__all__) == set(dir(depl.plot))\n"
         "depl.solve(depl.load('tiny'))\n"
         "print([name for name in ('matplotlib', 'rich', 'pandas', 'pyomo') if name in sys.modules])\n"
         "depl.nobody\n"
@@ -65,7 +66,9 @@ def test_names_are_loaded_at_their_first_use_and_a_drawing_library_not_even_by_s
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.stdout.splitlines() == ["16 tiny", "[]"], done.stderr
+    shipped = (ROOT / "depl" / "built_in.py").read_text(encoding="utf-8").count("\n    register(")
+    assert shipped > 10
+    assert done.stdout.splitlines() == [f"{shipped} tiny", "[]"], done.stderr
     assert done.stderr.strip().endswith("AttributeError: module 'depl' has no attribute 'nobody'")
 
 
@@ -100,6 +103,14 @@ def test_a_users_own_method_enters_solve_and_the_list():
     assert result.solution is depl.Solution.FEASIBLE
     assert result.termination is depl.Termination.EXHAUSTED
     assert result.cost == pytest.approx(28)
+
+
+@pytest.mark.parametrize("ask", [depl.check, depl.evaluate, depl.explain, depl.report])
+def test_the_missing_plan_of_a_solve_that_found_none_is_refused_in_words(ask):
+    with pytest.raises(depl.InvalidInputError, match=r"plan: there is no plan: .* see result\.reason"):
+        ask(depl.load("tiny"), None)
+    with pytest.raises(depl.InvalidInputError, match="plan: must be a Plan, not list"):
+        ask(depl.load("tiny"), [])
 
 
 def test_errors_have_one_root():

@@ -41,6 +41,12 @@ def how_to_ratio(values: Values) -> Iterator[str]:
     )
     assert values["depl_missed"] == values["depl_false_infeasible"] == 0
     yield "no feasible instance missed or called infeasible"
+    left, denied = values["instances"] - values["depl_compared"], values["proved_infeasible"]
+    assert values["depl_unproved_compared"] == values["unproved"]
+    yield f"Of the other {left} of the {values['instances']} instances {denied} are proved infeasible"
+    bounded = [values[f"depl_unproved_{name}_ratio_to_bound"] for name in ("mean", "largest")]
+    yield f"{values['unproved']} have no proved optimum: there the ratio to the greatest lower bound is"
+    yield f"{bounded[0]:.2f} on average and {bounded[1]:.2f} at most"
 
 
 def questions_ratio(values: Values) -> Iterator[str]:
@@ -322,6 +328,10 @@ def few_runs_in_the_readme(values: Values) -> Iterator[str]:
     rows = [row for row in values["rows"] if all(row[name] == value for name, value in asked.items())]
     shares = [f"{row['delivered']:.3f}" for row in rows if row["judged"]]
     yield f"from half of the runs delivered {', '.join(shares[:-1])} and {shares[-1]}"
+    (few,) = (row for row in rows if row["promised"] == 0.99)
+    asked = few["promises"] / (1 - few["refused"])
+    assert asked == pytest.approx(round(asked))
+    yield f"for 0.99 only {few['promises']} of {asked:.0f} promises were made, the others were refused"
 
 
 def promises_in_the_readme(values: Values) -> Iterator[str]:

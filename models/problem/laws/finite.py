@@ -17,7 +17,6 @@ from depl.models.problem.laws.law import (
     Moments,
     Nodes,
     Positive,
-    cumulants_of,
     moments_in_words,
     sum_rounding,
 )
@@ -151,10 +150,6 @@ class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
     def nodes(self) -> Nodes:
         """The atoms."""
         return self.atoms()
-
-    def higher_cumulants(self) -> tuple[float, float]:
-        """Of the atoms."""
-        return cumulants_of(*self.atoms(), self.moments().variance)
 
     def argument_sensitivity(self, greatest: float) -> float:
         """Nothing: it is exact."""

@@ -96,13 +96,6 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
         shape, scale = self.shape_scale()
         return scipy.stats.invgamma(shape, 0.0, scale)
 
-    def higher_cumulants(self) -> tuple[float, float]:
-        """Closed forms; infinite for shape <= 3, or 4."""
-        variance, (shape, _) = self.moments().variance, self.shape_scale()
-        skewness = 4 * math.sqrt(shape - 2) / (shape - 3) if shape > 3 else math.inf
-        excess = 6 * (5 * shape - 11) / ((shape - 3) * (shape - 4)) if shape > 4 else math.inf
-        return skewness * variance**1.5, excess * variance**2
-
     def mean_rounding(self) -> float:
         """One product by the weight; before it a difference and a quotient, if shape and scale were given."""
         return (1.51 if self.mean is None else 0.51) * abs(self.moments().mean)

@@ -2,8 +2,8 @@
 
 A law is one frozen class. What it has to offer is `Law.distribution`, a frozen distribution of `scipy.stats`
 (or anything with the same ``pdf``, ``logpdf``, ``cdf``, ``sf``, ``ppf``, ``isf``, ``rvs``, ``mean``, ``var``
-and ``support``). The rest follows from it, or is optional: what a law does not offer makes a bound weaker,
-or a method refuse in words.
+and ``support``). The rest follows from it, or is optional: where a law does not offer something, a bound is
+weaker, or a method refuses and says why.
 
 What is *granted* is the accuracy of these functions, `Law.tail_error`: intervals are certified under that
 assumption, for the laws of this toolkit as for those of others.
@@ -183,12 +183,6 @@ class Law(Checked, frozen=True, kw_only=True):
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """``size`` independent draws of ``X``."""
         return np.asarray(self.scipy.rvs(size=size, random_state=rng), dtype=float)
-
-    def higher_cumulants(self) -> tuple[float, float]:
-        """Third and fourth cumulants of X; infinite where the moment diverges."""
-        skewness, excess = (float(value) for value in self.scipy.stats(moments="sk"))
-        variance = self.moments().variance
-        return skewness * variance**1.5, excess * variance**2
 
     def in_words(self) -> str:
         """The law in words, with its parameters as they were given."""
@@ -467,12 +461,6 @@ def no_spread() -> NoReturn:
         Always.
     """
     raise NotCoveredError(NO_SPREAD)
-
-
-def cumulants_of(points: FloatArray, weights: FloatArray, variance: float) -> tuple[float, float]:
-    """Third and fourth cumulants of points with weights."""
-    centred = points - float(weights @ points)
-    return float(weights @ centred**3), float(weights @ centred**4) - 3 * variance**2
 
 
 def sum_rounding(count: int, moments: Moments) -> float:

@@ -88,13 +88,6 @@ class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
         mu, sigma = self.log_parameters()
         return scipy.stats.lognorm(sigma, 0.0, math.exp(mu))
 
-    def higher_cumulants(self) -> tuple[float, float]:
-        """Closed forms."""
-        variance, spread = self.moments().variance, self.log_parameters()[1] ** 2
-        skewness = (math.exp(spread) + 2) * math.sqrt(math.expm1(spread))
-        excess = math.expm1(4 * spread) + 2 * math.expm1(3 * spread) + 3 * math.expm1(2 * spread)
-        return skewness * variance**1.5, excess * variance**2
-
     def mean_rounding(self) -> float:
         """Where the logarithm was given, the exponent is rounded in its own size."""
         mean = abs(self.moments().mean)

@@ -53,10 +53,6 @@ class Normal(Law, frozen=True, kw_only=True, tag="normal"):
         """scipy's normal law."""
         return scipy.stats.norm(self.mean, math.sqrt(self.variance))
 
-    def higher_cumulants(self) -> tuple[float, float]:
-        """None."""
-        return 0.0, 0.0
-
     def mean_rounding(self) -> float:
         """One product by the weight."""
         return 0.51 * abs(self.mean)

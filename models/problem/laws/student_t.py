@@ -23,7 +23,6 @@ from depl.models.problem.laws.law import (
     Nodes,
     Positive,
     TailedLaw,
-    cumulants_of,
     sum_rounding,
 )
 
@@ -198,15 +197,6 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
     def nodes(self) -> Nodes | None:
         """The quadrature of a truncated law."""
         return self.quadrature() if self.truncated else None
-
-    def higher_cumulants(self) -> tuple[float, float]:
-        """Closed forms if untruncated."""
-        variance = self.moments().variance
-        if self.truncated:
-            return cumulants_of(*self.quadrature(), variance)
-        nu = self.degrees_of_freedom
-        skewness, excess = 0.0 if nu > 3 else math.inf, 6 / (nu - 4) if nu > 4 else math.inf
-        return skewness * variance**1.5, excess * variance**2
 
     def mean_rounding(self) -> float:
         """That of a dot product if truncated; else of one product by the weight."""

@@ -24,7 +24,7 @@ GIVEN = evidence(
 def test_a_suite_is_told_with_its_size_its_dates_and_its_command():
     made_up, paper = provenance.suites_table(GIVEN).records()
     assert made_up["suite"] == "made-up"
-    assert made_up["asks"] == "a suite that is not shipped"
+    assert made_up["asks"] == "not known here: a suite of your own, or an older one"
     assert (made_up["instances"], made_up["configurations"], made_up["attempts"]) == (2, 2, 3)
     assert (made_up["from"], made_up["to"]) == ("2026-01-01", "2026-03-01")
     assert paper["asks"] == all_suites()["paper"].summary

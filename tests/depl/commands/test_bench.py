@@ -11,6 +11,7 @@ from depl.benchmarks.sweep import read
 from depl.benchmarks.sweep.cluster import Cluster
 from depl.benchmarks.sweep.process import ignore
 from depl.benchmarks.sweep.read import read_attempts
+from depl.benchmarks.sweep.recheck import differences
 from depl.benchmarks.sweep.request import Request
 from depl.benchmarks.sweep.solving import made
 from depl.benchmarks.sweep.store import stored_requests, write_store
@@ -168,6 +169,36 @@ def test_a_recheck_finds_the_same_or_names_what_differs(kept, tmp_path, monkeypa
     assert told[("paper/paper-alexnet-9/exact/0", "ending")] == ("exhausted", "optimal")
     assert "no instance 'gone'" in told[("paper/gone/expected-cost/0", "task")][1]
     assert len(told) == 3
+
+
+def test_a_recheck_remembers_what_was_imported(tmp_path, monkeypatch, ask):
+    source = tmp_path / "own.py"
+    source.write_text(
+        "import depl\n\n\ndef gives_up(instance, limits):\n    return None\n\n\n"
+        "depl.register('recheck-gives-up', gives_up)\n",
+        encoding="utf-8",
+    )
+    (row,) = blanks(1)
+    task = msgspec.structs.replace(row.task, configuration="recheck-gives-up")
+    own = msgspec.structs.replace(row, task=task, ending="exhausted", settings={"time_limit": 5.0})
+    seen = []
+
+    def answered(job, process):
+        seen.append(job.imports)
+        return msgspec.structs.replace(own, settings=own.settings)
+
+    monkeypatch.setattr("depl.commands.bench_files.attempt_alone", answered)
+    request = Request(suites=(task.suite,), imports=(str(source),))
+    write_store(tmp_path / "own.sqlite", [own], [request])
+    code, text, _ = ask("bench", "recheck", tmp_path / "own.sqlite")
+    assert (code, text, seen) == (0, "all the same\n", [(str(source),)])
+
+
+def test_what_the_clock_stops_now_is_a_difference_only_where_a_proof_is_lost():
+    (row,) = blanks(1)
+    stopped = msgspec.structs.replace(row, ending="time_limit", cost=3.0)
+    assert not differences(msgspec.structs.replace(row, ending="exhausted", cost=2.0), stopped)
+    assert differences(msgspec.structs.replace(row, ending="optimal", cost=2.0), stopped)
 
 
 def test_an_attempt_without_a_time_limit_is_named(tmp_path, ask):

@@ -35,6 +35,41 @@ def test_the_command_records_compares_and_tells_by_its_exit_code(tmp_path, ask):
     assert ask("bench", "behaviour", "compare", path, spoilt, "--problems", "tiny")[0] == 0
 
 
+def test_an_update_replaces_what_is_asked_and_keeps_the_rest(tmp_path, ask):
+    path, before = tmp_path / "record.json", tmp_path / "before.json"
+    ask("bench", "behaviour", "record", before, "--problems", "spent-promise", "--settings", "ex*")
+    full = read(before)
+    assert len(full.answers["spent-promise"]) > 1
+    wrong = {
+        label: msgspec.structs.replace(row, cost=6.0) for label, row in full.answers["spent-promise"].items()
+    }
+    write(msgspec.structs.replace(full, answers={"spent-promise": wrong}), path)
+    code, told, _ = ask("bench", "behaviour", "record", path, "--update", *CHOSEN)
+    assert (code, told) == (0, f"1 answer on 1 problem in {path}\n")
+    found = read(path)
+    assert found.answers["spent-promise"].pop("exact").cost == 5.0
+    wrong.pop("exact")
+    assert found.answers["spent-promise"] == wrong
+    assert found.command.startswith(f"{full.command}; on {full.date}")
+    assert found.command.endswith("--problems 'spent-promise' --settings 'exact'")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [({"seed": 1}, "other seed"), ({"instances": {"spent-promise": "0"}}, "another one now")],
+)
+def test_an_update_of_a_record_of_other_questions_is_refused(change, reason, tmp_path, ask):
+    path = tmp_path / "record.json"
+    ask("bench", "behaviour", "record", path, *CHOSEN)
+    rows = {"spent-promise": dict.fromkeys(("exact", "auto"), read(path).answers["spent-promise"]["exact"])}
+    write(msgspec.structs.replace(read(path), answers=rows, **change), path)
+    kept = path.read_bytes()
+    code, _, aside = ask("bench", "behaviour", "record", path, "--update", *CHOSEN)
+    assert code == 2
+    assert reason in aside
+    assert path.read_bytes() == kept
+
+
 def test_a_record_says_where_when_and_how_it_was_made(tmp_path, ask):
     path = tmp_path / "record.json"
     ask("bench", "behaviour", "record", path, *CHOSEN)

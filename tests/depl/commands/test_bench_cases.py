@@ -42,6 +42,20 @@ def test_cases_are_listed_with_their_goals(ask):
     assert (tiny["case"], tiny["seed"], tiny["goals"][0]["threshold"]) == ("tiny", 3, 0.6)
 
 
+def test_a_case_that_fails_is_told_with_its_line_and_is_no_defect_of_depl(tmp_path, ask, monkeypatch):
+    """It divides by a cost that it does not have; its module is named as those of the cases are."""
+    path = tmp_path / "case.py"
+    path.write_text("def run(rng, smoke):\n    return {'ratio': 1.0 / None}\n", encoding="utf-8")
+    space = {"__name__": "depl.benchmarks.cases.failing"}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), space)
+    failing = Case("failing", "Fails.", (), space["run"])
+    monkeypatch.setattr(bench_cases, "all_cases", lambda: {"failing": failing})
+    code, _, err = ask("bench", "cases", "run", "failing", "--out", tmp_path)
+    assert code == 2
+    assert f"depl: {path}, line 2: this code fails with TypeError: unsupported operand" in err
+    assert "internal error" not in err
+
+
 def test_run_writes_a_record_and_table_shows_it(tmp_path, ask):
     code, text, _ = ask("bench", "cases", "run", "tiny", "--out", tmp_path)
     assert code == 0

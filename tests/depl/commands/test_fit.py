@@ -61,13 +61,14 @@ def test_what_a_promise_rests_on_is_printed_beside_it(ask) -> None:
     (line,) = [line for line in text.splitlines() if line.startswith("rests on")]
     assert code == 0
     assert line.split(maxsplit=2)[2].startswith(
-        "20 runs of this plan and one more counted as a miss: marginal, "
+        "20 runs of this plan (as some trained on, the misses are counted after each of the last 3 epochs, "
+        "and the most count) and one more counted as a miss: marginal, "
     )
     assert line.endswith("the fewer the runs, the more single promises are too bold")
     assert "certified under the fitted law; asked 0.9" in text
     assert ask("fit", "runs.csv", *WORDS, "--confidence", 0.8)[0] == 0
     text = ask("solve", "mine.json", "--method", "enumerate")[1]
-    assert "20 runs of this plan, with confidence 0.8: of promises made so at most 0.2 are too bold" in text
+    assert "with confidence 0.8: of promises made so at most 0.2 are too bold" in text
 
 
 def test_the_stages_that_runs_support_are_listed(ask) -> None:

@@ -60,6 +60,21 @@ def test_a_method_of_a_file_solves_and_is_compared(ask, mine):
     assert (code, json.loads(out)["method"], err) == (0, "imported-steady", "registering\n")
 
 
+def test_a_method_of_a_file_that_fails_is_told_with_its_line_and_is_no_defect_of_depl(
+    ask, tmp_path, own_methods
+):
+    path = tmp_path / "failing.py"
+    path.write_text(
+        'import depl\n\ndef failing(instance, limits):\n    """Fail."""\n    return None / 2\n\n'
+        "depl.register('imported-failing', failing)\n",
+        encoding="utf-8",
+    )
+    code, _, err = ask("solve", "tiny", "--method", "imported-failing", "--import", path)
+    assert code == 2
+    assert f"depl: {path}, line 5: this code fails with TypeError" in err
+    assert "internal error" not in err
+
+
 def test_a_law_of_a_file_is_known_to_every_command_that_reads_an_instance(ask, mine, tmp_path, steady):
     law = {"type": "imported_logistic", "place": 2.0, "scale": 0.1}
     document = put(json.loads(steady.to_json()), "models[0].improvement.noise", law)
@@ -105,14 +120,15 @@ def test_every_command_that_takes_a_method_an_instance_or_a_suite_has_the_option
     from tests.docs.test_docs import leaves
 
     without = {"completion", "demo", "knapsack", "train", "diagnose"}
-    without |= {"instances list", "instances make", "instances new"}
+    without |= {"instances list", "instances make", "instances new", "lessons list", "lessons export"}
     apart = {
         "bench resume",
         "bench merge",
         "bench export",
         "bench report",
+        "figures",
     }
     for name, leaf in leaves(parser()):
         has = any("--import" in action.option_strings for action in leaf._actions)
-        own = name.startswith(("bench cases", "bench behaviour"))
+        own = name.startswith(("bench cases", "bench behaviour", "lessons"))
         assert has is not (name in without | apart or own), name

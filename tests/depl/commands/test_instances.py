@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from depl.arguments.instances import FAMILIES
 from depl.instances.library import load, names
 from depl.models.problem.instance import Instance
 from tests.cases.documents import RICH, put
@@ -112,6 +113,17 @@ def test_instances_with_regions_are_drawn_in_the_size_asked_for(ask, tmp_path):
     made = Instance.from_json(path.read_bytes())
     assert (code, len(made.clusters), len(made.datasets), len(made.models)) == (0, 4, 5, 3)
     assert made.target.maximum_epochs == 20
+
+
+def test_every_family_that_is_offered_is_drawn_by_its_own_function(ask, tmp_path):
+    names = set()
+    for family in FAMILIES:
+        sizes = () if family == "small" else ("--clusters", 2, "--datasets", 2, "--models", 2, "--epochs", 3)
+        code, _, _ = ask("instances", "make", "--family", family, "--out", tmp_path / family, *sizes)
+        (path,) = (tmp_path / family).iterdir()
+        assert code == 0
+        names.add(path.name)
+    assert len(names) == len(FAMILIES)
 
 
 def test_sizes_of_small_instances_are_refused(ask, tmp_path):

@@ -251,3 +251,26 @@ def test_the_examples_run(name):
     result = doctest.testmod(sys.modules[name] if name in sys.modules else __import__(name, fromlist=["_"]))
     assert result.failed == 0
     assert result.attempted >= 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_in_a_column_of_a_journal_nothing_collapses_and_titles_are_whole():
+    instance = depl.load("tiny")
+    results = [depl.solve(instance, name) for name in ("exact", "depl", "density-greedy")]
+    compared, planned = Figure((3.4, 2.2)), Figure((3.4, 5.0))
+    axes = compared.add_subplot()
+    depl.plot.compare(results, axes=axes)
+    upper, lower = planned.subplots(2, 1)
+    depl.plot.plan(instance, results[0].plan, axes=(upper, lower))
+    for panel in (axes, upper, lower):
+        figure = panel.get_figure(root=True)
+        figure.set_layout_engine("constrained")
+        figure.draw_without_rendering()
+        assert panel.get_window_extent().width > 0.5 * figure.bbox.width
+        assert panel.get_window_extent().height > 0.6 * figure.dpi
+        for part in (panel._left_title, panel.get_legend()):
+            extent = part.get_window_extent()
+            assert extent.x0 >= 0
+            assert extent.x1 <= figure.bbox.width
+            assert extent.y0 >= 0
+    assert "certified under the instance's laws" in lower.get_title(loc="left").replace("\n", " ")

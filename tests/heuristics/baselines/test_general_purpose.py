@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import depl
+from depl.heuristics.baselines import annealing as annealing_module
 from depl.heuristics.baselines.annealing import annealing
 from depl.heuristics.baselines.density import density_greedy
 from depl.heuristics.baselines.drafts import Appraiser, Draft
@@ -230,3 +231,18 @@ def test_the_shortest_certified_beginning_is_that_of_trying_all(bell):
     # 10 - 2 k + 1.2816 sqrt(k) <= 3 from k = 5 on (3.5 + 0.64 * 2.24 = 4.93)
     assert tried[0] == 5
     assert len(appraiser.shortest(draft).models) == 5
+
+
+@pytest.mark.parametrize("seconds_a_look", [0.0, 0.02])
+def test_annealing_that_the_clock_cooled_says_that_the_time_stopped_it(monkeypatch, seconds_a_look):
+    """A counted clock: every look at it takes so many seconds, of 8 in which 200 drafts are to be seen."""
+    instance, limits = SMALL[0], Limits(time_limit=8.0, options=FEW["annealing"], started=0.0)
+    looks = itertools.count()
+    monkeypatch.setattr(annealing_module, "now", lambda: seconds_a_look * next(looks))
+    monkeypatch.setattr(Limits, "expired", lambda self: False)
+    outcome = annealing(instance, limits)
+    free = annealing(instance, Limits(options=FEW["annealing"]))
+    assert outcome.plan is not None
+    assert (outcome.plan, outcome.termination) == (free.plan, Termination.EXHAUSTED)
+    monkeypatch.setattr(annealing_module, "now", lambda: 0.1 * next(looks))
+    assert annealing(instance, limits).termination is Termination.TIME_LIMIT

@@ -15,7 +15,7 @@ from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.risk.transforms import has_transform
+from depl.models.risk.transforms import transformable
 
 STANDARD = Normal(mean=0, variance=1)
 
@@ -95,7 +95,7 @@ def test_the_rate_is_close_to_that_of_chernoffs_bound(drawn: tuple[Instance, ...
     for instance in drawn[::step]:
         judge = Judge(instance)
         for loss in sums(instance, rng, 1):
-            if loss.terms and all(has_transform(term.law) for term, _ in loss.terms):
+            if loss.terms and all(transformable(Term(-1.0, term.law)) for term, _ in loss.terms):
                 best, rate = best_rate(loss, judge.budget), judge.reference(loss).rate
                 assert best is not None
                 assert rate is not None
@@ -231,7 +231,9 @@ def test_the_tail_of_a_judged_loss_is_not_below_its_certified_violation(
             if math.isfinite(tail):
                 known = certified_violation(loss, instance.target.maximum_loss)
                 assert known.lower - 1e-9 <= tail
-                whole = all(has_transform(term.law) for term, _ in loss.terms)  # no tails were cut off
+                whole = all(
+                    transformable(Term(-1.0, term.law)) for term, _ in loss.terms
+                )  # no tails were cut off
                 if whole and known.upper < 0.3:  # contours are made for tails near the target
                     assert tail <= known.upper * 1.01 + 1e-6
                 seen += 1

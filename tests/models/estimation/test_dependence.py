@@ -11,7 +11,6 @@ from scipy import stats
 from depl.models.estimation.dependence import (
     Dependence,
     dependent_violation,
-    nominal_needed,
     normal_violation,
     variance_ratio,
 )
@@ -66,8 +65,9 @@ def test_the_bounds_of_the_verdict_in_violations() -> None:
 
 
 @given(st.floats(1e-6, 0.4), st.floats(0.1, 10))
-def test_the_violation_needed_is_the_inverse(violation: float, ratio: float) -> None:
-    assert normal_violation(nominal_needed(violation, ratio), ratio) == pytest.approx(violation, rel=1e-6)
+def test_a_violation_is_planned_with_by_the_inverse(violation: float, ratio: float) -> None:
+    nominal = float(stats.norm.cdf(stats.norm.ppf(violation) * math.sqrt(ratio)))
+    assert normal_violation(nominal, ratio) == pytest.approx(violation, rel=1e-6)
 
 
 def planned(models: list[str]) -> Plan:
@@ -139,9 +139,8 @@ def test_numbers_out_of_range_are_refused(
 
 @pytest.mark.parametrize("arguments", [(0.0, 1.0), (1.0, 1.0), (0.1, 0.0), (0.1, math.inf)])
 def test_only_probabilities_and_positive_ratios_are_translated(arguments: tuple[float, float]) -> None:
-    for function in (normal_violation, nominal_needed):
-        with pytest.raises(InvalidInputError, match="probability inside"):
-            function(*arguments)
+    with pytest.raises(InvalidInputError, match="probability inside"):
+        normal_violation(*arguments)
 
 
 def test_plans_without_variance_or_with_too_much_are_refused(steady: Instance) -> None:

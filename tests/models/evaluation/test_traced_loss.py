@@ -5,8 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
+import depl
 from depl.models.evaluation.evaluate import evaluate, final_loss, plan_steps
+from depl.models.evaluation.loss_law import loss_law
 from depl.models.evaluation.traced_lending import lent
 from depl.models.evaluation.traced_loss import (
     EndLaw,
@@ -294,13 +297,38 @@ def test_a_plan_is_evaluated_under_the_law(laws: list[tuple[TracedLaw, Oracle, l
             assert found.expected_loss == pytest.approx(mean, abs=1e-10)
 
 
-def test_the_plan_that_does_not_train_has_the_loss_of_the_target() -> None:
+def test_a_plan_that_does_not_train_ends_with_the_losses_that_runs_began_with() -> None:
+    """Eight runs begin at 4, and that is the law, whatever the target says of l(0)."""
     instance = instance_of(halves())
-    assert final_loss(instance, Plan()).mean() == 50
+    assert final_loss(instance, Plan()).mean() == 4
     assert plan_steps(instance, Plan()) == []
     assert evaluate(instance, Plan()).violation.exact == 1
     assert early_stopping(instance, Plan()).reached.exact == 0
-    assert trajectory(instance, Plan()).mean == (50,)
+    assert trajectory(instance, Plan()).mean == (4,)
+
+
+@pytest.mark.parametrize(("confidence", "share"), [(None, Fraction(3, 21)), (0.9, None)])
+def test_before_training_one_run_unlike_all_seen_counts_as_a_miss(
+    confidence: float | None, share: Fraction | None
+) -> None:
+    """Two of twenty runs begin above 5, and one more is counted; or what a binomial law leaves possible."""
+    runs = [run_of([(FULL, 1)], (6.0 if k < 2 else 4.0, 1.0 + k / 100)) for k in range(20)]
+    step = FittedStep(model=FULL[0], cluster=FULL[1], age=1, intercept=1.0, retention=0.0, first=True)
+    law = TracedLaw(runs=tuple(runs), steps=(step,), unseen_loss=7.0, confidence=confidence)
+    instance = instance_of(law, maximum_loss=5.0)
+    found = evaluate(instance, Plan()).violation
+    if share is None:
+        # P(at most 2 of 20) = 0.1 at the upper end of the one-sided interval
+        assert stats.binom.cdf(2, 20, found.upper) == pytest.approx(0.1, abs=1e-4)
+        assert stats.binom.cdf(2, 20, found.upper) <= 0.1
+    else:
+        assert found.exact == share
+    report = depl.check(instance, Plan())
+    assert (report.violation.lower, report.violation.upper) == pytest.approx(
+        (found.lower, found.upper), abs=1e-12
+    )
+    claims = "marginal" if confidence is None else "confidence 0.9"
+    assert claims in str(loss_law(instance).basis(Plan()))
 
 
 def test_the_band_of_a_plan_has_the_law_of_every_beginning(

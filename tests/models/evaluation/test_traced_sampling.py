@@ -257,11 +257,11 @@ def test_plans_are_followed_through_scenarios(cases: list[tuple[TracedLaw, Oracl
             assert scenario_losses(instance, scenarios, plan_of(schedule)) == pytest.approx(wanted, abs=1e-12)
 
 
-def test_the_plan_that_does_not_train_keeps_the_initial_loss() -> None:
-    instance = instance_of(halves(), maximum_loss=49.0)
+def test_the_plan_that_does_not_train_ends_with_the_greatest_first_loss() -> None:
+    instance = instance_of(halves(), maximum_loss=3.9)
     scenarios = draw_scenarios(instance, 5)
     losses = scenario_losses(instance, scenarios, Plan())
-    assert losses.tolist() == [50.0] * 5
+    assert losses.tolist() == [4.0] * 5  # all runs begin at 4
     assert count_misses(instance, losses) == 5
 
 

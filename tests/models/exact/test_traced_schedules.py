@@ -8,7 +8,7 @@ import pytest
 
 from depl.models.evaluation.traced_support import outside_support
 from depl.models.exact import traced_schedules as candidates_module
-from depl.models.exact.traced_schedules import Candidates, Node, all_candidates, mean_losses
+from depl.models.exact.traced_schedules import Candidates, Node, all_candidates
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import Position, following
 from depl.models.problem.epochs import Load, load
@@ -118,11 +118,11 @@ def test_means_are_those_of_the_recursion(instances: list[Instance]) -> None:
     for instance in instances:
         assert instance.traced_law is not None
         oracle, candidates = Oracle(instance.traced_law), listed(instance)
-        for mean, schedule in zip(mean_losses(candidates), schedules(candidates), strict=True):
+        for node, schedule in zip(candidates.nodes, schedules(candidates), strict=True):
             wanted = oracle.first_losses(schedule[0]).mean()
             for place in places(schedule):
                 wanted = float(oracle.step(place, wanted, 0.0))
-            assert mean == pytest.approx(wanted, abs=1e-12)
+            assert node.mean == pytest.approx(wanted, abs=1e-12)
 
 
 def test_nodes_lead_back_to_the_schedules_that_they_continue(instances: list[Instance]) -> None:
@@ -207,7 +207,6 @@ def test_nothing_is_listed_where_no_epoch_keeps_the_limits() -> None:
     candidates = listed(drawn(1, maximum_time=0.01))
     assert candidates.nodes == ()
     assert candidates.by_cost().size == 0
-    assert mean_losses(candidates).size == 0
 
 
 def test_clusters_that_cost_nothing_are_listed_at_no_cost() -> None:

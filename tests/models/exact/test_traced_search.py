@@ -369,15 +369,15 @@ def test_a_cheaper_schedule_that_is_not_decided_becomes_the_bound(
     assert len(chosen) >= 3
     for case in chosen:
         (first, _), _, (cost, schedule), *_ = case.met()
-        undecided(monkeypatch, 4)
+        undecided(monkeypatch, 5)
         outcome = search_under_law(case.instance, Limits())
         assert outcome.termination is Termination.EXHAUSTED
         assert schedule_of(outcome) == schedule
         assert outcome.lower_bound == pytest.approx(first, rel=1e-9)
         gap = (cost - first) / cost
-        undecided(monkeypatch, 4)
+        undecided(monkeypatch, 5)
         assert search_under_law(case.instance, Limits(gap=gap * 1.001)).termination is Termination.GAP_REACHED
-        undecided(monkeypatch, 4)
+        undecided(monkeypatch, 5)
         assert search_under_law(case.instance, Limits(gap=gap * 0.999)).termination is Termination.EXHAUSTED
 
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.users_code import import_source, resolved
+from depl.models.foundation.users_code import import_source, resolved, users_fault
 
 
 def test_files_are_named_so_that_they_are_found_from_elsewhere(tmp_path, monkeypatch):
@@ -53,3 +53,43 @@ def test_a_module_that_is_not_found_may_be_a_file(tmp_path, monkeypatch):
     (tmp_path / "depl_nowhere.py").write_text("", encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"did you mean the file 'depl_nowhere\.py'\?"):
         import_source("depl_nowhere")
+
+
+CALLS = """import json
+import depl
+def divide():
+    return 1 / 0
+def parse():
+    return json.loads("{")
+def call(function):
+    return function()
+def hand_on():
+    return depl.models.foundation.users_code.resolved(None)
+"""
+
+
+def caught(run):
+    try:
+        run()
+    except Exception as error:  # noqa: BLE001 - whatever it raises is looked at
+        return users_fault(error)
+    raise AssertionError("nothing was raised")
+
+
+def test_an_error_of_the_users_code_is_told_with_file_and_line(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(CALLS, encoding="utf-8")
+    mine = import_source(str(path))
+    fault = caught(mine.divide)
+    assert (
+        str(fault) == f"{path}, line 4: this code fails with ZeroDivisionError: division by zero; correct it"
+    )
+    assert caught(mine.parse).path == f"{path}, line 6"
+
+
+def test_an_error_of_depl_or_of_code_that_nobody_imported_is_no_fault_of_the_user(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(CALLS, encoding="utf-8")
+    mine = import_source(str(path))
+    assert caught(mine.hand_on) is None
+    assert caught(lambda: int("x")) is None

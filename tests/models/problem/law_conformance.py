@@ -21,7 +21,7 @@ from depl.models.problem.laws import FloatArray, Law
 from depl.models.problem.learning import ConstantImprovement
 from depl.models.risk.lower_bound.laws import TiltedTable
 from depl.models.risk.lower_bound.tilted import tilted_term
-from depl.models.risk.transforms import centred_log_transform, has_transform
+from depl.models.risk.transforms import centred_log_transform, transformable
 
 LEVELS = np.array([1e-12, 1e-6, 0.01, 0.2, 0.5, 0.8, 0.99])
 _ORDER, _HALVINGS = 20, 400
@@ -53,7 +53,7 @@ def check_law(law: Law, reference: Any) -> None:
 
 
 def check_moments(law: Law, reference: Any) -> None:
-    """Mean, variance, third and fourth cumulants, and the bound of the third absolute moment."""
+    """Mean, variance, and the bound of the third absolute moment."""
     points, weights = quantile_nodes(reference)
     mean, variance = law.moments()
     size = abs(mean) + math.sqrt(variance if math.isfinite(variance) else mean**2)
@@ -62,10 +62,6 @@ def check_moments(law: Law, reference: Any) -> None:
         return
     centred = points - mean
     assert math.isclose(float(weights @ centred**2), variance, rel_tol=1e-6)
-    third, fourth = law.higher_cumulants()
-    if math.isfinite(fourth):
-        assert abs(float(weights @ centred**3) - third) <= 1e-5 * variance**1.5
-        assert math.isclose(float(weights @ centred**4) - 3 * variance**2, fourth, rel_tol=1e-3, abs_tol=1e-3)
     if math.isfinite(law.third_moment()):
         assert float(weights @ np.abs(centred) ** 3) <= law.third_moment() * (1 + 1e-9)
 
@@ -108,7 +104,7 @@ def check_transform(law: Law, reference: Any) -> None:
     domain = law.transform_domain()
     if domain is None:
         assert law.without_transform
-        assert not has_transform(law)
+        assert not transformable(Term(-1.0, law))
         return
     points, weights = quantile_nodes(reference)
     mean, width = law.moments().mean, float(reference.ppf(0.75) - reference.ppf(0.25))

@@ -28,7 +28,8 @@ GAMMA = {"type": "gamma", "shape": 4.0, "scale": 1.0}
 
 def test_a_registered_law_is_read_and_written() -> None:
     with pytest.raises(
-        InvalidInputError, match=r"Invalid value 'gamma'; .* registered .*--import FILE"
+        InvalidInputError,
+        match=r"Invalid value 'gamma'; known here: inverse_gamma, normal, .*; .* registered .*--import FILE",
     ) as refused:
         Instance.from_json(document(GAMMA))
     assert refused.value.path == "$.models[0].improvement.noise.type"

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from depl.benchmarks.oracles import ball_arithmetic as ball
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.problem.laws.debye import DEBYE_FROM
 from depl.models.risk import transforms
-from depl.models.risk.transforms import EPSILON, centred_log_transform, has_transform
+from depl.models.risk.transforms import EPSILON, centred_log_transform, transformable
 
 SHAPES = [
     1.05,
@@ -297,8 +298,8 @@ def test_heavy_right_tails_are_refused_on_the_wrong_side(law, z):
 
 def test_an_untruncated_student_t_is_refused():
     law = StudentT(degrees_of_freedom=3, location=0.0, scale=1.0)
-    assert not has_transform(law)
-    assert has_transform(STUDENTS[0])
+    assert not transformable(Term(-1.0, law))
+    assert transformable(Term(-1.0, STUDENTS[0]))
     with pytest.raises(InvalidInputError, match="condition on it instead"):
         centred_log_transform(law, np.array([1.0]))
 

@@ -99,6 +99,7 @@ def test_the_plan_of_a_result_carries_claims_that_the_verifier_recomputed(tiny: 
 KEYS = [
     "termination",
     "solution",
+    "claimed",
     "cost",
     "lower_bound",
     "gap",
@@ -179,7 +180,9 @@ def test_a_limit_with_a_plan_holds_a_feasible_plan_and_proves_nothing(
 
 @pytest.mark.parametrize("stopped", [*LIMITS, Termination.INFEASIBLE])
 def test_a_stop_without_a_plan_holds_nothing(steady: Instance, stopped: Termination) -> None:
-    result = answered(steady, Outcome(stopped, None, 18.0, "data: out of reach"))
+    hopeless = steady.replace(maximum_loss=-20)
+    instance = hopeless if stopped is Termination.INFEASIBLE else steady
+    result = answered(instance, Outcome(stopped, None, 18.0, "data: out of reach"))
     assert (result.termination, result.solution) == (stopped, Solution.NONE)
     assert result.lower_bound == (math.inf if stopped is Termination.INFEASIBLE else 18)
     assert (result.plan, result.cost, result.gap, result.violation) == (None, None, None, None)

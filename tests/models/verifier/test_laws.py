@@ -2,16 +2,42 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from scipy import stats
 
-from depl.models.problem.laws import Empirical, Lognormal, Normal, StudentT
+from depl.models.problem.laws import (
+    BUILT_IN,
+    Deterministic,
+    Empirical,
+    Forbidden,
+    InverseGamma,
+    Law,
+    Lognormal,
+    Normal,
+    StudentT,
+    Undeclared,
+    Zero,
+)
+from depl.models.verifier import laws as verifier_laws
 from depl.models.verifier.convolution import tail_of_tiltable
 from depl.models.verifier.distribution import tail_probability
-from depl.models.verifier.laws import Bracket, Increment, exceedance, normals_together
+from depl.models.verifier.laws import Bracket, Increment, ends, exceedance, normals_together
 from depl.models.verifier.sample import quantiles
+
+RANDOM: list[Law] = [
+    Empirical(values=(-1.5, 2.0, 4.0)),
+    InverseGamma(mean=1.0, variance=0.5),
+    InverseGamma(shape=1.5, scale=2.0),
+    Lognormal(mean=1.0, variance=0.5),
+    Lognormal(log_mean=-1.0, log_variance=0.2),
+    Normal(mean=1.0, variance=0.5),
+    StudentT(degrees_of_freedom=3.0, location=1.0, scale=0.2),
+    StudentT(degrees_of_freedom=3.0, location=1.0, scale=0.2, lower=-2.0, upper=5.0),
+]
 
 CAUCHY = StudentT(degrees_of_freedom=1, location=0.5, scale=2.0, lower=-1.0, upper=4.5)
 
@@ -101,3 +127,60 @@ def test_normal_increments_of_a_size_that_no_law_may_have_are_left_as_they_are(p
     true = math.erfc(0.5 / math.sqrt(2)) / 2
     assert found.lower <= true <= found.upper
     assert found.upper - found.lower <= 1e-9
+
+
+@pytest.mark.parametrize("coefficient", [-2, 0.5])
+@pytest.mark.parametrize("law", RANDOM, ids=repr)
+def test_the_ends_of_an_increment_are_those_of_the_law(law: Law, coefficient: float) -> None:
+    expected = tuple(sorted(coefficient * end for end in law.support()))
+    assert ends(Increment(Fraction(coefficient), law)) == expected
+
+
+def test_no_shipped_law_is_left_out_of_that() -> None:
+    """The others are constants, or have no probabilities: none of them becomes an increment."""
+    assert {type(law) for law in RANDOM} == set(BUILT_IN) - {Deterministic, Zero, Forbidden, Undeclared}
+
+
+class Even(Law, frozen=True, kw_only=True, tag="even_for_the_verifier"):
+    """Uniform between two ends: a law that a maintainer has given the verifier, and nobody registered."""
+
+    lower: float
+    upper: float
+
+    def distribution(self) -> Any:
+        """Not for the verifier, which has its own."""
+        raise AssertionError
+
+
+@pytest.fixture
+def even_is_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {Even: lambda law: stats.uniform(law.lower, law.upper - law.lower)}
+    monkeypatch.setattr(verifier_laws, "_DISTRIBUTIONS", {**verifier_laws._DISTRIBUTIONS, **made})
+
+
+@pytest.mark.usefixtures("even_is_shipped")
+@pytest.mark.parametrize("coefficient", [-1, 1])
+def test_a_shipped_law_may_have_values_below_zero(coefficient: int) -> None:
+    """The sum of three, X = 6 U - 3, by the law of Irwin and Hall: P(sum of U <= y) at y = 19/12."""
+    law, y = Even(lower=-3.0, upper=3.0), Fraction(19, 12)
+    exact = 1 - (y**3 - 3 * (y - 1) ** 3) / 6
+    item = Increment(Fraction(coefficient), law, 3)
+    assert ends(item) == (-3.0, 3.0)
+    found = tail_probability([item], Fraction(1, 2))
+    assert found.lower <= exact <= found.upper
+    assert found.upper - found.lower <= 1e-4
+
+
+@pytest.mark.usefixtures("even_is_shipped")
+def test_a_shipped_law_that_starts_at_zero_may_lower_the_loss() -> None:
+    """P(-X - Y > -1) for X and Y on [0, 1] is 1/2, and none of it is above 0."""
+    falling = [Increment(Fraction(-1), Even(lower=0.0, upper=1.0), 2)]
+    found = tail_probability(falling, Fraction(-1))
+    assert found.lower <= 0.5 <= found.upper
+    assert found.upper - found.lower <= 1e-4
+    assert tail_probability(falling, Fraction(0)).upper <= 1e-9
+
+
+def test_a_law_that_the_verifier_was_not_given_is_named() -> None:
+    with pytest.raises(TypeError, match="no density of Even"):
+        ends(Increment(Fraction(1), Even(lower=0.0, upper=2.0)))

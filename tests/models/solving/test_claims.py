@@ -1,0 +1,110 @@
+"""What a method of one's own says of all plans is its claim, unless the verifier proves or refutes it."""
+
+import json
+import math
+from collections.abc import Callable
+
+import pytest
+
+import depl
+from depl.benchmarks.runner.outcome import tried
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.solving import methods
+from depl.models.solving.methods import Outcome, find, is_shipped, register
+from depl.models.solving.result import Result, Solution, Termination
+from depl.models.solving.solve import VerificationError, solve
+from depl.showing.results import result_brief
+
+Says = Callable[[Instance, Outcome], Result]
+
+
+@pytest.fixture
+def says(monkeypatch: pytest.MonkeyPatch) -> Says:
+    """Solve by a method of one's own that gives the answer."""
+    find("exact")  # all shipped methods are there before the copy is made
+    monkeypatch.setattr(methods, "_REGISTRY", dict(methods._REGISTRY))
+
+    def run(instance: Instance, outcome: Outcome) -> Result:
+        methods._REGISTRY.pop("own", None)
+        register("own", lambda instance, limits: outcome)
+        return solve(instance, "own")
+
+    return run
+
+
+def greedy(instance: Instance) -> Plan:
+    plan = solve(instance, "density-greedy").plan
+    assert plan is not None
+    return plan
+
+
+def cost_of(instance: Instance, plan: Plan) -> float:
+    return depl.evaluate(instance, plan).cost
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_plan_that_is_called_optimal_and_is_not_is_refused(tiny: Instance, says: Says, said: bool) -> None:
+    plan = greedy(tiny)
+    cost = cost_of(tiny, plan)
+    assert cost > 30 * 1.01  # the listing meets a plan of 30 first; the optimum, by hand, is 28
+    with pytest.raises(
+        VerificationError, match=r"claim: lower_bound: .* exceeds the cost 30 of another plan"
+    ):
+        says(tiny, Outcome(Termination.OPTIMAL, plan, cost if said else -math.inf))
+
+
+def test_a_plan_that_the_verifier_proves_cheapest_is_proved(
+    tiny: Instance, tiny_optimum: Plan, says: Says
+) -> None:
+    result = says(tiny, Outcome(Termination.OPTIMAL, tiny_optimum, 28.0))
+    assert (result.solution, result.claimed) == (Solution.PROVEN_OPTIMAL, False)
+    assert "proved cheapest" in str(result)
+
+
+def test_a_denied_plan_is_refused_and_a_true_denial_is_proved(tiny: Instance, says: Says) -> None:
+    with pytest.raises(VerificationError, match="there is one that costs"):
+        says(tiny, Outcome(Termination.INFEASIBLE, None))
+    with pytest.raises(VerificationError, match="that no plan costs less than 29 is claimed"):
+        says(tiny, Outcome(Termination.TIME_LIMIT, None, 29.0))
+    result = says(tiny.replace(maximum_loss=-20), Outcome(Termination.INFEASIBLE, None))
+    assert not result.claimed
+    assert "proved infeasible" in str(result)
+
+
+@pytest.mark.parametrize(
+    ("termination", "words"),
+    [
+        (Termination.OPTIMAL, "claimed cheapest by 'own', not checked by depl"),
+        (Termination.GAP_REACHED, "claimed within the wanted gap of the cheapest by 'own', not checked"),
+        (Termination.INFEASIBLE, "claimed infeasible by 'own', not checked by depl"),
+        (Termination.TIME_LIMIT, "(gap 0 %), claimed by 'own', not checked by depl"),
+    ],
+)
+def test_what_nobody_can_check_is_told_as_a_claim(says: Says, termination: Termination, words: str) -> None:
+    instance = depl.load("paper-alexnet-13")
+    plan = None if termination is Termination.INFEASIBLE else greedy(instance)
+    cost = 0.0 if plan is None else cost_of(instance, plan)
+    outcome = Outcome(termination, plan, cost)
+    result = says(instance, outcome)
+    assert (result.claimed, result.termination) == (True, termination)
+    assert result.solution is (Solution.NONE if plan is None else Solution.FEASIBLE)
+    assert words in str(result)
+    assert "proved" not in str(result).replace("ended without a proof", "")
+    assert json.loads(result.to_json())["claimed"] is True
+    assert "claimed lower bound" in result_brief(result)
+    seen = tried(instance, "own")  # and the benchmarks compare nobody with it
+    assert (seen.proved, seen.within_gap, seen.lower_bound) == (False, False, None)
+
+
+def test_a_plan_without_a_bound_claims_nothing_and_shipped_methods_prove(tiny: Instance, says: Says) -> None:
+    assert not says(tiny, Outcome(Termination.EXHAUSTED, greedy(tiny))).claimed
+    proved = solve(depl.load("paper-alexnet-13"), "exact")
+    assert (proved.claimed, proved.solution) == (False, Solution.PROVEN_OPTIMAL)
+    assert "proved cheapest" in str(proved)
+
+
+def test_shipped_is_who_depl_registers_and_stays_so(says: Says, tiny: Instance) -> None:
+    says(tiny, Outcome(Termination.EXHAUSTED, None))
+    register("exact", find("exact").run)
+    assert [is_shipped(name) for name in ("exact", "auto", "own", "nobody")] == [True, True, False, False]
