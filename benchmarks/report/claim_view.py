@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.figures.of_drawing import Drawing
 from depl.benchmarks.report.grid import ShownTable, grid
 from depl.benchmarks.report.verdicts import Reading, Verdict, answers
@@ -56,7 +56,7 @@ class ClaimView:
     @property
     def brief(self) -> str:
         """The verdict for a narrow place, where a legend has the rest."""
-        return self.verdict.words.removesuffix(" from the paper")
+        return self.verdict.words.replace(" from the paper", "")
 
     @property
     def words(self) -> str:
@@ -112,7 +112,8 @@ def overview(views: Sequence[ClaimView]) -> ShownTable:
 def _cell(reading: Reading) -> tuple[str, str]:
     if not reading.cases:
         return UNMEASURED, f"{reading.statement}: not measured"
-    figures = f" ({reading.measured})" if reading.measured else ""
+    parts = [reading.measured, *(part.words for part in reading.missing)]
+    figures = f" ({'; '.join(filter(None, parts))})" if any(parts) else ""
     return _MARKS[reading.holds], f"{reading.statement}: {_ANSWERS[reading.holds]}{figures}"
 
 
@@ -125,10 +126,19 @@ def _where(verdict: Verdict) -> str:
     return f"Paper: {claim.where}. What is true, with proofs: {word} {names} in the documentation."
 
 
+def _extent(reading: Reading) -> str:
+    """The part of the suites that a reading was judged on."""
+    return ", ".join(part.words for part in reading.missing) or "all instances"
+
+
 def _readings(readings: Sequence[Reading], identity: str) -> ShownTable:
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (reading.statement, _ANSWERS[reading.holds], reading.shown, reading.cases, reading.measured)
         for reading in readings
     ]
-    content = Table(("reading", "holds", "shown in", "of cases", "measured"), tuple(rows))
+    columns = ["reading", "holds", "shown in", "of cases", "measured"]
+    if any(reading.missing for reading in readings):
+        rows = [(*row, _extent(reading)) for row, reading in zip(rows, readings, strict=True)]
+        columns.append("judged on")
+    content = Table(tuple(columns), tuple(rows))
     return grid(content, "Readings", identity, fold=False)

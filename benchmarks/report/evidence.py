@@ -43,6 +43,33 @@ class Evidence:
         """Names of the suites that there are attempts of, sorted."""
         return tuple(sorted({attempt.task.suite for attempt in self.attempts}))
 
+    @cached_property
+    def _tried(self) -> dict[str, dict[str, set[str]]]:
+        """Names of instances by suite and configuration; those of all configurations under no name."""
+        found: dict[str, dict[str, set[str]]] = {}
+        for attempt in self.attempts:
+            task = attempt.task
+            of_suite = found.setdefault(task.suite, {})
+            for name in ("", task.configuration):
+                of_suite.setdefault(name, set()).add(task.instance)
+        return found
+
+    @cached_property
+    def _settled(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for attempt in self.attempts:
+            if self.optimum(attempt) is not None:
+                found.setdefault(attempt.task.suite, set()).add(attempt.task.instance)
+        return found
+
+    def tried(self, suite: str, configuration: str = "") -> set[str]:
+        """Names of the instances of a suite that a configuration, or any if none is named, was run on."""
+        return self._tried.get(suite, {}).get(configuration, set())
+
+    def settled(self, suite: str) -> set[str]:
+        """Names of the instances of a suite of which an optimum is proved."""
+        return self._settled.get(suite, set())
+
     def optimum(self, attempt: Attempt) -> float | None:
         """The proved optimum of the question that an attempt answers [cost]; None if it is not proved."""
         return self.references[question_of(attempt)].optimum

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from depl.benchmarks.report.coverage import OPTIMUM, Scope, target_ends
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.sweep.attempt import Attempt
 
@@ -11,7 +12,8 @@ DEPL = {"depl-paper": "DepL as printed", "depl": "DepL with bounds"}
 BEST_EXP = {"expected-greedy": "greedy best-exp", "expected-cost": "cost-aware best-exp"}
 """The two readings of best-exp."""
 FAMILIES, COMPLETIONS = "the shipped instances", "the completions of Table I"
-OPTIMUM = "optimum"
+SUITE_OF = {FAMILIES: "paper", COMPLETIONS: "reconstruction"}
+"""The suites that the series are from."""
 FAST, MIDDLE, SLOW = "fast-unsteady", "intermediate", "slow-steady"
 """The paper's names of the three models of Table I."""
 
@@ -67,6 +69,13 @@ class Series:
 
     name: str
     points: tuple[Point, ...]
+    ends: tuple[float, float] | None = None
+    """The tightest and the loosest target that the shipped suite has of it, measured or not [loss]."""
+
+    def end(self, place: int) -> Point | None:
+        """The point at the tightest (0) or loosest (-1) target; None if that target was not measured."""
+        point = self.points[place]
+        return point if self.ends is None or point.target == self.ends[place] else None
 
     def pairs(self, one: str, other: str) -> Iterator[tuple[Point, float, float]]:
         """The targets at which both configurations have a plan, with the two costs."""
@@ -85,25 +94,34 @@ def sources(evidence: Evidence) -> list[tuple[str, list[Series]]]:
     return [(FAMILIES, families(evidence)), (COMPLETIONS, completions(evidence))]
 
 
+def scope_of(where: str, *names: str) -> Scope:
+    """What a reading on such series speaks of, which compares these configurations."""
+    return Scope((SUITE_OF[where],), names)
+
+
 def families(evidence: Evidence) -> list[Series]:
     """The paper's families in the suite ``paper``."""
-    return _series(evidence, evidence.suite("paper"), "family")
+    return _series(evidence, SUITE_OF[FAMILIES], "family")
 
 
 def completions(evidence: Evidence) -> list[Series]:
     """The completions of Table I in the suite ``reconstruction``."""
-    return _series(evidence, evidence.suite("reconstruction"), "completion")
+    return _series(evidence, SUITE_OF[COMPLETIONS], "completion")
 
 
-def _series(evidence: Evidence, attempts: Sequence[Attempt], label: str) -> list[Series]:
+def _series(evidence: Evidence, suite: str, label: str) -> list[Series]:
     grouped: dict[str, dict[float, list[Attempt]]] = {}
-    for attempt in attempts:
+    for attempt in evidence.suite(suite):
         target = attempt.labels.get("target")
         if label in attempt.labels and isinstance(target, int | float):
             at = grouped.setdefault(str(attempt.labels[label]), {})
             at.setdefault(float(target), []).append(attempt)
     return [
-        Series(name, tuple(_point(evidence, name, target, at[target]) for target in sorted(at)))
+        Series(
+            name,
+            tuple(_point(evidence, name, target, at[target]) for target in sorted(at)),
+            target_ends(suite, label, name),
+        )
         for name, at in grouped.items()
     ]
 

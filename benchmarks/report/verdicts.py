@@ -3,15 +3,17 @@
 Where the paper leaves open what it means, a claim is measured under every *reading* that is documented. It
 holds if it holds under all of them, fails if it fails under all, and is not decidable from the paper if
 that depends on the reading. Where only a part of the readings could be measured, what they agree on is said
-to be so *so far*, since the others may differ. No claim has a verdict of its own making.
+to be so *so far*, since the others may differ; likewise where readings were judged on a part of the
+instances of their suites. No claim has a verdict of its own making.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.report.coverage import Coverage, Scope, coverage, least
 from depl.benchmarks.report.evidence import Evidence
 from depl.models.foundation.wording import counted
 
@@ -44,6 +46,10 @@ class Reading:
     always : bool
         Whether the claim is about all cases, so that one that does not show it refutes it. Otherwise some
         cases for and some against leave it open.
+    scope : Scope or None
+        The suites that it speaks of; None if it is from a record.
+    covered : tuple of Coverage
+        How much of them was measured; `judged` fills it in.
     """
 
     statement: str
@@ -51,6 +57,8 @@ class Reading:
     cases: int
     measured: str = ""
     always: bool = False
+    scope: Scope | None = None
+    covered: tuple[Coverage, ...] = ()
 
     @property
     def holds(self) -> bool | None:
@@ -60,6 +68,16 @@ class Reading:
         if self.cases and (self.always or self.shown == 0):
             return False
         return None
+
+    @property
+    def missing(self) -> list[Coverage]:
+        """The suites of which only a part was measured."""
+        return [part for part in self.covered if not part.complete]
+
+    @property
+    def settled(self) -> bool:
+        """Whether no further instance of the shipped suites could change what it says."""
+        return self.cases > 0 and (not self.missing or (self.always and self.holds is False))
 
 
 @dataclass(frozen=True)
@@ -152,9 +170,15 @@ class Verdict:
 
     @property
     def preliminary(self) -> bool:
-        """Whether the readings that were measured agree, and others, which were not, may differ."""
-        agreed = self.ruling in (Ruling.HOLDS, Ruling.FAILS)
-        return agreed and self.measured < len(self.findings.readings)
+        """Whether readings or instances that were not measured may change the ruling."""
+        settled = [reading for reading in self.findings.readings if reading.settled]
+        known = self.ruling is Ruling.UNMEASURED or rule(settled) is Ruling.UNDECIDABLE
+        return not known and len(settled) < len(self.findings.readings)
+
+    @property
+    def parts(self) -> list[Coverage]:
+        """Of each suite that only a part was measured of, the smallest part that a reading rests on."""
+        return _parts(self.findings.readings)
 
     @property
     def label(self) -> str:
@@ -163,20 +187,36 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The label, and of a preliminary ruling how many readings were measured."""
+        """The label, and of a preliminary ruling how many readings and instances were measured."""
         if not self.preliminary:
             return self.label
-        return f"{self.label} ({self.measured} of {len(self.findings.readings)} readings measured)"
+        total = len(self.findings.readings)
+        parts = [f"{self.measured} of {total} readings"] if self.measured < total else []
+        parts += [part.short for part in self.parts]
+        return f"{self.label} ({_enumerated(parts)} measured)"
 
 
 def judged(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
     """The verdict on every claim, numbered from 1."""
     verdicts = []
     for number, claim in enumerate(claims, start=1):
-        findings = claim.judge(evidence)
+        findings = _with_coverage(claim.judge(evidence), evidence)
         ruling = rule(findings.readings)
         verdicts.append(Verdict(number, claim, ruling, _reason(claim, ruling, findings.readings), findings))
     return verdicts
+
+
+def _with_coverage(findings: Findings, evidence: Evidence) -> Findings:
+    """The findings, with how much of their suites each reading was judged on."""
+    readings = [
+        reading if reading.scope is None else replace(reading, covered=coverage(evidence, reading.scope))
+        for reading in findings.readings
+    ]
+    return replace(findings, readings=readings)
+
+
+def _parts(readings: Iterable[Reading]) -> list[Coverage]:
+    return least(part for reading in readings if reading.cases for part in reading.missing)
 
 
 def in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -205,7 +245,7 @@ def answers(readings: Sequence[Reading]) -> str:
     parts = [f"{words} in {number}" for words, number in known]
     if known:
         parts[0] = f"{known[0][0]} in {counted(known[0][1], 'reading')}"
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+    return _enumerated(parts)
 
 
 _ANSWERS = {
@@ -237,15 +277,22 @@ def rule(readings: Sequence[Reading]) -> Ruling:
 def _reason(claim: Claim, ruling: Ruling, readings: Sequence[Reading]) -> str:
     measured = [reading for reading in readings if reading.cases]
     number, total = len(measured), len(readings)
+    parts = [part.words for part in _parts(readings)]
+    partly = f" Only {_enumerated(parts)} are measured." if parts else ""
     if ruling is Ruling.UNMEASURED:
         return "The results at hand hold no attempt or record that this needs."
     if ruling is Ruling.UNDECIDABLE:
         those = "" if number == total else f"Of {total} readings {number} are measured. "
-        return f"{those}It {answers(measured)}. {claim.open}".strip()
+        return f"{those}It {answers(measured)}.{partly} {claim.open}".strip()
     what = "It is so" if ruling is Ruling.HOLDS else "It is not so"
     if number < total:
         figures = f": {measured[0].measured}" if number == 1 and measured[0].measured else ""
-        return f"{what} under {number} of {total} readings{figures}; the others are not measured."
+        return f"{what} under {number} of {total} readings{figures}; the others are not measured.{partly}"
     if number == 1:
-        return f"{what}: {measured[0].measured}." if measured[0].measured else f"{what}."
-    return f"{what} under all {number} readings."
+        return (f"{what}: {measured[0].measured}." if measured[0].measured else f"{what}.") + partly
+    return f"{what} under all {number} readings{' so far' if parts else ''}.{partly}"
+
+
+def _enumerated(parts: Sequence[str]) -> str:
+    """The parts, with commas and an "and"."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))

@@ -121,6 +121,10 @@ def _json(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:
             "where": verdict.claim.where,
             "verdict": verdict.label,
             "readings": {"all": len(verdict.findings.readings), "measured": verdict.measured},
+            "parts": [
+                {"suite": part.suite, "measured": part.measured, "instances": part.instances}
+                for part in verdict.parts
+            ],
             "reason": verdict.reason,
         }
         for verdict in verdicts

@@ -1,17 +1,20 @@
 """Claims of Sec. IV on the stages: data, transforms in the selection of models, and their order."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.report.coverage import Scope
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.verdicts import Captioned, Claim, Findings, Reading
 from depl.benchmarks.sweep.attempt import Attempt
 
 PAPERS_ORDER = "data-models-resources"
 """Of the six orders in which the stages can be decided."""
+ORDERS = tuple("-".join(order) for order in itertools.permutations(("data", "models", "resources")))
 
 
 def submodular(evidence: Evidence) -> Findings:
@@ -175,6 +178,7 @@ def _ordered(evidence: Evidence, wanted: Callable[[float], bool]) -> Findings:
         if isinstance(order, str) and isinstance(error, int | float) and wanted(float(error)):
             by_order.setdefault(order, {})[f"{attempt.task.instance} {attempt.task.seed}"] = attempt
     papers = by_order.pop(PAPERS_ORDER, {})
+    scope = Scope(("ablation",), ORDERS, lambda labels: wanted(float(labels.get("error", 0.0))))
     readings = []
     for what, figure in _FIGURES.items():
         shown, cases, worst = 0, 0, ""
@@ -186,7 +190,8 @@ def _ordered(evidence: Evidence, wanted: Callable[[float], bool]) -> Findings:
                 cases += 1
                 shown += own <= other * (1 + 1e-9)
                 worst += f"{'; ' if worst else ''}{own:.4g} against {other:.4g} of {order}"
-        readings.append(Reading(f"no other order has a lower {what}", shown, cases, worst, always=True))
+        statement = f"no other order has a lower {what}"
+        readings.append(Reading(statement, shown, cases, worst, always=True, scope=scope))
     rows = [
         (order, len(own), *(_mean(figure, list(own.values())) for figure in _FIGURES.values()))
         for order, own in {PAPERS_ORDER: papers, **by_order}.items()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from depl.benchmarks.report.coverage import Scope, coverage, drawn
 from depl.benchmarks.report.verdicts import (
     Claim,
     Findings,
@@ -13,7 +14,8 @@ from depl.benchmarks.report.verdicts import (
     judged,
     rule,
 )
-from tests.cases.report_cases import evidence
+from tests.cases.attempts_factory import attempt_of
+from tests.cases.report_cases import costs, evidence, paper
 
 YES, NO, MIXED = Reading("a", 3, 3), Reading("b", 0, 3), Reading("c", 2, 3)
 SILENT = Reading("d", 0, 0)
@@ -87,6 +89,51 @@ def test_a_verdict_over_a_part_of_the_readings_says_so():
         "Of 3 readings 2 are measured. It holds in 1 reading and fails in 1. This is open."
     )
     assert verdict(SILENT, SILENT).words == "not measured"
+
+
+def judged_on(*readings: Reading, given=None):
+    claim = Claim("key", "claim", "Sec. I", "This is open.", lambda given: Findings(readings))
+    return judged([claim], given or evidence())[0]
+
+
+def test_a_verdict_over_a_part_of_the_instances_says_so():
+    plans = costs(exact=(17, 12, 8), depl=(17, 12, 9))
+    given = evidence(paper(plans))
+    scope = Scope(("paper",), ("depl", "optimum"))
+    partly = Reading("a", 1, 1, "one of one", scope=scope)
+    found = judged_on(partly, given=given)
+    assert found.words == "holds so far (3 of 25 instances of paper measured)"
+    assert found.reason == (
+        "It is so: one of one. Only 3 of 25 instances (1 of 5 families) of suite paper are measured."
+    )
+    # The least covered part is told, and a method that was not run covers nothing.
+    other = Reading("b", 1, 1, scope=Scope(("paper",), ("depl-paper",)))
+    assert judged_on(partly, other, given=given).words == "holds so far (0 of 25 instances of paper measured)"
+    # More instances may change what disagrees here, unless complete readings disagree already.
+    refuted = Reading("c", 0, 1, scope=scope)
+    assert judged_on(partly, refuted, given=given).label == "not decidable from the paper so far"
+    assert judged_on(partly, refuted, YES, NO, given=given).label == "not decidable from the paper"
+
+
+def test_one_case_that_refutes_a_reading_about_all_settles_it_on_any_part():
+    given = evidence(paper(costs(exact=(17, 12, 8))))
+    refuted = Reading("a", 2, 3, always=True, scope=Scope(("paper",)))
+    assert judged_on(refuted, given=given).words == "fails"
+    holds = Reading("a", 3, 3, always=True, scope=Scope(("paper",)))
+    assert judged_on(holds, given=given).label == "holds so far"
+
+
+def test_all_instances_of_a_suite_leave_nothing_open():
+    attempts = [attempt_of(name, "depl", suite="paper", cost=1.0) for name in drawn("paper")]
+    reading = Reading("a", 5, 5, scope=Scope(("paper",), ("depl",)))
+    assert judged_on(reading, given=evidence(attempts)).words == "holds"
+    assert judged_on(reading, given=evidence(attempts[1:])).words == (
+        "holds so far (24 of 25 instances of paper measured)"
+    )
+    mobile = Scope(("paper",), ("depl",), lambda labels: labels["family"] == "paper-mobilenet")
+    (part,) = coverage(evidence(attempts[1:]), mobile)
+    assert (part.measured, part.instances, part.complete) == (5, 5, True)
+    assert coverage(evidence(attempts), Scope(("a-suite-of-mine",))) == ()
 
 
 def test_preliminary_verdicts_are_counted_apart():

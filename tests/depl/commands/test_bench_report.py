@@ -103,7 +103,9 @@ def test_the_committed_attempts_are_taken_where_no_file_is_named(ask, folder, mo
     }
     for claim in told["claims"]:
         if claim["verdict"].endswith("so far"):
-            assert 0 < claim["readings"]["measured"] < claim["readings"]["all"]
+            assert 0 < claim["readings"]["measured"] <= claim["readings"]["all"]
+            missing = any(part["measured"] < part["instances"] for part in claim["parts"])
+            assert missing or claim["readings"]["measured"] < claim["readings"]["all"]
 
 
 def test_a_suite_is_named_by_its_name(ask, folder, monkeypatch):

@@ -364,6 +364,24 @@ def test_completions_of_table_one_are_readings_of_their_own():
     assert all("completions of Table I" in reading.statement for reading in measured)
 
 
+def test_the_tightest_target_is_judged_only_where_it_was_measured():
+    whole = at_ends((1, 1, 1), MIDDLE)
+    assert ruling_of("all-when-tight", whole) is HOLDS
+    rest = evidence([item for item in whole.attempts if item.labels["target"] != 5.0])
+    assert ruling_of("all-when-tight", rest) is Ruling.UNMEASURED
+    assert ruling_of("intermediate-when-loose", rest) is HOLDS
+    both = networks((20, 15, 10), (18, 10, 5))
+    assert ruling_of("mobilenet-steeper", both) is HOLDS
+    rest = evidence([item for item in both.attempts if item.labels["target"] != 13.0])
+    assert ruling_of("mobilenet-steeper", rest) is Ruling.UNMEASURED
+
+
+def test_a_claim_on_two_of_the_papers_instances_is_said_to_be_so_far():
+    part = [item for item in at_ends(FAST, FAST).attempts if item.labels["target"] > 5]
+    (verdict,) = judged([claim for claim in ALL if claim.key == "intermediate-when-loose"], evidence(part))
+    assert verdict.words == "fails so far (3 of 6 readings and 2 of 25 instances of paper measured)"
+
+
 def test_refused_instances_are_not_missed_ones():
     given = paper(costs(exact=(10, 8, 6), depl=(10, 8, 6)))
     refused = paper(costs(depl_paper=(None, None, None)))
