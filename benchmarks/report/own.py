@@ -12,7 +12,8 @@ from depl.benchmarks.analysis.order import ordered
 from depl.benchmarks.analysis.ratio_table import trials
 from depl.benchmarks.analysis.reference import Question, Reference, question_of
 from depl.benchmarks.analysis.table import Cell, Table
-from depl.benchmarks.analysis.tally import EXACTLY, Fate, Tally, Trial, ratio, tally
+from depl.benchmarks.analysis.tally import EXACTLY, Fate, Trial, ratio, tally
+from depl.benchmarks.report.disputes import contradicted
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.suites.catalogue import all_suites
 from depl.benchmarks.sweep.attempt import Attempt
@@ -83,14 +84,15 @@ def _own(evidence: Evidence, name: str) -> OwnMethod:
     cheapest = _cheapest(beside)
     return OwnMethod(
         name,
-        _sentence(name, tally([trial for _, trial in found])),
+        _sentence(name, [trial for _, trial in found]),
         Table(_AGAINST, tuple(_against(name, attempts, cheapest))),
         Table(_GROUPS, tuple(_groups(found)[:GROUPS])),
         Table(_WORST, tuple(_line(item, trial, cheapest) for item, trial in _worst(found))),
     )
 
 
-def _sentence(name: str, found: Tally) -> str:
+def _sentence(name: str, own: Sequence[Trial]) -> str:
+    found = tally(own)
     parts = [f"{name} was tried {counted(found.trials, 'time')} on {counted(found.instances, 'instance')}"]
     if found.ratios is not None:
         share = found.optimal_share or 0.0
@@ -108,6 +110,9 @@ def _sentence(name: str, found: Tally) -> str:
         parts.append("no optimum and no positive lower bound is proved, so that no ratio is formed")
     missed = f"{counted(found.unserved, 'attempt')} ended without a plan where some method found one"
     parts.append(missed if found.unserved else "it found a plan wherever some method did")
+    wrong, claims = contradicted(own)
+    if wrong:
+        parts.append(f"claims of proof contradicted by cheaper plans: {wrong} of {claims}")
     refused = found.fates[Fate.REFUSED]
     if refused:
         parts.append(f"it refused {counted(refused, 'instance')}")

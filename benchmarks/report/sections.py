@@ -10,6 +10,7 @@ from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.analysis.tally import Fate
 from depl.benchmarks.report import provenance
 from depl.benchmarks.report.claims.theory import SIZES
+from depl.benchmarks.report.disputes import disputes
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.grid import ShownTable, grid
 from depl.benchmarks.report.headline import headline_table
@@ -75,6 +76,7 @@ def _section(identity: str, heading: str, content: Iterator[str | ShownTable]) -
 
 
 def _headline(evidence: Evidence) -> Iterator[str | ShownTable]:
+    yield from disputes(evidence)
     found = headline_table(evidence)
     if found.rows:
         caption = (
@@ -84,6 +86,8 @@ def _headline(evidence: Evidence) -> Iterator[str | ShownTable]:
 
 
 def _ratios(evidence: Evidence) -> Iterator[str | ShownTable]:
+    if not headline_table(evidence).rows:  # otherwise it stands there
+        yield from disputes(evidence)
     yield (
         "A ratio is formed only with an optimum that some method proved; bounds of the mean are a 95 % "
         "bootstrap interval over instances. What has no ratio is counted in the second table of each suite, "

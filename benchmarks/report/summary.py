@@ -31,8 +31,9 @@ class Bar:
     method : str
     mean, largest : float
         Cost over the reference; 1 is the least possible over a proved optimum.
-    compared, unserved, refused : int
-        Plans that are compared; attempts without a plan where there is one, refusals left out; refusals.
+    compared, tried, unserved, refused : int
+        Plans that are compared; attempts but for refusals; those of them without a plan where there is one;
+        refusals.
     start, middle, end : float
         Places of 1, of the mean and of the largest [% of the width].
     own : bool
@@ -43,6 +44,7 @@ class Bar:
     mean: float
     largest: float
     compared: int
+    tried: int
     unserved: int
     refused: int
     start: float
@@ -117,8 +119,15 @@ def _compared(picture: Picture | None, optimum: bool, own: Collection[str]) -> s
     bars = {bar.method: bar for bar in picture.bars}
     named = [bars[name] for name in (own or _NAMED) if name in bars][:2] or list(picture.bars[:2])
     over = "the proved optimum" if optimum else "the best certified lower bound"
-    costs = [f"{_times(bar.mean)} with {bar.method} (at most {_times(bar.largest)})" for bar in named]
+    costs = [
+        f"{_times(bar.mean)} with {bar.method} (at most {_times(bar.largest)}{_on(bar)})" for bar in named
+    ]
     return f" The mean cost over {over} is {' and '.join(costs)}."
+
+
+def _on(bar: Bar) -> str:
+    """On how many attempts, where not all of them could be compared."""
+    return "" if bar.compared == bar.tried else f", on {bar.compared} of {bar.tried} attempts"
 
 
 def _times(value: float) -> str:
@@ -142,6 +151,7 @@ def _picture(
             mean=known[name].mean,
             largest=known[name].largest,
             compared=known[name].count,
+            tried=tallies[name].trials - tallies[name].fates[Fate.REFUSED],
             unserved=tallies[name].unserved,
             refused=tallies[name].fates[Fate.REFUSED],
             start=axis.place(1),

@@ -83,6 +83,24 @@ def test_the_worst_instances_come_with_who_did_better_and_a_command(found, monke
     assert fewer.worst.column("instance") == ("one [3]", "one [4]")
 
 
+def liars():
+    """A method that calls each of its plans cheapest, on three instances, one of them truly so."""
+    for number, cost in enumerate((10.0, 12.0, 13.0)):
+        yield attempt_of(f"one-{number}", "liar", cost=cost, ending="optimal")
+        yield attempt_of(f"one-{number}", "depl", cost=10.0)
+
+
+def test_claims_of_proof_that_plans_contradict_are_counted_and_named():
+    given = evidence(list(liars()))
+    (found,) = own_methods(given, ["liar"])
+    assert "claims of proof contradicted by cheaper plans: 2 of 3" in found.sentence
+    text = report(given, own=[found])
+    assert "Claims of proof contradicted by cheaper plans: 2 of 3 (method liar)." in text
+    assert "On 2 instances the least cost that was called optimal" in text
+    assert "is formed: one-1, one-2." in text
+    assert "contradicted" not in report(evidence(list(attempts())))
+
+
 def test_where_nothing_is_lost_the_page_says_so_and_lists_nothing():
     given = evidence(
         [attempt_of("one", "mine", cost=1.0), attempt_of("one", "exact", cost=1.0, ending="optimal")]
@@ -101,5 +119,5 @@ def test_the_page_has_a_section_on_it_and_marks_it_in_the_picture(given, found):
     assert "own" in page.references
     assert [line[0] for line in page.tables["own-1-worst"][1:]] == ["one [3]", "one [4]", "one [2]"]
     assert '<tr class="own"><th scope="row">mine</th>' in text
-    assert "1.125 with mine (at most 1.250)" in text
+    assert "1.125 with mine (at most 1.250, on 2 of 4 attempts)" in text
     assert len(page.ids) == len(set(page.ids))

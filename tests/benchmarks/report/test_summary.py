@@ -36,6 +36,13 @@ def test_the_sentence_counts_and_names_the_methods_that_are_asked_for():
     assert "is 1.250 with mine (at most 1.250)." in summary(given, ["mine"]).sentence
 
 
+def test_what_is_not_compared_is_counted_in_the_sentence_and_in_the_picture():
+    unproved = [attempt_of("two", name, cost=cost) for name, cost in (("depl", 11.0), ("exact", 10.5))]
+    found = summary(evidence([*of(("depl", 11.0)).attempts, *unproved]))
+    assert "is 1.100 with depl (at most 1.100, on 1 of 2 attempts)." in found.sentence
+    assert [(bar.compared, bar.tried) for bar in found.picture.bars] == [(1, 2)] * 2
+
+
 def test_without_an_optimum_costs_are_compared_with_the_bound_and_it_is_said():
     found = summary(of(("a", 20.0), ("b", 30.0), optimum=None, lower_bound=10.0))
     assert [bar.mean for bar in found.picture.bars] == [2.0, 3.0]
