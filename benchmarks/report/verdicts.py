@@ -284,13 +284,14 @@ def _reason(claim: Claim, ruling: Ruling, readings: Sequence[Reading]) -> str:
     if ruling is Ruling.UNDECIDABLE:
         those = "" if number == total else f"Of {total} readings {number} are measured. "
         return f"{those}It {answers(measured)}.{partly} {claim.open}".strip()
-    what = "It is so" if ruling is Ruling.HOLDS else "It is not so"
+    what = "It holds" if ruling is Ruling.HOLDS else "It fails"
     if number < total:
         figures = f": {measured[0].measured}" if number == 1 and measured[0].measured else ""
-        return f"{what} under {number} of {total} readings{figures}; the others are not measured.{partly}"
+        which = "the one reading that is" if number == 1 else f"each of the {number} readings that are"
+        return f"{what} under {which} measured, of {total}{figures}.{partly}"
     if number == 1:
         return (f"{what}: {measured[0].measured}." if measured[0].measured else f"{what}.") + partly
-    return f"{what} under all {number} readings{' so far' if parts else ''}.{partly}"
+    return f"{what} under each of the {number} readings{' so far' if parts else ''}.{partly}"
 
 
 def _enumerated(parts: Sequence[str]) -> str:

@@ -64,9 +64,9 @@ def test_verdicts_are_numbered_and_say_why():
     )
     assert [one.number, two.number, three.number, four.number] == [1, 2, 3, 4]
     assert one.reason == "It holds in 1 reading, fails in 1 and differs among cases in 1. This is open."
-    assert two.reason == "It is so: so it is."
+    assert two.reason == "It holds: so it is."
     assert three.ruling is Ruling.UNMEASURED
-    assert four.reason == "It is not so under all 2 readings."
+    assert four.reason == "It fails under each of the 2 readings."
 
 
 def test_a_verdict_over_a_part_of_the_readings_says_so():
@@ -76,11 +76,11 @@ def test_a_verdict_over_a_part_of_the_readings_says_so():
 
     part = verdict(YES, YES, *[SILENT] * 14)
     assert part.words == "holds so far (2 of 16 readings measured)"
-    assert part.reason == "It is so under 2 of 16 readings; the others are not measured."
+    assert part.reason == "It holds under each of the 2 readings that are measured, of 16."
     assert (part.label, part.preliminary) == ("holds so far", True)
     one = verdict(SILENT, Reading("a", 0, 1, "none of 1"))
     assert one.words == "fails so far (1 of 2 readings measured)"
-    assert one.reason == "It is not so under 1 of 2 readings: none of 1; the others are not measured."
+    assert one.reason == "It fails under the one reading that is measured, of 2: none of 1."
     assert (verdict(YES, YES).words, verdict(NO).words) == ("holds", "fails")
     # What is measured already disagrees, so that no further reading could decide it.
     open_ = verdict(YES, NO, SILENT)
@@ -104,7 +104,7 @@ def test_a_verdict_over_a_part_of_the_instances_says_so():
     found = judged_on(partly, given=given)
     assert found.words == "holds so far (3 of 25 instances of paper measured)"
     assert found.reason == (
-        "It is so: one of one. Only 3 of 25 instances (1 of 5 families) of suite paper are measured."
+        "It holds: one of one. Only 3 of 25 instances (1 of 5 families) of suite paper are measured."
     )
     # The least covered part is told, and a method that was not run covers nothing.
     other = Reading("b", 1, 1, scope=Scope(("paper",), ("depl-paper",)))
