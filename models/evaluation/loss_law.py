@@ -10,7 +10,6 @@ ask for `memory`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar, Protocol
 
 import msgspec
@@ -226,7 +225,9 @@ class TracedLoss:
         require_allowed(self.instance, plan)
         if not plan.epochs:
             start = untrained_law(self.traced, target.initial_loss).violation(target.maximum_loss)
-            return exact_survival((start.exact or Fraction(0),), "runs counted")
+            if start.exact is not None:
+                return exact_survival((start.exact,), "runs counted")
+            return Survival(np.array([start.lower]), np.array([start.upper]), None, start.evaluator)
         return traced_survival(self.traced, plan.schedule, target.maximum_loss)
 
     def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
