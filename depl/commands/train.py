@@ -2,6 +2,9 @@
 
 import argparse
 import functools
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -12,31 +15,36 @@ from depl.commands.options import inside, read_plan, require_outputs
 from depl.commands.progress import Bar
 from depl.commands.table import fields
 from depl.instances.training.cifar import cifar10
+from depl.instances.training.counterfactual import Switching, record_branches
 from depl.instances.training.families import CIFAR, Family, cifar_family, family
 from depl.instances.training.recording import Recording, fresh_seed, record, schedule_of
+from depl.instances.training.runs import Epoch, pruning_factor
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted, number
+from depl.models.problem.plan import Plan
 from depl.models.traces.table import Traces
 
 
 def run(options: argparse.Namespace) -> Answer:
     """Train what the file lacks; stopped by the user, keep what is there."""
     require_outputs([options.out], [options.plan])
-    chosen = _family(options)
+    chosen, switching = _family(options), _switching(options)
     plan = None if options.plan is None else read_plan(options.plan)
     with inside(options.plan or ""):
         schedule = None if plan is None else schedule_of(plan)
-    first = options.seed if options.seed is not None else 0 if plan is None else fresh_seed(plan)
+    first = options.seed if options.seed is not None else _first_seed(plan, switching)
     seeds = range(first, first + options.runs)
+    told = _provenance(options, first)
     with Bar("training", len(seeds)) as bar:
-        done = record(
-            chosen,
-            seeds,
-            options.out,
-            _provenance(options, first),
-            lambda name: bar.step(f"seed {name}"),
-            schedule,
-        )
+
+        def step(name: str) -> None:
+            bar.step(f"seed {name}")
+
+        if switching is None:
+            done = record(chosen, seeds, options.out, told, step, schedule)
+        else:
+            with _named_options():
+                done = record_branches(chosen, switching, seeds, options.out, told, step)
     content = _content(chosen, seeds, done, options.out)
     return Answer(_text(content), _code(done), as_json(content), _aside(done, options.out))
 
@@ -53,10 +61,54 @@ def _family(options: argparse.Namespace) -> Family:
     return cifar_family(options.family, functools.partial(cifar10, options.folder, options.images))
 
 
+def _switching(options: argparse.Namespace) -> Switching | None:
+    """What ``--stages`` and the options that go with it ask for."""
+    if options.stages is None:
+        for name in ("switch_epochs", "epochs", "draw_switch"):
+            if getattr(options, name) is not None:
+                raise InvalidInputError("goes with --stages; give both or none", _option(name))
+        return None
+    if options.plan is not None:
+        raise InvalidInputError("and --plan both say what to train; give one of them", "--stages")
+    for name in ("switch_epochs", "epochs"):
+        if getattr(options, name) is None:
+            raise InvalidInputError(f"needs {_option(name)}", "--stages")
+    with _named_options():
+        first, second = (Epoch(pruning_factor(model), cluster) for model, cluster in options.stages)
+        return Switching(first, second, options.switch_epochs, options.epochs, options.draw_switch)
+
+
+@contextmanager
+def _named_options() -> Iterator[None]:
+    """Name the option in errors that only know the place inside what it says."""
+    try:
+        yield
+    except InvalidInputError as error:
+        name = re.match(r"\.(stages|model|schedule|switch_epochs)", error.path)
+        if name is None:
+            raise
+        option = "switch_epochs" if name[1] == "switch_epochs" else "stages"
+        raise InvalidInputError(error.message, _option(option)) from error
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _first_seed(plan: Plan | None, switching: Switching | None) -> int:
+    if switching is not None:
+        return switching.first_seed()
+    return 0 if plan is None else fresh_seed(plan)
+
+
 def _provenance(options: argparse.Namespace, first: int) -> dict[str, str]:
     words = [f"--family {options.family}", f"--runs {options.runs}", f"--seed {first}"]
     words += [] if options.images is None else [f"--images {options.images}"]
     words += [] if options.plan is None else ["--plan PLAN"]
+    if options.stages is not None:
+        words.append(f"--stages {','.join('@'.join(stage) for stage in options.stages)}")
+        words.append(f"--switch-epochs {','.join(map(str, options.switch_epochs))} --epochs {options.epochs}")
+        words += [] if options.draw_switch is None else [f"--draw-switch {options.draw_switch}"]
     commit = here().commit
     told = {"command": " ".join(["depl train", *words])}
     return (

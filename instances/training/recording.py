@@ -1,7 +1,8 @@
 """Recording the runs of a family into a file of traces: resumable, whole at any time.
 
-Runs are named by their seeds. What the file holds already is not trained again; the file is written anew
-after every few runs, so that a process that is killed loses no more than those.
+Runs are named by their seeds, branches of a run by seed and switch epoch. What the file holds already is not
+trained again; the file is written anew after every few runs, so that a process that is killed loses no more
+than those.
 """
 
 import hashlib
@@ -31,7 +32,7 @@ from depl.models.traces.planned import PLAN, plan_text
 from depl.models.traces.table import Schedule, Traces, joined
 
 CHUNK = 10
-"""Runs between two writings of the file."""
+"""Runs between two writings of the file, or one seed where a seed has more runs."""
 _LIBRARIES = ("numpy", "numba", "scikit-learn")
 _FRESH = 10**6
 """Seeds from here on are for runs of plans; those below are the families' own."""
@@ -54,6 +55,24 @@ class Recording(NamedTuple):
     trained: int
     kept: int
     interrupted: bool
+
+
+class Recipe(NamedTuple):
+    """What is recorded of a seed.
+
+    Attributes
+    ----------
+    known : mapping of str to str
+        The provenance; what fixes the runs (see `described`) must be that of a file that is added to.
+    names : callable
+        Names of the runs of a seed: whole numbers with ``/`` between them, by which the runs are sorted.
+    train : callable
+        Trains all runs of a seed.
+    """
+
+    known: Mapping[str, str]
+    names: Callable[[int], Sequence[str]]
+    train: Callable[[int], Traces]
 
 
 def record(
@@ -87,31 +106,47 @@ def record(
         if the data is not there; or if the schedule cannot be trained.
     """
     task = family.task()
-    known = {**described(family, task, schedule), **(provenance or {})}
-    held = _held(Path(path), known)
+    recipe = Recipe(
+        {**described(family, task, schedule), **(provenance or {})},
+        lambda seed: (str(seed),),
+        lambda seed: _trained(family, task, seed, schedule),
+    )
+    return extend(path, seeds, recipe, step)
+
+
+def extend(
+    path: str | Path,
+    seeds: Sequence[int],
+    recipe: Recipe,
+    step: Callable[[str], None] = lambda done: None,
+) -> Recording:
+    """Train what a file of traces lacks of the runs of some seeds; see `record`."""
+    held = _held(Path(path), recipe.known)
     there = set(held.runs) if held else set()
-    missing = [seed for seed in dict.fromkeys(seeds) if str(seed) not in there]
-    kept = [seed for seed in dict.fromkeys(seeds) if str(seed) in there]
-    trained = 0
+    names = {seed: recipe.names(seed) for seed in seeds}
+    whole = [seed for seed, runs in names.items() if there.issuperset(runs)]
+    missing = [seed for seed, runs in names.items() if not there.issuperset(runs)]
+    kept = sum(name in there for runs in names.values() for name in runs)
+    trained, size = 0, max(1, CHUNK // max(map(len, names.values()), default=1))
     try:
-        for seed in kept:
+        for seed in whole:
             step(str(seed))
-        for start in range(0, len(missing), CHUNK):
+        for start in range(0, len(missing), size):
             fresh: list[Traces] = []
             try:
-                for seed in missing[start : start + CHUNK]:
-                    fresh.append(_trained(family, task, seed, schedule))
+                for seed in missing[start : start + size]:
+                    fresh.append(_without(recipe.train(seed), there))
                     step(str(seed))
             finally:
                 if fresh:
-                    held = _ordered([held, *fresh] if held else fresh, known)
-                    trained += len(fresh)
+                    held = _ordered([held, *fresh] if held else fresh, recipe.known)
+                    trained += sum(len(part.runs) for part in fresh)
                     _write(path, held)
     except KeyboardInterrupt:
         if held is not None and trained:  # it may have come while the file was being written
             _write(path, held)
-        return Recording(held, trained, len(kept), True)
-    return Recording(held, trained, len(kept), False)
+        return Recording(held, trained, kept, True)
+    return Recording(held, trained, kept, False)
 
 
 def schedule_of(plan: Plan) -> tuple[Epoch, ...]:
@@ -136,7 +171,12 @@ def fresh_seed(plan: Plan) -> int:
 
     Made of the plan, so that nobody can have seen the runs when the plan was chosen.
     """
-    digest = hashlib.sha256(plan.to_json().encode()).digest()
+    return seed_from(plan.to_json())
+
+
+def seed_from(text: str) -> int:
+    """A first seed made of what is to be trained; at least a million, which no family's own seeds reach."""
+    digest = hashlib.sha256(text.encode()).digest()
     return _FRESH * (1 + int.from_bytes(digest[:4], "big"))
 
 
@@ -184,7 +224,13 @@ def _held(path: Path, known: Mapping[str, str]) -> Traces | None:
 
 def _ordered(parts: Sequence[Traces], provenance: Mapping[str, str]) -> Traces:
     traces = joined(parts, provenance)
-    return traces.select(np.argsort([int(name) for name in traces.runs], kind="stable"))
+    places = [tuple(map(int, name.split("/"))) for name in traces.runs]
+    return traces.select(np.array(sorted(range(len(places)), key=places.__getitem__)))
+
+
+def _without(traces: Traces, there: set[str]) -> Traces:
+    """The runs that are not there yet."""
+    return traces.select([name not in there for name in traces.runs])
 
 
 def _write(path: str | Path, traces: Traces) -> None:

@@ -7,6 +7,7 @@ zero again). All of a run follows from its schedule and its generator: on one ma
 the same bits, whatever else is trained beside it. Linear algebra is kept to one thread meanwhile.
 """
 
+import copy
 import importlib
 import re
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ from depl.models.traces.table import Traces
 
 DECIMALS = 5
 """Losses and error rates are kept to so many decimals."""
+_UNKNOWN = (float("nan"), float("nan"))
 _MODEL = re.compile(r"pruned-(\d{1,2})")
 
 Watcher = Callable[[int, Numbers], None]
@@ -85,6 +87,89 @@ class Run:
     probabilities: Numbers = field(repr=False)
 
 
+class Training:
+    """A run on its way: trained epoch by epoch, and branched where several schedules go on from it.
+
+    Nothing is checked here, and linear algebra is not limited: use it with `require_schedule` and inside
+    `one_thread`.
+
+    Parameters
+    ----------
+    task : Task
+    rng : Generator
+        Draws the first weights, which client has which examples, and the order of the examples.
+    """
+
+    def __init__(self, task: Task, rng: np.random.Generator) -> None:
+        train = task.material.train
+        dealt = share_out(train.groups, [task.clients] * len(task.clusters), task.concentration, rng)
+        self._task, self._rng = task, rng
+        self._clients: dict[str, Clients] = dict(zip(task.clusters, dealt, strict=True))
+        self._weights = task.network.initial_weights(rng)
+        self._mask = np.ones_like(self._weights)
+        self._factor: float | None = None
+        self._after: list[tuple[float, float]] = []
+        self._before: list[tuple[float, float]] = []
+        self._probabilities: Numbers = np.empty(0, dtype=np.float32)
+
+    def train(self, epoch: Epoch) -> Numbers:
+        """Train one more epoch, after a switch if the pruning factor changes.
+
+        Returns
+        -------
+        array of float
+            Probabilities by class, answer and held-out example after it.
+        """
+        task = self._task
+        before = self._switch(epoch.factor) if epoch.factor != self._factor else _UNKNOWN
+        self._weights = federated_epoch(
+            task.network,
+            self._weights,
+            self._mask,
+            task.material.train,
+            self._clients[epoch.cluster],
+            task.descent,
+            self._rng,
+        )
+        evaluation = self._evaluated()
+        self._before.append(before)
+        self._after.append(evaluation[:2])
+        self._probabilities = evaluation.probabilities
+        return self._probabilities
+
+    def branch(self) -> "Training":
+        """The same run once more, to go on with another schedule; neither of the two moves the other.
+
+        It has weights, mask and the state of the generator of this one, so that it goes on bit for bit as a
+        run that was trained alone with the whole schedule.
+        """
+        twin = copy.copy(self)
+        twin._weights, twin._mask = self._weights.copy(), self._mask.copy()
+        twin._rng = copy.deepcopy(self._rng)
+        twin._after, twin._before = list(self._after), list(self._before)
+        return twin
+
+    def run(self) -> Run:
+        """What has become of it so far; at least one epoch has been trained."""
+        after, before = np.array(self._after).T, np.array(self._before).T
+        return Run(after[0], after[1], before[0], before[1], self._probabilities)
+
+    def _switch(self, factor: float) -> tuple[float, float]:
+        """Prune, and give loss and error rate after it; of the first model they are those of epoch 0."""
+        self._factor, self._mask = factor, self._task.network.mask(self._weights, factor)
+        self._weights = self._weights * self._mask
+        evaluation = self._evaluated()[:2]
+        if self._after:
+            return evaluation
+        self._after.append(evaluation)
+        self._before.append(_UNKNOWN)
+        return _UNKNOWN
+
+    def _evaluated(self) -> Assessment:
+        held_out = self._task.material.test
+        return self._task.network.evaluate(self._weights, held_out.inputs, held_out.labels)
+
+
 def model_name(factor: float) -> str:
     """Name of the model with this share of its weights pruned, ``pruned-25`` for a quarter."""
     return f"pruned-{round(100 * factor)}"
@@ -128,9 +213,14 @@ def train_run(
         If the schedule is empty or names an unknown cluster or a factor out of [0, 1); or if threadpoolctl,
         which scikit-learn brings along, is not installed.
     """
-    _require_schedule(task, schedule)
-    with _one_thread():
-        return _train(task, schedule, rng, watch)
+    require_schedule(task, schedule)
+    with one_thread():
+        training = Training(task, rng)
+        for k, epoch in enumerate(schedule, start=1):
+            probabilities = training.train(epoch)
+            if watch is not None:
+                watch(k, probabilities)
+        return training.run()
 
 
 def as_traces(names: Sequence[str], schedules: Sequence[Sequence[Epoch]], runs: Sequence[Run]) -> Traces:
@@ -151,33 +241,14 @@ def as_traces(names: Sequence[str], schedules: Sequence[Sequence[Epoch]], runs: 
     )
 
 
-def _train(task: Task, schedule: Sequence[Epoch], rng: np.random.Generator, watch: Watcher | None) -> Run:
-    train = task.material.train
-    dealt = share_out(train.groups, [task.clients] * len(task.clusters), task.concentration, rng)
-    clients: dict[str, Clients] = dict(zip(task.clusters, dealt, strict=True))
-    weights = task.network.initial_weights(rng)
-    after, before = np.full((2, len(schedule) + 1), np.nan), np.full((2, len(schedule) + 1), np.nan)
-    factor, mask = None, np.ones_like(weights)
-    for k, epoch in enumerate(schedule, start=1):
-        if epoch.factor != factor:
-            factor, mask = epoch.factor, task.network.mask(weights, epoch.factor)
-            weights = weights * mask
-            (after if k == 1 else before)[:, 0 if k == 1 else k] = _evaluate(task, weights)[:2]
-        weights = federated_epoch(
-            task.network, weights, mask, train, clients[epoch.cluster], task.descent, rng
-        )
-        evaluation = _evaluate(task, weights)
-        after[:, k] = evaluation[:2]
-        if watch is not None:
-            watch(k, evaluation.probabilities)
-    return Run(after[0], after[1], before[0], before[1], evaluation.probabilities)
+def require_schedule(task: Task, schedule: Sequence[Epoch]) -> None:
+    """Refuse what cannot be trained.
 
-
-def _evaluate(task: Task, weights: Numbers) -> Assessment:
-    return task.network.evaluate(weights, task.material.test.inputs, task.material.test.labels)
-
-
-def _require_schedule(task: Task, schedule: Sequence[Epoch]) -> None:
+    Raises
+    ------
+    InvalidInputError
+        If the schedule is empty or names an unknown cluster or a factor out of [0, 1).
+    """
     if not schedule:
         raise InvalidInputError("a schedule needs at least one epoch", ".schedule")
     for index, epoch in enumerate(schedule):
@@ -189,7 +260,14 @@ def _require_schedule(task: Task, schedule: Sequence[Epoch]) -> None:
             raise InvalidInputError(message, f".schedule[{index}].factor")
 
 
-def _one_thread() -> AbstractContextManager[Any]:
+def one_thread() -> AbstractContextManager[Any]:
+    """Keep linear algebra to one thread inside it; several threads may add in another order every time.
+
+    Raises
+    ------
+    InvalidInputError
+        If threadpoolctl, which scikit-learn brings along, is not installed.
+    """
     try:
         pools = importlib.import_module("threadpoolctl")
     except ImportError as error:

@@ -11,6 +11,7 @@ import pytest
 
 from depl.instances.training import families
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.traces.counterfactuals import read_counterfactuals
 from depl.models.traces.files import read_traces
 from depl.models.traces.planned import planned
 from tests.cases.training_cases import small_family
@@ -86,6 +87,51 @@ def test_a_plan_of_other_models_or_clusters_is_refused(ask, tmp_path, plan):
     assert "there is no cluster 'cloud'" in err
 
 
+STAGES = ("--stages", "pruned-50@edge,pruned-75@far-edge")
+SWITCHES = ("--switch-epochs", "2,4", "--epochs", "6")
+
+
+def test_every_switch_epoch_of_a_seed_is_trained_and_read_back_as_a_tree(ask, tmp_path):
+    out = tmp_path / "branches.npz"
+    words = ("train", "--family", "points", *STAGES, *SWITCHES, "--seed", 2000000, "--out", out, "--json")
+    content = json.loads(ask(*words, "--runs", 2)[1])
+    assert (content["trained"], content["kept"], content["runs"], content["epochs"]) == (4, 0, 4, 6)
+    content = json.loads(ask(*words, "--runs", 3)[1])
+    assert (content["trained"], content["kept"], content["seeds"]) == (2, 4, [2000000, 2000002])
+    traces = read_traces(out)
+    found = read_counterfactuals(traces)
+    assert (found.seeds, found.switch_epochs) == (("2000000", "2000001", "2000002"), (2, 4))
+    assert found.stages == (("pruned-50", "edge"), ("pruned-75", "far-edge"))
+    assert traces.provenance["command"] == (
+        "depl train --family points --runs 3 --seed 2000000 --stages pruned-50@edge,pruned-75@far-edge "
+        "--switch-epochs 2,4 --epochs 6"
+    )
+
+
+def test_one_switch_epoch_of_each_seed_may_be_drawn(ask, tmp_path):
+    out = tmp_path / "runs.csv"
+    words = ("train", "--family", "points", *STAGES, *SWITCHES, "--draw-switch", 1, "--runs", 6, "--out", out)
+    assert ask(*words)[0] == 0
+    traces = read_traces(out)
+    assert len(traces.runs) == 6
+    assert sorted(len(runs) for runs in traces.by_schedule().values()) == [3, 3]
+    assert traces.provenance["command"].endswith("--switch-epochs 2,4 --epochs 6 --draw-switch 1")
+    code, _, err = ask(*words[: words.index("--draw-switch")], "--out", out)
+    assert code == 2
+    assert f"{out}: its schedule is" in err
+    assert "choose another file" in err
+
+
+def test_without_a_seed_branches_get_seeds_made_of_the_stages(ask, tmp_path):
+    firsts = set()
+    for switches in ("2,4", "2,3"):
+        words = (*STAGES, "--switch-epochs", switches, "--epochs", 6, "--runs", 1, "--out")
+        text = ask("train", "--family", "points", *words, tmp_path / f"{switches}.npz", "--json")[1]
+        firsts.add(json.loads(text)["seeds"][0])
+    assert len(firsts) == 2
+    assert min(firsts) >= 10**6
+
+
 def test_an_interrupt_keeps_what_is_there_and_says_how_to_go_on(ask, tmp_path, monkeypatch):
     stopped = []
 
@@ -127,6 +173,35 @@ def test_an_interrupt_before_anything_is_done_holds_nothing(ask, tmp_path, monke
         (("--family", "cifar-alexnet", "--folder", "nowhere"), "holds no CIFAR-10"),
         (("--family", "points", "--plan", "nowhere.json"), "cannot be read"),
         ((), "--family"),
+        (("--family", "points", *STAGES), "--stages: needs --switch-epochs"),
+        (("--family", "points", *STAGES, "--switch-epochs", "2"), "--stages: needs --epochs"),
+        (("--family", "points", *SWITCHES[2:]), "--epochs: goes with --stages"),
+        (("--family", "points", "--draw-switch", "1"), "--draw-switch: goes with --stages"),
+        (("--family", "points", *STAGES, *SWITCHES, "--plan", "p.json"), "--stages: and --plan both say"),
+        (("--family", "points", "--stages", "pruned-50@edge", *SWITCHES), "must be two stages MODEL@CLUSTER"),
+        (("--family", "points", "--stages", "pruned-50,full@edge", *SWITCHES), "must be two stages"),
+        (
+            ("--family", "points", "--stages", "full@edge,pruned-75@edge", *SWITCHES),
+            "--stages: 'full' cannot",
+        ),
+        (
+            ("--family", "points", "--stages", "pruned-50@edge,pruned-75@cloud", *SWITCHES),
+            "--stages: there is no cluster 'cloud'; there are edge, far-edge",
+        ),
+        (
+            ("--family", "points", "--stages", "pruned-50@edge,pruned-50@edge", *SWITCHES),
+            "--stages: are the same twice",
+        ),
+        (("--family", "points", *STAGES, "--switch-epochs", "2,x"), "must be a whole number"),
+        (("--family", "points", *STAGES, "--switch-epochs", "0,2", "--epochs", "6"), "must be at least 1"),
+        (
+            ("--family", "points", *STAGES, "--switch-epochs", "2,6", "--epochs", "6"),
+            "--switch-epochs: 6 leaves one of the stages without an epoch; switch after epoch 1 to 5 of 6",
+        ),
+        (
+            ("--family", "points", *STAGES, "--switch-epochs", "4,2", "--epochs", "6"),
+            "--switch-epochs: 2 follows on 4; give each epoch once, in ascending order",
+        ),
     ],
 )
 def test_wrong_usage_is_refused_before_anything_is_trained(ask, tmp_path, words, message):

@@ -1,0 +1,202 @@
+"""Counterfactual recordings: every branch is the run that its schedule gives alone, bit for bit."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from depl.instances.training.counterfactual import Switching, record_branches, train_branches
+from depl.instances.training.families import family
+from depl.instances.training.recording import record
+from depl.instances.training.runs import Epoch, Training, one_thread, train_run
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.traces.counterfactuals import read_counterfactuals
+from depl.models.traces.files import read_traces, write_traces
+from depl.models.traces.planned import PLAN
+from tests.cases.training_cases import small_family
+
+FAMILY = small_family()
+HALF, MORE = Epoch(0.5, "edge"), Epoch(0.75, "far-edge")
+EARLY = Switching(HALF, MORE, (1, 3), 5)
+FIELDS = ("loss", "error_rate", "start_loss", "start_error_rate", "probabilities")
+
+
+def same_bits(one, other):
+    return all(
+        getattr(one, name).dtype == getattr(other, name).dtype
+        and np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True)
+        for name in FIELDS
+    )
+
+
+@pytest.mark.parametrize(
+    "switching",
+    [
+        Switching(HALF, MORE, (1, 2, 5, 9), 10),
+        Switching(Epoch(0.9, "edge"), Epoch(0.25, "edge"), (2, 3), 6),  # weights come back
+        Switching(HALF, Epoch(0.5, "far-edge"), (2, 4), 6),  # the cluster alone
+    ],
+)
+def test_branches_are_bit_for_bit_the_runs_of_their_schedules(switching):
+    task = FAMILY.task()
+    for seed in (0, 7):
+        branches = train_branches(task, switching, switching.switch_epochs, FAMILY.generator(seed))
+        for switch, branch in zip(switching.switch_epochs, branches, strict=True):
+            assert same_bits(branch, train_run(task, switching.schedule(switch), FAMILY.generator(seed)))
+
+
+@pytest.mark.parametrize("name", ["digits-alexnet-slow", "digits-mobilenet"])
+def test_branches_of_the_shipped_families_are_bit_for_bit_the_runs_of_their_schedules(name):
+    chosen = family(name)
+    task, switching = chosen.task(), Switching(HALF, MORE, (1, 3), 5)
+    branches = train_branches(task, switching, (1, 3), chosen.generator(2000000))
+    for switch, branch in zip((1, 3), branches, strict=True):
+        assert same_bits(branch, train_run(task, switching.schedule(switch), chosen.generator(2000000)))
+
+
+def test_a_branch_and_its_trunk_do_not_move_each_other():
+    task = FAMILY.task()
+    with one_thread():
+        trunk, alone = (Training(task, FAMILY.generator(3)) for _ in range(2))
+        for training in (trunk, alone):
+            training.train(HALF)
+        branch = trunk.branch()
+        branch.train(MORE)
+        seen = branch.run()
+        for training in (trunk, alone):
+            training.train(HALF)
+    assert same_bits(trunk.run(), alone.run())
+    assert same_bits(branch.run(), seen)
+
+
+def test_the_file_holds_a_run_for_every_branch_and_says_how_it_came_about(tmp_path):
+    path = tmp_path / "branches.npz"
+    steps = []
+    done = record_branches(FAMILY, EARLY, [5, 6], path, {"command": "by hand"}, steps.append)
+    assert (done.trained, done.kept, done.interrupted, steps) == (4, 0, False, ["5", "6"])
+    traces = read_traces(path)
+    assert traces.runs == ("5/1", "5/3", "6/1", "6/3")
+    assert traces.schedules[1] == (("pruned-50", "edge"),) * 3 + (("pruned-75", "far-edge"),) * 2
+    assert set(traces.metrics) == {"error_rate", "start_loss", "start_error_rate"}
+    told = traces.provenance
+    assert told["schedule"] == (
+        "pruned-50 on edge, then pruned-75 on far-edge after epoch 1, 3 of 5; all of these for every seed"
+    )
+    assert (told["family"], told["command"]) == ("points", "by hand")
+    assert {"setup", "data", "versions"} <= told.keys()
+    assert PLAN not in told  # there is more than one
+    run = train_run(FAMILY.task(), EARLY.schedule(3), FAMILY.generator(6))
+    assert read_counterfactuals(traces).losses("6", 3).tolist() == np.round(run.loss, 5).tolist()
+
+
+@pytest.mark.parametrize("name", ["branches.npz", "branches.csv"])
+def test_seeds_that_are_there_are_not_trained_again_and_their_order_leaves_no_mark(tmp_path, name):
+    for file, parts in {f"one-{name}": [range(9, 12)], f"two-{name}": [[11], [9], range(9, 12)]}.items():
+        done = [record_branches(FAMILY, EARLY, seeds, tmp_path / file) for seeds in parts]
+    assert [(item.trained, item.kept) for item in done] == [(2, 0), (2, 0), (2, 4)]
+    assert (tmp_path / f"one-{name}").read_bytes() == (tmp_path / f"two-{name}").read_bytes()
+    assert read_traces(tmp_path / f"one-{name}").runs[0] == "9/1"  # by number, not by letter
+
+
+def test_a_branch_that_was_taken_out_is_trained_again(tmp_path):
+    path = tmp_path / "branches.npz"
+    record_branches(FAMILY, EARLY, [5, 6], path)
+    before = path.read_bytes()
+    write_traces(path, read_traces(path).select([0, 2, 3]), 5)
+    done = record_branches(FAMILY, EARLY, [5, 6], path)
+    assert (done.trained, done.kept) == (1, 3)
+    assert path.read_bytes() == before
+
+
+def test_an_interrupt_keeps_every_seed_that_was_finished(tmp_path):
+    def interrupt(seed):
+        if seed == "6":
+            raise KeyboardInterrupt
+
+    done = record_branches(FAMILY, EARLY, range(5, 9), tmp_path / "branches.npz", step=interrupt)
+    assert done.interrupted
+    assert read_traces(tmp_path / "branches.npz").runs == ("5/1", "5/3", "6/1", "6/3")
+
+
+def test_a_process_that_is_killed_loses_one_seed_at_most_where_seeds_have_many_branches(tmp_path):
+    held, path = [], tmp_path / "branches.npz"
+    many = Switching(HALF, MORE, tuple(range(1, 13)), 13)
+
+    def look(seed):
+        held.append(len(read_traces(path).runs) if path.exists() else 0)
+
+    record_branches(FAMILY, many, range(3), path, step=look)
+    assert held == [0, 12, 24]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Switching(HALF, MORE, (1, 2), 5),
+        Switching(HALF, MORE, (1, 3), 6),
+        Switching(HALF, Epoch(0.9, "far-edge"), (1, 3), 5),
+        Switching(HALF, MORE, (1, 3), 5, draw=0),
+    ],
+)
+def test_branches_of_another_kind_are_not_added_to_a_file(tmp_path, other):
+    path = tmp_path / "branches.npz"
+    record_branches(FAMILY, EARLY, [5], path)
+    before = path.read_bytes()
+    for add in (
+        lambda: record_branches(FAMILY, other, [6], path),
+        lambda: record(FAMILY, [6], path),
+    ):
+        with pytest.raises(InvalidInputError, match=r"its schedule is .*; choose another file"):
+            add()
+    assert path.read_bytes() == before
+
+
+def test_a_drawn_switch_epoch_depends_on_its_seed_alone_and_every_one_comes_equally_often(tmp_path):
+    one = Switching(HALF, MORE, (2, 3, 4, 6), 7, draw=1)
+    drawn = [one.switches(seed) for seed in range(400, 560)]
+    assert Counter(drawn) == {(switch,): 40 for switch in (2, 3, 4, 6)}
+    assert all(len(set(drawn[start : start + 4])) == 4 for start in range(0, 160, 4))
+    assert len({tuple(drawn[start : start + 4]) for start in range(0, 160, 4)}) > 12  # of 24 orders
+    assert drawn != [Switching(HALF, MORE, (2, 3, 4, 6), 7, draw=2).switches(s) for s in range(400, 560)]
+    path = tmp_path / "one-each.npz"
+    record_branches(FAMILY, one, [401], path)
+    record_branches(FAMILY, one, range(400, 404), path)
+    traces = read_traces(path)
+    assert traces.runs == tuple(f"{seed}/{one.switches(seed)[0]}" for seed in range(400, 404))
+    for schedule, name in zip(traces.schedules, traces.runs, strict=True):
+        assert schedule.count(("pruned-50", "edge")) == int(name.split("/")[1])
+
+
+def test_first_seeds_are_made_of_what_is_trained():
+    seeds = {
+        item.first_seed()
+        for item in (EARLY, Switching(HALF, MORE, (1, 3), 6), Switching(HALF, MORE, (1, 3), 5, draw=0))
+    }
+    assert len(seeds) == 3
+    assert min(seeds) >= 10**6
+    assert Switching(HALF, MORE, (1, 3), 5).first_seed() == EARLY.first_seed()
+
+
+@pytest.mark.parametrize(
+    ("stages", "switches", "epochs", "path", "message"),
+    [
+        ((HALF, HALF), (1,), 5, ".stages", "the same twice"),
+        ((HALF, MORE), (), 5, ".switch_epochs", "names no epoch"),
+        ((HALF, MORE), (0, 2), 5, ".switch_epochs", "0 leaves one .*; switch after epoch 1 to 4 of 5"),
+        ((HALF, MORE), (2, 5), 5, ".switch_epochs", "5 leaves one of the stages without an epoch"),
+        ((HALF, MORE), (3, 2), 5, ".switch_epochs", "2 follows on 3; .* in ascending order"),
+        ((HALF, MORE), (2, 2), 5, ".switch_epochs", "2 follows on 2; give each epoch once"),
+    ],
+)
+def test_epochs_that_cannot_be_switched_at_are_refused(stages, switches, epochs, path, message):
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        Switching(*stages, switches, epochs)
+    assert caught.value.path == path
+
+
+def test_a_cluster_that_is_not_there_is_refused_before_there_is_a_file(tmp_path):
+    for first, second, row in ((Epoch(0.5, "cloud"), MORE, 0), (HALF, Epoch(0.75, "cloud"), 1)):
+        with pytest.raises(InvalidInputError, match="no cluster 'cloud'") as caught:
+            record_branches(FAMILY, Switching(first, second, (1, 3), 5), [1], tmp_path / "branches.npz")
+        assert caught.value.path == f".schedule[{row}].cluster"
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,110 @@
+"""Counterfactuals: a table of branches is read as a tree, or refused at the first row that makes it none."""
+
+import numpy as np
+import pytest
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.traces.counterfactuals import branch_name, read_counterfactuals
+from depl.models.traces.files import read_traces, write_traces
+from depl.models.traces.table import Traces
+
+STEM = {"7": [2.0, 1.5, 1.2, 1.0], "8": [2.1, 1.7, 1.6, 1.5]}
+SWITCHES = (1, 3)
+EPOCHS = 5
+
+
+def rows(seeds=("7", "8"), switches=SWITCHES):
+    """Rows of run, epoch, model, cluster and loss, in which a branch of epoch s ends in 0.1 s."""
+    for seed in seeds:
+        for switch in switches:
+            for epoch in range(EPOCHS + 1):
+                first = epoch <= switch
+                loss = STEM[seed][epoch] if first else 0.1 * switch + 0.01 * (EPOCHS - epoch)
+                model, cluster = ("big", "edge") if first else ("small", "far")
+                yield [branch_name(seed, switch), epoch, model, cluster, loss]
+
+
+def table(found):
+    run, epoch, model, cluster, loss = zip(*found, strict=True)
+    return Traces(run, epoch, model, cluster, loss, {"error_rate": np.array(loss) / 10})
+
+
+def test_every_branch_is_found_by_its_seed_and_its_switch_epoch():
+    found = read_counterfactuals(table(rows()))
+    assert (found.seeds, found.switch_epochs, found.epochs) == (("7", "8"), SWITCHES, EPOCHS)
+    assert found.stages == (("big", "edge"), ("small", "far"))
+    assert found.losses("8", 3).tolist() == pytest.approx([2.1, 1.7, 1.6, 1.5, 0.31, 0.3])
+    assert found.losses("7", 1).tolist() == pytest.approx([2.0, 1.5, 0.13, 0.12, 0.11, 0.1])
+    assert found.table.shape == (2, 2, EPOCHS + 1)
+    assert found.table[1, 1].tolist() == found.losses("8", 3).tolist()
+    assert not found.table.flags.writeable
+
+
+def test_the_first_stage_of_a_seed_is_that_of_its_last_switch_epoch():
+    assert read_counterfactuals(table(rows())).first_stage("8").tolist() == STEM["8"]
+
+
+def test_runs_may_come_in_any_order_and_from_a_csv(tmp_path):
+    shuffled = table([row for switch in (3, 1) for row in rows(("8", "7"), (switch,))])
+    write_traces(tmp_path / "mine.csv", shuffled)
+    found = read_counterfactuals(read_traces(tmp_path / "mine.csv"))
+    assert (found.seeds, found.switch_epochs) == (("8", "7"), SWITCHES)  # seeds as they come, epochs sorted
+    assert np.array_equal(found.losses("7", 3), read_counterfactuals(table(rows())).losses("7", 3))
+
+
+def test_runs_without_an_evaluation_before_training_have_no_first_loss():
+    found = read_counterfactuals(table([row for row in rows() if row[1] > 0]))
+    assert np.isnan(found.losses("7", 1)[0])
+    assert found.losses("7", 1)[1:].tolist() == pytest.approx([1.5, 0.13, 0.12, 0.11, 0.1])
+
+
+def test_another_metric_may_be_read():
+    found = read_counterfactuals(table(rows()), "error_rate")
+    assert found.losses("7", 3)[:4].tolist() == pytest.approx([0.2, 0.15, 0.12, 0.1])
+
+
+def changed(where, column, value):
+    found = list(rows())
+    for row in found:
+        if (row[0], row[1]) in where or row[0] in where:
+            row[column] = value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("found", "row", "message"),
+    [
+        (changed(["7/3"], 0, "seven"), 6, "'seven' is no branch: .* such as '17/12'"),
+        (changed(["7/3"], 0, "7/x"), 6, "'7/x' is no branch"),
+        (changed(["7/3"], 0, "/3"), 6, "'/3' is no branch"),
+        (changed(["7/3"], 0, "7/03"), 6, "'7/03' is no branch"),
+        (changed(["8/1"], 0, "8/2"), 12, "'8/2' switches after epoch 1, not 2"),
+        (changed([("7/3", 5)], 2, "tiny"), 6, "'7/3' has 3 stages, not 2"),
+        (changed([("8/1", 0), ("8/1", 1)], 2, "huge"), 12, "'8/1' trains huge on edge, then small on far"),
+        (changed([("7/1", 1)], 4, 1.25), 1, "'7/1' and '7/3' do not begin alike: after epoch 1 one has 1.25"),
+        ([row for row in rows() if row[:2] != ["8/3", 5]], 18, "'8/3' ends at epoch 4, others at 5"),
+        ([row for row in rows() if row[0] != "8/3"], 12, "seed '8' has no branch of epoch 3"),
+        ([row for row in rows() if row[:2] != ["8/3", 0]], 12, "epoch 0 one has 2.1 and the other nan"),
+    ],
+)
+def test_a_table_that_is_no_tree_is_refused_at_its_row(found, row, message):
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        read_counterfactuals(table(found))
+    assert caught.value.path.endswith(f"[{row}]")
+
+
+def test_a_switch_of_the_cluster_alone_is_one():
+    same = list(rows())
+    for row in same:
+        row[2] = "big"
+    assert read_counterfactuals(table(same)).stages == (("big", "edge"), ("big", "far"))
+
+
+def test_what_is_not_there_is_refused_with_what_is():
+    found = read_counterfactuals(table(rows()))
+    with pytest.raises(InvalidInputError, match="no seed '9'"):
+        found.losses("9", 1)
+    with pytest.raises(InvalidInputError, match="no branch of epoch 2; there are 1, 3"):
+        found.losses("7", 2)
+    with pytest.raises(InvalidInputError, match="no seed '9'"):
+        found.first_stage("9")
