@@ -324,7 +324,7 @@ def _improvements(traces: Traces, setup: Setup, metric: str, fit: TracesFit) -> 
 
 def _require_countable(law: LawOfLoss, residuals: Residuals, confidence: float | None, diverged: int) -> None:
     """Refuse a confidence, and runs that diverged, where no whole runs are counted."""
-    if isinstance(diverged, bool) or not isinstance(diverged, int) or not 0 <= diverged <= MOST_DIVERGED:
+    if type(diverged) is not int or not 0 <= diverged <= MOST_DIVERGED:
         raise InvalidInputError(
             f"must be a whole number of runs from 0 to {MOST_DIVERGED}, not {diverged!r}", ".diverged"
         )
