@@ -33,9 +33,12 @@ if TYPE_CHECKING:
     from depl.method_table import methods
     from depl.models.evaluation.evaluate import Evaluation, evaluate
     from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
+    from depl.models.policy.result import PolicyResult
+    from depl.models.policy.solve import solve_policy
     from depl.models.problem.instance import Instance
     from depl.models.problem.laws import Law, register_law
     from depl.models.problem.plan import Plan
+    from depl.models.problem.policy import Policy
     from depl.models.solving.explain import explain
     from depl.models.solving.front import front
     from depl.models.solving.front_points import Front
@@ -61,6 +64,8 @@ _HOMES = {
     "NotCoveredError": "models.foundation.errors",
     "Outcome": "models.solving.methods",
     "Plan": "models.problem.plan",
+    "Policy": "models.problem.policy",
+    "PolicyResult": "models.policy.result",
     "Replanning": "models.solving.replanning",
     "Report": "models.verifier.verify",
     "Result": "models.solving.result",
@@ -81,6 +86,7 @@ _HOMES = {
     "replan": "models.solving.replanning",
     "report": "reporting.page",
     "solve": "models.solving.solve",
+    "solve_policy": "models.policy.solve",
 }
 """The module of each public name, and its name there where that is another one.
 
@@ -137,6 +143,8 @@ __all__ = [
     "NotCoveredError",
     "Outcome",
     "Plan",
+    "Policy",
+    "PolicyResult",
     "Replanning",
     "Report",
     "Result",
@@ -159,4 +167,5 @@ __all__ = [
     "replan",
     "report",
     "solve",
+    "solve_policy",
 ]

@@ -38,7 +38,7 @@ FLOORS = {
         ("evaluation",),
         ("scenarios",),
         ("solving",),
-        ("estimation", "exact"),
+        ("estimation", "exact", "policy"),
         ("programs",),
     ),
     "heuristics": (

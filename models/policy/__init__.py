@@ -1,0 +1,1 @@
+"""Adaptive policies: after every epoch stop, go on or switch, with a promise certified beforehand."""

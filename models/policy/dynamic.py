@@ -1,0 +1,213 @@
+r"""Least expected cost and failures by dynamic programming over node and loss, with directed rounding.
+
+A run that stops without having met its target has *failed*. With C the expected cost of a policy, F its
+probability to fail and lam a price of a failure,
+
+    V(node, loss) = min { [not met],  price + E V(next node, next loss) },   unit of [not met]: lam,
+
+backwards over the epochs. *Rounded up* (`upper`), with the ledger of `depl.models.policy.grid`, this is the
+problem of a finite chain, and the minimiser is a policy that a controller can follow; its C and F are carried
+along, each with all rounding against it, so they are upper bounds for that policy, and the least V of the
+chain. *Rounded down* (`lower`), it is a lower bound of C + lam F for every policy of the process, randomised
+or with any memory: V never falls as the loss rises (`depl.models.policy.process`), so the value at the index
+below a loss is none too high.
+
+At epoch 0 a run whose first loss does not meet the target has to train, unless ``abandon_at_start``: to quit
+on unlucky first losses is a coin flip in disguise (`docs/policies`).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from depl.models.foundation.deadline import keep_time
+from depl.models.policy.grid import Beyond, Expectations, Grid, met
+from depl.models.policy.process import Node, Process, Start, Training
+from depl.models.problem.laws import FloatArray
+from depl.models.problem.laws.law import UNIT_ROUNDOFF
+
+Actions = NDArray[np.int16]
+"""By index of the ledger: the number of a training of the node, or `STOP`."""
+
+STOP = -1
+
+_SUMMED = 1 + 8 * UNIT_ROUNDOFF
+"""Rounding of a price plus an expectation, and of `math.fsum` over products."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A policy on the grid, and what it is certified to do.
+
+    Attributes
+    ----------
+    actions : tuple of int arrays (cells,)
+        By node.
+    start : int
+        Number of the start that is chosen.
+    cost, failure : float
+        Upper bounds of C and F under the law.
+    multiplier : float
+        lam, for which the chain was solved.
+    """
+
+    actions: tuple[Actions, ...]
+    start: int
+    cost: float
+    failure: float
+    multiplier: float
+
+    def value(self, multiplier: float) -> float:
+        """C + lam F [cost]."""
+        return self.cost + multiplier * self.failure
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which policies are looked at.
+
+    Attributes
+    ----------
+    abandon_at_start : bool
+        Whether a run may be given up before its first epoch.
+    """
+
+    abandon_at_start: bool = False
+
+
+def upper(
+    process: Process, expectations: Expectations, multiplier: float, options: Options = Options()
+) -> Table:
+    """The best policy of the chain that is rounded up.
+
+    Parameters
+    ----------
+    expectations : Expectations
+        Of direction up.
+    multiplier : float
+        lam > 0 [cost].
+    """
+    grid = expectations.grid
+    actions: list[Actions] = [np.empty(0, dtype=np.int16)] * len(process.nodes)
+    after: dict[int, FloatArray] = {}
+    for numbers in process.by_epoch():
+        here: dict[int, FloatArray] = {}
+        for number in numbers:
+            keep_time()
+            actions[number], here[number] = _best(
+                process.nodes[number], expectations, after, multiplier, options
+            )
+        after = here
+    ends = [_mean(start, after[start.node], grid) for start in process.starts]
+    best = min(range(len(ends)), key=lambda number: ends[number][0] + multiplier * ends[number][1])
+    return Table(tuple(actions), best, *ends[best], multiplier)
+
+
+def _best(
+    node: Node,
+    expectations: Expectations,
+    after: dict[int, FloatArray],
+    multiplier: float,
+    options: Options,
+) -> tuple[Actions, FloatArray]:
+    """Actions of a node, and rows C and F."""
+    grid = expectations.grid
+    stopped = np.zeros((2, grid.cells))
+    stopped[1] = failed(node, grid)
+    best, actions = stopped, np.full(grid.cells, STOP, dtype=np.int16)
+    value = multiplier * stopped[1] + np.where(must_train(node, grid, options), math.inf, 0.0)
+    for number, training in enumerate(node.trainings):
+        found = continued(training, expectations, after[training.following])
+        own = found[0] + multiplier * found[1]
+        better = own < value
+        best, value = np.where(better, found, best), np.where(better, own, value)
+        actions[better] = number
+    return actions, best
+
+
+def failed(node: Node, grid: Grid) -> FloatArray:
+    """Whether stopping at a node is a failure, by index: 1 or 0."""
+    found = np.ones(grid.cells)
+    if node.may_stop:
+        found[: grid.target + 1] = 0.0
+    return found
+
+
+def must_train(node: Node, grid: Grid, options: Options) -> NDArray[np.bool_]:
+    """Where the run may not stop: above the target before the first epoch."""
+    found = np.zeros(grid.cells, dtype=bool)
+    if node.epoch == 0 and node.trainings and not options.abandon_at_start:
+        found[:] = failed(node, grid) > 0
+    return found
+
+
+def continued(training: Training, expectations: Expectations, after: FloatArray) -> FloatArray:
+    """Rows C and F of a node whose every index trains this; off the top of the grid a run stops and fails."""
+    kernel = training.kernel
+    images = expectations.grid.images(kernel.shift, kernel.retention, up=True)
+    beyond = [Beyond(float(after[0, 0]), 0.0), Beyond(float(after[1, 0]), 1.0)]
+    found = expectations.bounds(after, beyond, images, kernel.noise)
+    found[0] = (found[0] + training.price) * _SUMMED
+    found[1] = np.minimum(found[1], 1.0)
+    return found
+
+
+def _mean(start: Start, rows: FloatArray, grid: Grid) -> tuple[float, float]:
+    indices = np.maximum(grid.indices(start.losses, up=True), 0)
+    cost, failure = (math.fsum((start.weights * row[indices]).tolist()) * _SUMMED for row in rows)
+    return cost, min(failure, 1.0)
+
+
+def lower(
+    process: Process,
+    expectations: Expectations,
+    multiplier: float,
+    options: Options = Options(),
+    *,
+    free: bool = False,
+) -> list[float]:
+    """Lower bounds of C + lam F over all policies, one for each start.
+
+    Parameters
+    ----------
+    expectations : Expectations
+        Of direction down.
+    free : bool
+        Whether epochs cost nothing: with lam = 1, bounds of F alone.
+    """
+    grid = expectations.grid
+    after: dict[int, FloatArray] = {}
+    for numbers in process.by_epoch():
+        here: dict[int, FloatArray] = {}
+        for number in numbers:
+            keep_time()
+            node = process.nodes[number]
+            value = np.where(must_train(node, grid, options), math.inf, multiplier * failed(node, grid))
+            for training in node.trainings:
+                found = _least(training, expectations, after[training.following], free)
+                np.minimum(value, found, out=value)
+            here[number] = value
+        after = here
+    found_at = []
+    for start in process.starts:
+        row, indices = after[start.node], grid.indices(start.losses, up=False)
+        reached = np.where(indices < 0, 0.0, row[np.clip(indices, 0, grid.cells - 1)])
+        found_at.append(math.fsum((start.weights * reached).tolist()) / _SUMMED)
+    return found_at
+
+
+def _least(training: Training, expectations: Expectations, after: FloatArray, free: bool) -> FloatArray:
+    kernel = training.kernel
+    images = expectations.grid.images(kernel.shift, kernel.retention, up=False)
+    beyond = [Beyond(0.0, float(after[-1]))]
+    found = expectations.bounds(after[None, :], beyond, images, kernel.noise)[0]
+    return np.asarray((found + (0.0 if free else training.price)) / _SUMMED)
+
+
+def met_at_start(process: Process, start: Start) -> float:
+    """P0: the probability that the target is met before the first epoch."""
+    if not process.nodes[start.node].may_stop:
+        return 0.0
+    return math.fsum(start.weights[met(start.losses, process.limit)].tolist())

@@ -1,0 +1,329 @@
+r"""Losses on a grid, and expectations over the noise of an epoch, rounded in a stated direction.
+
+*The ledger.* A run carries an index g with y(g) = origin + g step, such that its loss is at most y(g) but for
+`DRIFT` steps per epoch. After an epoch the noise e = l' - shift - retention l is known, and
+
+    g' = up(shift + retention y(g) - origin) + up(e),         up(x) = ceil(x / step - EDGE),
+
+is again such an index, by induction: l' = shift + retention l + e. Under the law g is a Markov chain on whole
+numbers, whose probabilities are sums over cells of the noise. Rounded down instead it is never above the run.
+
+What a computer cannot tell apart must not change an index. So a number that exceeds the edge of a cell by at
+most `EDGE` of a step counts as on the edge: doubles of the sizes here are off by far less. That is the drift:
+each of the two roundings may fall short by `EDGE` steps, and retentions are at most 1.
+
+*Expectations.* With masses m(j) = P(up(e) = j) the expectation of a function v of the next index is
+sum over j of m(j) v(z + j), a correlation, computed by a discrete Fourier transform. `Cells` holds lower
+bounds of the masses, and what they leave of 1; the bound of the rounding is that of `correlation_error`.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft
+
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.policy.process import Process
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import FloatArray, Law, Normal
+from depl.models.problem.laws.law import UNIT_ROUNDOFF
+
+Integers = NDArray[np.int64]
+
+EDGE = 1e-6
+"""By how much of a step a number may exceed the edge of a cell and still count as on it, on which soundness
+rests: steps are at least 1e-7 of the losses, so this is 1e-13 of them, and sums and quotients of a few
+doubles are off by 1e-15."""
+
+DRIFT = 2 * EDGE
+"""By how much of a step a loss may exceed that of its index more after each epoch: two roundings."""
+
+_LEAST_RELATIVE_STEP = 1e-7
+"""Least step relative to the greatest loss: see `EDGE`."""
+
+_MOST_SUMS = 200_000
+"""Most sums of atoms of two laws that are written out: set by hand, a few megabytes."""
+
+_TAIL = 1e-13
+"""Probability that is not looked for at either end of a law without atoms. It counts as missing, so any value
+is sound."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The losses origin + step * (0, ..., cells - 1), on the scale of the law.
+
+    Attributes
+    ----------
+    origin, step : float
+    cells : int
+    target : int
+        The greatest index whose runs have met the target, whatever they drifted.
+    """
+
+    origin: float
+    step: float
+    cells: int
+    target: int
+
+    @classmethod
+    def of(cls, process: Process, cells: int) -> "Grid":
+        """A grid for the losses of a process, one point of which is the target less all drift."""
+        starts = [float(x) for start in process.starts for x in start.losses]
+        low = min(process.lowest, process.limit)
+        high = max(process.highest, process.limit, *starts)
+        size = max(abs(low), abs(high), high - low)
+        step = max((high - low) / (cells - 3), size * _LEAST_RELATIVE_STEP)
+        slack = DRIFT * step * (process.epochs + 1)
+        target = math.ceil((process.limit - low) / step)
+        return cls(process.limit - slack - target * step, step, cells, target)
+
+    @functools.cached_property
+    def values(self) -> FloatArray:
+        """All losses, shape (cells,)."""
+        return np.asarray(self.origin + np.arange(self.cells) * self.step, dtype=np.float64)
+
+    def indices(self, losses: FloatArray, *, up: bool) -> Integers:
+        """Indices of losses, rounded up or down; they may lie outside the grid."""
+        return rounded_indices(losses - self.origin, self.step, up=up)
+
+    def images(self, shift: float, retention: float, *, up: bool) -> Integers:
+        """Indices of shift + retention * loss, for all losses of the grid; shape (cells,)."""
+        return self.indices(shift + retention * self.values, up=up)
+
+
+def rounded_indices(values: FloatArray, step: float, *, up: bool) -> Integers:
+    """ceil(values / step), or floor, where what exceeds an edge by at most `EDGE` counts as on it."""
+    scaled = values / step
+    whole = np.ceil(scaled - EDGE) if up else np.floor(scaled + EDGE)
+    return whole.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The noise of an epoch, rounded in one direction to multiples of a step.
+
+    Attributes
+    ----------
+    first : int
+        Index of the first mass.
+    masses : float array (n,)
+        Lower bounds of the probabilities of the indices from ``first`` on.
+    missing : float
+        At least what they leave of 1: this mass may lie anywhere.
+    """
+
+    first: int
+    masses: FloatArray
+    missing: float
+
+    @property
+    def last(self) -> int:
+        """Index of the last mass."""
+        return self.first + len(self.masses) - 1
+
+    def within(self, most: int) -> "Cells":
+        """Without the indices beyond ``most`` in size, whose masses then count as missing."""
+        low, high = max(self.first, -most), min(self.last, most)
+        if (low, high) == (self.first, self.last):
+            return self
+        if low > high:
+            return Cells(0, np.zeros(1), 1.0)
+        kept = self.masses[low - self.first : high - self.first + 1]
+        return Cells(low, kept, _rest(kept))
+
+
+def noise_cells(noise: Sequence[Term], grid: Grid, *, up: bool) -> Cells:
+    """The law of up(e), or of down(e), for the sum e of independent terms.
+
+    Raises
+    ------
+    NotCoveredError
+        If two of the terms have densities and are not both normal: the law of their sum is then not known on
+        cells.
+    """
+    atoms, smooth = _split(noise)
+    if smooth is None:
+        values, weights = atoms
+        indices = rounded_indices(values, grid.step, up=up)
+        first = int(indices.min())
+        counted = np.bincount(indices - first, weights).astype(np.float64)
+        masses = counted * (1 - len(weights) * UNIT_ROUNDOFF)
+        return Cells(first, masses, _rest(masses)).within(grid.cells)
+    return _smooth_cells(atoms, smooth, grid, up=up).within(grid.cells)
+
+
+def _split(noise: Sequence[Term]) -> tuple[tuple[FloatArray, FloatArray], Term | None]:
+    """All sums of the terms with atoms, and the one term without, which may be a sum of normal ones."""
+    values, weights = np.zeros(1), np.ones(1)
+    smooth: list[Term] = []
+    for term in noise:
+        if not term.law.has_atoms:
+            smooth.append(term)
+            continue
+        own, shares = term.law.atoms()
+        if values.size * own.size > _MOST_SUMS:
+            raise NotCoveredError(
+                f"an epoch whose noise is a sum of laws with {values.size} and {own.size} values has more "
+                f"than {_MOST_SUMS} values; policies need fewer"
+            )
+        values = (values[:, None] + term.coefficient * own[None, :]).ravel()
+        weights = (weights[:, None] * shares[None, :]).ravel()
+    if len(smooth) < 2:
+        return (values, weights), smooth[0] if smooth else None
+    if not all(term.law.is_normal for term in smooth):
+        names = " and ".join(sorted({term.law.wording or term.law.tag() for term in smooth}))
+        raise NotCoveredError(
+            f"an epoch whose noise is a sum of two laws with densities ({names}) has no closed law; policies "
+            "cover one of them beside laws of finitely many values, or normal ones"
+        )
+    means = [term.coefficient * term.law.moments().mean for term in smooth]
+    variances = [term.coefficient**2 * term.law.moments().variance for term in smooth]
+    return (values, weights), Term(1.0, Normal(mean=math.fsum(means), variance=math.fsum(variances)))
+
+
+def _smooth_cells(atoms: tuple[FloatArray, FloatArray], smooth: Term, grid: Grid, *, up: bool) -> Cells:
+    """A law with a density, alone or mixed over atoms."""
+    low, high = _ends(smooth)
+    values, weights = atoms
+    first = int(rounded_indices(np.array([low + values.min()]), grid.step, up=up)[0])
+    last = int(rounded_indices(np.array([high + values.max()]), grid.step, up=up)[0])
+    first, last = max(first, -grid.cells), min(last, grid.cells)
+    if first > last:
+        return Cells(0, np.zeros(1), 1.0)
+    # the cell of index j is (j - 1, j] rounded up, [j, j + 1) rounded down, edges moved by EDGE
+    whole = np.arange(first - 1, last + 1) if up else np.arange(first, last + 2)
+    edges = (whole + (EDGE if up else -EDGE)) * grid.step
+    masses: FloatArray = np.zeros(last - first + 1)
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        masses += weight * _between(smooth, edges - value)
+    masses = np.maximum(masses * (1 - (len(weights) + 4) * UNIT_ROUNDOFF), 0.0)
+    return Cells(first, masses, _rest(masses))
+
+
+def _ends(term: Term) -> tuple[float, float]:
+    """Where nearly all of coefficient * X lies."""
+    law: Law = term.law
+    ends = sorted(term.coefficient * float(law.quantile(_TAIL, upper=upper)) for upper in (False, True))
+    return ends[0], ends[1]
+
+
+def _between(term: Term, points: FloatArray) -> FloatArray:
+    """Lower bounds of P(points[i] < coefficient * X <= points[i + 1])."""
+    law, arguments = term.law, points / term.coefficient
+    if term.coefficient < 0:
+        arguments = arguments[::-1]
+    below, above = law.cdf(arguments), law.survival(arguments)
+    # whichever tail is smaller is known better
+    lower_tail = np.diff(below) - law.tail_error * (below[1:] + below[:-1])
+    upper_tail = -np.diff(above) - law.tail_error * (above[1:] + above[:-1])
+    found = np.where(below[1:] < 0.5, lower_tail, upper_tail) - 2 * law.survival_slack(arguments)
+    found = np.maximum(found, 0.0)
+    return found if term.coefficient > 0 else found[::-1]
+
+
+def _rest(masses: FloatArray) -> float:
+    """At least 1 less the sum of the masses."""
+    total = math.fsum(masses.tolist())
+    return max(0.0, 1.0 - total * (1 - 4 * UNIT_ROUNDOFF))
+
+
+@dataclass(frozen=True, eq=False)
+class Beyond:
+    """A function of the next index outside the grid: constant on either side."""
+
+    below: float
+    above: float
+
+
+class Expectations:
+    """Expectations over the noise of functions of the next index, on one grid and in one direction.
+
+    Masses and their transforms are kept, as many nodes share them.
+    """
+
+    def __init__(self, grid: Grid, *, up: bool) -> None:
+        self.grid, self.up = grid, up
+        self._cells: dict[tuple[Term, ...], Cells] = {}
+        self._spectra: dict[tuple[tuple[Term, ...], int], NDArray[np.complex128]] = {}
+
+    def cells(self, noise: tuple[Term, ...]) -> Cells:
+        """The masses of a noise."""
+        if noise not in self._cells:
+            self._cells[noise] = noise_cells(noise, self.grid, up=self.up)
+        return self._cells[noise]
+
+    def bounds(
+        self, values: FloatArray, beyond: Sequence[Beyond], images: Integers, noise: tuple[Term, ...]
+    ) -> FloatArray:
+        """Bounds of E v(image + noise): upper ones if the direction is up, else lower ones.
+
+        Parameters
+        ----------
+        values : float array (r, cells)
+            r functions v >= 0 on the grid.
+        beyond : r of Beyond
+            Their values outside it.
+        images : int array (cells,)
+            Ascending.
+
+        Returns
+        -------
+        float array (r, cells)
+        """
+        cells = self.cells(noise)
+        start, stop = int(images[0]), int(images[-1])
+        extended = _extended(values, beyond, start + cells.first, stop + cells.last)
+        length = fft.next_fast_len(extended.shape[1], real=True)
+        spectrum = self._spectrum(noise, cells, length)
+        found = fft.irfft(fft.rfft(extended, length) * spectrum, length)[:, : stop - start + 1]
+        error = correlation_error(extended, cells.masses, length)
+        if self.up:
+            greatest = np.maximum(extended.max(axis=1), [max(side.below, side.above) for side in beyond])
+            found = found + (cells.missing * greatest + error)[:, None]
+            found *= 1 + 4 * UNIT_ROUNDOFF
+        else:
+            found = np.maximum(found - error[:, None], 0.0) * (1 - 4 * UNIT_ROUNDOFF)
+        return np.asarray(found[:, images - start])
+
+    def _spectrum(self, noise: tuple[Term, ...], cells: Cells, length: int) -> NDArray[np.complex128]:
+        key = noise, length
+        if key not in self._spectra:
+            self._spectra[key] = np.conj(fft.rfft(cells.masses, length))
+        return self._spectra[key]
+
+
+def _extended(values: FloatArray, beyond: Sequence[Beyond], first: int, last: int) -> FloatArray:
+    """Functions at the indices first, ..., last, most of which are on the grid."""
+    cells = values.shape[1]
+    found = np.empty((len(values), last - first + 1))
+    low, high = min(max(-first, 0), found.shape[1]), max(min(cells - first, found.shape[1]), 0)
+    for row, (value, side) in enumerate(zip(values, beyond, strict=True)):
+        found[row, :low] = side.below
+        found[row, high:] = side.above
+        if low < high:
+            found[row, low:high] = value[first + low : first + high]
+    return found
+
+
+def correlation_error(values: FloatArray, masses: FloatArray, length: int) -> FloatArray:
+    """Bound of the error of every entry of correlations of rows of ``values`` with ``masses``.
+
+    With relative error eta <= 8 u log2(n) of a transform in the 2-norm (Higham, Accuracy and Stability of
+    Numerical Algorithms, Thm 24.2), u that of one operation: the inverse transform of a spectrum s is nowhere
+    greater than |s|_1 / n. The errors of the two transforms give eta |a|_2 |b|_2 each (Cauchy and Schwarz),
+    products 3 u |a|_2 |b|_2, and the last transform eta times the 2-norm of the result, at most |a|_2 |b|_1.
+    """
+    eta = 8 * (math.log2(length) + 1) * UNIT_ROUNDOFF
+    norms = np.sqrt(np.square(values).sum(axis=1))
+    return np.asarray(1.01 * (3 * eta + 3 * UNIT_ROUNDOFF) * norms * float(masses.sum()))
+
+
+def met(losses: FloatArray, limit: float) -> NDArray[np.bool_]:
+    """Whether losses on the scale of the law meet the target."""
+    return np.asarray(losses <= limit + ATOM_TOLERANCE)

@@ -1,0 +1,92 @@
+"""What planning a policy returns."""
+
+import math
+from dataclasses import dataclass
+
+from depl.models.problem.instance import Instance
+from depl.models.problem.policy import Policy
+from depl.models.solving.result import Solution, Termination
+
+
+@dataclass(frozen=True)
+class PolicyResult:
+    """The outcome of `depl.solve_policy`.
+
+    Under the law of the instance, and before the first epoch, runs that follow the policy reach the target
+    with probability ``reached`` at least and cost ``cost`` at most in the mean. *Reached* means that the
+    loss met the target when the run stopped, with the model of that epoch kept.
+
+    Attributes
+    ----------
+    termination : Termination
+        GAP_REACHED, TIME_LIMIT, INFEASIBLE (no policy keeps the promise), EXHAUSTED (undecided on the finest
+        grid) or INTERRUPTED.
+    solution : Solution
+        FEASIBLE or NONE; a policy has a gap, however small, so none is called optimal.
+    policy : Policy or None
+    cost : float or None
+        Upper bound of the expected cost [cost].
+    reached : float or None
+        Lower bound of P(target reached).
+    failure_cost : float or None
+        rho, the price of a failed run [cost].
+    ratio : (float, float) or None
+        Certified ends of rho*, the least expected cost of a success [cost].
+    multiplier : float or None
+        lam, the price for which the policy is best; above rho where the promise binds [cost].
+    lower_bound : float
+        Of cost + failure_cost * P(failed), for every policy that keeps the promise [cost].
+    instance : Instance
+    gap_wanted : float
+    cells : int
+        Of the finest grid that was used.
+    seconds : float
+        Wall time [s].
+    reason : str
+        Why there is no policy, or no smaller gap.
+    """
+
+    termination: Termination
+    solution: Solution
+    policy: Policy | None
+    cost: float | None
+    reached: float | None
+    failure_cost: float | None
+    ratio: tuple[float, float] | None
+    multiplier: float | None
+    lower_bound: float
+    instance: Instance
+    gap_wanted: float
+    cells: int
+    seconds: float
+    reason: str = ""
+
+    @property
+    def objective(self) -> float | None:
+        """Upper bound of expected cost and price of failures, which is what is minimised [cost]."""
+        if self.cost is None or self.failure_cost is None or self.reached is None:
+            return None
+        return self.cost + self.failure_cost * (1 - self.reached)
+
+    @property
+    def gap(self) -> float | None:
+        """By which share of the objective the lower bound is below it; None without a policy."""
+        if self.objective is None:
+            return None
+        return max(0.0, 1 - self.lower_bound / self.objective) if self.objective > 0 else 0.0
+
+    @property
+    def per_success(self) -> float | None:
+        """Upper bound of the expected cost of a success, C / P [cost]."""
+        if self.cost is None or self.reached is None:
+            return None
+        return self.cost / self.reached if self.reached > 0 else math.inf
+
+    @property
+    def promise_binds(self) -> bool:
+        """Whether the promise, and not the price of failures alone, decides on the policy."""
+        return (
+            self.multiplier is not None
+            and self.failure_cost is not None
+            and self.multiplier > self.failure_cost
+        )

@@ -1,0 +1,36 @@
+"""Policies on instances that are shipped: promises, bounds and refusals."""
+
+import pytest
+
+import depl
+from depl.models.policy.process import process
+from depl.models.policy.solve import solve_policy
+from depl.models.solving.result import Termination
+
+
+def test_a_policy_of_the_papers_instance_costs_less_than_the_cheapest_plan_and_keeps_its_promise() -> None:
+    instance = depl.load("paper-alexnet-9")
+    found = solve_policy(instance, gap=0.01, time_limit=None)
+    assert found.termination is Termination.GAP_REACHED
+    assert found.policy is not None
+    assert found.lower_bound <= found.objective <= 12  # the cheapest plan costs 12
+    assert found.gap <= 0.01
+    assert found.reached >= instance.target.quantile_level
+
+
+def test_what_no_policy_can_promise_is_proved_infeasible() -> None:
+    instance = depl.load("paper-alexnet-5").replace(maximum_epochs=12)
+    found = solve_policy(instance)
+    assert found.termination is Termination.INFEASIBLE
+    assert found.policy is None
+    assert "under the law at most" in found.reason
+
+
+def test_a_price_below_the_least_expected_cost_of_a_success_is_refused_with_that_cost() -> None:
+    with pytest.raises(depl.InvalidInputError, match="not to train would be best"):
+        solve_policy(depl.load("paper-alexnet-9"), failure_cost=11.0)
+
+
+def test_an_instance_whose_time_may_run_out_is_refused_with_what_to_do() -> None:
+    with pytest.raises(depl.NotCoveredError, match="give a round_deadline"):
+        process(depl.load("tiny"))
