@@ -91,12 +91,13 @@ class SeenRow(NamedTuple):
 class Seen:
     """The runs and rows of a law, arranged for look-up; all else is worked out when it is first asked for.
 
-    Losses are on the scale of the law, ``told`` in words; ``beside`` holds that of a run unlike all seen.
+    Losses are on the scale of the law, ``told`` in words; ``beside`` holds that of a run unlike all seen, and
+    the same once more for every run that diverged.
     """
 
     def __init__(self, law: TracedLaw) -> None:
         self.told = "loss" if law.scale == "loss" else "logarithm of the loss"
-        self.beside = _scaled(law, [] if law.unseen_loss is None else [law.unseen_loss])
+        self.beside = _scaled(law, [] if law.unseen_loss is None else [law.unseen_loss] * (law.diverged + 1))
         self.runs = tuple(
             SeenRun(
                 stages_of([((part.model, part.cluster), part.epochs) for part in run.stages]),

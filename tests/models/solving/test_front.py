@@ -15,7 +15,9 @@ from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 from depl.models.verifier.verify import verify
+from tests.cases.memory_cases import instance_of
 from tests.cases.memory_search_cases import case_of, drawn
+from tests.cases.traced_law_cases import halves
 
 RANGES = {"loss": (4.0, 15.0), "time": (1.0, 12.0), "probability": (0.5, 0.999)}
 
@@ -130,3 +132,11 @@ def test_a_front_of_an_instance_that_was_fitted_to_runs() -> None:
         assert verify(found.instance_at(point.budget), point.plan).ok
         assert point.violation.highest <= instance.target.violation_budget
     assert 0 < found.points[0].cost < found.points[1].cost
+
+
+def test_a_front_against_the_loss_begins_below_what_runs_that_diverged_count_with() -> None:
+    law = halves(20, unseen_loss=4.0, diverged=1)
+    instance = instance_of(law, initial_loss=4.0, maximum_loss=2.0, quantile_level=0.5)
+    found = front(instance, "loss", points=2)
+    assert found.points[0].budget == pytest.approx(3.996)
+    assert all(point.cost is not None for point in found.points[:1])
