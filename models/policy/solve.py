@@ -31,6 +31,8 @@ from depl.models.problem.plan import ClusterData
 from depl.models.problem.policy import Certificate, LossGrid, Policy
 from depl.models.solving.methods import require_limits
 from depl.models.solving.result import Solution, Termination
+from depl.models.solving.solve import VerificationError
+from depl.models.verifier.policies import verify_policy
 
 FAILURE_FACTOR = 1.5
 """Price of a failed run in least expected costs of a success, unless one is given. At 1 it pays to give up
@@ -40,6 +42,9 @@ runs of `docs/policies`, and the cost of a success rose by less than a hundredth
 GRIDS = (4_096, 16_384, 65_536, 262_144)
 """Cells of the grids, one after the other: each costs four times as much as the one before, and leaves about
 a quarter of its gap."""
+
+_LONGER = 4.0
+"""How many times longer the next policy takes to verify: its grid has four times as many cells."""
 
 _CAREFUL = 1e6
 """Price of a failure, in the greatest cost of a run, at which a policy of (nearly) least failure is found: F
@@ -81,6 +86,8 @@ def solve_policy(
         is out of its range.
     NotCoveredError
         If the process of the instance is not covered.
+    VerificationError
+        If the independent evaluator objects to the policy.
     """
     started = time.monotonic()
     gap, time_limit, _ = require_limits(gap, time_limit, 0)
@@ -89,10 +96,15 @@ def solve_policy(
     whole = process(instance, data, switch_epochs)
     given = None if failure_cost == "ratio" else float(failure_cost)
     planner = _Planner(instance, whole, given, Options(abandon_at_start), _told(data), _sorted(switch_epochs))
-    best, ending = None, Termination.EXHAUSTED
+    best, ending, reserve = None, Termination.EXHAUSTED, 0.0
+
+    def lateness() -> float:
+        return -math.inf if time_limit is None else time.monotonic() - started - time_limit + reserve
+
     try:
-        with deadline(lambda: -math.inf if time_limit is None else time.monotonic() - started - time_limit):
+        with deadline(lateness):
             for found in planner.answers():
+                reserve = _LONGER * _verified(found)
                 best = found if best is None else _better(best, found)
                 if (best.gap is not None and best.gap <= gap) or best.termination is Termination.INFEASIBLE:
                     ending = Termination.GAP_REACHED
@@ -102,6 +114,18 @@ def solve_policy(
     except KeyboardInterrupt:
         ending = Termination.INTERRUPTED
     return _ended(best or planner.nothing(), ending, gap, time.monotonic() - started)
+
+
+def _verified(found: PolicyResult) -> float:
+    """Seconds that the independent evaluator takes to accept the policy of an answer, if there is one [s]."""
+    if found.policy is None:
+        return 0.0
+    started = time.monotonic()
+    failures = verify_policy(found.instance, found.policy).failures
+    if failures:
+        told = "; ".join(f"{item.equation}: {item.message}" for item in failures)
+        raise VerificationError(f"the policy fails the independent evaluator: {told}")
+    return time.monotonic() - started
 
 
 def _told(data: Mapping[str, Collection[str]] | None) -> tuple[ClusterData, ...]:
@@ -130,6 +154,10 @@ def _ended(best: PolicyResult, ending: Termination, gap: float, seconds: float) 
         ending = Termination.INFEASIBLE
     policy = best.policy
     if policy is not None:
+        if best.objective is not None and best.lower_bound > best.objective * (1 + 1e-9):
+            raise VerificationError(
+                f"the policy has {best.objective:.12g}, below the bound {best.lower_bound:.12g} of all policies"
+            )
         certificate = msgspec.structs.replace(policy.certificate, lower_bound=best.lower_bound)
         policy = msgspec.structs.replace(policy, certificate=certificate)
     return replace(best, termination=ending, policy=policy, gap_wanted=gap, seconds=seconds)
