@@ -156,7 +156,7 @@ def _ended(best: PolicyResult, ending: Termination, gap: float, seconds: float) 
     if policy is not None:
         if best.objective is not None and best.lower_bound > best.objective * (1 + 1e-9):
             raise VerificationError(
-                f"the policy has {best.objective:.12g}, below the bound {best.lower_bound:.12g} of all policies"
+                f"the policy has {best.objective:.12g}, below the bound {best.lower_bound:.12g} of all"
             )
         certificate = msgspec.structs.replace(policy.certificate, lower_bound=best.lower_bound)
         policy = msgspec.structs.replace(policy, certificate=certificate)
