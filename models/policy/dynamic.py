@@ -115,9 +115,9 @@ def _best(
     """Actions of a node, and rows C and F."""
     grid = expectations.grid
     stopped = np.zeros((2, grid.cells))
-    stopped[1] = failed(node, grid)
+    stopped[1] = failed(node, grid, up=True)
     best, actions = stopped, np.full(grid.cells, STOP, dtype=np.int16)
-    value = multiplier * stopped[1] + np.where(must_train(node, grid, options), math.inf, 0.0)
+    value = multiplier * stopped[1] + np.where(must_train(node, grid, options, up=True), math.inf, 0.0)
     for number, training in enumerate(node.trainings):
         found = continued(training, expectations, after[training.following])
         own = found[0] + multiplier * found[1]
@@ -127,19 +127,19 @@ def _best(
     return actions, best
 
 
-def failed(node: Node, grid: Grid) -> FloatArray:
-    """Whether stopping at a node is a failure, by index: 1 or 0."""
+def failed(node: Node, grid: Grid, *, up: bool) -> FloatArray:
+    """Whether stopping at a node is a failure, by index that is rounded up or down: 1 or 0."""
     found = np.ones(grid.cells)
     if node.may_stop:
-        found[: grid.target + 1] = 0.0
+        found[: grid.target + 1 if up else grid.least_missed] = 0.0
     return found
 
 
-def must_train(node: Node, grid: Grid, options: Options) -> NDArray[np.bool_]:
+def must_train(node: Node, grid: Grid, options: Options, *, up: bool) -> NDArray[np.bool_]:
     """Where the run may not stop: above the target before the first epoch."""
     found = np.zeros(grid.cells, dtype=bool)
     if node.epoch == 0 and node.trainings and not options.abandon_at_start:
-        found[:] = failed(node, grid) > 0
+        found[:] = failed(node, grid, up=up) > 0
     return found
 
 
@@ -184,7 +184,8 @@ def lower(
         for number in numbers:
             keep_time()
             node = process.nodes[number]
-            value = np.where(must_train(node, grid, options), math.inf, multiplier * failed(node, grid))
+            forced = must_train(node, grid, options, up=False)
+            value = np.where(forced, math.inf, multiplier * failed(node, grid, up=False))
             for training in node.trainings:
                 found = _least(training, expectations, after[training.following], free)
                 np.minimum(value, found, out=value)

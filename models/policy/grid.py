@@ -28,6 +28,7 @@ from scipy import fft
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.policy.lattice import lattice_unit
 from depl.models.policy.process import Process
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import FloatArray, Law, Normal
@@ -64,24 +65,39 @@ class Grid:
     cells : int
     target : int
         The greatest index whose runs have met the target, whatever they drifted.
+    least_missed : int
+        The least index that a run may have, rounded down, which has not met the target.
     """
 
     origin: float
     step: float
     cells: int
     target: int
+    least_missed: int
 
     @classmethod
     def of(cls, process: Process, cells: int) -> "Grid":
-        """A grid for the losses of a process, one point of which is the target less all drift."""
+        """A grid of at most so many losses for a process.
+
+        One of its points is the target with its tolerance, less all drift. Where all losses lie on a lattice
+        it has them all, and the target itself, if the tolerance is more than the drift.
+        """
         starts = [float(x) for start in process.starts for x in start.losses]
         low = min(process.lowest, process.limit)
         high = max(process.highest, process.limit, *starts)
         size = max(abs(low), abs(high), high - low)
         step = max((high - low) / (cells - 3), size * _LEAST_RELATIVE_STEP)
-        slack = DRIFT * step * (process.epochs + 1)
+        drift = DRIFT * (process.epochs + 1)
+        unit, offset = lattice_unit(process), ATOM_TOLERANCE - drift * step
+        if unit is not None:
+            parts = math.ceil(float(unit) * drift / ATOM_TOLERANCE)
+            if float(unit) / parts >= step:
+                step, offset = float(unit / parts), 0.0
+                cells = math.ceil((high - low) / step) + 3
         target = math.ceil((process.limit - low) / step)
-        return cls(process.limit - slack - target * step, step, cells, target)
+        origin = process.limit + offset - target * step
+        missed = math.floor((process.limit + ATOM_TOLERANCE - origin) / step + drift) + 1
+        return cls(origin, step, cells, target, missed)
 
     @functools.cached_property
     def values(self) -> FloatArray:
