@@ -29,6 +29,11 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData
 from depl.models.solving.methods import require_limits
 from depl.models.solving.result import Termination
+from depl.models.solving.solve import VerificationError
+from depl.models.verifier.policies import verify_policy
+
+_LONGER = 4.0
+"""How many times longer the next policy takes to verify: its grid has four times as many cells."""
 
 
 def solve_policy(
@@ -71,15 +76,22 @@ def solve_policy(
         is out of its range.
     NotCoveredError
         If the process of the instance is not covered.
+    VerificationError
+        If the independent evaluator objects to the policy.
     """
     started = time.monotonic()
     gap, time_limit, _ = require_limits(gap, time_limit, 0)
     request = _request(instance, rung, failure_cost, data, switch_epochs, abandon_at_start)
     planner = _planner(request, data, switch_epochs)
-    best, ending = None, Termination.EXHAUSTED
+    best, ending, reserve = None, Termination.EXHAUSTED, 0.0
+
+    def lateness() -> float:
+        return -math.inf if time_limit is None else time.monotonic() - started - time_limit + reserve
+
     try:
-        with deadline(lambda: -math.inf if time_limit is None else time.monotonic() - started - time_limit):
+        with deadline(lateness):
             for found in planner.answers():
+                reserve = _LONGER * _verified(found)
                 best = found if best is None else _better(best, found)
                 if (best.gap is not None and best.gap <= gap) or best.termination is Termination.INFEASIBLE:
                     ending = Termination.GAP_REACHED
@@ -91,6 +103,18 @@ def solve_policy(
     if best is None:
         best = nothing(request, planner.price, "the time was over before anything was certified")
     return _ended(best, ending, gap, time.monotonic() - started)
+
+
+def _verified(found: PolicyResult) -> float:
+    """Seconds that the independent evaluator takes to accept the policy of an answer, if there is one [s]."""
+    if found.policy is None or found.policy.certificate.method == "counted":
+        return 0.0
+    started = time.monotonic()
+    failures = verify_policy(found.instance, found.policy).failures
+    if failures:
+        told = "; ".join(f"{item.equation}: {item.message}" for item in failures)
+        raise VerificationError(f"the policy fails the independent evaluator: {told}")
+    return time.monotonic() - started
 
 
 def _request(
@@ -139,6 +163,10 @@ def _ended(best: PolicyResult, ending: Termination, gap: float, seconds: float) 
     if best.termination is Termination.INFEASIBLE:
         ending = Termination.INFEASIBLE
     policy = best.policy
+    if best.objective is not None and best.lower_bound > best.objective * (1 + 1e-9):
+        raise VerificationError(
+            f"the policy has {best.objective:.12g}, below the bound {best.lower_bound:.12g} of all"
+        )
     if policy is not None and best.lower_bound > 0:
         certificate = msgspec.structs.replace(policy.certificate, lower_bound=best.lower_bound)
         policy = msgspec.structs.replace(policy, certificate=certificate)
