@@ -127,7 +127,39 @@ def _best(
     return actions, best
 
 
-def failed(node: Node, grid: Grid, *, up: bool) -> FloatArray:
+def certified(
+    process: Process, expectations: Expectations, actions: tuple[Actions, ...], start: int, multiplier: float
+) -> Table:
+    """What a given policy is certified to do.
+
+    Parameters
+    ----------
+    expectations : Expectations
+        Of direction up.
+    actions : tuple of int arrays (cells,)
+        By node, as in `Table`.
+    """
+    grid = expectations.grid
+    after: dict[int, FloatArray] = {}
+    for numbers in process.by_epoch():
+        here: dict[int, FloatArray] = {}
+        for number in numbers:
+            keep_time()
+            node, row = process.nodes[number], actions[number]
+            rows = np.zeros((2, grid.cells))
+            rows[1] = failed(node, grid)
+            for action in np.unique(row).tolist():
+                if action != STOP:
+                    training = node.trainings[action]
+                    found = continued(training, expectations, after[training.following])
+                    rows = np.where(row == action, found, rows)
+            here[number] = rows
+        after = here
+    begun = process.starts[start]
+    return Table(actions, start, *_mean(begun, after[begun.node], grid), multiplier)
+
+
+def failed(node: Node, grid: Grid, *, up: bool = True) -> FloatArray:
     """Whether stopping at a node is a failure, by index that is rounded up or down: 1 or 0."""
     found = np.ones(grid.cells)
     if node.may_stop:
@@ -179,6 +211,7 @@ def lower(
     """
     grid = expectations.grid
     after: dict[int, FloatArray] = {}
+    lowest = _without_losses(process, multiplier, free)
     for numbers in process.by_epoch():
         here: dict[int, FloatArray] = {}
         for number in numbers:
@@ -187,22 +220,38 @@ def lower(
             forced = must_train(node, grid, options, up=False)
             value = np.where(forced, math.inf, multiplier * failed(node, grid, up=False))
             for training in node.trainings:
-                found = _least(training, expectations, after[training.following], free)
+                found = _least(
+                    training, expectations, after[training.following], lowest[training.following], free
+                )
                 np.minimum(value, found, out=value)
             here[number] = value
         after = here
     found_at = []
     for start in process.starts:
         row, indices = after[start.node], grid.indices(start.losses, up=False)
-        reached = np.where(indices < 0, 0.0, row[np.clip(indices, 0, grid.cells - 1)])
+        reached = np.where(indices < 0, lowest[start.node], row[np.clip(indices, 0, grid.cells - 1)])
         found_at.append(math.fsum((start.weights * reached).tolist()) / _SUMMED)
     return found_at
 
 
-def _least(training: Training, expectations: Expectations, after: FloatArray, free: bool) -> FloatArray:
+def _without_losses(process: Process, multiplier: float, free: bool) -> list[float]:
+    """V by node of a run whose loss stays below all others: what it takes to come to where it may stop."""
+    found = [0.0] * len(process.nodes)
+    for numbers in process.by_epoch():
+        for number in numbers:
+            node = process.nodes[number]
+            if not node.may_stop:
+                rest = [(0.0 if free else item.price) + found[item.following] for item in node.trainings]
+                found[number] = min([multiplier, *(value / _SUMMED for value in rest)])
+    return found
+
+
+def _least(
+    training: Training, expectations: Expectations, after: FloatArray, lowest: float, free: bool
+) -> FloatArray:
     kernel = training.kernel
     images = expectations.grid.images(kernel.shift, kernel.retention, up=False)
-    beyond = [Beyond(0.0, float(after[-1]))]
+    beyond = [Beyond(lowest, float(after[-1]))]
     found = expectations.bounds(after[None, :], beyond, images, kernel.noise)[0]
     return np.asarray((found + (0.0 if free else training.price)) / _SUMMED)
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import depl
-from depl.models.policy import solve
+from depl.models.policy import planner, solve
 from depl.models.policy.simulation import RISK, Simulation, _bernstein, share_interval, simulate
 from depl.models.problem.laws import Empirical, Lognormal, Normal
 from tests.cases.policy_cases import random_tiny, tiny
@@ -18,7 +18,7 @@ from tests.oracles.policy_processes import tree_of
 
 @pytest.fixture
 def planned(monkeypatch):
-    monkeypatch.setattr(solve, "GRIDS", (128,))
+    monkeypatch.setattr(planner, "GRIDS", (128,))
     instance = tiny(
         Empirical(values=(-0.1, 0.1, 0.3), weights=(1.0, 1.0, 2.0)),
         Empirical(values=(0.1, 0.4)),
@@ -73,7 +73,7 @@ def test_a_policy_of_another_instance_or_of_no_epoch_that_is_allowed_is_refused(
 
 
 def test_two_noises_in_an_epoch_are_drawn_and_certified_alike(monkeypatch):
-    monkeypatch.setattr(solve, "GRIDS", (512,))
+    monkeypatch.setattr(planner, "GRIDS", (512,))
     for laws in ((Lognormal(mean=0.3, variance=0.02), Empirical(values=(-0.05, 0.1))),
                  (Normal(mean=0.3, variance=0.02), Normal(mean=0.02, variance=0.01))):  # fmt: skip
         instance = tiny(
@@ -105,7 +105,7 @@ def test_the_bound_of_a_mean_is_that_of_maurer_and_pontil():
 
 @pytest.mark.slow
 def test_no_certificate_of_two_hundred_policies_is_refuted_by_a_hundred_thousand_runs_each(monkeypatch):
-    monkeypatch.setattr(solve, "GRIDS", (512,))
+    monkeypatch.setattr(planner, "GRIDS", (512,))
     judged = 0
     for seed in range(2000):
         instance = random_tiny(np.random.default_rng(seed), atoms=3)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 import depl
-from depl.models.policy import solve
+from depl.models.policy import ledger_planner, planner
 from depl.models.policy.process import process
 from depl.models.policy.solve import solve_policy
 from depl.models.problem.laws import Deterministic
@@ -41,14 +41,14 @@ def test_an_instance_whose_time_may_run_out_is_refused_with_what_to_do() -> None
 
 
 def test_a_policy_that_claims_what_it_does_not_do_never_leaves_the_planner(monkeypatch) -> None:
-    whole = solve._Planner._policy
+    whole = ledger_planner.policy_of
 
     def bold(*arguments):
         policy = whole(*arguments)
         certificate = msgspec.structs.replace(policy.certificate, cost=0.9 * policy.certificate.cost)
         return msgspec.structs.replace(policy, certificate=certificate)
 
-    monkeypatch.setattr(solve, "GRIDS", (128,))
-    monkeypatch.setattr(solve._Planner, "_policy", bold)
+    monkeypatch.setattr(planner, "GRIDS", (128,))
+    monkeypatch.setattr(ledger_planner, "policy_of", bold)
     with pytest.raises(depl.VerificationError, match="claim: cost"):
         solve_policy(tiny(Deterministic(value=0.3), Deterministic(value=0.5), maximum_loss=0.35))

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.policy import solve as solving
+from depl.models.policy import planner as planning
+from depl.models.policy.solve import solve_policy
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical, Law, Lognormal, Normal
 from depl.models.problem.policy import Policy
@@ -35,8 +36,8 @@ def planned() -> tuple[Instance, Policy]:
         maximum_epochs=3,
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solving, "GRIDS", (128,))
-        found = solving.solve_policy(instance, gap=0.0).policy
+        patch.setattr(planning, "GRIDS", (128,))
+        found = solve_policy(instance, gap=0.0).policy
     assert found is not None
     return instance, found
 
@@ -229,8 +230,8 @@ def test_laws_with_densities_are_claimed_on_the_safe_side_and_hardly_beside_what
         quantile_level=0.5,
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solving, "GRIDS", (512,))
-        found = solving.solve_policy(instance, gap=0.1)
+        patch.setattr(planning, "GRIDS", (512,))
+        found = solve_policy(instance, gap=0.1)
     report = verify_policy(instance, found.policy)
     assert report.ok, report.failures
     assert report.course.cost <= found.cost <= report.course.cost * (1 + 1e-7)
