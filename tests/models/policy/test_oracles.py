@@ -312,7 +312,7 @@ def test_a_price_below_the_cost_of_a_success_is_refused_and_one_above_it_never_q
 
 
 def test_a_policy_keeps_the_promise_that_planning_again_with_the_same_omega_spends():
-    # u = 5/19: who gives up delivers 0.70, who goes on 347/380; the policy delivers 0.95, for less than the plan
+    # u = 5/19: who gives up delivers 0.70, who goes on 347/380; the policy 0.95, for less than the plan
     instance = spent_promise().replace(quantile_level=0.949999)  # what holds with equality, rounding loses
     found, tree = solve_policy(instance, gap=1e-6), tree_of(instance)
     cost, failure = tree.followed(found.policy)
