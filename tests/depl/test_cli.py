@@ -164,7 +164,7 @@ def test_without_a_plan_the_instance_is_explained(ask, tmp_path):
     assert (code, err) == (0, "")
     assert out.startswith("'tiny': it has plans; ")
     path = tmp_path / "strict.json"
-    path.write_text(depl.load("tiny").replace(maximum_epochs=1).to_json(), encoding="utf-8")
+    path.write_text(load("tiny").replace(maximum_epochs=1).to_json(), encoding="utf-8")
     code, out, err = ask("explain", path)
     assert (code, err) == (0, "")
     assert "l_max and K_max: each of them alone would do" in out

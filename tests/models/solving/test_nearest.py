@@ -42,7 +42,10 @@ def exists(instance: Instance, name: str, value: float) -> bool:
     [{}, {"maximum_epochs": 1}, {"quantile_level": 0.95}, {"maximum_time": 1.5}, {"round_deadline": 1.6}],
     ids=str,
 )
-def test_what_is_reached_has_a_plan_and_what_is_out_of_reach_has_none(changes: dict[str, float]) -> None:
+def test_what_is_reached_has_a_plan_and_what_is_out_of_reach_has_none(
+    changes: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SHARE", 0.1)  # ends that are further apart take fewer solves
     instance = TINY.replace(**changes)
     feasible = enumerate_plans(instance, Limits()).plan is not None
     found = moved(instance)
