@@ -120,6 +120,7 @@ class Seen:
         }
         self._known: dict[FittedStep | FittedJump, SeenRow | None] = {}
         self._tables: dict[tuple[SeenStage, int], FloatArray | None] = {}
+        self._lengths: dict[tuple[tuple[Pair, bool], Pair | None], dict[int, int]] = {}
         self._lending: dict[tuple[SeenStage, int], list[tuple[int, FloatArray]]] = {}
 
     def row(self, stage: SeenStage, age: int) -> SeenRow | None:
@@ -143,13 +144,15 @@ class Seen:
 
         If there are rows for this predecessor alone, only stages after it are seen.
         """
-        lengths: dict[int, int] = {}
-        alone = (stage.pair, stage.before) in self._own
-        for run in self.runs:
-            for seen in run.stages:
-                if seen.kind == stage.kind and (not alone or seen.before == stage.before):
-                    lengths[seen.start] = max(lengths.get(seen.start, 0), seen.length)
-        return _hull(sorted(lengths.items()), stage.start)
+        alone = stage.before if (stage.pair, stage.before) in self._own else None
+        key = stage.kind, alone
+        if key not in self._lengths:
+            lengths = self._lengths[key] = {}
+            for run in self.runs:
+                for seen in run.stages:
+                    if seen.kind == stage.kind and alone in (None, seen.before):
+                        lengths[seen.start] = max(lengths.get(seen.start, 0), seen.length)
+        return _hull(sorted(self._lengths[key].items()), stage.start)
 
     def first_losses(self, pair: Pair) -> FloatArray:
         """The l(0) of the donors of one first epoch."""

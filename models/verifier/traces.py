@@ -295,23 +295,31 @@ def _noticeable(values: FloatArray) -> FloatArray:
 def _outside(seen: Seen, stages: Sequence[SeenStage], past: Past) -> tuple[int, str] | None:
     """The first reason found, stage by stage and then along the mean loss."""
     for stage in (stage for stage in stages if past.ages(stage)):
-        name, begun = f"{stage.pair[0]!r} on {stage.pair[1]!r}", stage.start - past.epochs
-        for age in past.ages(stage):
-            if seen.row(stage, age) is None:
-                after = "" if stage.before is None else f" after {stage.before[0]!r}"
-                return begun + age, f"the law has no row for {name}{after} at age {age}"
-        longest = seen.longest(stage)
-        if longest is None:
-            return max(1, begun + 1), f"no run began {name} at a switch epoch like {stage.start}"
-        if stage.length > longest:
-            reached = math.floor(longest)
-            message = f"no run trained {name} beyond age {reached} from a switch epoch like {stage.start}"
-            return max(1, begun + reached + 1), message
-        donors = len(seen.donors(stage, past.first(stage)))
-        if donors < _FEWEST_DONORS:
-            message = f"{donors} runs can lend {name} its residuals, at least {_FEWEST_DONORS} must"
-            return begun + stage.length, message
+        reason = stage_outside(seen, stage, past)
+        if reason is not None:
+            return reason
     return _strays(seen, stages, past)
+
+
+def stage_outside(seen: Seen, stage: SeenStage, past: Past) -> tuple[int, str] | None:
+    """Why no runs lend a stage its residuals, wherever the loss is: the first epoch found, and the reason."""
+    name, begun = f"{stage.pair[0]!r} on {stage.pair[1]!r}", stage.start - past.epochs
+    for age in past.ages(stage):
+        if seen.row(stage, age) is None:
+            after = "" if stage.before is None else f" after {stage.before[0]!r}"
+            return begun + age, f"the law has no row for {name}{after} at age {age}"
+    longest = seen.longest(stage)
+    if longest is None:
+        return max(1, begun + 1), f"no run began {name} at a switch epoch like {stage.start}"
+    if stage.length > longest:
+        reached = math.floor(longest)
+        message = f"no run trained {name} beyond age {reached} from a switch epoch like {stage.start}"
+        return max(1, begun + reached + 1), message
+    donors = len(seen.donors(stage, past.first(stage)))
+    if donors < _FEWEST_DONORS:
+        message = f"{donors} runs can lend {name} its residuals, at least {_FEWEST_DONORS} must"
+        return begun + stage.length, message
+    return None
 
 
 def _strays(seen: Seen, stages: Sequence[SeenStage], past: Past) -> tuple[int, str] | None:
