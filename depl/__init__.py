@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from depl.models.solving.replanning import Replanning, replan
     from depl.models.solving.result import Result, Solution, Termination
     from depl.models.solving.solve import VerificationError, solve
+    from depl.models.verifier.policies import PolicyReport
+    from depl.models.verifier.policies import verify_policy as evaluate_policy
     from depl.models.verifier.verify import Report
     from depl.models.verifier.verify import verify as check
     from depl.reporting.page import report
@@ -65,6 +67,7 @@ _HOMES = {
     "Outcome": "models.solving.methods",
     "Plan": "models.problem.plan",
     "Policy": "models.problem.policy",
+    "PolicyReport": "models.verifier.policies",
     "PolicyResult": "models.policy.result",
     "Replanning": "models.solving.replanning",
     "Report": "models.verifier.verify",
@@ -76,6 +79,7 @@ _HOMES = {
     "certify": "certifying",
     "check": "models.verifier.verify:verify",
     "evaluate": "models.evaluation.evaluate",
+    "evaluate_policy": "models.verifier.policies:verify_policy",
     "explain": "models.solving.explain",
     "fit": "fitting",
     "front": "models.solving.front",
@@ -144,6 +148,7 @@ __all__ = [
     "Outcome",
     "Plan",
     "Policy",
+    "PolicyReport",
     "PolicyResult",
     "Replanning",
     "Report",
@@ -156,6 +161,7 @@ __all__ = [
     "certify",
     "check",
     "evaluate",
+    "evaluate_policy",
     "explain",
     "fit",
     "front",

@@ -22,6 +22,7 @@ def fit(
     scale: Scale | None = None,
     care: float | None = CARE,
     confidence: float | None = None,
+    diverged: int = 0,
     metric: str = "loss",
     name: str | None = None,
 ) -> Instance:
@@ -37,7 +38,7 @@ def fit(
         l_max instead of that of the setup.
     only_setup : bool
         Leave out runs that trained a model or used a cluster that the setup does not have.
-    law, residuals, scale, care, confidence, metric, name
+    law, residuals, scale, care, confidence, diverged, metric, name
         As in `depl.models.estimation.instance.fit_instance`.
 
     Returns
@@ -67,6 +68,7 @@ def fit(
         scale=scale,
         care=care,
         confidence=confidence,
+        diverged=diverged,
         metric=metric,
         name=name,
     )

@@ -12,7 +12,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "traces",
         metavar="TRACES",
-        help="the path of traces, npz or CSV, or a family of those shipped, such as digits-alexnet",
+        help="the path of traces, npz or CSV, or the name of shipped ones, such as digits-alexnet",
     )
     parser.add_argument(
         "--metric", choices=TARGETS, default=TARGETS[0], help=f"what is bounded; default: {TARGETS[0]}"

@@ -4,6 +4,7 @@ import argparse
 
 from depl.arguments.shared import add_imports, add_json
 from depl.models.estimation.choices import CARE
+from depl.models.problem.counting import MOST_DIVERGED
 from depl.models.traces.metrics import TARGETS
 
 _LAWS = ("affine", "independent")
@@ -16,7 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "traces",
         metavar="TRACES",
-        help="the path of traces, npz or CSV, or a family of those shipped, such as digits-alexnet",
+        help="the path of traces, npz or CSV, or the name of shipped ones, such as digits-alexnet",
     )
     parser.add_argument(
         "--template",
@@ -61,6 +62,15 @@ def _add_counting(parser: argparse.ArgumentParser) -> None:
         "possible with confidence C, such as 0.95; default: promises are right on average over sets of runs",
     )
 
+    parser.add_argument(
+        "--diverged",
+        metavar="N",
+        type=_runs,
+        default=0,
+        help="so many runs diverged and are not among the traces: each counts as a miss of every plan; "
+        "default: 0, and then promises are for runs that do not diverge",
+    )
+
 
 def _add_law(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -87,6 +97,13 @@ def _share(text: str) -> float:
     value = float(text)
     if not 0 <= value < 1:
         raise argparse.ArgumentTypeError(f"{text} is no share: it must be at least 0 and below 1")
+    return value
+
+
+def _runs(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= MOST_DIVERGED:
+        raise argparse.ArgumentTypeError(f"{text} is no number of runs from 0 to {MOST_DIVERGED}")
     return value
 
 

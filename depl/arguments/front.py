@@ -36,7 +36,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar=("LOW", "HIGH"),
         type=float,
         nargs=2,
-        help="the range of the budgets; default: from the loosest to the tightest that a plan is found for",
+        help="the range of the budgets; default: from the loosest to the tightest that a plan is found for, "
+        "and the budget of the instance",
     )
     parser.add_argument("--method", metavar="M", help=f"default: {DEFAULT_METHOD}, as for depl solve")
     add_gap(parser)

@@ -12,7 +12,7 @@ from depl.instances.knapsack_files import shipped_knapsacks
 from depl.instances.library import full_names
 from depl.instances.setups import setup_names
 from depl.instances.training.families import CIFAR, FAMILIES
-from depl.instances.training.recorded import recorded_families
+from depl.instances.training.recorded import recorded_names
 from depl.models.solving.methods import registered
 
 
@@ -92,7 +92,7 @@ def _names() -> dict[str, Sequence[str]]:
         "/bench/export file": suites,
         "/bench/cases/run names": cases,
         "/bench/cases/draw name": cases,
-        "traces": recorded_families(),
+        "traces": recorded_names(),
         "template": setup_names(),
         "family": (*FAMILIES, *CIFAR),
         "/knapsack file": shipped_knapsacks(),

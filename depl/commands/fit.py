@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> Answer:
         scale=options.scale,
         care=options.care or None,
         confidence=options.confidence,
+        diverged=options.diverged,
         metric=options.metric,
         name=options.name,
     )
@@ -95,10 +96,7 @@ def _text(options: argparse.Namespace, traces: Traces, instance: Instance, conte
             f"{target.quantile_level:g}-quantile of the final {options.metric} at most "
             f"{number(target.maximum_loss)}, from {number(target.initial_loss)}",
         ),
-        (
-            "diverged runs",
-            "unknown here: promises are for runs that do not diverge; depl certify counts them",
-        ),
+        ("diverged runs", _diverged(instance)),
         ("independent law", _told(content)),
     ]
     parts = [fields(pairs)]
@@ -122,14 +120,28 @@ def _counted(instance: Instance) -> list[tuple[str, str]]:
     if traced is None or traced.residuals != "per_run":
         return [] if traced is None else [("never run", _never_run(traced))]
     level = instance.target.quantile_level
-    needed = runs_to_carry(level, traced.confidence)
+    needed = runs_to_carry(level, traced.confidence, traced.diverged)
+    lost = f"{traced.diverged} that diverged" if traced.diverged else ""
     if traced.confidence is None:
-        sense = "marginal: right on average over sets of runs, each n of a plan with one more as a miss"
+        misses = f"{lost} and one more as misses" if lost else "one more as a miss"
+        sense = f"marginal: right on average over sets of runs, each n of a plan with {misses}"
     else:
         sense = f"with confidence {traced.confidence:g} for each plan"
+        sense += f", each n runs of it with {lost} as misses" if lost else ""
     most = max((len(rows) for rows in traced.law.beginnings.values()), default=0)
     enough = f"{needed} runs of one plan carry {level:g}, here at most {most} went through one"
     return [("promises", sense), ("runs", enough), ("never run", _never_run(traced))]
+
+
+def _diverged(instance: Instance) -> str:
+    """How runs that diverged are counted, or that they are not."""
+    if instance.traced_law is None or not instance.traced_law.diverged:
+        return (
+            "none counted: promises are for runs that do not diverge; say --diverged N if N runs did, or let "
+            "depl certify count them"
+        )
+    lost = counted(instance.traced_law.diverged, "run")
+    return f"{lost}, each counted as a miss of every plan, and in every stage of a plan never run"
 
 
 def _never_run(traced: TracedLaw) -> str:
@@ -204,6 +216,7 @@ def _content(
         "deviations": None if traced is None else list(traced.deviations),
         "confidence": None if traced is None else traced.confidence,
         "never_run_refused": None if traced is None else traced.only_whole_runs,
+        "diverged": None if traced is None else traced.diverged,
         "runs": len(traces.runs),
         "schedules": len(traces.by_schedule()),
         "models": [model.name for model in instance.models],

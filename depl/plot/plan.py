@@ -181,6 +181,12 @@ def _as_recorded(instance: Instance) -> Instance:
     if instance.traced_law is None:
         return instance
     plain = msgspec.structs.replace(
-        instance.traced_law, unseen_loss=None, settled_epochs=1, confidence=None, care=None, deviations=()
+        instance.traced_law,
+        unseen_loss=None,
+        settled_epochs=1,
+        confidence=None,
+        care=None,
+        deviations=(),
+        diverged=0,
     )
     return msgspec.structs.replace(instance, traced_law=plain)

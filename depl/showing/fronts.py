@@ -19,6 +19,11 @@ _STATES = {Termination.INFEASIBLE: "proved infeasible", Termination.GAP_REACHED:
 _NOT_PROMISED = "not promised, proved"
 """The same of what is infeasible under a law fitted to runs, which promises no more than they support."""
 
+_CUT = (
+    "The clock ended the search for how far the range reaches: with more time, or with nothing else on the "
+    "machine, it may reach further. --between gives it."
+)
+
 _COLOURS = {Solution.PROVEN_OPTIMAL: "#009E73", Solution.FEASIBLE: "#E69F00", Solution.NONE: "#FFFFFF"}
 _INFEASIBLE = "#999999"
 
@@ -63,6 +68,7 @@ def front_sections(front: Front) -> list[Section]:
         Section("", Pairs(pairs)),
         Section("", grid if front.points else ""),
         Section("", _between(front)),
+        Section("", _CUT if front.range_cut else ""),
     ]
 
 

@@ -35,10 +35,11 @@ from depl.models.foundation.documents import opened
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 from depl.models.problem.affine_law import Scale
+from depl.models.problem.counting import MOST_DIVERGED
 from depl.models.problem.instance import Instance, Provenance, Switch
 from depl.models.problem.laws import Deterministic, Empirical, FloatArray, Forbidden, SwitchLaw
 from depl.models.problem.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
-from depl.models.problem.traced_law import Residuals, TracedLaw, traced_law
+from depl.models.problem.traced_law import MOST_WHOLE_RUNS, Residuals, TracedLaw, traced_law
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces
 
@@ -85,6 +86,7 @@ def fit_instance(
     metric: str = "loss",
     care: float | None = CARE,
     confidence: float | None = None,
+    diverged: int = 0,
     name: str | None = None,
     rng: np.random.Generator | None = None,
 ) -> Instance:
@@ -109,6 +111,10 @@ def fit_instance(
     confidence : float, optional
         At least 0.5: promise only for plans that enough runs went through, counting so many misses as the
         runs leave possible with this confidence; None for promises that are right on average.
+    diverged : int
+        Runs that diverged and are not among the traces. Each counts as a miss of every plan, and of every
+        stage of a plan that too few runs went through
+        (`depl.models.evaluation.traced_prediction`): careful wherever they were lost.
     name : str, optional
         Of the instance; that of the setup by default.
     rng : numpy.random.Generator, optional
@@ -123,17 +129,19 @@ def fit_instance(
     ------
     InvalidInputError
         If models or clusters of traces and setup do not match, a run lacks the metric before training or an
-        epoch, or a model's improvements are too few or do not move.
+        epoch, or a model's improvements are too few or do not move; if runs that diverged cannot be counted
+        with this law, or would meet the target.
     """
     initial_losses = _first_losses(traces, metric)
     _require_match(traces, setup, law)
-    _require_countable(law, residuals, confidence)
+    _require_countable(law, residuals, confidence, diverged)
     rng = np.random.default_rng(0) if rng is None else rng
     fit = fit_traces(traces, rng, metric=metric, resamples=_RESAMPLES)
     improvements = _improvements(traces, setup, metric, fit)
     affine = None
     if law == "affine":
-        affine = _affine(traces, metric, residuals, scale, care, confidence, setup.target.quantile_level)
+        level = setup.target.quantile_level
+        affine = _affine(traces, metric, residuals, scale, care, confidence, level, diverged)
     return _assembled(traces, setup, fit, improvements, initial_losses, affine, metric, name)
 
 
@@ -314,8 +322,17 @@ def _improvements(traces: Traces, setup: Setup, metric: str, fit: TracesFit) -> 
     return found
 
 
-def _require_countable(law: LawOfLoss, residuals: Residuals, confidence: float | None) -> None:
-    """Refuse a confidence that no runs can be counted for."""
+def _require_countable(law: LawOfLoss, residuals: Residuals, confidence: float | None, diverged: int) -> None:
+    """Refuse a confidence, and runs that diverged, where no whole runs are counted."""
+    if type(diverged) is not int or not 0 <= diverged <= MOST_DIVERGED:
+        raise InvalidInputError(
+            f"must be a whole number of runs from 0 to {MOST_DIVERGED}, not {diverged!r}", ".diverged"
+        )
+    if diverged and (law != "affine" or residuals != "per_run"):
+        raise InvalidInputError(
+            "runs that diverged are counted beside whole runs: use the affine law with residuals per_run",
+            ".diverged",
+        )
     if confidence is None:
         return
     if not 0.5 <= confidence < 1:
@@ -334,6 +351,7 @@ def _affine(
     care: float | None,
     confidence: float | None,
     level: float,
+    diverged: int,
 ) -> TracedLaw:
     """The law as part of an instance, with rounded coefficients."""
     if scale is None:
@@ -354,14 +372,20 @@ def _affine(
         margin,
         care=care,
         confidence=confidence,
-        whole_runs=FEWEST if alone else max(FEWEST, runs_to_carry(level)),
+        whole_runs=FEWEST if alone else _whole_runs(level, diverged),
         settled_epochs=SETTLED_EPOCHS,
+        diverged=diverged,
     )
     return msgspec.structs.replace(
         found,
         steps=tuple(rounded(item, CLOSED_FORM_DIGITS) for item in found.steps),
         jumps=tuple(rounded(item, CLOSED_FORM_DIGITS) for item in found.jumps),
     )
+
+
+def _whole_runs(level: float, diverged: int) -> int:
+    """Fewest runs of a plan that make up its law alone: as many as can carry the promise."""
+    return min(MOST_WHOLE_RUNS, max(FEWEST, runs_to_carry(level, diverged=diverged)))
 
 
 def _margin(traces: Traces, metric: str, scale: Scale, care: float | None) -> tuple[float, ...]:
@@ -397,6 +421,9 @@ def _provenance(
     rows.append(_measured("run_fingerprints", "of the losses, to know the runs again", len(traces.runs)))
     if affine is not None:
         rows += [_measured("traced_law", "fitted", len(traces.runs)), _recorded(traces, metric)]
+        if affine.diverged:
+            what = "told: runs that diverged and are not among those recorded"
+            rows.append(_measured("traced_law.diverged", what, affine.diverged))
         if affine.deviations:
             what = "margin for plans never run, from plans held out of the fit"
             rows.append(_measured("traced_law.deviations", what, len(traces.runs)))

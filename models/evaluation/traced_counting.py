@@ -18,19 +18,28 @@ _SHARES = 10**6
 numbers."""
 
 
-def runs_to_carry(level: float, confidence: float | None = None) -> int:
+def runs_to_carry(level: float, confidence: float | None = None, diverged: int = 0) -> int:
     """Fewest runs of one plan that can carry a promise of ``level``, if none of them misses the target.
 
     Without a confidence n runs carry n / (n + 1): 9, 19 and 99 for 0.90, 0.95 and 0.99. With one they must
-    satisfy level**n <= 1 - confidence: 29, 59 and 299 at 0.95.
+    satisfy level**n <= 1 - confidence: 29, 59 and 299 at 0.95. Where d more diverged, n carry
+    n / (n + d + 1); with a confidence the upper end for d of n + d must be within 1 - level.
     """
     if confidence is None:
         omega = Fraction(decimal(level))
-        return math.ceil(omega / (1 - omega))
-    needed = max(1, math.floor(math.log1p(-confidence) / math.log(level)) - 1)
-    while upper_end(0, needed, 1 - confidence) > float(1 - decimal(level)) * (1 + 1e-12):
-        needed += 1
-    return needed
+        return math.ceil((diverged + 1) * omega / (1 - omega))
+
+    def short(runs: int) -> bool:
+        end = upper_end(diverged, runs + diverged, 1 - confidence)
+        return end > float(1 - decimal(level)) * (1 + 1e-12)
+
+    least, enough = 0, 1
+    while short(enough):
+        least, enough = enough, 2 * enough
+    while enough - least > 1:  # short until least, and no longer from enough on: the end falls with the runs
+        middle = (least + enough) // 2
+        least, enough = (middle, enough) if short(middle) else (least, middle)
+    return enough
 
 
 def settled_losses(

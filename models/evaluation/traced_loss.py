@@ -76,17 +76,18 @@ def end_law(traced: TracedLaw, schedule: Schedule) -> EndLaw:
 def untrained_law(traced: TracedLaw, initial_loss: float) -> EndLaw:
     """The law of l(0), which is what a plan without epochs ends with.
 
-    That of all runs, with one more unlike all seen, counted as whole runs are; of a run under way the loss
-    that was observed, which the instance has as its ``initial_loss``.
+    That of all runs, with those that diverged and one more unlike all seen, counted as whole runs are; of a
+    run under way the loss that was observed, which the instance has as its ``initial_loss``.
     """
     if traced.known is not None:
         return EndLaw(FinalLoss(initial_loss, ()))
     values = np.sort([run.losses[0] for run in traced.runs])
     weights = None
     if traced.confidence is not None:
-        weights = tuple(map(float, confident_weights(len(values), traced.confidence)))
+        weights = tuple(map(float, confident_weights(len(values) + traced.diverged, traced.confidence)))
     if traced.unseen_loss is not None:
-        values = np.append(values, max(traced.unseen_loss, float(values[-1])))
+        beside = [max(traced.unseen_loss, float(values[-1]))] * traced.counting.beside
+        values = np.append(values, beside)
     drawn = Empirical(values=tuple(values.tolist()), weights=weights)
     return EndLaw(FinalLoss(0.0, ((Term(1.0, drawn), 1),)))
 
@@ -196,9 +197,10 @@ def _basis(traced: TracedLaw, schedule: Schedule) -> str:
         ages = [1 if traced.known is None else traced.known.first_age(end) for end in ends]
         donors = [len(lent(traced.law, end, age).donors) for end, age in zip(ends, ages, strict=True)]
         margin = "with a margin" if traced.deviations else "WITHOUT a margin"
+        lost = f" and, counted as misses in each, {_lost(traced)} and one more" if traced.diverged else ""
         return (
             f"the fitted law, as only {runs} went through this plan: residuals of "
-            f"{' and '.join(map(str, donors))} runs, stage by stage, {margin} for plans never run"
+            f"{' and '.join(map(str, donors))} runs, stage by stage{lost}, {margin} for plans never run"
         )
     return _counted_as(traced, f"{runs} of this plan", _settled(traced, schedule, through))
 
@@ -216,17 +218,25 @@ def _settled(traced: TracedLaw, schedule: Schedule, through: Sequence[RunRecord]
     )
 
 
+def _lost(traced: TracedLaw) -> str:
+    return f"{traced.diverged} that diverged"
+
+
 def _counted_as(traced: TracedLaw, runs: str, settled: str) -> str:
     if traced.confidence is not None:
+        settled += f", {_lost(traced)} counted as misses" if traced.diverged else ""
         return (
             f"{runs}{settled}, with confidence {traced.confidence:g}: of promises made so at most "
             f"{1 - traced.confidence:.2g} are too bold, for plans that these runs did not choose"
         )
     if traced.unseen is None:
         return f"{runs}{settled}, taken for the whole law"
+    misses = "one more counted as a miss"
+    if traced.diverged:
+        misses = f"{_lost(traced)} and one more, counted as misses"
     return (
-        f"{runs}{settled} and one more counted as a miss: marginal, that is right on average over sets "
-        "of runs and not for each set; the fewer the runs, the more single promises are too bold"
+        f"{runs}{settled} and {misses}: marginal, that is right on average over sets of runs and not for "
+        "each set; the fewer the runs, the more single promises are too bold"
     )
 
 

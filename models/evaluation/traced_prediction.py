@@ -25,6 +25,14 @@ over sets of runs, for a plan that was not chosen by them (*marginal*). With a *
 the upper end of the one-sided interval of Clopper and Pearson, which is too low for at most the share 1 - c
 of sets of runs; only whole runs can be counted so.
 
+*Runs that diverged* (`Counting.diverged`) have no losses, and it is not told which plan they trained or in
+which epoch they were lost. So each of the d counts as a run that misses every target, wherever runs are
+counted. With x of n whole runs above the limit the share is (x + d + 1) / (n + d + 1); with a confidence it
+is the upper end for x + d of n + d. Stage by stage every stage has d + 1 donors more, and a sum with one of
+them misses. This is careful wherever the runs were lost: if d' <= d of them had trained this plan, or this
+stage, (x + d' + 1) / (n + d' + 1) would be right, which is no more, as x <= n. A run that diverges is lost
+in one stage only, so counting it in each says too much for plans of several stages, never too little.
+
 *Chosen plans.* A search takes the first epoch at which enough runs happen to be below the target, and favours
 dips. So P(l(K) > limit) of whole runs is the greatest share after any of the last `Counting.settled_epochs`
 epochs. After the epoch with which all runs end there is nothing to pick from, and it counts alone.
@@ -261,16 +269,18 @@ def mixture_of(
     if len(found) < counting.whole_runs:
         apart = None if counting.unseen is None else counting.unseen - min(0.0, counting.least_deviation)
         if known is None:
-            return staged(law, ends, unseen=apart)
+            return staged(law, ends, unseen=apart, beside=counting.beside)
         ahead = ends_ahead(ends, known)
-        return staged(law, ahead, known.first_age(ahead[0]), known.loss, unseen=apart)
+        first = known.first_age(ahead[0])
+        return staged(law, ahead, first, known.loss, unseen=apart, beside=counting.beside)
     own = _settled(law, ends, found, counting.settled_epochs, known)
     if counting.unseen is None:
         return Mixed(0.0, (own,), len(found), together=True)
-    atoms, weights = np.append(own, counting.unseen), None
+    greatest, weights = counting.unseen, None
     if counting.confidence is not None:
-        atoms, weights = np.sort(own), confident_weights(len(own), counting.confidence)
-        atoms = np.append(atoms, max(counting.unseen, float(atoms[-1])))
+        greatest = max(greatest, float(own.max()))
+        weights = confident_weights(len(own) + counting.diverged, counting.confidence)
+    atoms = np.append(own if weights is None else np.sort(own), [greatest] * counting.beside)
     return Mixed(0.0, (atoms,), len(found), together=True, weights=weights)
 
 
@@ -311,6 +321,7 @@ def staged(
     first_age: int = 1,
     loss: float | None = None,
     unseen: float | None = None,
+    beside: int = 1,
 ) -> Mixed:
     """Stages lent by different runs, given by their last positions; the support is the caller's business.
 
@@ -321,8 +332,9 @@ def staged(
     loss : float, optional
         Before it; without one the donors of a first stage bring their own l(0) [loss].
     unseen : float, optional
-        Every stage counts one donor more, which takes the loss to this one at least, whatever the others
-        lend.
+        Every stage counts donors more, which take the loss to this one at least, whatever the others lend.
+    beside : int
+        How many of them: one, and one for every run that diverged.
     """
     lending = [lent(law, end, 1 if number else first_age) for number, end in enumerate(ends)]
     after = suffix_weights([stage.retained for stage in lending])
@@ -339,7 +351,7 @@ def staged(
         away = unseen - constant - math.fsum(least)
         # measured from the least sum of all; never below what a stage lends
         values = [
-            np.append(part, max(low + away, float(part.max())))
+            np.append(part, [max(low + away, float(part.max()))] * beside)
             for part, low in zip(values, least, strict=True)
         ]
     return Mixed(constant, tuple(values), min(len(stage.donors) for stage in lending), together=False)

@@ -79,7 +79,8 @@ def _counted(traced: TracedLaw, schedule: Schedule, limit: float) -> tuple[Fract
 
 def _confident_survival(traced: TracedLaw, schedule: Schedule, limit: float) -> tuple[Fraction, ...]:
     """Upper ends of the same with the confidence of the law, from whole runs."""
-    weights = confident_weights(len(runs_through(traced.law, schedule)), traced.confidence or 0.0)
+    runs = len(runs_through(traced.law, schedule)) + traced.diverged
+    weights = confident_weights(runs, traced.confidence or 0.0)
     heavier = np.cumsum(weights[::-1])  # of one unseen and x runs above
     above: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.ones(len(weights), dtype=bool)
     found = []
@@ -91,7 +92,7 @@ def _confident_survival(traced: TracedLaw, schedule: Schedule, limit: float) -> 
 
 
 def _whole_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]:
-    """l(0), ..., l(K) of whole runs, and last of one unlike all, infinite before its end [loss]."""
+    """l(0), ..., l(K) of whole runs, and last of those counted beside, infinite before the end [loss]."""
     trained, known = traced.from_start(schedule), traced.known
     runs = runs_through(traced.law, trained)
     begun = len(trained) - len(schedule)
@@ -104,14 +105,14 @@ def _whole_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]:
             left = retained[k - 1] if k else 1.0
             own = own + left * (known.loss - np.array([run.losses[begun] for run in runs]))
         unseen = traced.unseen if k == len(schedule) else math.inf
-        yield np.array([[*own, *([] if traced.unseen is None else [unseen])]])
+        yield np.array([[*own, *[unseen] * traced.counting.beside]], dtype=float)
 
 
 def _staged_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]:
     """l(0), ..., l(K) by deviation and combination of donors, shape (deviations, combinations) [loss].
 
     Combinations grow where a stage begins: each is repeated for all its donors in turn, the last of them
-    unlike all seen where the law counts one; losses are then infinite until the end.
+    unlike all seen where the law counts such; losses are then infinite until the end.
     """
     law, known, offsets = traced.law, traced.known, np.array(traced.deviations or (0.0,))[:, None]
     ahead, _ = epochs_ahead(traced.from_start(schedule), known)

@@ -1,4 +1,4 @@
-"""Good plans under one assignment: at most one switch first, then exchanges of blocks of epochs.
+"""Good plans under one assignment: one change of kind at most first, then exchanges of blocks of epochs.
 
 Both look for the least sum of psi at one price lam of time. What they find is costed exactly, and the search
 goes on with the multiplier of that plan until nothing improves. Nothing is proved here.
@@ -62,7 +62,7 @@ class Neighbourhood:
         self.largest_gain = float(np.abs(gains).sum(axis=0).max(initial=0.0))
 
     def one_switch(self, multiplier: float, cutoff: float) -> Sequence[int] | None:
-        """Kinds of the cheapest plan with at most one switch at a price of time, if below ``cutoff``.
+        """Kinds of the cheapest plan with one change of kind at most at a price of time, if below ``cutoff``.
 
         If time is over, of those that were looked at; one of K_max epochs is, in any case.
         """
@@ -82,7 +82,7 @@ class Neighbourhood:
         return priced_plan(self._sample._replace(gains=gains), costs, self.proceed)
 
     def in_time(self, needed: float) -> bool:
-        """Whether a plan with at most one switch keeps T_max and gains ``needed`` in enough scenarios."""
+        """Whether a plan of one change of kind at most, in time, gains ``needed`` in S - p scenarios."""
         fastest = self.assignment.cheapest(self.prices.fastest)
         limit = self.prices.maximum_time
         if limit is None:  # only the round deadline excludes epochs
@@ -95,7 +95,7 @@ class Neighbourhood:
         return scan.best < cutoff
 
     def fastest(self, needed: float) -> tuple[float, Sequence[int]] | None:
-        """Time and kinds of the fastest plan with at most one switch that gains enough in enough scenarios.
+        """Time and kinds of the fastest plan of one change of kind at most that gains ``needed`` so.
 
         T_max does not count, the round deadline does; None if there is no such plan.
         """
@@ -165,7 +165,7 @@ class Neighbourhood:
 
 @dataclass
 class _OneSwitch:
-    """All plans with at most one switch, in pieces that look at the time (`one_switch_scan`)."""
+    """All plans with one change of kind at most, in pieces that look at the time (`one_switch_scan`)."""
 
     sample: Sample
     costs: FloatArray

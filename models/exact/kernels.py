@@ -240,7 +240,7 @@ def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> Flo
 def one_switch_scan(
     sample: Sample, costs: FloatArray, charge: float, cutoff: float, found: Integers, start: int, stop: int
 ) -> float:
-    """Cheapest plan with at most one switch of kind that all scenarios but ``allowed`` accept.
+    """Cheapest plan with at most one change of kind that all scenarios but ``allowed`` accept.
 
     Only lengths from ``start`` to ``stop`` - 1 are tried, from 1 to K at most.
 

@@ -35,7 +35,7 @@ from depl.models.exact.law_grid import Grid, GridSteps, make_grid
 from depl.models.exact.law_subproblem import LawSubproblem
 from depl.models.exact.normal_search import ChordedProblem, ChordSearch, all_normal, random_terms
 from depl.models.exact.prices import TIME_PRICES
-from depl.models.exact.reasons import fastest, obstacle, reached
+from depl.models.exact.reasons import SIMPLE_PLAN, fastest, obstacle, reached
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_bounds import usual_time_price
 from depl.models.exact.scenario_search import ScenarioSearch
@@ -372,10 +372,10 @@ class LawSearch(TreeSearch):
             self.problem.instance, draw_scenarios(self.problem.instance, _SAMPLE, self.limits.seed)
         )
         gain = max((reached(sampled, self._prices, item) for item in self._listed), default=-math.inf)
-        seen = f": on {_SAMPLE} draws the best quantile of a plan with at most one switch is about "
+        seen = f": on {_SAMPLE} draws the best quantile of a {SIMPLE_PLAN} is about "
         return (
             f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable within "
-            f"{target.maximum_epochs} epochs and the time limits"
+            f"{target.maximum_epochs} epochs and the time limits by any plan"
             f"{seen + format(target.initial_loss - gain, '.4g') if gain > -math.inf else ''}"
             f"{self._time_needed(sampled)}"
         )
@@ -392,7 +392,7 @@ class LawSearch(TreeSearch):
             loss = final_loss(roomy, Choices(roomy).plan(found[1]))
             if self._verdicts.verdict(loss) is Verdict.MET:
                 return (
-                    f"; a plan with at most one switch that meets it takes {found[0]:.6g}, maximum_time is "
+                    f"; a {SIMPLE_PLAN} and meets it takes {found[0]:.6g}, maximum_time is "
                     f"{self._target.maximum_time:.6g}"
                 )
             lowered += self._excess(loss)

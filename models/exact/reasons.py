@@ -1,8 +1,9 @@
 """Why there is no plan under scenarios, in the words of a user.
 
-What is reachable is given from both sides: the best quantile of a plan with at most one switch, which exists,
-and a bound that no plan within the limits can beat. Where T_max may be in the way, so is the least time of a
-plan with at most one switch that meets the target.
+That no plan meets the target is known of all plans, however often they change. What is reachable is then
+given from both sides: the best quantile of a plan that changes model or data at most once (`SIMPLE_PLAN`),
+whose clusters are free, and a bound that no plan within the limits can beat. Where T_max may be in the way,
+so is the least time of such a plan that meets the target.
 """
 
 import math
@@ -17,6 +18,10 @@ from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.site_rules import why_not_idle
+
+SIMPLE_PLAN = "plan that changes model or data at most once"
+"""As `depl.models.exact.incumbents.Neighbourhood` finds it before exchanges: one change of kind at most and,
+in every epoch, the best cluster that offers its kind."""
 
 _BISECTIONS = 30
 """Halvings of a range of gains: 2**-30 = 1e-9 of it is left, and the message prints six digits."""
@@ -37,12 +42,12 @@ def infeasibility_reason(
         return first
     target = problem.instance.target
     found = max((reached(problem, prices, item) for item in assigned), default=-math.inf)
-    seen = f"; the best quantile of a plan with at most one switch is {target.initial_loss - found:.6g}"
+    seen = f"; the best quantile of a {SIMPLE_PLAN} is {target.initial_loss - found:.6g}"
     none = target.initial_loss - max(best_gain, found)
     bound = f", and no plan reaches less than {none:.6g}" if best_gain < problem.needed else ""
     return (
         f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable on "
-        f"{problem.size} scenarios within {target.maximum_epochs} epochs and the time limits"
+        f"{problem.size} scenarios within {target.maximum_epochs} epochs and the time limits by any plan"
         f"{seen if found > -math.inf else ''}{bound}{_time_needed(problem, prices, assigned)}"
     )
 
@@ -50,9 +55,9 @@ def infeasibility_reason(
 def fastest(
     problem: CountedProblem, prices: Prices, assigned: list[Assignment], needed: float
 ) -> tuple[float, tuple[Configuration, ...]] | None:
-    """Least time of a plan with at most one switch that gains ``needed`` in S - p scenarios, but for T_max.
+    """Least time of a plan of one change of kind at most that gains ``needed`` in S - p scenarios.
 
-    With full resources; None if there is none, or the instance has no T_max.
+    T_max is left out. With full resources; None if there is none, or the instance has no T_max.
     """
     if prices.maximum_time is None:
         return None
@@ -95,13 +100,13 @@ def _time_needed(problem: CountedProblem, prices: Prices, assigned: list[Assignm
     if found is None:
         return ""
     return (
-        f"; the fastest plan with at most one switch that meets it takes {found[0]:.6g}, maximum_time is "
+        f"; the fastest {SIMPLE_PLAN} and meets it takes {found[0]:.6g}, maximum_time is "
         f"{prices.maximum_time:.6g}"
     )
 
 
 def reached(problem: CountedProblem, prices: Prices, assignment: Assignment) -> float:
-    """Gain that a plan with at most one switch, in time, reaches in S - p scenarios."""
+    """Gain that a plan with at most one change of kind, in time, reaches in S - p scenarios."""
     near = Neighbourhood(problem, prices, assignment)
     high = problem.needed
     low = -near.largest_gain - float(np.abs(problem.switch_losses).sum(axis=0).max(initial=0.0)) - 1.0

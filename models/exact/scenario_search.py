@@ -1,9 +1,9 @@
 """Method ``scenario-search``: a cheapest plan under scenarios, proved by depth-first search.
 
-1. Plans with at most one switch and exchanges of blocks give an incumbent (`incumbents`). If there is none,
-   the search below runs with the fastest times in place of costs until it finds a plan or proves that none
-   exists. Where a short search does not end it, one among the plans that never go back to a model may
-   improve the incumbent.
+1. Plans with at most one change of kind and exchanges of blocks give an incumbent (`incumbents`). If there is
+   none, the search below runs with the fastest times in place of costs until it finds a plan or proves
+   that none exists. Where a short search does not end it, one among the plans that never go back to a
+   model may improve the incumbent.
 2. Subproblems (`tree`) are bounded from below by prices of time and gain (`scenario_bounds.length_bounds`).
 3. A subproblem is searched depth first (`scenario_subproblem`). What survives as a leaf is judged by the sums
    of `SampledProblem` and by its exact allocation (`clusters`), so that rounding in the search decides
@@ -97,7 +97,7 @@ class ScenarioSearch(TreeSearch):
         return self._proved(tasks)
 
     def first_plans(self) -> None:
-        """Plans with at most one switch under every assignment, improved by exchanges."""
+        """Plans with at most one change of kind under every assignment, improved by exchanges."""
         for assignment in self._assigned:
             if assignment.transfers >= self.cost:
                 break

@@ -211,11 +211,13 @@ class _UnderLaw:
             return f"{_asked(self._target)} cannot be promised: {only_whole_runs(self._traced)}"
         through, needed = (
             len(runs_through(self._traced.law, self._traced.from_start(schedule))),
-            runs_to_carry(level, self._traced.confidence),
+            runs_to_carry(level, self._traced.confidence, self._traced.diverged),
         )
         if alone and self._traced.unseen is not None and through < needed:
+            diverged = self._traced.diverged
+            lost = f" where {diverged} diverged, which count as misses" if diverged else ""
             return (
-                f"{_asked(self._target)} cannot be promised: it takes {needed} runs of one plan, and "
+                f"{_asked(self._target)} cannot be promised: it takes {needed} runs of one plan{lost}, and "
                 f"{counted(through, 'run')} went through the one that misses the target least often; record "
                 "more runs, or ask for less"
             )

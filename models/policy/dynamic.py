@@ -127,6 +127,38 @@ def _best(
     return actions, best
 
 
+def certified(
+    process: Process, expectations: Expectations, actions: tuple[Actions, ...], start: int, multiplier: float
+) -> Table:
+    """What a given policy is certified to do.
+
+    Parameters
+    ----------
+    expectations : Expectations
+        Of direction up.
+    actions : tuple of int arrays (cells,)
+        By node, as in `Table`.
+    """
+    grid = expectations.grid
+    after: dict[int, FloatArray] = {}
+    for numbers in process.by_epoch():
+        here: dict[int, FloatArray] = {}
+        for number in numbers:
+            keep_time()
+            node, row = process.nodes[number], actions[number]
+            rows = np.zeros((2, grid.cells))
+            rows[1] = failed(node, grid)
+            for action in np.unique(row).tolist():
+                if action != STOP:
+                    training = node.trainings[action]
+                    found = continued(training, expectations, after[training.following])
+                    rows = np.where(row == action, found, rows)
+            here[number] = rows
+        after = here
+    begun = process.starts[start]
+    return Table(actions, start, *_mean(begun, after[begun.node], grid), multiplier)
+
+
 def failed(node: Node, grid: Grid) -> FloatArray:
     """Whether stopping at a node is a failure, by index: 1 or 0."""
     found = np.ones(grid.cells)

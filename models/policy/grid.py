@@ -287,6 +287,14 @@ class Expectations:
             found = np.maximum(found - error[:, None], 0.0) * (1 - 4 * UNIT_ROUNDOFF)
         return np.asarray(found[:, images - start])
 
+    def convolved(self, masses: FloatArray, noise: tuple[Term, ...]) -> FloatArray:
+        """Masses of a sum with the noise, without a bound of the rounding; shape (n + m - 1,)."""
+        cells = self.cells(noise)
+        length = fft.next_fast_len(len(masses) + len(cells.masses) - 1, real=True)
+        spectrum = fft.rfft(masses, length) * np.conj(self._spectrum(noise, cells, length))
+        found = fft.irfft(spectrum, length)[: len(masses) + len(cells.masses) - 1]
+        return np.asarray(np.maximum(found, 0.0))
+
     def _spectrum(self, noise: tuple[Term, ...], cells: Cells, length: int) -> NDArray[np.complex128]:
         key = noise, length
         if key not in self._spectra:

@@ -2,10 +2,15 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from depl.models.problem.instance import Instance
 from depl.models.problem.policy import Policy
 from depl.models.solving.result import Solution, Termination
+
+Rung = Literal["static", "optimal"]
+RUNGS: tuple[Rung, ...] = ("static", "optimal")
+"""Kinds of policies: fixed plans that are left when the target is reached, and all that are allowed."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,8 @@ class PolicyResult:
 
     @property
     def gap(self) -> float | None:
-        """By which share of the objective the lower bound is below it; None without a policy."""
-        if self.objective is None:
+        """By which share of the objective the lower bound is below it; None without a policy or a bound."""
+        if self.objective is None or self.lower_bound <= 0:
             return None
         return max(0.0, 1 - self.lower_bound / self.objective) if self.objective > 0 else 0.0
 

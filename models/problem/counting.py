@@ -1,8 +1,9 @@
 """How runs that went through a whole plan, or lend a stage of one, are counted.
 
-`depl.models.evaluation.traced_prediction` says why: one run more everywhere, unlike all that were seen;
-losses that hold after each of the last epochs, because a search favours chance dips; and, with a confidence,
-the upper ends of Clopper and Pearson instead of shares. `depl.models.evaluation.traced_counting` counts.
+`depl.models.evaluation.traced_prediction` says why: one run more everywhere, unlike all that were seen, and
+beside it those that diverged; losses that hold after each of the last epochs, because a search favours chance
+dips; and, with a confidence, the upper ends of Clopper and Pearson instead of shares.
+`depl.models.evaluation.traced_counting` counts.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,10 @@ from dataclasses import dataclass
 LEAST_TOGETHER = 19
 """Fewest runs of the whole schedule that make up its law alone, unless a law says otherwise: just enough for
 the level 0.95."""
+
+MOST_DIVERGED = 1_000
+"""Most runs that may have diverged: every stage lends them, and stages are combined each with each, so that
+many more would take memory; with so many a promise of 0.95 takes 19,019 runs of one plan that do not."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,8 @@ class Counting:
         None for a marginal promise.
     least_deviation : float
         The least that is added for plans as such; a run unlike all seen stays at its loss in spite of it.
+    diverged : int
+        Runs that diverged and left no losses, each counted as another run unlike all seen.
     """
 
     unseen: float | None = None
@@ -37,6 +44,12 @@ class Counting:
     settled_epochs: int = 1
     confidence: float | None = None
     least_deviation: float = 0.0
+    diverged: int = 0
+
+    @property
+    def beside(self) -> int:
+        """How many runs are counted beside those that lend: one more, and those that diverged."""
+        return 0 if self.unseen is None else 1 + self.diverged
 
 
 PLAIN = Counting()

@@ -18,6 +18,9 @@ from depl.models.problem.affine_law import LARGEST_RETENTION, Scale
 from depl.models.problem.laws import NonNegative, Positive
 from depl.models.problem.plan import ClusterData
 
+StateOfRun = Literal["ledger", "observed"]
+"""What a row is looked up by; see above."""
+
 STOP = -1
 """The action of a row that ends the run."""
 
@@ -105,7 +108,7 @@ class Policy(Checked, frozen=True, kw_only=True):
     quantile_level: Annotated[float, Meta(gt=0, lt=1, description="omega")]
     maximum_epochs: Number
     rung: Literal["static", "optimal"] = "optimal"
-    state: Literal["ledger", "observed"] = "ledger"
+    state: StateOfRun = "ledger"
     failure_cost: Annotated[Positive, Meta(description="rho, price of a failed run [cost]")]
     failure_cost_rule: Literal["ratio", "given"] = "ratio"
     multiplier: Annotated[Positive, Meta(description="lam >= rho, for which the policy is best [cost]")]

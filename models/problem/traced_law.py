@@ -28,10 +28,13 @@ from depl.models.problem.affine_law import (
     assembled,
     positions,
 )
-from depl.models.problem.counting import LEAST_TOGETHER, Counting
+from depl.models.problem.counting import LEAST_TOGETHER, MOST_DIVERGED, Counting
 from depl.models.traces.table import Schedule
 
 Residuals = Literal["per_run", "independent"]
+
+MOST_WHOLE_RUNS = 1_000_000
+"""Most runs that a law may ask for before those of a plan stand alone: more than anybody records."""
 
 Retention = Annotated[float, Meta(ge=0, le=LARGEST_RETENTION, description="what stays of l(k-1)")]
 Age = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -219,6 +222,9 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
     settled_epochs : int
         Above a loss count as many of them as were above it after any of the last so many epochs, as a search
         favours chance dips; after the epoch with which all of them end, that epoch counts alone.
+    diverged : int
+        Runs that diverged and are not among ``runs``; each counts as one more run unlike all seen, with every
+        plan and in every stage.
     observed : ObservedRun or None
         A run under way that the law goes on from; then epoch 1 of the instance is the next one of that run,
         and every probability is one given its last loss.
@@ -233,8 +239,11 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
     deviations: tuple[float, ...] = ()
     care: Annotated[float, Meta(gt=0, lt=1, description="share of plans that deviations cover")] | None = None
     confidence: Annotated[float, Meta(ge=0.5, lt=1, description="how sure a promise is")] | None = None
-    whole_runs: Annotated[int, Meta(ge=1, le=1_000_000)] = LEAST_TOGETHER
+    whole_runs: Annotated[int, Meta(ge=1, le=MOST_WHOLE_RUNS)] = LEAST_TOGETHER
     settled_epochs: Annotated[int, Meta(ge=1, le=1_000)] = 1
+    diverged: Annotated[
+        int, Meta(ge=0, le=MOST_DIVERGED, description="runs without usable losses, counted as misses")
+    ] = 0
     observed: Annotated[ObservedRun, Meta(description="a run under way to go on from")] | None = None
 
     def validate(self) -> None:
@@ -244,6 +253,12 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
                 "a confidence counts whole runs, and one more unlike all seen: keep residuals per_run, and "
                 "give unseen_loss",
                 ".confidence",
+            )
+        if self.diverged and (self.residuals != "per_run" or self.unseen_loss is None):
+            raise InvalidInputError(
+                "runs that diverged count beside whole runs, as one more unlike all seen does: keep "
+                "residuals per_run, and give unseen_loss",
+                ".diverged",
             )
         require_unique([item.key for item in self.steps], ".steps")
         require_unique([item.key for item in self.jumps], ".jumps")
@@ -302,6 +317,13 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         return None if self.unseen_loss is None else self.on_scale(self.unseen_loss)
 
     @property
+    def loosest_target(self) -> float:
+        """Runs that diverged miss no target above it, as they count with ``unseen_loss`` [loss]."""
+        if not self.diverged or self.unseen_loss is None:
+            return math.inf
+        return self.unseen_loss - 1e-3 * abs(self.unseen_loss)  # clearly, whatever is rounded
+
+    @property
     def counting(self) -> Counting:
         """How runs are counted, on the scale of the law."""
         return Counting(
@@ -310,6 +332,7 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
             settled_epochs=self.settled_epochs,
             confidence=self.confidence,
             least_deviation=min(self.deviations, default=0.0),
+            diverged=self.diverged,
         )
 
     @property

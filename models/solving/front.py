@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from depl.models.evaluation.evaluate import plan_cost
 from depl.models.foundation.clock import now
@@ -35,7 +36,13 @@ from depl.models.solving.budgets import (
 from depl.models.solving.defaults import FRONT_POINTS
 from depl.models.solving.front_file import read_front, write_front
 from depl.models.solving.front_points import Front, FrontPoint
-from depl.models.solving.front_range import default_range, halving_order, required_range, spread
+from depl.models.solving.front_range import (
+    asked_first,
+    default_range,
+    halving_order,
+    required_range,
+    spread,
+)
 from depl.models.solving.interrupts import first_interrupt_ignored, uninterrupted
 from depl.models.solving.known_plan import bare, proved_as, stopped_as
 from depl.models.solving.methods import Meaning, Outcome, default_method, find, require_limits
@@ -48,9 +55,15 @@ OnPoint = Callable[[Front], object]
 _LEAST_SECONDS = 0.05
 """Of a time limit, below which no further solve is begun: about what the certificate of its plan takes."""
 
-_ANY, _PROBE_SECONDS, _PROBE_SHARE = 0.99, 5.0, 0.1
-"""Gap, seconds and share of the time left with which any plan is sought for the range. Set by hand: one that
-costs a hundred times the bound is good enough there; if none is found in time, the range ends sooner."""
+_ANY, _PROBE_LOOKS = 0.99, 50_000
+"""Gap, and looks at the clock after which none is sought any more, of a solve for any plan. Set by hand: one
+that costs a hundred times the bound is good enough for the range. On shipped instances 20,000 looks decide
+whether there is a plan, in at most 4 CPU seconds. They are counted, so that the range is that of the instance
+and not of the machine."""
+
+_PROBE_SECONDS, _PROBE_SHARE = 60.0, 0.1
+"""Seconds at most of such a solve, far beyond what the looks take on shipped instances, and share of the time
+left where time is limited. If they end one, the front says that its range was cut."""
 
 
 def front(
@@ -75,7 +88,8 @@ def front(
     against : Budget or str
         "loss" for l_max, "time" for T_max, "probability" for omega.
     between : (float, float), optional
-        The range of budgets; by default that of `depl.models.solving.front_range.default_range`.
+        The range of budgets; by default that of `depl.models.solving.front_range.default_range`, and then
+        the instance's own budget is a point, too.
     points : int
         How many budgets are spread over it; against "probability" 0.9, 0.95 and 0.99 come besides.
     method : str, optional
@@ -114,6 +128,7 @@ def front(
     kind = against_named(against)
     gap, time_limit, seed = require_limits(gap, time_limit, seed)
     name = _required_method(instance, method)
+    chosen = between is not None
     if between is not None:
         between = required_range(instance, kind, between)
     ends = None if time_limit is None else now() + time_limit
@@ -122,9 +137,10 @@ def front(
     if known is not None:
         search.take(known)
         between = between or known.between
+    also = [] if chosen else asked_first(instance, kind)
     if between is None:
         between = default_range(instance, kind, search.any_plan, search.cheapest_plan)
-    return _completed(search, between, spread(kind, between, points), file, on_point)
+    return _completed(search, between, spread(kind, between, points, also), file, on_point)
 
 
 def _completed(
@@ -186,6 +202,8 @@ class _Search:
         By budget.
     plans : dict
         Every plan that was found, by its decisions without resources.
+    range_cut : bool
+        Whether the clock ended the search for a plan on which the range rests.
     """
 
     instance: Instance
@@ -196,9 +214,11 @@ class _Search:
     ends: float | None
     found: dict[float, Result] = field(default_factory=dict)
     plans: dict[tuple[object, ...], _Known] = field(default_factory=dict)
+    range_cut: bool = False
 
     def take(self, known: Front) -> None:
         """Take over the points of a front."""
+        self.range_cut = known.range_cut
         for point in known.points:
             self._keep(point.budget, point.result)
 
@@ -206,15 +226,17 @@ class _Search:
         """What is known so far."""
         order = sorted(self.found, key=self.against.strictness)
         points = tuple(FrontPoint(budget, self.found[budget]) for budget in order)
-        return Front(self.instance, self.against, between, points, asked, stopped)
+        return Front(self.instance, self.against, between, points, asked, stopped, self.range_cut)
 
     def any_plan(self, instance: Instance) -> Result:
         """A solve that ends with its first plan; what it finds may be where others start."""
-        left = self._left()
+        left, begun = self._left(), now()
         seconds = (
             _PROBE_SECONDS if left is None else min(_PROBE_SECONDS, max(_PROBE_SHARE * left, _LEAST_SECONDS))
         )
-        result = uninterrupted(self._solve(instance, _ANY, seconds, None))
+        result = uninterrupted(self._solve(instance, _ANY, seconds, None, _PROBE_LOOKS))
+        if result.plan is None and result.termination is Termination.TIME_LIMIT:
+            self.range_cut |= now() - begun > seconds / 2  # less are kept in reserve; else looks ended it
         self._remember(self.against.kept(instance, result), result)
         return result
 
@@ -262,8 +284,16 @@ class _Search:
                 return verified_result(instance, self.method, Outcome(ending, plan, lower), self.seed)
         return self._solve(instance, self.gap, seconds, plan)
 
-    def _solve(self, instance: Instance, gap: float, seconds: float | None, start: Plan | None) -> Result:
-        return solve(instance, self.method, gap=gap, time_limit=seconds, seed=self.seed, start=start)
+    def _solve(
+        self,
+        instance: Instance,
+        gap: float,
+        seconds: float | None,
+        start: Plan | None,
+        looks: int | None = None,
+    ) -> Result:
+        limits: dict[str, Any] = {"gap": gap, "time_limit": seconds, "looks": looks}
+        return solve(instance, self.method, **limits, seed=self.seed, start=start)
 
     def _infeasible(self, instance: Instance) -> Result:
         reason = "models: a looser budget is proved infeasible already"

@@ -43,6 +43,7 @@ class _File(msgspec.Struct):
     between: tuple[float, float]
     asked: int
     points: list[_Point]
+    range_cut: bool = False
     instance: str = ""
     format: str = FORMAT
     version: int = VERSION
@@ -89,7 +90,7 @@ def read_front(path: str | Path, instance: Instance, against: Budget) -> Front |
         )
     points = [_point(instance, against, row, f"{path}: $.points[{i}]") for i, row in enumerate(found.points)]
     points.sort(key=lambda point: against.strictness(point.budget))
-    return Front(instance, against, found.between, tuple(points), found.asked)
+    return Front(instance, against, found.between, tuple(points), found.asked, range_cut=found.range_cut)
 
 
 def _point(instance: Instance, against: Budget, row: _Point, place: str) -> FrontPoint:

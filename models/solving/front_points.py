@@ -114,6 +114,8 @@ class Front(Shown):
         How many budgets were asked for, those included that there was no time for.
     stopped : Termination or None
         TIME_LIMIT or INTERRUPTED if that ended the work on the front.
+    range_cut : bool
+        Whether the clock ended the search for a plan with which the range could reach further.
     """
 
     instance: Instance
@@ -122,6 +124,7 @@ class Front(Shown):
     points: tuple[FrontPoint, ...]
     asked: int
     stopped: Termination | None = None
+    range_cut: bool = False
 
     @property
     def nested(self) -> bool:
@@ -186,6 +189,7 @@ class Front(Shown):
             "fingerprint": self.instance.fingerprint,
             "against": self.against.value,
             "between": list(self.between),
+            "range_cut": self.range_cut,
             "nested": self.nested,
             "asked": self.asked,
             "complete": self.complete,

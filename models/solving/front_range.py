@@ -12,8 +12,13 @@ MARKS = (0.9, 0.95, 0.99)
 """Values of omega that people ask for first; a front against it shows them, whatever its other budgets."""
 
 _OMEGAS = 0.5, 0.999
-"""Range of omega unless another is given: from a plan that fails every second time to one that fails once in
-a thousand times. Beyond, a promise rests on tails of the laws that hardly anybody has measured."""
+"""Range of omega at most, unless another is given or the instance asks for more or less: from a plan that
+fails every second time to one that fails once in a thousand times. Beyond, a promise rests on tails of the
+laws that hardly anybody has measured."""
+
+_NINES_STEP = 0.05
+"""The number of nines of omega within which its tight end is found: 0.9 and 0.911 are so far apart, and the
+points of a front of 20 over the whole range three times as far."""
 
 _STEP = 0.02
 """Share of the range of losses within which its tight end is found; the points of a front of 20 are 0.05 of
@@ -39,12 +44,14 @@ def default_range(instance: Instance, against: Budget, probe: Probe, cheapest: P
     """The loosest and the tightest budget of a front.
 
     The tightest is one that no plan was found to keep, a little beyond the hardest that one keeps. The
-    loosest is l(0), which needs no training; or the time of the cheapest plan without T_max, and where there
-    is none `_TIMES_FASTEST` times that of the fastest. omega goes from 0.5 to 0.999.
+    loosest is l(0), which needs no training, or what runs that diverged are known to miss; or the time of the
+    cheapest plan without T_max, and where there is none `_TIMES_FASTEST` times that of the fastest. omega
+    goes from 0.5 to 0.999 at most, or to what the instance asks for; where feasible sets are not nested, no
+    end is sought, as a plan that is refused there says nothing of what is tighter.
     """
-    if against is Budget.PROBABILITY:
-        return _OMEGAS
     kept = _Kept(instance, against, probe)
+    if against is Budget.PROBABILITY:
+        return _range_of_omegas(instance, kept)
     if against is Budget.LOSS:
         return _range_of_losses(instance, kept)
     return _range_of_times(instance, kept, cheapest)
@@ -61,13 +68,14 @@ class _Kept:
         found = self._probe(instance)
         return None if found.plan is None else self.against.kept(instance, found)
 
-    def hardest(self, kept: float, step: float) -> float:
+    def hardest(self, kept: float, step: float, failed: float = math.inf) -> float:
         """A budget that nothing was found to keep, within about a step of one that is kept.
 
-        Steps are doubled until one fails, and the last one is halved until it is as small as the first.
+        Steps are doubled until one fails, unless the strictness ``failed`` of one that does is known, and the
+        last one is halved until it is as small as the first.
         """
         against, width = self.against, step
-        failed = budget = math.inf
+        budget = math.inf
         for _ in range(_MOST_STEPS):
             budget = against.budget(kept + width if math.isinf(failed) else (kept + failed) / 2)
             found = self(budget)
@@ -80,9 +88,24 @@ class _Kept:
         return budget if math.isinf(failed) else against.budget(failed)
 
 
+def _range_of_omegas(instance: Instance, kept: _Kept) -> tuple[float, float]:
+    own = instance.target.quantile_level
+    loosest, tightest = min(_OMEGAS[0], own), max(_OMEGAS[1], own)
+    if not kept.against.nested(instance) or kept(tightest) is not None:
+        return loosest, tightest
+    reached = kept(own)
+    if reached is None:
+        reached = kept(loosest)
+    if reached is None:
+        return loosest, max(own, loosest)
+    return loosest, kept.hardest(reached, _NINES_STEP, kept.against.strictness(tightest))
+
+
 def _range_of_losses(instance: Instance, kept: _Kept) -> tuple[float, float]:
     target = instance.target
     loosest = max(target.initial_loss, target.maximum_loss)
+    if instance.traced_law is not None:
+        loosest = min(loosest, instance.traced_law.loosest_target)
     reached = kept(target.maximum_loss)
     if reached is None:
         reached = kept(loosest)
@@ -142,8 +165,19 @@ def required_range(instance: Instance, against: Budget, between: tuple[float, fl
     return (low, high) if against is Budget.PROBABILITY else (high, low)
 
 
-def spread(against: Budget, between: tuple[float, float], count: int) -> list[float]:
+def asked_first(instance: Instance, against: Budget) -> list[float]:
+    """Budgets that a front with a range of its own shows besides: the instance's, and marks of omega."""
+    own = getattr(instance.target, against.field)
+    marks = MARKS if against is Budget.PROBABILITY else ()
+    return [*marks, *([] if own is None else [own])]
+
+
+def spread(
+    against: Budget, between: tuple[float, float], count: int, also: Sequence[float] = ()
+) -> list[float]:
     """So many budgets from the loosest to the tightest, at equal steps of strictness, and marks between them.
+
+    Those in ``also`` come besides, wherever they are.
 
     Raises
     ------
@@ -157,7 +191,7 @@ def spread(against: Budget, between: tuple[float, float], count: int) -> list[fl
     inner = [against.budget(first + (last - first) * i / (count - 1)) for i in range(1, count - 1)]
     marks = [mark for mark in MARKS if against is Budget.PROBABILITY and loosest <= mark <= tightest]
     ends = [loosest] if count == 1 else [loosest, tightest]
-    return sorted({*ends, *inner, *marks}, key=against.strictness)
+    return sorted({*ends, *inner, *marks, *also}, key=against.strictness)
 
 
 def halving_order(budgets: Sequence[float]) -> list[float]:

@@ -29,7 +29,7 @@ from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.traces.metrics import METRICS
-from depl.models.traces.table import COLUMNS, Numbers, Texts, Traces, first_offence
+from depl.models.traces.table import COLUMNS, LEFT_OUT, Numbers, Texts, Traces, first_offence
 
 _NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE)
 
@@ -232,9 +232,8 @@ def _number(sheet: Sheet, row: int, column: str, cell: str) -> float:
     if value is None:
         raise sheet.error(f"must be a number, not {cell[:40]!r}", row, column)
     if not np.isfinite(value):
-        message = (
-            f"must be a finite number, not {cell}; a run that diverged or stopped early is read by read_long"
-        )
+        read = "a run that diverged or stopped early is read by read_long"
+        message = f"must be a finite number, not {cell}; {read}, or {LEFT_OUT}"
         raise sheet.error(message, row, column)
     return value
 

@@ -228,6 +228,8 @@ def _whole(
     if on_missing == "refuse" or (on_missing == "end" and not ends):
         way = '"end" or "drop"' if ends else '"drop"; losses follow, and a gap cannot be guessed'
         message = f"run {run!r} has no loss in epoch {line.epoch}; on_missing may be {way}"
+        if diverged:
+            message += "; then count it: depl fit --diverged N, or depl certify --diverged NAME"
         raise sheet.error(message, line.row, line.column)
     place = f"no loss in epoch {line.epoch} (row {line.row})"
     if on_missing == "drop" or gap == 0:

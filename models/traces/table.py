@@ -38,6 +38,11 @@ COLUMNS = ("run", "epoch", "model", "cluster", "loss")
 LARGEST = 1e100
 """Losses beyond this are refused, as in instances: their square must stay a number."""
 
+LEFT_OUT = (
+    "leave a run that diverged out, and count it: depl fit --diverged N, or depl certify --diverged NAME"
+)
+"""What to do with a run whose losses end in NaN, in words."""
+
 
 class Offence(NamedTuple):
     """The first thing that is wrong with a table."""
@@ -253,7 +258,7 @@ def first_offence(
     if (offence := _epoch_offence(run, epoch)) is not None:
         return offence
     if (found := _first(~(np.abs(loss) <= LARGEST))) is not None:
-        return Offence("loss", found, f"must be a finite number, not {loss[found]}")
+        return Offence("loss", found, f"must be a finite number, not {loss[found]}; {LEFT_OUT}")
     return next(filter(None, (_metric_offence(name, column) for name, column in metrics.items())), None)
 
 

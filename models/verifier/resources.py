@@ -100,6 +100,17 @@ def least_costs(
     return np.where(busy, np.maximum(free, greatest), 0.0)
 
 
+def least_resources(epochs: Sequence[EpochFacts], deadline: float | None) -> FloatArray:
+    """The least x that meets the round deadline, shape (n,) [resource]; all there are where they are free.
+
+    Without a deadline the infimum 0, and that, too, where there is nothing to compute.
+    """
+    works, prices, capacities, communications = _columns(epochs)
+    least = np.exp(_slowest(works, communications, np.log(capacities), deadline))
+    asked = np.where(prices > 0.0, least if deadline is not None else 0.0, capacities)
+    return np.asarray(np.where(works > 0.0, np.minimum(asked, capacities), 0.0))
+
+
 def shortest_times(epochs: Sequence[EpochFacts]) -> FloatArray:
     """T(k) with all resources, shape (n,) [time]."""
     works, _, capacities, communications = _columns(epochs)

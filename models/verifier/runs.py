@@ -91,12 +91,13 @@ class SeenRow(NamedTuple):
 class Seen:
     """The runs and rows of a law, arranged for look-up; all else is worked out when it is first asked for.
 
-    Losses are on the scale of the law, ``told`` in words; ``beside`` holds that of a run unlike all seen.
+    Losses are on the scale of the law, ``told`` in words; ``beside`` holds that of a run unlike all seen, and
+    the same once more for every run that diverged.
     """
 
     def __init__(self, law: TracedLaw) -> None:
         self.told = "loss" if law.scale == "loss" else "logarithm of the loss"
-        self.beside = _scaled(law, [] if law.unseen_loss is None else [law.unseen_loss])
+        self.beside = _scaled(law, [] if law.unseen_loss is None else [law.unseen_loss] * (law.diverged + 1))
         self.runs = tuple(
             SeenRun(
                 stages_of([((part.model, part.cluster), part.epochs) for part in run.stages]),
@@ -119,6 +120,7 @@ class Seen:
         }
         self._known: dict[FittedStep | FittedJump, SeenRow | None] = {}
         self._tables: dict[tuple[SeenStage, int], FloatArray | None] = {}
+        self._lengths: dict[tuple[tuple[Pair, bool], Pair | None], dict[int, int]] = {}
         self._lending: dict[tuple[SeenStage, int], list[tuple[int, FloatArray]]] = {}
 
     def row(self, stage: SeenStage, age: int) -> SeenRow | None:
@@ -142,13 +144,15 @@ class Seen:
 
         If there are rows for this predecessor alone, only stages after it are seen.
         """
-        lengths: dict[int, int] = {}
-        alone = (stage.pair, stage.before) in self._own
-        for run in self.runs:
-            for seen in run.stages:
-                if seen.kind == stage.kind and (not alone or seen.before == stage.before):
-                    lengths[seen.start] = max(lengths.get(seen.start, 0), seen.length)
-        return _hull(sorted(lengths.items()), stage.start)
+        alone = stage.before if (stage.pair, stage.before) in self._own else None
+        key = stage.kind, alone
+        if key not in self._lengths:
+            lengths = self._lengths[key] = {}
+            for run in self.runs:
+                for seen in run.stages:
+                    if seen.kind == stage.kind and alone in (None, seen.before):
+                        lengths[seen.start] = max(lengths.get(seen.start, 0), seen.length)
+        return _hull(sorted(self._lengths[key].items()), stage.start)
 
     def first_losses(self, pair: Pair) -> FloatArray:
         """The l(0) of the donors of one first epoch."""

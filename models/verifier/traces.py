@@ -20,10 +20,12 @@ all equally likely, and so is the loss of a run unlike all seen, where it is giv
 n runs above a loss weigh instead what makes P(at most x of n) = 1 - c, rounded up to a multiple of 1e-6 and
 one more. Otherwise every stage draws a donor of its own, which lends the residuals of all epochs of the
 stage, and in the first stage its l(0); one donor more per stage takes the loss to that of a run unlike all
-seen, or above. Donors of a stage of L epochs are runs with such a stage (model, cluster, first or not) of at
-least L epochs, L of them with residuals; those with the same predecessor alone, if that leaves at least 20.
-They are *balanced*: every whole schedule of a run lends at most as many runs as the median schedule does, or
-as many as it takes for 20 in all, the first in the order of the runs.
+seen, or above. Every run that diverged is one more of the kind unlike all seen: among whole runs, where with
+a confidence it is one of n that exceeds, and in each stage. Donors of a stage of L epochs are runs with such
+a stage (model, cluster, first or not) of at least L epochs, L of them with residuals; those with the same
+predecessor alone, if that leaves at least 20. They are *balanced*: every whole schedule of a run lends at
+most as many runs as the median schedule does, or as many as it takes for 20 in all, the first in the order of
+the runs.
 
 *Independent.* Every epoch draws a residual from the pool of its row, and epoch 1 also an l(0), from the
 donors of a first stage of one epoch. The pool holds the epochs of the ages that the row names, jumps apart,
@@ -160,11 +162,11 @@ def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
 
 
 def untrained(law: TracedLaw) -> Increment:
-    """l(0) of all runs and of one more, on the scale of the loss: what a plan without epochs ends with."""
+    """l(0) of all runs and those beside, on the scale of the loss: what a plan without epochs ends with."""
     before = sorted(run.losses[0] for run in law.runs)
-    weights = None if law.confidence is None else _confident(len(before), law.confidence)
+    weights = None if law.confidence is None else _confident(len(before) + law.diverged, law.confidence)
     if law.unseen_loss is not None:
-        before.append(max(law.unseen_loss, before[-1]))
+        before += [max(law.unseen_loss, before[-1])] * (law.diverged + 1)
     return Increment(Fraction(1), Empirical(values=tuple(before), weights=weights))
 
 
@@ -189,8 +191,8 @@ def _of_whole_runs(
     support, weights = f"{len(runs)} runs went through the whole plan", None
     if law.confidence is not None:
         support += f"; counted with confidence {law.confidence:g}"
-        weights = _confident(len(runs), law.confidence)
-        seen_last = [max(own[-1], *seen.beside)]
+        weights = _confident(len(runs) + law.diverged, law.confidence)
+        seen_last = [max(own[-1], loss) for loss in seen.beside]
     else:
         seen_last = list(seen.beside)
     drawn = Empirical(values=tuple(_noticeable(np.array(own + seen_last)).tolist()), weights=weights)
@@ -249,7 +251,7 @@ def _per_stage(seen: Seen, stages: Sequence[SeenStage], past: Past) -> TracedLos
 
 
 def _with_unlike(seen: Seen, certain: float, lent: Sequence[FloatArray]) -> list[FloatArray]:
-    """What every stage adds, a run unlike all seen among it: with one such part the sum is at its loss."""
+    """What every stage adds, runs unlike all seen among it: with one such part the sum is at their loss."""
     if not seen.beside.size:
         return list(lent)
     least = [float(gains.min()) for gains in lent]
@@ -257,7 +259,7 @@ def _with_unlike(seen: Seen, certain: float, lent: Sequence[FloatArray]) -> list
     for number, gains in enumerate(lent):
         others = math.fsum(least[:number] + least[number + 1 :])
         wanted = float(seen.beside[0]) - certain - others - min(0.0, seen.least_deviation)
-        found.append(np.append(gains, max(wanted, float(gains.max()))))
+        found.append(np.append(gains, np.full(seen.beside.size, max(wanted, float(gains.max())))))
     return found
 
 
@@ -293,23 +295,31 @@ def _noticeable(values: FloatArray) -> FloatArray:
 def _outside(seen: Seen, stages: Sequence[SeenStage], past: Past) -> tuple[int, str] | None:
     """The first reason found, stage by stage and then along the mean loss."""
     for stage in (stage for stage in stages if past.ages(stage)):
-        name, begun = f"{stage.pair[0]!r} on {stage.pair[1]!r}", stage.start - past.epochs
-        for age in past.ages(stage):
-            if seen.row(stage, age) is None:
-                after = "" if stage.before is None else f" after {stage.before[0]!r}"
-                return begun + age, f"the law has no row for {name}{after} at age {age}"
-        longest = seen.longest(stage)
-        if longest is None:
-            return max(1, begun + 1), f"no run began {name} at a switch epoch like {stage.start}"
-        if stage.length > longest:
-            reached = math.floor(longest)
-            message = f"no run trained {name} beyond age {reached} from a switch epoch like {stage.start}"
-            return max(1, begun + reached + 1), message
-        donors = len(seen.donors(stage, past.first(stage)))
-        if donors < _FEWEST_DONORS:
-            message = f"{donors} runs can lend {name} its residuals, at least {_FEWEST_DONORS} must"
-            return begun + stage.length, message
+        reason = stage_outside(seen, stage, past)
+        if reason is not None:
+            return reason
     return _strays(seen, stages, past)
+
+
+def stage_outside(seen: Seen, stage: SeenStage, past: Past) -> tuple[int, str] | None:
+    """Why no runs lend a stage its residuals, wherever the loss is: the first epoch found, and the reason."""
+    name, begun = f"{stage.pair[0]!r} on {stage.pair[1]!r}", stage.start - past.epochs
+    for age in past.ages(stage):
+        if seen.row(stage, age) is None:
+            after = "" if stage.before is None else f" after {stage.before[0]!r}"
+            return begun + age, f"the law has no row for {name}{after} at age {age}"
+    longest = seen.longest(stage)
+    if longest is None:
+        return max(1, begun + 1), f"no run began {name} at a switch epoch like {stage.start}"
+    if stage.length > longest:
+        reached = math.floor(longest)
+        message = f"no run trained {name} beyond age {reached} from a switch epoch like {stage.start}"
+        return max(1, begun + reached + 1), message
+    donors = len(seen.donors(stage, past.first(stage)))
+    if donors < _FEWEST_DONORS:
+        message = f"{donors} runs can lend {name} its residuals, at least {_FEWEST_DONORS} must"
+        return begun + stage.length, message
+    return None
 
 
 def _strays(seen: Seen, stages: Sequence[SeenStage], past: Past) -> tuple[int, str] | None:

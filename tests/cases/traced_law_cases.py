@@ -18,10 +18,12 @@ READINGS = [
 COUNTS = [
     {},
     {"whole_runs": 6, "settled_epochs": 2},
-    {"unseen_loss": 2.6, "whole_runs": 30},
+    {"unseen_loss": 2.6, "whole_runs": 30, "diverged": 1},
     {"unseen_loss": 1.1, "whole_runs": 6, "settled_epochs": 3, "deviations": (), "care": 0.9},
     {"unseen_loss": 2.6, "whole_runs": 6, "confidence": 0.9, "settled_epochs": 2, "residuals": "per_run"},
     {"care": 0.8, "whole_runs": 7, "unseen_loss": 0.9},
+    {"unseen_loss": 2.6, "whole_runs": 6, "settled_epochs": 2, "diverged": 2},
+    {"unseen_loss": 2.6, "whole_runs": 6, "confidence": 0.9, "diverged": 3, "residuals": "per_run"},
 ]
 """How runs are counted in them."""
 
@@ -29,7 +31,9 @@ COUNTS = [
 def reading(seed: int) -> dict[str, object]:
     """One of all ways to read a law and to count its runs."""
     found = {**READINGS[seed % len(READINGS)], **COUNTS[(seed + seed // len(READINGS)) % len(COUNTS)]}
-    return {**found, "confidence": None} if found["residuals"] == "independent" else found
+    if found["residuals"] == "independent":  # which count no whole runs
+        return {**found, "confidence": None, "diverged": 0}
+    return found
 
 
 def cases(count: int) -> list[tuple[TracedLaw, Oracle, list[Schedule]]]:

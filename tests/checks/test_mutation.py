@@ -252,7 +252,10 @@ def test_a_fault_is_put_into_a_function_that_is_in_use() -> None:
     before = runs_to_carry.__code__
     try:
         assert mutation_forks.put_in(
-            one("models/evaluation/traced_counting.py", "runs_to_carry arithmetic: omega / (1 - omega)")
+            one(
+                "models/evaluation/traced_counting.py",
+                "runs_to_carry arithmetic: (diverged + 1) * omega / (1 - omega)",
+            )
         )
         assert runs_to_carry(0.75) != 3
     finally:

@@ -56,6 +56,7 @@ DEFAULTS_OF_FIT = {
     "scale": None,
     "care": CARE,
     "confidence": None,
+    "diverged": 0,
     "metric": "loss",
     "name": None,
 }

@@ -9,6 +9,8 @@ import pytest
 from depl.instances.setups import load_setup, parse_setup, setup_names, setup_template
 from depl.models.estimation.setup import setup_schema
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.epoch_costs import minimum_resources
+from depl.models.problem.epochs import load as epoch_load
 from depl.models.problem.laws import Deterministic
 from depl.models.problem.learning import ConstantImprovement
 from tests.cases.fit_cases import SETUP
@@ -62,3 +64,14 @@ def test_the_command_line_hands_out_template_and_schema(ask, tmp_path) -> None:
     code, text, _ = ask("instances", "schema", "--setup")
     assert (code, json.loads(text)) == (0, json.loads(json.dumps(setup_schema())))
     jsonschema.validate(SETUP, json.loads(text))
+
+
+def test_an_epoch_of_the_closed_loop_costs_what_its_description_says() -> None:
+    law = ConstantImprovement(noise=Deterministic(value=1.0))
+    setup = load_setup("closed-loop")
+    instance = setup.with_improvements({model.name: law for model in setup.models}, 3.0)
+    for model, cluster, cost in (("pruned-50", "edge", 2.6), ("pruned-75", "far-edge", 1.4)):
+        asked = epoch_load(instance, 1, model, cluster, frozenset({"digits"}))
+        least = minimum_resources(asked, instance.target.round_deadline)
+        assert asked.price * least == cost
+        assert f"{cost} on the {cluster.replace('-', ' ')}" in setup.description

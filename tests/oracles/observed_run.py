@@ -106,7 +106,7 @@ class ObservedOracle(Oracle):
             values = np.add.outer(self.with_unseen(losses[-1]), self.deviations).ravel()
             return values, np.ones(values.size)
         settled = self.ranked(schedule, losses)
-        values = settled if self.unseen is None else np.append(settled, self.unseen)
+        values = settled if self.unseen is None else self.with_beside(settled, self.unseen)
         return values, np.ones(values.size)
 
     def ranked(self, schedule: Schedule, losses: list[Floats]) -> Floats:

@@ -236,6 +236,11 @@ class Oracle:
         return None if given is None else float(on_scale(self.document, given))
 
     @property
+    def beside(self) -> int:
+        """How many runs are counted beside those seen: those that diverged, and one more."""
+        return 0 if self.unseen is None else self.document.diverged + 1
+
+    @property
     def deviations(self) -> Floats:
         return np.array(self.document.deviations or (0.0,))
 
@@ -269,9 +274,9 @@ class Oracle:
         return found
 
     def with_unseen(self, final: Floats) -> Floats:
-        """Final losses by donors with one donor more, the last, on every axis.
+        """Final losses by donors with one donor more, the last, on every axis, and one per diverged run.
 
-        It stands for so much that, with the least that all others and the deviations can make of it, the
+        Each stands for so much that, with the least that all others and the deviations can make of it, the
         loss is still that of a run unlike all seen; and for no less than any donor of its stage.
         """
         if self.unseen is None:
@@ -284,7 +289,7 @@ class Oracle:
             steps.append(max(wanted - float(first.min()), float(above.max())))
         found = final
         for axis, step in enumerate(steps):
-            found = np.concatenate([found, np.take(found, [0], axis=axis) + step], axis=axis)
+            found = np.concatenate([found, np.take(found, [0] * self.beside, axis=axis) + step], axis=axis)
         return found
 
     def paths(self, schedule: Schedule) -> list[Floats]:
@@ -296,19 +301,24 @@ class Oracle:
             seen = [np.array([self.losses[run][k] for run in runs]) for k in range(len(schedule) + 1)]
             if self.unseen is None:
                 return seen
-            return [np.append(row, np.inf) for row in seen[:-1]] + [np.append(seen[-1], self.unseen)]
+            more = np.full(self.beside, np.inf)
+            return [*(np.append(row, more) for row in seen[:-1]), self.with_beside(seen[-1], self.unseen)]
         seen = self.combined(schedule)
         found = [self._following_unseen(schedule, k, losses) for k, losses in enumerate(seen[:-1])]
         found.append(self.with_unseen(seen[-1]))
         return [np.add.outer(losses, self.deviations).ravel() for losses in found]
 
+    def with_beside(self, losses: Floats, loss: float) -> Floats:
+        """Losses of whole runs, with those of the runs that are counted beside them."""
+        return np.array([*losses.tolist(), *[loss] * self.beside])
+
     def _following_unseen(self, schedule: Schedule, k: int, losses: Floats) -> Floats:
-        """The losses after k epochs with one donor more on every axis: infinite from its stage on."""
+        """The losses after k epochs with the donors beside on every axis: infinite from their stage on."""
         if self.unseen is None:
             return losses
         found = losses
         for axis, part in enumerate(sections(schedule)):
-            beside = [(0, int(axis == other)) for other in range(losses.ndim)]
+            beside = [(0, self.beside * (axis == other)) for other in range(losses.ndim)]
             # what a stage to come adds is nothing yet, whoever its donor
             begun = (
                 {"mode": "constant", "constant_values": np.inf}
@@ -331,15 +341,15 @@ class Oracle:
         values = self.settled(schedule)
         if self.document.confidence is not None:
             assert self.unseen is not None
-            return np.append(np.sort(values), max(self.unseen, float(values.max())))
-        return values if self.unseen is None else np.append(values, self.unseen)
+            return self.with_beside(np.sort(values), max(self.unseen, float(values.max())))
+        return values if self.unseen is None else self.with_beside(values, self.unseen)
 
     def weights(self, schedule: Schedule) -> Floats:
         """Of the final losses `per_run`."""
         confidence = self.document.confidence
         if confidence is None:
             return np.ones(self.per_run(schedule).size)
-        runs = len(self.whole(schedule))
+        runs = len(self.whole(schedule)) + self.document.diverged
         shares = [upper_end(above, runs, confidence) for above in range(runs)]
         return np.diff([0, *shares, UNIT])[::-1].astype(float)
 

@@ -19,7 +19,7 @@ from depl.commands.examples import EXAMPLES
 from depl.commands.parser import parser
 from depl.instances.knapsack_files import shipped_knapsacks
 from depl.instances.library import full_names
-from depl.instances.training.recorded import recorded_families
+from depl.instances.training.recorded import recorded_names
 from depl.models.solving.methods import find, registered
 from tests.docs.test_docs import subcommands
 
@@ -107,7 +107,7 @@ def named(options: argparse.Namespace) -> Iterator[tuple[str, Collection[str]]]:
     if options.command == "knapsack":
         yield options.file, shipped_knapsacks()
     if traces := getattr(options, "traces", None):
-        yield traces, recorded_families()
+        yield traces, recorded_names()
     if options.command == "bench" and getattr(options, "action", None) in ("export", "recheck", "resume"):
         yield options.file, recorded()
     yield from ((name, recorded()) for name in getattr(options, "files", []))

@@ -71,6 +71,37 @@ def test_what_a_promise_rests_on_is_printed_beside_it(ask) -> None:
     assert "with confidence 0.8: of promises made so at most 0.2 are too bold" in text
 
 
+def test_runs_that_diverged_are_counted_as_misses_and_said_to_be(ask) -> None:
+    """All twenty runs of the plan keep 1.2: 1 of 21 may miss without, 2 of 22 with one that diverged."""
+    bare = ask("fit", "runs.csv", *WORDS)[1]
+    assert "promises are for runs that do not diverge; say --diverged N if N runs did" in bare
+    code, text, _ = ask("fit", "runs.csv", *WORDS, "--diverged", 1)
+    assert code == 0
+    assert "1 run, each counted as a miss of every plan, and in every stage of a plan never run" in text
+    assert "each n of a plan with 1 that diverged and one more as misses" in text
+    assert "18 runs of one plan carry 0.9" in text
+    code, text, _ = ask("solve", "mine.json", "--out", "plan.json")
+    assert code == 0
+    assert "and 1 that diverged and one more, counted as misses: marginal" in text
+    assert ask("check", "mine.json", "plan.json")[0] == 0
+    assert ask("fit", "runs.csv", *WORDS, "--diverged", 2)[0] == 0
+    code, text, _ = ask("solve", "mine.json")
+    assert code == 3
+    needed = "it takes 27 runs of one plan where 2 diverged, which count as misses, and 20 runs went through"
+    assert needed in text
+    code, _, err = ask("fit", "runs.csv", *WORDS, "--diverged", "-3")
+    assert (code, "-3 is no number of runs from 0 to 1000" in err) == (2, True)
+
+
+def test_traces_with_a_loss_that_is_no_number_are_refused_with_what_counts_them(ask, here) -> None:
+    lines = (here / "runs.csv").read_text().splitlines()
+    cells = lines[-1].split(",")
+    (here / "lost.csv").write_text("\n".join([*lines[:-1], ",".join([*cells[:-1], "nan"])]) + "\n")
+    code, _, err = ask("fit", "lost.csv", *WORDS)
+    assert code == 2
+    assert "depl fit --diverged N" in err
+
+
 def test_the_stages_that_runs_support_are_listed(ask) -> None:
     text = ask("fit", "runs.csv", *WORDS)[1]
     rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if "|" in line]

@@ -67,6 +67,30 @@ def test_the_loss_of_a_run_unlike_all_others_is_the_greatest_that_was_seen(fitte
     assert fit_instance(TRACES, setup(), residuals="independent").traced_law.unseen_loss is None
 
 
+def test_runs_that_diverged_are_recorded_and_ask_for_more_runs_of_a_plan(fitted: Instance) -> None:
+    found = fit_instance(TRACES, setup(), diverged=2, care=None)
+    assert (found.traced_law.diverged, fitted.traced_law.diverged) == (2, 0)
+    assert found.traced_law.whole_runs == 27  # of 0.9: 3 misses of 30
+    (row,) = [row for row in found.provenance if row.path == "$.traced_law.diverged"]
+    assert row.note.endswith("; 2 runs")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"diverged": -1}, "whole number of runs from 0 to 1000"),
+        ({"diverged": 1.0}, "whole number of runs from 0 to 1000"),
+        ({"diverged": True}, "whole number of runs from 0 to 1000"),
+        ({"diverged": 1, "law": "independent"}, "counted beside whole runs"),
+        ({"diverged": 1, "residuals": "independent"}, "counted beside whole runs"),
+    ],
+)
+def test_runs_that_diverged_are_refused_where_none_are_counted(options: dict, message: str) -> None:
+    error = refusal(TRACES, setup(), **options)
+    assert message in error.message
+    assert error.path == ".diverged"
+
+
 def test_the_law_may_be_one_of_the_loss_and_losses_are_recorded_as_they_were() -> None:
     found = fit_instance(TRACES, setup(), scale="loss").traced_law
     law = fit_affine(TRACES)

@@ -108,7 +108,8 @@ def survival_by_combinations(oracle: ObservedOracle, schedule: Schedule, maximum
     if oracle.through(schedule):
         paths = oracle.followed(schedule)
         if oracle.unseen is not None:
-            paths = [np.append(row, np.inf) for row in paths[:-1]] + [np.append(paths[-1], oracle.unseen)]
+            paths = [oracle.with_beside(row, np.inf) for row in paths[:-1]]
+            paths.append(oracle.with_beside(oracle.followed(schedule)[-1], oracle.unseen))
         moved = [np.zeros(1)] * len(paths)
     else:
         seen = oracle.followed(schedule)
@@ -124,12 +125,12 @@ def survival_by_combinations(oracle: ObservedOracle, schedule: Schedule, maximum
 
 
 def with_unlike(oracle: ObservedOracle, schedule: Schedule, k: int, losses: np.ndarray) -> np.ndarray:
-    """One donor more for every stage, infinite from its first epoch to come on."""
+    """The donors beside for every stage, infinite from its first epoch to come on."""
     if oracle.unseen is None:
         return losses
     found = losses
     for axis, (part, _) in enumerate(oracle.parts(schedule)):
-        beside = [(0, int(axis == other)) for other in range(losses.ndim)]
+        beside = [(0, oracle.beside * (axis == other)) for other in range(losses.ndim)]
         begun = max(0, part.start - len(oracle.past)) < k
         mode = {"mode": "constant", "constant_values": np.inf} if begun else {"mode": "edge"}
         found = np.pad(found, beside, **mode)

@@ -307,20 +307,22 @@ def test_a_plan_that_does_not_train_ends_with_the_losses_that_runs_began_with() 
     assert trajectory(instance, Plan()).mean == (4,)
 
 
-@pytest.mark.parametrize(("confidence", "share"), [(None, Fraction(3, 21)), (0.9, None)])
+@pytest.mark.parametrize("lost", [0, 3])
+@pytest.mark.parametrize("confidence", [None, 0.9])
 def test_before_training_one_run_unlike_all_seen_counts_as_a_miss(
-    confidence: float | None, share: Fraction | None
+    confidence: float | None, lost: int
 ) -> None:
-    """Two of twenty runs begin above 5, and one more is counted; or what a binomial law leaves possible."""
+    """Two of twenty runs begin above 5, one more and those that diverged are counted; or a binomial law."""
+    share = Fraction(3 + lost, 21 + lost) if confidence is None else None
     runs = [run_of([(FULL, 1)], (6.0 if k < 2 else 4.0, 1.0 + k / 100)) for k in range(20)]
     step = FittedStep(model=FULL[0], cluster=FULL[1], age=1, intercept=1.0, retention=0.0, first=True)
-    law = TracedLaw(runs=tuple(runs), steps=(step,), unseen_loss=7.0, confidence=confidence)
+    law = TracedLaw(runs=tuple(runs), steps=(step,), unseen_loss=7.0, confidence=confidence, diverged=lost)
     instance = instance_of(law, maximum_loss=5.0)
     found = evaluate(instance, Plan()).violation
     if share is None:
         # P(at most 2 of 20) = 0.1 at the upper end of the one-sided interval
-        assert stats.binom.cdf(2, 20, found.upper) == pytest.approx(0.1, abs=1e-4)
-        assert stats.binom.cdf(2, 20, found.upper) <= 0.1
+        assert stats.binom.cdf(2 + lost, 20 + lost, found.upper) == pytest.approx(0.1, abs=1e-4)
+        assert stats.binom.cdf(2 + lost, 20 + lost, found.upper) <= 0.1
     else:
         assert found.exact == share
     report = depl.check(instance, Plan())
@@ -328,7 +330,9 @@ def test_before_training_one_run_unlike_all_seen_counts_as_a_miss(
         (found.lower, found.upper), abs=1e-12
     )
     claims = "marginal" if confidence is None else "confidence 0.9"
-    assert claims in str(loss_law(instance).basis(Plan()))
+    basis = str(loss_law(instance).basis(Plan()))
+    assert claims in basis
+    assert ("3 that diverged" in basis) == (lost == 3)
 
 
 def test_the_band_of_a_plan_has_the_law_of_every_beginning(

@@ -95,7 +95,7 @@ def _staged(oracle: Oracle, schedule: Schedule, numbers: Callable[..., Floats]) 
         wanted = oracle.unseen - min(0.0, float(oracle.deviations.min()))
         least = sum(float(values.min()) for values in added)
         added = [
-            np.append(values, max(wanted - (least - float(values.min())), float(values.max())))
+            oracle.with_beside(values, max(wanted - (least - float(values.min())), float(values.max())))
             for values in added
         ]
     parts = zip(added, sections(schedule), strict=True)

@@ -86,6 +86,19 @@ def test_a_run_unlike_all_others_reaches_the_target_at_its_end_if_at_all() -> No
         assert found.reached.exact == found.final.exact  # nobody rises again here
 
 
+def test_runs_that_diverged_reach_no_target() -> None:
+    """Eleven of 21 were above 2 after one epoch, the run unlike all among them; four more are after all."""
+    law = halves(20, unseen_loss=9.0, diverged=4)
+    assert traced_survival(law, (FULL, FAR), 2.0).exact == (1, Fraction(15, 25), Fraction(5, 25))
+    staged = halves(8, unseen_loss=9.0, diverged=4)  # two stages of eight donors and five beside
+    reached = Fraction(8 * 8, 13 * 13)
+    assert traced_survival(staged, (FULL, FAR), 2.0).exact == (
+        1,
+        1 - Fraction(4, 13),
+        1 - reached - Fraction(4 * 5, 13 * 13),
+    )
+
+
 def test_stopping_early_is_paid_by_those_who_go_on() -> None:
     instance = instance_of(halves(8), maximum_loss=2.0)
     found = early_stopping(instance, plan_of((FULL, FAR)))

@@ -191,7 +191,7 @@ def test_a_target_out_of_reach_is_proved_on_parts_and_what_is_reached_is_told(mo
     assert found.termination is listed.termination is Termination.INFEASIBLE
     assert "target -20 at omega 0.7 unreachable on 12 scenarios" in found.reason
     bound = float(re.search("no plan reaches less than (.*)$", found.reason).group(1))
-    reached = float(re.search("with at most one switch is ([^,]*)", listed.reason).group(1))
+    reached = float(re.search("model or data at most once is ([^,]*)", listed.reason).group(1))
     assert -20 < bound <= reached
     assert solved(instance, "exact").termination is Termination.INFEASIBLE
 

@@ -16,7 +16,7 @@ from depl.models.exact.law_search import LawSearch, exact
 from depl.models.exact.tree import Task
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.instance import Cluster, Dataset, Instance, Switch, Transfer
+from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model, Switch, Transfer
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal
 from depl.models.risk.batch import Verdict
 from depl.models.solving.methods import Limits
@@ -84,7 +84,7 @@ def test_an_infeasible_instance_is_proved_so_with_a_reason(changes, words):
 def test_an_unreachable_target_names_the_quantile_that_is_near():
     found = depl.solve(make([constant(Deterministic(value=0.5))]), "exact")
     assert found.termination is Termination.INFEASIBLE
-    assert "the best quantile of a plan with at most one switch is about 8" in found.reason
+    assert "the best quantile of a plan that changes model or data at most once is about 8" in found.reason
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,35 @@ def test_an_unreachable_target_names_a_time_that_would_certainly_do(seed):
     found = depl.solve(steady, "exact", seed=seed)
     assert found.termination is Termination.INFEASIBLE
     assert found.reason.endswith(
-        "; a plan with at most one switch that meets it takes 2.8, maximum_time is 2"
+        "; a plan that changes model or data at most once and meets it takes 2.8, maximum_time is 2"
     )
     assert depl.solve(steady.replace(maximum_time=2.8), "exact").epochs == 4
+
+
+@pytest.mark.parametrize("scenarios", [None, 5])
+def test_the_plan_whose_time_is_named_may_move_between_clusters_in_every_epoch(scenarios):
+    """By turns 10 / 10 + 1 on the strong cluster and 0.5 / 1 + 0.1 on the near one: 5.2, with three moves."""
+    steady = make([constant(Deterministic(value=1.0))], maximum_time=5.0)
+    (model,) = steady.models
+    places = (
+        Cluster(name="strong", capacity=10, bandwidth=1, unit_cost=1),
+        Cluster(name="near", capacity=1, bandwidth=10, unit_cost=1),
+    )
+    table = ComputeTable(epochs=(10.0, 0.5, 10.0, 0.5))
+    moving = steady.replace(
+        clusters=places, models=(Model(name="m0", size=1, improvement=model.improvement, compute=(table,)),)
+    )
+    method = "exact" if scenarios is None else "scenario-search"
+    found = depl.solve(moving, method, scenarios=scenarios)
+    assert found.termination is Termination.INFEASIBLE
+    assert "epochs and the time limits by any plan" in found.reason
+    assert (
+        "plan that changes model or data at most once and meets it takes 5.2, maximum_time is 5"
+        in found.reason
+    )
+    assert "switch" not in found.reason
+    enough = depl.solve(moving.replace(maximum_time=5.2), method, scenarios=scenarios)
+    assert [epoch.cluster for epoch in enough.plan.epochs] == ["strong", "near"] * 2
 
 
 def test_where_no_time_would_do_none_is_named():

@@ -130,7 +130,7 @@ def test_a_near_miss_is_a_miss_and_an_atom_is_not():
     ("changes", "words"),
     [
         ({"maximum_time": 0.1}, "resources: no epoch keeps the time limits; the fastest takes"),
-        ({"maximum_loss": -40.0}, "the best quantile of a plan with at most one switch is"),
+        ({"maximum_loss": -40.0}, "the best quantile of a plan that changes model or data at most once is"),
         ({"maximum_epochs": 0}, "maximum_epochs is 0"),
     ],
 )
@@ -142,7 +142,7 @@ def test_an_infeasible_instance_is_proved_so_with_a_reason(changes, words):
 
 def test_the_reason_names_the_quantile_that_is_reached():
     _, outcome = searched(sampled(certain(3, total_time=2.0, loss=5.0), 4))
-    assert "best quantile of a plan with at most one switch is 2," in str(outcome.reason)
+    assert "best quantile of a plan that changes model or data at most once is 2," in str(outcome.reason)
     assert "no plan reaches less than 2" in str(outcome.reason)
     assert "takes" not in str(outcome.reason)
 
@@ -150,7 +150,8 @@ def test_the_reason_names_the_quantile_that_is_reached():
 def test_the_reason_names_the_time_that_would_be_needed():
     """Three epochs of 1 / 10 each gain the 3 that are missing."""
     _, outcome = searched(sampled(certain(8, total_time=0.25), 4))
-    needed = "; the fastest plan with at most one switch that meets it takes 0.3, maximum_time is 0.25"
+    fastest = "; the fastest plan that changes model or data at most once and meets it"
+    needed = f"{fastest} takes 0.3, maximum_time is 0.25"
     assert str(outcome.reason).endswith(needed)
     assert outcome.termination is Termination.INFEASIBLE
 

@@ -47,7 +47,7 @@ from tests.oracles.traced_law import Oracle, Schedule
 Search = Callable[[Instance, Limits], Outcome]
 
 
-@pytest.fixture(scope="module", params=[30, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[32, pytest.param(60, marks=pytest.mark.slow)])
 def cases(request: pytest.FixtureRequest) -> list[Case]:
     return [drawn(seed) for seed in range(request.param)]
 
@@ -72,7 +72,7 @@ def check_plan(case: Case, outcome: Outcome) -> None:
 
 
 def test_the_cases_are_of_all_kinds(cases: list[Case]) -> None:
-    least = {30: (4, 14, 5, 3, 2), 60: (8, 30, 10, 5, 3)}[len(cases)]
+    least = {32: (4, 14, 5, 3, 2), 60: (8, 30, 10, 5, 3)}[len(cases)]
     assert sum(not case.met() for case in cases) >= least[0]
     assert sum(bool(case.met()) for case in cases) >= least[1]
     assert sum(case.met()[:1] != case.ranked[:1] for case in cases if case.met()) >= least[2]

@@ -1,11 +1,15 @@
 """Policies on instances that are shipped: promises, bounds and refusals."""
 
+import msgspec
 import pytest
 
 import depl
+from depl.models.policy import ledger_planner, planner
 from depl.models.policy.process import process
 from depl.models.policy.solve import solve_policy
+from depl.models.problem.laws import Deterministic
 from depl.models.solving.result import Termination
+from tests.cases.policy_cases import tiny
 
 
 def test_a_policy_of_the_papers_instance_costs_less_than_the_cheapest_plan_and_keeps_its_promise() -> None:
@@ -34,3 +38,17 @@ def test_a_price_below_the_least_expected_cost_of_a_success_is_refused_with_that
 def test_an_instance_whose_time_may_run_out_is_refused_with_what_to_do() -> None:
     with pytest.raises(depl.NotCoveredError, match="give a round_deadline"):
         process(depl.load("tiny"))
+
+
+def test_a_policy_that_claims_what_it_does_not_do_never_leaves_the_planner(monkeypatch) -> None:
+    whole = ledger_planner.policy_of
+
+    def bold(*arguments):
+        policy = whole(*arguments)
+        certificate = msgspec.structs.replace(policy.certificate, cost=0.9 * policy.certificate.cost)
+        return msgspec.structs.replace(policy, certificate=certificate)
+
+    monkeypatch.setattr(planner, "GRIDS", (128,))
+    monkeypatch.setattr(ledger_planner, "policy_of", bold)
+    with pytest.raises(depl.VerificationError, match="claim: cost"):
+        solve_policy(tiny(Deterministic(value=0.3), Deterministic(value=0.5), maximum_loss=0.35))

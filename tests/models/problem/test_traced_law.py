@@ -162,6 +162,30 @@ def test_only_positive_losses_have_logarithms(place: str, value: float) -> None:
     assert error.path == f"$.{T}.{place}"
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "place", "message"),
+    [
+        ("residuals", "independent", f"{T}.diverged", "keep residuals per_run, and give unseen_loss"),
+        ("unseen_loss", None, f"{T}.diverged", "keep residuals per_run, and give unseen_loss"),
+        ("diverged", 1001, f"{T}.diverged", "<= 1000"),
+        ("diverged", -1, f"{T}.diverged", ">= 0"),
+        ("unseen_loss", 0.5, "target.maximum_loss", "or the 2 runs that diverged would meet it"),
+    ],
+)
+def test_runs_that_diverged_count_beside_whole_runs_and_above_the_target(
+    field: str, value: Any, place: str, message: str
+) -> None:
+    document = put(put(TRACED, f"{T}.residuals", "per_run"), f"{T}.diverged", 2)
+    assert read(document).traced_law.counting.beside == 3  # type: ignore[union-attr]
+    error = refused(read, put(document, f"{T}.{field}", value))
+    assert message in error.message
+    assert error.path == f"$.{place}"
+
+
+def test_a_law_without_runs_that_diverged_is_written_as_before() -> None:
+    assert b"diverged" not in read(TRACED).to_json().encode()
+
+
 def test_deviations_of_logarithms_may_be_negative() -> None:
     law = read(put(TRACED, f"{T}.scale", "log")).traced_law
     assert law is not None

@@ -8,14 +8,19 @@ from depl.instances.library import load
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
+from depl.models.solving import front as module
+from depl.models.solving.budgets import Budget
 from depl.models.solving.front import front
 from depl.models.solving.front_points import Front
+from depl.models.solving.front_range import default_range
 from depl.models.solving.known_plan import bare
 from depl.models.solving.methods import Limits
-from depl.models.solving.result import Termination
+from depl.models.solving.result import Result, Termination
 from depl.models.solving.solve import solve
 from depl.models.verifier.verify import verify
+from tests.cases.memory_cases import instance_of
 from tests.cases.memory_search_cases import case_of, drawn
+from tests.cases.traced_law_cases import halves
 
 RANGES = {"loss": (4.0, 15.0), "time": (1.0, 12.0), "probability": (0.5, 0.999)}
 
@@ -43,6 +48,48 @@ def test_points_are_those_of_enumeration_and_accepted_at_their_budgets(tiny: Ins
 
 def test_the_marks_of_probability_are_among_the_budgets(tiny: Instance) -> None:
     assert {0.9, 0.95, 0.99} <= {point.budget for point in front(tiny, "probability", points=2)}
+
+
+@pytest.mark.parametrize("against", RANGES)
+def test_a_range_of_its_own_ends_a_step_beyond_what_is_reached_and_has_the_budget_of_the_instance(
+    tiny: Instance, against: str
+) -> None:
+    found = front(tiny, against, points=2)
+    own = {"loss": 6.5, "time": 5.0, "probability": 0.7}[against]
+    assert own in [point.budget for point in found]
+    assert not found.range_cut
+    inside = [point for point in found if found.between[-1] == point.budget or point.cost is not None]
+    assert [point.infeasible for point in inside] == [False] * (len(inside) - 1) + [True]
+
+
+def test_the_range_of_omega_ends_where_plans_do(tiny: Instance) -> None:
+    """The safest plan of tiny misses with probability 1/8, and an omega of 0.911 is one step from it."""
+
+    def of(instance: Instance) -> tuple[float, float]:
+        return default_range(instance, Budget.PROBABILITY, plan_of, plan_of)
+
+    def plan_of(instance: Instance) -> Result:
+        return solve(instance, "exact", gap=0.99)
+
+    low, high = of(tiny)
+    assert (low, 0.875 < high < 0.9) == (0.5, True)
+    assert of(tiny.replace(maximum_loss=14.0)) == (0.5, 0.999)  # which one epoch keeps whatever happens
+    assert of(tiny.replace(maximum_loss=-40.0, quantile_level=0.8)) == (0.5, 0.8)
+    assert of(tiny.replace(maximum_loss=14.0, quantile_level=0.25)) == (0.25, 0.999)
+
+
+def test_the_range_is_that_of_the_work_and_not_of_the_clock_or_says_so(
+    tiny: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PROBE_LOOKS", 0)
+    counted = front(tiny, "probability", points=2)
+    assert not counted.range_cut
+    monkeypatch.undo()
+    monkeypatch.setattr(module, "_PROBE_SECONDS", 1e-6)
+    cut = front(tiny, "loss", points=2)
+    assert cut.range_cut
+    assert "with more time, or with nothing else on the machine, it may reach further" in str(cut)
+    assert "further" not in str(counted)
 
 
 def test_between_two_budgets_the_bound_is_of_the_looser_and_the_plan_of_the_tighter(tiny: Instance) -> None:
@@ -130,3 +177,11 @@ def test_a_front_of_an_instance_that_was_fitted_to_runs() -> None:
         assert verify(found.instance_at(point.budget), point.plan).ok
         assert point.violation.highest <= instance.target.violation_budget
     assert 0 < found.points[0].cost < found.points[1].cost
+
+
+def test_a_front_against_the_loss_begins_below_what_runs_that_diverged_count_with() -> None:
+    law = halves(20, unseen_loss=4.0, diverged=1)
+    instance = instance_of(law, initial_loss=4.0, maximum_loss=2.0, quantile_level=0.5)
+    found = front(instance, "loss", points=2)
+    assert found.points[0].budget == pytest.approx(3.996)
+    assert all(point.cost is not None for point in found.points[:1])

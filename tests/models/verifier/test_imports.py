@@ -13,7 +13,7 @@ VERIFIER = sorted(f"verifier.{path.stem}" for path in MODELS.glob("verifier/[!_]
 DATA = {f"foundation.{name}" for name in ("errors", "documents", "json_keys")}
 DATA |= {
     f"problem.{name}"
-    for name in ("laws", "learning", "instance", "clusters", "plan", "counting", "traced_law")
+    for name in ("laws", "learning", "instance", "clusters", "plan", "policy", "counting", "traced_law")
 }
 DATA |= {
     f"problem.laws.{name}"
@@ -59,9 +59,13 @@ def imports(module: str) -> set[str]:
     return named | {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
 
 
-def reachable(start: str) -> set[str]:
+STARTS = ("verifier.verify", "verifier.policies")
+"""What is called from outside: for plans, and for policies."""
+
+
+def reachable() -> set[str]:
     seen: set[str] = set()
-    waiting = [start]
+    waiting = list(STARTS)
     while waiting:
         module = waiting.pop()
         if module not in seen:
@@ -72,7 +76,7 @@ def reachable(start: str) -> set[str]:
 
 
 def test_the_verifier_reaches_only_the_data_numpy_and_scipy():
-    modules = reachable("verifier.verify")
+    modules = reachable()
     assert {name for name in modules if not name.startswith("verifier.")} <= DATA | VALIDATION | SHOWING
     for module in modules:
         outside = {name.partition(".")[0] for name in imports(module)} - {"depl"}
@@ -81,14 +85,14 @@ def test_the_verifier_reaches_only_the_data_numpy_and_scipy():
 
 def test_only_the_data_validate_themselves_with_it():
     inner = {f"depl.models.{name}" for name in VALIDATION}
-    users = {module for module in reachable("verifier.verify") - VALIDATION if inner & imports(module)}
-    assert users == {"problem.instance", "problem.traced_law", "traces.fingerprints"}
+    users = {module for module in reachable() - VALIDATION if inner & imports(module)}
+    assert users == {"problem.instance", "problem.policy", "problem.traced_law", "traces.fingerprints"}
 
 
 def test_the_verifier_reads_only_recorded_fields_of_a_traced_law():
     read = {
         module: {node.attr for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)}
-        for module in ("verifier.traces", "verifier.runs", "verifier.traced_sample")
+        for module in ("verifier.traces", "verifier.runs", "verifier.traced_sample", "verifier.policy_walk")
     }
     assert {"runs", "stages", "losses", "steps", "jumps", "scale"} <= read["verifier.runs"]
     counted = {"whole_runs", "settled_epochs", "confidence", "care", "deviations"}
@@ -98,7 +102,7 @@ def test_the_verifier_reads_only_recorded_fields_of_a_traced_law():
 
 
 def test_every_module_of_the_verifier_is_reached():
-    assert set(VERIFIER) == {name for name in reachable("verifier.verify") if name.startswith("verifier.")}
+    assert set(VERIFIER) == {name for name in reachable() if name.startswith("verifier.")}
 
 
 @pytest.mark.parametrize("module", VERIFIER)

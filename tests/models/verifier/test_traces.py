@@ -69,6 +69,30 @@ def test_an_unseen_run_counts_as_one_whole_run_or_as_one_donor():
         assert exactly(offset, 5) == (0 if whole else Fraction(1, 2))  # 1.5 + 7 or 4.5 + 7
 
 
+@pytest.mark.parametrize("lost", [1, 4])
+def test_every_run_that_diverged_counts_as_one_more_whole_run_or_donor(lost):
+    few, many, plan = paired(18), paired(19), schedule((FULL, 2))
+    for law in (few, many):  # nine worse than 3
+        found = traced_loss(changed(law, unseen_loss=9.0, diverged=lost), plan)
+        count = len(law.runs)
+        assert exactly(found, 3) == Fraction(9 + lost + 1, count + lost + 1)
+        assert exactly(found, 8) == Fraction(lost + 1, count + lost + 1)
+    found = traced_loss(changed(switched(), unseen_loss=9.0, diverged=lost), UNSEEN)
+    assert exactly(found, 8.9) == 1 - Fraction(6 * 12, (7 + lost) * (13 + lost))
+
+
+def test_with_a_confidence_runs_that_diverged_are_misses_among_all_runs():
+    """Ten of twenty runs miss 3, and 3 diverged: P(Bin(23, p) <= 13) is what the confidence leaves."""
+    law = changed(paired(20), unseen_loss=9.0, confidence=0.9, diverged=3)
+    for bound, above in ((3, 13), (5, 3)):
+        share = exactly(traced_loss(law, schedule((FULL, 2))), bound)
+        low, high = (
+            sum(math.comb(23, x) * p**x * (1 - p) ** (23 - x) for x in range(above + 1))
+            for p in (share, share - Fraction(3, 10**6))
+        )
+        assert low <= Fraction(1, 10) <= high
+
+
 def test_deviations_are_drawn_beside_independent_residuals_however_many_runs_there_are():
     for count in (18, 19):
         law = changed(paired(count), residuals="independent", deviations=(0.0, 9.0))

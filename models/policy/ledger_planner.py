@@ -1,0 +1,136 @@
+"""Policies under laws with independent noise: certified on the ledger, with a bound for all policies."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from depl.models.policy.dynamic import Table, certified, lower, upper
+from depl.models.policy.grid import Expectations, Grid
+from depl.models.policy.hull import Walk, walk
+from depl.models.policy.planner import Price, Request, careful_table, grids, held, nothing, policy_of, priced
+from depl.models.policy.process import Process
+from depl.models.policy.result import PolicyResult
+from depl.models.policy.static import StaticPlan, actions_of, static_plans
+from depl.models.solving.result import Termination
+
+
+@dataclass
+class LedgerPlanner:
+    """Answers on finer and finer grids.
+
+    Attributes
+    ----------
+    request : Request
+    process : Process
+    price : Price or None
+        Known once the first grid was solved.
+    hint : float or None
+        Price at which the promise was just kept on the grid before [cost].
+    fixed : StaticPlan or None
+        The best fixed plan, left when the target is reached, as the first grid told.
+    """
+
+    request: Request
+    process: Process
+    price: Price | None = None
+    hint: float | None = None
+    fixed: StaticPlan | None = None
+
+    def answers(self) -> Iterator[PolicyResult]:
+        """What is known after each grid; nothing more once it is proved that there is no policy."""
+        for cells in grids(self.process):
+            grid = Grid.of(self.process, cells)
+            up, down = Expectations(grid, up=True), Expectations(grid, up=False)
+            careful = careful_table(self.process, up, self.request.options)
+            if careful.failure > self.request.budget:
+                least = min(lower(self.process, down, 1.0, self.request.options, free=True))
+                yield self._none(cells, least)
+                if least > self.request.budget:
+                    return
+                continue
+            if self.price is None:
+                self.price = priced(self.request, self.process, up, down, careful)
+            if self.fixed is None:
+                self.fixed = best_static(self.process, up, self.price.rho, self.request.budget)
+            yield (
+                self._static(up, down) if self.request.rung == "static" else self._optimal(careful, up, down)
+            )
+
+    @property
+    def rho(self) -> float:
+        """The price of a failed run [cost]."""
+        return 0.0 if self.price is None else self.price.rho
+
+    def _optimal(self, careful: Table, up: Expectations, down: Expectations) -> PolicyResult:
+        found = self._walked(careful, up)
+        self.hint = found.price
+        bound = min(lower(self.process, down, found.price, self.request.options))
+        bound -= (found.price - self.rho) * float(self.request.instance.target.violation_budget)
+        table = found.keeping
+        if found.failing is not None and (other := self._certified_fixed(up)) is not None:
+            table = min(table, other, key=lambda item: item.value(self.rho))
+        return self._held(replace(table, multiplier=found.price), up, bound)
+
+    def _walked(self, careful: Table, up: Expectations) -> Walk:
+        keeping = careful
+        if self.hint is not None and self.hint > self.rho:
+            near = upper(self.process, up, self.hint * (1 + 1e-9), self.request.options)
+            keeping = near if near.failure <= self.request.budget else careful
+        steps = walk(
+            lambda price: upper(self.process, up, price, self.request.options),
+            self.request.budget,
+            self.rho,
+            keeping,
+        )
+        return list(steps)[-1]
+
+    def _static(self, up: Expectations, down: Expectations) -> PolicyResult:
+        table = self._certified_fixed(up)
+        bound = min(lower(self.process, down, self.rho, self.request.options))
+        if table is None:
+            reason = "no fixed plan with at most one switch is certified to reach the target often enough"
+            return replace(nothing(self.request, self.price, reason, up.grid.cells), lower_bound=bound)
+        return self._held(table, up, bound)
+
+    def _certified_fixed(self, up: Expectations) -> Table | None:
+        """The best fixed plan on this grid, if it keeps the promise there."""
+        if self.fixed is None:
+            return None
+        actions = actions_of(self.process, up.grid, self.fixed)
+        table = certified(self.process, up, actions, self.fixed.start, self.rho)
+        return table if table.failure <= self.request.budget else None
+
+    def _held(self, table: Table, up: Expectations, bound: float) -> PolicyResult:
+        if self.price is None:
+            return nothing(self.request, None, "")
+        policy = policy_of(self.request, self.process, up.grid, table, self.price, "ledger")
+        return held(self.request, policy, self.price, max(0.0, bound))
+
+    def _none(self, cells: int, least: float) -> PolicyResult:
+        omega = self.request.instance.target.quantile_level
+        if least > self.request.budget:
+            reason = (
+                f"no policy reaches the target with probability {omega:g}: under the law at most "
+                f"{1 - least:.6g}; raise maximum_loss or maximum_epochs, or lower quantile_level"
+            )
+            return replace(
+                nothing(self.request, self.price, reason, cells), termination=Termination.INFEASIBLE
+            )
+        reason = (
+            f"undecided on {cells} cells: no policy is certified to reach the target with probability "
+            f"{omega:g}, and that there is none is not proved"
+        )
+        return nothing(self.request, self.price, reason, cells)
+
+
+_SPARE = 1e-6
+"""Relative failure that a fixed plan found by plain sums has to spare, which rounding may take."""
+
+
+def best_static(process: Process, up: Expectations, rho: float, budget: float) -> StaticPlan | None:
+    """The fixed plan of least cost and price of failures that keeps the promise; None if none does."""
+    best, value = None, math.inf
+    for plan in static_plans(process, up):
+        if plan.failure <= budget * (1 - _SPARE) and plan.cost + rho * plan.failure < value:
+            best, value = plan, plan.cost + rho * plan.failure
+    return best

@@ -1,0 +1,185 @@
+"""What planners of policies share: the price of a failure, and the file of a table."""
+
+import math
+from dataclasses import dataclass
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy.dynamic import Options, Table, upper
+from depl.models.policy.grid import Expectations, Grid
+from depl.models.policy.process import Process
+from depl.models.policy.ratio import least_ratio, least_ratio_below
+from depl.models.policy.result import PolicyResult, Rung
+from depl.models.policy.tables import policy_nodes
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import ClusterData
+from depl.models.problem.policy import Certificate, LossGrid, Policy, StateOfRun
+from depl.models.solving.result import Solution, Termination
+
+FAILURE_FACTOR = 1.5
+"""Price of a failed run in least expected costs of a success, unless one is given. At 1 it pays to give up
+every run that begins worse than the best; at 1.5 no run was given up before its first epoch on the real runs
+of the case `closed-loop`, whose record says what a success costs then."""
+
+GRIDS = (4_096, 16_384, 65_536, 262_144)
+"""Cells of the grids, one after the other: each costs four times as much as the one before, and leaves about
+a quarter of its gap."""
+
+_FIRST_WORK = 1e7
+"""Most nodes times cells of the first grid, on which prices are found: set by hand, half a second a sweep."""
+
+_CAREFUL = 1e6
+"""Price of a failure, in the greatest cost of a run, at which a policy of (nearly) least failure is found: F
+then differs from the least by 1e-6 at most, which the walk along the hull makes up for."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for.
+
+    Attributes
+    ----------
+    instance : Instance
+    rung : "static" or "optimal"
+    failure_cost : float or None
+        None for `FAILURE_FACTOR` times the least expected cost of a success [cost].
+    options : Options
+    data : tuple of ClusterData
+        As given; none for all.
+    switch_epochs : tuple of int or None
+    """
+
+    instance: Instance
+    rung: Rung
+    failure_cost: float | None
+    options: Options
+    data: tuple[ClusterData, ...]
+    switch_epochs: tuple[int, ...] | None
+
+    @property
+    def budget(self) -> float:
+        """p = 1 - omega, rounded down."""
+        return math.nextafter(float(self.instance.target.violation_budget), 0.0)
+
+
+@dataclass(frozen=True)
+class Price:
+    """Of a failed run: rho, with the enclosure of rho* that it comes from [cost]."""
+
+    rho: float
+    ratio: tuple[float, float]
+
+
+def grids(process: Process) -> tuple[int, ...]:
+    """Numbers of cells, from that on which prices are found."""
+    few = [cells for cells in GRIDS if len(process.nodes) * cells <= _FIRST_WORK]
+    return GRIDS[GRIDS.index(few[-1]) if few else 0 :]
+
+
+def careful_table(process: Process, up: Expectations, options: Options) -> Table:
+    """A policy of least failure, up to a millionth."""
+    longest = sum(
+        max(
+            (training.price for number in numbers for training in process.nodes[number].trainings),
+            default=0.0,
+        )
+        for numbers in process.by_epoch()
+    )
+    return upper(process, up, _CAREFUL * max(longest, 1e-9), options)
+
+
+def priced(request: Request, process: Process, up: Expectations, down: Expectations, careful: Table) -> Price:
+    """The price of a failed run.
+
+    Raises
+    ------
+    InvalidInputError
+        If the given one is below the least expected cost of a success.
+    """
+    found = least_ratio(process, up, careful, request.options)
+    ratio = least_ratio_below(process, down, found.upper, request.options), found.upper
+    rho = FAILURE_FACTOR * found.upper if request.failure_cost is None else request.failure_cost
+    if rho < found.upper:
+        raise InvalidInputError(
+            f"a failed run at {rho:.6g} is cheaper than the least expected cost of a success, which is "
+            f"{ratio[0]:.6g} to {ratio[1]:.6g}: not to train would be best; give at least "
+            f"{math.ceil(found.upper * 1e4) / 1e4:.6g}",
+            "failure_cost",
+        )
+    return Price(rho, ratio)
+
+
+def policy_of(
+    request: Request, process: Process, grid: Grid, table: Table, price: Price, state: StateOfRun
+) -> Policy:
+    """A table as a file, with what is certified of it on the ledger."""
+    target = request.instance.target
+    return Policy(
+        name=request.instance.name,
+        instance=request.instance.fingerprint,
+        maximum_loss=target.maximum_loss,
+        quantile_level=target.quantile_level,
+        maximum_epochs=target.maximum_epochs,
+        rung=request.rung,
+        state=state,
+        failure_cost=price.rho,
+        failure_cost_rule="ratio" if request.failure_cost is None else "given",
+        multiplier=max(table.multiplier, price.rho),
+        abandon_at_start=request.options.abandon_at_start,
+        data=request.data,
+        switch_epochs=request.switch_epochs,
+        grid=LossGrid(
+            scale=process.scale,
+            origin=grid.origin,
+            step=grid.step,
+            cells=grid.cells,
+            target=grid.target,
+            limit=process.limit,
+        ),
+        start=0,
+        nodes=policy_nodes(process, table),
+        certificate=Certificate(
+            method="ledger",
+            cost=table.cost,
+            reached=max(0.0, math.nextafter(1 - table.failure, 0.0)),
+            ratio=price.ratio,
+        ),
+    )
+
+
+def nothing(request: Request, price: Price | None, reason: str, cells: int = 0) -> PolicyResult:
+    """No policy yet."""
+    return PolicyResult(
+        termination=Termination.EXHAUSTED,
+        solution=Solution.NONE,
+        policy=None,
+        cost=None,
+        reached=None,
+        failure_cost=None if price is None else price.rho,
+        ratio=None if price is None else price.ratio,
+        multiplier=None,
+        lower_bound=0.0,
+        instance=request.instance,
+        gap_wanted=0.0,
+        cells=cells,
+        seconds=0.0,
+        reason=reason,
+    )
+
+
+def held(request: Request, policy: Policy, price: Price, lower_bound: float) -> PolicyResult:
+    """A policy that keeps the promise."""
+    return PolicyResult(
+        termination=Termination.EXHAUSTED,
+        solution=Solution.FEASIBLE,
+        policy=policy,
+        cost=policy.certificate.cost,
+        reached=policy.certificate.reached,
+        failure_cost=price.rho,
+        ratio=price.ratio,
+        multiplier=policy.multiplier,
+        lower_bound=lower_bound,
+        instance=request.instance,
+        gap_wanted=0.0,
+        cells=policy.grid.cells,
+        seconds=0.0,
+    )

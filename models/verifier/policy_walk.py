@@ -1,0 +1,263 @@
+"""Every epoch that a policy may train, read from the instance a second time: price, time, law, support.
+
+The nodes of a policy are walked through from its start. What a node stands for, beside the loss, follows from
+the epochs that lead to it: which stage of training it is in, after which other one, and to which clusters
+data were brought. Two ways to a node that disagree in this are an error of the file.
+
+Nothing is shared with `depl.models.policy`; laws are read as `depl.models.verifier.reading` and
+`depl.models.verifier.traces` do.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Deterministic, Forbidden, Undeclared, Zero
+from depl.models.problem.policy import NextEpoch, Policy
+from depl.models.verifier.laws import FloatArray, Increment, decimal
+from depl.models.verifier.policy_noise import Noise
+from depl.models.verifier.reading import (
+    data_share,
+    facts_of,
+    improvement_of,
+    law_of_switch,
+    longest_tables,
+)
+from depl.models.verifier.resources import least_resources
+from depl.models.verifier.runs import Pair, Seen, SeenStage, seen_in
+from depl.models.verifier.sites import fits
+from depl.models.verifier.tolerances import TIME_TOLERANCE
+from depl.models.verifier.traces import Past, stage_outside
+
+
+class Place(NamedTuple):
+    """What a node stands for, beside the loss.
+
+    Attributes
+    ----------
+    pair : (str, str) or None
+        Model and cluster of its last epoch.
+    stage : SeenStage or None
+        The stage so far, under a traced law.
+    opened : frozenset of str
+        Clusters that data were brought to.
+    """
+
+    pair: Pair | None
+    stage: SeenStage | None
+    opened: frozenset[str]
+
+
+class Step(NamedTuple):
+    """One more epoch, as the instance has it: l' = shift + retention * l + noise."""
+
+    price: float
+    time: float
+    shift: float
+    retention: float
+    noise: Noise
+
+
+@dataclass
+class Walk:
+    """What was found on the way.
+
+    Attributes
+    ----------
+    steps : dict of (int, int) to Step
+        By node and training of the policy.
+    places : dict of int to Place
+        By node that the start leads to.
+    errors : list of (str, str)
+        What is wrong: the rule that is broken, and how.
+    """
+
+    steps: dict[tuple[int, int], Step] = field(default_factory=dict)
+    places: dict[int, Place] = field(default_factory=dict)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+
+    def longest_time(self, policy: Policy) -> float:
+        """The longest that a run of the policy may take [time]."""
+        left = [0.0] * len(policy.nodes)
+        for number in sorted(self.places, key=lambda item: -policy.nodes[item].epoch):
+            trainings = policy.nodes[number].trainings
+            times = [
+                self.steps[number, index].time + left[training.following]
+                for index, training in enumerate(trainings)
+                if (number, index) in self.steps
+            ]
+            left[number] = max(times, default=0.0)
+        return left[policy.start]
+
+
+def walked(instance: Instance, policy: Policy) -> Walk:
+    """Go through all epochs that a policy may train."""
+    reader = _Reader(instance, policy)
+    found = reader.walk
+    found.places[policy.start] = Place(None, None, frozenset())
+    for number in sorted(range(len(policy.nodes)), key=lambda item: policy.nodes[item].epoch):
+        if number not in found.places:
+            found.errors.append(("nodes", f"no training of the policy leads to nodes[{number}]"))
+            continue
+        for index, training in enumerate(policy.nodes[number].trainings):
+            reader.visit(number, index, training)
+    return found
+
+
+class _Reader:
+    """The instance, asked epoch by epoch."""
+
+    def __init__(self, instance: Instance, policy: Policy) -> None:
+        self.instance, self.policy, self.walk = instance, policy, Walk()
+        self.models = {item.name: item for item in instance.models}
+        self.clusters = {item.name: item for item in instance.clusters}
+        self.data = data_of(instance, policy)
+        self.shares = {name: data_share(instance, used) for name, used in self.data.items()}
+        self.traces: Seen | None = None if instance.traced_law is None else seen_in(instance.traced_law)
+        self.costs: dict[tuple[Pair, int], tuple[float, float]] = {}
+        self.noises: dict[tuple[Increment, ...], Noise] = {}
+        self.pools: dict[int, Noise] = {}
+        self.listed = {(row.dataset, row.cluster): row.cost for row in instance.transfers}
+
+    def visit(self, number: int, index: int, training: NextEpoch) -> None:
+        """Note what is wrong with an epoch, and what it costs and does."""
+        node, place = self.policy.nodes[number], self.walk.places[number]
+        told = f"nodes[{number}].trainings[{index}]: "
+        pair, epoch = (training.model, training.cluster), node.epoch + 1
+        errors = [
+            (rule, f"{told}epoch {epoch}, {message}") for rule, message in self._obstacles(place, pair, epoch)
+        ]
+        self.walk.errors += errors
+        if errors:
+            return
+        stage = self._stage(place, pair, node.epoch)
+        after = Place(pair, stage, place.opened | {pair[1]})
+        if self.walk.places.setdefault(training.following, after) != after:
+            message = f"{told}leads to nodes[{training.following}], where runs with another past come, too"
+            self.walk.errors.append(("nodes", message))
+        outside = (
+            None if self.traces is None or stage is None else stage_outside(self.traces, stage, Past(0, None))
+        )
+        if outside is not None:
+            self.walk.errors.append(("support", f"{told}{outside[1]}"))
+            return
+        price, time = self._cost(pair, epoch)
+        if pair[1] not in place.opened:
+            price += math.fsum(self.listed.get((name, pair[1]), 0.0) for name in self.data[pair[1]])
+        try:
+            shift, retention, noise = self._law(place, pair, epoch, stage)
+        except LookupError as error:
+            self.walk.errors.append(("law", f"{told}{error.args[0]}"))
+            return
+        self.walk.steps[number, index] = Step(price, time, shift, retention, noise)
+
+    def _obstacles(self, place: Place, pair: Pair, epoch: int) -> Iterator[tuple[str, str]]:
+        """Why this may not be trained now, support apart."""
+        model, cluster = pair
+        if model not in self.models or cluster not in self.clusters:
+            yield "nodes", f"there is no model {model!r} or no cluster {cluster!r}"
+            return
+        if cluster not in self.data:
+            yield "data", f"cluster {cluster!r} has no data"
+            return
+        names, places = list(self.models), list(self.clusters)
+        if not fits(self.instance, names.index(model), places.index(cluster)):
+            yield "sites, memory", f"model {model!r} does not fit on {cluster!r}"
+        tabled = longest_tables(self.instance, [model])
+        if tabled is not None and epoch > tabled:
+            yield "Sec. III, K_max", f"model {model!r} has tables for {tabled} epochs"
+            return
+        before = self._before(place)
+        if before not in (None, model) and isinstance(
+            law_of_switch(self.instance, str(before), model), Forbidden
+        ):
+            yield "Sec. III, switches", f"{before!r} may not be followed by {model!r}"
+        allowed = self.policy.switch_epochs
+        if place.pair not in (None, pair) and allowed is not None and epoch - 1 not in allowed:
+            yield "switch_epochs", f"a switch after epoch {epoch - 1}, which is none of switch_epochs"
+        deadline, (_, time) = self.instance.target.round_deadline, self._cost(pair, epoch)
+        if deadline is not None and time > deadline * (1.0 + TIME_TOLERANCE):
+            yield "(1)", f"T(k) = {time:.12g} exceeds tau = {deadline:.12g} with all resources"
+
+    def _before(self, place: Place) -> str | None:
+        """The model that is switched from."""
+        return self.instance.target.initial_model if place.pair is None else place.pair[0]
+
+    def _stage(self, place: Place, pair: Pair, trained: int) -> SeenStage | None:
+        if self.traces is None:
+            return None
+        if place.stage is not None and place.pair == pair:
+            return place.stage._replace(length=place.stage.length + 1)
+        return SeenStage(pair, place.pair, trained, 1)
+
+    def _cost(self, pair: Pair, epoch: int) -> tuple[float, float]:
+        """Price and time of an epoch at its least resources."""
+        if (pair, epoch) not in self.costs:
+            model, cluster = self.models[pair[0]], self.clusters[pair[1]]
+            facts = facts_of(self.instance, epoch, model, cluster, self.data[pair[1]])
+            used = float(least_resources([facts], self.instance.target.round_deadline)[0])
+            self.costs[pair, epoch] = facts.price * used, replace(facts, resources=used).time
+        return self.costs[pair, epoch]
+
+    def _law(
+        self, place: Place, pair: Pair, epoch: int, stage: SeenStage | None
+    ) -> tuple[float, float, Noise]:
+        """Shift, retention and noise.
+
+        Raises
+        ------
+        LookupError
+            If no law is declared, or none is known of the sum of the noises.
+        """
+        if self.traces is not None and stage is not None:
+            row = self.traces.known(stage, stage.length)
+            shift = row.intercept + row.slope * stage.switch
+            if id(row) not in self.pools:
+                self.pools[id(row)] = Noise.of_values(row.residuals)
+            return shift, row.retention, self.pools[id(row)]
+        amount, noise = improvement_of(self.models[pair[0]], epoch)
+        parts = [(-self.shares[pair[1]] * amount, noise)]
+        before = self._before(place)
+        changes = [] if before in (None, pair[0]) else [law_of_switch(self.instance, str(before), pair[0])]
+        shift_exact, random = Fraction(0), list[Increment]()
+        for coefficient, law in [*parts, *((Fraction(1), law) for law in changes)]:
+            if isinstance(law, Undeclared):
+                raise LookupError(f"no law is declared of epoch {epoch} at {pair[0]!r}")
+            if isinstance(law, Deterministic):
+                shift_exact += coefficient * decimal(law.value)
+            elif not isinstance(law, Zero | Forbidden) and coefficient != 0:
+                random.append(Increment(coefficient, law))
+        key = tuple(random)
+        if key not in self.noises:
+            self.noises[key] = Noise.of(key)
+        return float(shift_exact), 1.0, self.noises[key]
+
+
+def data_of(instance: Instance, policy: Policy) -> dict[str, frozenset[str]]:
+    """The data of each cluster that a policy may use: as listed, or all that may be used there."""
+    if policy.data:
+        return {row.cluster: frozenset(row.datasets) for row in policy.data}
+    found = {
+        item.name: frozenset(
+            row.name for row in instance.datasets if row.clusters is None or item.name in row.clusters
+        )
+        for item in instance.clusters
+    }
+    return {name: used for name, used in found.items() if used}
+
+
+def starting_losses(
+    instance: Instance, policy: Policy, first: Pair | None
+) -> tuple[FloatArray, FloatArray] | None:
+    """Values of l(0) on the scale of the law, and their probabilities; None where no run tells them."""
+    if instance.traced_law is None:
+        return np.array([instance.target.initial_loss]), np.ones(1)
+    if first is None:
+        return None
+    losses = seen_in(instance.traced_law).first_losses(first)
+    return (losses, np.full(losses.size, 1.0 / losses.size)) if losses.size else None

@@ -1,0 +1,71 @@
+"""Tiny instances for policies: two models, one cluster, losses on a decimal lattice; used by tests only."""
+
+from typing import Any
+
+import numpy as np
+
+from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, ImprovementLaw, SwitchLaw, Zero
+from depl.models.problem.learning import ConstantImprovement
+
+
+def tiny(
+    small: ImprovementLaw,
+    large: ImprovementLaw,
+    *,
+    prices: tuple[float, float] = (1.0, 2.5),
+    switches: tuple[Switch, ...] = (),
+    other_switches: SwitchLaw | None = None,
+    **target: Any,
+) -> Instance:
+    """Models ``small`` and ``large`` on the cluster ``site``; an epoch costs the price of its model."""
+    given = {"initial_loss": 1.0, "maximum_loss": 0.4, "quantile_level": 0.8, "maximum_epochs": 3}
+    models = tuple(
+        Model(name=name, size=0, demand=price, improvement=ConstantImprovement(noise=law))
+        for name, law, price in (("small", small, prices[0]), ("large", large, prices[1]))
+    )
+    return Instance(
+        name="tiny-policy",
+        clusters=(Cluster(name="site", capacity=100, bandwidth=1, unit_cost=1),),
+        datasets=(Dataset(name="data", volume=1),),
+        models=models,
+        switches=switches,
+        other_switches=Zero() if other_switches is None else other_switches,
+        target=Target(round_deadline=1.0, **{**given, **target}),
+    )
+
+
+def random_tiny(rng: np.random.Generator, epochs: int | None = None, atoms: int = 2) -> Instance:
+    """An instance at random: some with switches that cost or are forbidden, or a model that must be last."""
+
+    def law(mean: int) -> Empirical:
+        values = np.sort(rng.choice(np.arange(mean - 3, mean + 4), atoms, replace=False))
+        weights = tuple(rng.integers(1, 4, atoms).astype(float).tolist()) if rng.random() < 0.5 else None
+        return Empirical(values=tuple(round(0.1 * int(x), 1) for x in values), weights=weights)
+
+    kinds: list[SwitchLaw] = [
+        Zero(),
+        Deterministic(value=0.1),
+        Empirical(values=(0.0, 0.2)),
+        Forbidden(),
+    ]
+    switches = tuple(
+        Switch(previous=a, following=b, law=kinds[int(rng.integers(0, 4))])
+        for a, b in (("small", "large"), ("large", "small"))
+    )
+    extra: dict[str, Any] = {}
+    if rng.random() < 0.25:
+        extra["deployable"] = ("large",)
+    if rng.random() < 0.25:
+        extra["initial_model"] = "small"
+    return tiny(
+        law(int(rng.integers(1, 4))),
+        law(int(rng.integers(2, 6))),
+        prices=(1.0, round(float(rng.uniform(1.2, 4.0)), 1)),
+        switches=switches,
+        initial_loss=1.0,
+        maximum_loss=round(0.1 * int(rng.integers(2, 8)), 1),
+        quantile_level=round(float(rng.uniform(0.3, 0.97)), 2),
+        maximum_epochs=int(rng.integers(2, 4)) if epochs is None else epochs,
+        **extra,
+    )

@@ -1,0 +1,237 @@
+"""The evaluator of policies: it accepts what is true, agrees with planning, objects to what was altered."""
+
+import json
+import math
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy import planner as planning
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Empirical, Law, Lognormal, Normal
+from depl.models.problem.policy import Policy
+from depl.models.verifier.findings import Kind
+from depl.models.verifier.laws import Increment, decimal
+from depl.models.verifier.policies import PolicyReport, verify_policy
+from depl.models.verifier.policy_chain import _convolved
+from depl.models.verifier.policy_noise import EDGE, Noise
+from tests.cases.policy_cases import tiny
+from tests.oracles.policy_processes import tree_of
+
+
+@cache
+def planned() -> tuple[Instance, Policy]:
+    """A policy that switches, goes on above the target, and gives up; no loss is on the target."""
+    instance = tiny(
+        Empirical(values=(-0.1, 0.1, 0.3), weights=(1.0, 1.0, 2.0)),
+        Empirical(values=(0.1, 0.4)),
+        prices=(1.0, 2.1),
+        maximum_loss=0.35,
+        quantile_level=0.45,
+        maximum_epochs=3,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planning, "GRIDS", (128,))
+        found = solve_policy(instance, gap=0.0).policy
+    assert found is not None
+    return instance, found
+
+
+def altered(change: Any) -> PolicyReport | None:
+    """What is said of the policy after ``change`` of its document; None if its reader refuses it."""
+    instance, policy = planned()
+    document = json.loads(policy.to_json())
+    change(document)
+    try:
+        return verify_policy(instance, Policy.from_json(json.dumps(document)))
+    except InvalidInputError:
+        return None
+
+
+def numbers(item: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Paths of all numbers of a document."""
+    if isinstance(item, dict):
+        for name, inner in item.items():
+            yield from numbers(inner, (*path, name))
+    elif isinstance(item, list):
+        for index, inner in enumerate(item):
+            yield from numbers(inner, (*path, index))
+    elif isinstance(item, int | float) and not isinstance(item, bool):
+        yield path
+
+
+def put(document: Any, path: tuple[Any, ...], change: Any) -> None:
+    for name in path[:-1]:
+        document = document[name]
+    document[path[-1]] = change(document[path[-1]])
+
+
+def test_a_policy_that_was_planned_is_accepted_and_its_claims_are_those_of_the_chain():
+    instance, policy = planned()
+    report = verify_policy(instance, policy)
+    assert report.ok, report.failures
+    assert report.course.cost == pytest.approx(policy.certificate.cost, rel=1e-10)
+    assert report.course.reached == pytest.approx(policy.certificate.reached, rel=1e-10)
+    assert report.course.rounding < 1e-14
+    assert {item.subject for item in report.checked} == {"cost", "reached"}
+    assert {item.subject for item in report.repeated} == {"lower_bound", "ratio"}
+    assert report.course.abandoned > 0
+    assert report.course.exhausted > 0
+
+
+@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_number_that_is_altered_is_objected_to_or_what_is_claimed_still_holds(every: int):
+    instance, policy = planned()
+    tree, refused, harmless = tree_of(instance), 0, []
+    for path in list(numbers(json.loads(policy.to_json())))[::every]:
+        for change in (lambda x: x + 1, lambda x: x - 1, lambda x: x * (1 + 1e-5)):
+            document = json.loads(policy.to_json())
+            put(document, path, change)
+            try:
+                other = Policy.from_json(json.dumps(document))
+            except InvalidInputError:
+                refused += 1
+                continue
+            if other == policy:
+                continue
+            if not verify_policy(instance, other).ok:
+                refused += 1
+                continue
+            cost, failure = tree.followed(other)
+            assert float(cost) <= other.certificate.cost * (1 + 1e-12), path
+            assert float(1 - failure) >= other.certificate.reached - 1e-12, path
+            harmless.append(path)
+    assert refused > 3 * len(harmless)
+    fields = {path[-1] for path in harmless}
+    assert fields <= {
+        "upto",
+        "cost",
+        "reached",
+        "lower_bound",
+        "multiplier",
+        "origin",
+        "step",
+        "action",
+        0,
+    }, fields
+
+
+@pytest.mark.parametrize(
+    ("rule", "change"),
+    [
+        ("instance", lambda d: d.update(instance="0" * 64)),
+        ("target", lambda d: d.update(maximum_loss=0.36)),
+        ("target", lambda d: d.update(quantile_level=0.46)),
+        ("target", lambda d: d.update(maximum_epochs=4)),
+        ("state", lambda d: d.update(state="observed")),
+        ("state", lambda d: d["certificate"].update(method="counted")),
+        ("grid", lambda d: d["grid"].update(scale="log")),
+        ("grid", lambda d: d["grid"].update(limit=0.351)),
+        ("grid, target", lambda d: d["grid"].update(target=d["grid"]["target"] + 1)),
+        ("data", lambda d: d.update(data=[{"cluster": "elsewhere", "datasets": ["data"]}])),
+        ("data", lambda d: d.update(data=[{"cluster": "site", "datasets": ["data", "data"]}])),
+        ("switch_epochs", lambda d: d.update(switch_epochs=[])),
+        ("failure_cost", lambda d: d.update(failure_cost=1.0)),
+        ("failure_cost", lambda d: d.update(multiplier=0.5 * d["failure_cost"])),
+        ("failure_cost", lambda d: d["certificate"].update(ratio=None)),
+        ("claim: cost", lambda d: d["certificate"].update(cost=d["certificate"]["cost"] * (1 - 1e-9))),
+        ("claim: reached", lambda d: d["certificate"].update(reached=d["certificate"]["reached"] + 1e-9)),
+        ("claim: lower_bound", lambda d: d["certificate"].update(lower_bound=1e3)),
+        ("(2)", lambda d: d["nodes"][0]["trainings"][0].update(price=0.5)),
+        ("law", lambda d: d["nodes"][0]["trainings"][0].update(shift=1e-9)),
+        ("law", lambda d: d["nodes"][0]["trainings"][0].update(retention=0.5)),
+        ("sites, deployment", lambda d: d["nodes"][-1].update(may_stop=False)),
+        ("rows", lambda d: d["nodes"][0].update(rows=[{"upto": 127, "action": -1}])),
+        ("rows", lambda d: d["nodes"][1].update(rows=[{"upto": 127, "action": 0}])),
+        ("nodes", lambda d: d["nodes"].append(d["nodes"][-1])),
+    ],
+)
+def test_what_is_wrong_is_named(rule: str, change: Any):
+    report = altered(change)
+    assert report is not None
+    assert rule in {item.equation for item in report.failures}, report.findings
+
+
+def test_a_forbidden_switch_and_a_model_without_memory_are_objected_to():
+    instance, policy = planned()
+    document = json.loads(instance.to_json())
+    document["other_switches"] = {"type": "forbidden"}
+    document["clusters"][0]["memory"] = 1
+    document["models"][1]["memory"] = 2
+    other = Instance.from_json(json.dumps(document))
+    bound = Policy.from_json(policy.to_json().replace(instance.fingerprint, other.fingerprint))
+    found = {item.equation for item in verify_policy(other, bound).failures}
+    assert "sites, memory" in found
+
+
+def test_a_policy_on_the_observed_loss_is_left_undecided_in_words():
+    report = altered(lambda d: d.update(state="observed"))
+    assert [item.kind for item in report.failures] == [Kind.UNDECIDED]
+    assert "counting runs" in report.failures[0].message
+
+
+def test_runs_that_may_last_too_long_are_objected_to():
+    instance, policy = planned()
+    short = instance.replace(maximum_time=2.5)
+    other = Policy.from_json(policy.to_json().replace(instance.fingerprint, short.fingerprint))
+    assert [item.equation for item in verify_policy(short, other).failures] == ["(4)"]
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        [(-0.5, Normal(mean=0.3, variance=0.04))],
+        [(-1.0, Lognormal(mean=0.3, variance=0.02)), (1.0, Empirical(values=(0.0, 0.25)))],
+        [(-1.0, Normal(mean=0.3, variance=0.04)), (2.0, Normal(mean=0.1, variance=0.01))],
+    ],
+)
+def test_cells_of_a_noise_hold_the_share_of_draws_that_falls_in_them(terms: list[tuple[float, Law]]):
+    increments = [Increment(decimal(coefficient), law) for coefficient, law in terms]
+    rng, step, draws = np.random.default_rng(8), 0.05, 400_000
+    noise = Noise.of(increments)
+    drawn = sum(float(item.coefficient) * item.law.sample(rng, draws) for item in increments)
+    found = noise.on_cells(step, -12, 6)
+    cells = np.ceil(drawn / step - EDGE)
+    shares = [np.mean(cells == found.first + place) for place in range(found.masses.size)]
+    error = 5 * np.sqrt(0.25 / draws)
+    assert np.abs(found.masses - shares).max() < error
+    assert found.below == pytest.approx(np.mean(cells < -12), abs=error)
+    assert found.above == pytest.approx(np.mean(cells > 6), abs=error)
+    assert math.fsum([*found.masses, found.below, found.above, found.lost]) == pytest.approx(1, abs=1e-13)
+
+
+def test_atoms_on_the_edge_of_a_cell_belong_to_it_and_those_beside_the_cells_are_kept_apart():
+    law = Empirical(values=(-30, 1, 2, 3, 40), weights=(1, 1, 2, 3, 1))
+    noise = Noise.of((Increment(decimal(0.1), law),))
+    found = noise.on_cells(0.1, -5, 5)
+    assert found.first == 1
+    assert found.masses.tolist() == pytest.approx([1 / 8, 2 / 8, 3 / 8])
+    assert (found.below, found.above) == (0.125, 0.125)
+
+
+def test_long_and_sparse_probabilities_are_convolved_alike():
+    rng = np.random.default_rng(0)
+    one, sparse, dense = rng.random(300), np.zeros(200), rng.random(200)
+    sparse[[3, 77, 199]] = 0.5
+    for other in (sparse, dense):
+        assert _convolved(one, other) == pytest.approx(np.convolve(one, other), rel=1e-12)
+
+
+def test_laws_with_densities_are_claimed_on_the_safe_side_and_hardly_beside_what_is_found():
+    instance = tiny(
+        Lognormal(mean=0.3, variance=0.02),
+        Normal(mean=0.4, variance=0.04),
+        other_switches=Empirical(values=(0.0, 0.1)),
+        quantile_level=0.5,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planning, "GRIDS", (512,))
+        found = solve_policy(instance, gap=0.1)
+    report = verify_policy(instance, found.policy)
+    assert report.ok, report.failures
+    assert report.course.cost <= found.cost <= report.course.cost * (1 + 1e-7)
+    assert report.course.reached - 1e-7 <= found.reached <= report.course.reached

@@ -1,0 +1,364 @@
+"""Tiny watched runs, solved on the tree of all their losses in exact fractions; used by tests only.
+
+Nothing of `depl.models.policy` or the verifier is called. A `Tree` lists what may be trained at each mode,
+and how the loss moves then. What is asked of it: the least expected cost plus price of failures by
+recursion, all deterministic policies by enumeration, the best randomised one by a linear program over
+occupation measures, and what a policy from a file does when it is followed loss by loss."""
+
+import itertools
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Zero
+from depl.models.problem.learning import ConstantImprovement
+from depl.models.problem.policy import Policy
+
+Point = tuple[Fraction, Fraction]
+"""Expected cost, and probability that the target is not reached."""
+
+MET = Fraction(1, 10**9)
+"""By how much a loss may exceed the target and meets it."""
+
+EDGE = 1e-6
+
+
+def exact(number: float) -> Fraction:
+    """The decimal that was written."""
+    return Fraction(repr(float(number)))
+
+
+class Move(NamedTuple):
+    """One more epoch: l' = shift + retention l + e, e among atoms with these probabilities."""
+
+    label: tuple[str, str]
+    price: Fraction
+    shift: Fraction
+    retention: Fraction
+    atoms: tuple[tuple[Fraction, Fraction], ...]
+    mode: Hashable
+
+
+class State(NamedTuple):
+    epoch: int
+    mode: Hashable
+    loss: Fraction
+
+
+class Beginning(NamedTuple):
+    """A first mode, and l(0) with its probabilities."""
+
+    mode: Hashable
+    losses: Mapping[Fraction, Fraction]
+
+
+@dataclass
+class Tree:
+    """All that can happen.
+
+    ``moves`` gives what may be trained after so many epochs at a mode, ``may_stop`` whether stopping there,
+    with a loss low enough, reaches the target."""
+
+    starts: Sequence[Beginning]
+    limit: Fraction
+    epochs: int
+    moves: Callable[[int, Hashable], list[Move]]
+    may_stop: Callable[[Hashable], bool]
+    abandon_at_start: bool = False
+    _values: dict[object, Point] = field(default_factory=dict)
+
+    def met(self, state: State) -> bool:
+        return self.may_stop(state.mode) and state.loss <= self.limit + MET
+
+    def options(self, state: State) -> list[Move]:
+        if state.epoch == self.epochs or self.met(state):
+            return []
+        return self.moves(state.epoch, state.mode)
+
+    def may_quit(self, state: State) -> bool:
+        return self.met(state) or self.abandon_at_start or state.epoch > 0 or not self.options(state)
+
+    def after(self, state: State, move: Move) -> list[tuple[Fraction, State]]:
+        mean = move.shift + move.retention * state.loss
+        return [(share, State(state.epoch + 1, move.mode, mean + e)) for e, share in move.atoms]
+
+    def ended(self, state: State) -> Point:
+        return Fraction(0), Fraction(0 if self.met(state) else 1)
+
+    # -- recursion ---------------------------------------------------------------------------------------
+
+    def best(self, state: State, price: Fraction, free: bool = False) -> Point:
+        """C and F of a policy that is best from here at a price of a failure."""
+        key = state, price, free
+        if key not in self._values:
+            found = [self.ended(state)] if self.may_quit(state) else []
+            for move in self.options(state):
+                cost, failure = Fraction(0 if free else move.price), Fraction(0)
+                for share, following in self.after(state, move):
+                    own = self.best(following, price, free)
+                    cost, failure = cost + share * own[0], failure + share * own[1]
+                found.append((cost, failure))
+            self._values[key] = min(found, key=lambda point: (point[0] + price * point[1], point[1]))
+        return self._values[key]
+
+    def best_start(self, price: Fraction, free: bool = False) -> Point:
+        points = [self._mean(start, lambda state: self.best(state, price, free)) for start in self.starts]
+        return min(points, key=lambda point: point[0] + price * point[1])
+
+    def value(self, price: Fraction) -> Fraction:
+        cost, failure = self.best_start(price)
+        return cost + price * failure
+
+    def _mean(self, start: Beginning, of: Callable[[State], Point]) -> Point:
+        rows = [(share, of(State(0, start.mode, loss))) for loss, share in start.losses.items()]
+        return sum(share * row[0] for share, row in rows), sum(share * row[1] for share, row in rows)  # type: ignore[return-value]
+
+    def least_failure(self) -> Fraction:
+        return self.best_start(Fraction(1), free=True)[1]
+
+    def lagrangian(self, rho: Fraction, budget: Fraction) -> Fraction | None:
+        """max over lam >= rho of V(lam) - (lam - rho) p, by cutting planes that end; None: unbounded."""
+        if self.least_failure() > budget:
+            return None
+        points = [self.best_start(rho)]
+        if points[0][1] <= budget:
+            return self.value(rho)
+        careful = self.best_start(Fraction(10**9))
+        points.append(careful)
+        keeping, failing = careful, points[0]
+        assert keeping[1] <= budget
+        while True:
+            price = max(rho, (keeping[0] - failing[0]) / (failing[1] - keeping[1]))
+            found = self.best_start(price)
+            if found[0] + price * found[1] >= failing[0] + price * failing[1]:
+                return self.value(price) - (price - rho) * budget
+            keeping, failing = (found, failing) if found[1] <= budget else (keeping, found)
+
+    def ratio(self) -> Fraction | None:
+        """inf C / (P - P0), by Dinkelbach's iteration in fractions; None if nothing is gained by training."""
+        found: Fraction | None = None
+        for start in self.starts:
+            alone = Tree([start], self.limit, self.epochs, self.moves, self.may_stop, self.abandon_at_start)
+            missed = alone._mean(start, alone.ended)[1]
+            point = alone.best_start(Fraction(10**9))
+            if point[1] >= missed:
+                continue
+            own = point[0] / (missed - point[1])
+            while True:
+                point = alone.best_start(own)
+                if point[1] >= missed or point[0] / (missed - point[1]) >= own:
+                    break
+                own = point[0] / (missed - point[1])
+            found = own if found is None else min(found, own)
+        return found
+
+    # -- all policies ------------------------------------------------------------------------------------
+
+    def every_policy(self) -> set[Point]:
+        """C and F of all deterministic policies."""
+
+        def all_of(state: State) -> set[Point]:
+            found = {self.ended(state)} if self.may_quit(state) else set()
+            for move in self.options(state):
+                rows = [(share, all_of(following)) for share, following in self.after(state, move)]
+                for chosen in itertools.product(*(row for _, row in rows)):
+                    cost = move.price + sum(
+                        share * point[0] for (share, _), point in zip(rows, chosen, strict=True)
+                    )
+                    failure = sum(share * point[1] for (share, _), point in zip(rows, chosen, strict=True))
+                    found.add((Fraction(cost), Fraction(failure)))
+            return found
+
+        points: set[Point] = set()
+        for start in self.starts:
+            rows = [(share, all_of(State(0, start.mode, loss))) for loss, share in start.losses.items()]
+            for chosen in itertools.product(*(row for _, row in rows)):
+                pairs = list(zip(rows, chosen, strict=True))
+                cost = sum((share * point[0] for (share, _), point in pairs), Fraction(0))
+                points.add((cost, sum((share * point[1] for (share, _), point in pairs), Fraction(0))))
+        return points
+
+    # -- occupation measures -----------------------------------------------------------------------------
+
+    @cached_property
+    def states(self) -> list[State]:
+        found = dict.fromkeys(State(0, start.mode, loss) for start in self.starts for loss in start.losses)
+        waiting = list(found)
+        while waiting:
+            state = waiting.pop()
+            for move in self.options(state):
+                for _, following in self.after(state, move):
+                    if following not in found:
+                        found[following] = None
+                        waiting.append(following)
+        return list(found)
+
+    def linear_program(self, rho: float, budget: float) -> float | None:
+        """min C + rho F over randomised policies with F <= budget; None if there is none."""
+        numbers = {state: row for row, state in enumerate(self.states)}
+        columns, costs, failures = [], [], []
+        balance: list[list[tuple[int, float]]] = []  # of every column: (state, coefficient)
+        for state in self.states:
+            if self.may_quit(state):
+                columns.append((state, None))
+                balance.append([(numbers[state], 1.0)])
+                costs.append(0.0)
+                failures.append(float(self.ended(state)[1]))
+            for move in self.options(state):
+                entries = [(numbers[state], 1.0)]
+                entries += [
+                    (numbers[following], -float(share)) for share, following in self.after(state, move)
+                ]
+                columns.append((state, move))
+                balance.append(entries)
+                costs.append(float(move.price))
+                failures.append(0.0)
+        for start in self.starts:  # the probability with which it is chosen
+            entries = [
+                (numbers[State(0, start.mode, loss)], -float(share)) for loss, share in start.losses.items()
+            ]
+            balance.append([*entries, (len(numbers), 1.0)])
+            costs.append(0.0)
+            failures.append(0.0)
+        matrix = np.zeros((len(numbers) + 1, len(balance)))
+        for column, entries in enumerate(balance):
+            for row, coefficient in entries:
+                matrix[row, column] += coefficient
+        right = np.append(np.zeros(len(numbers)), 1.0)
+        found = linprog(
+            np.array(costs) + rho * np.array(failures),
+            A_ub=np.array([failures]),
+            b_ub=[budget],
+            A_eq=matrix,
+            b_eq=right,
+            method="highs",
+        )
+        return float(found.fun) if found.status == 0 else None
+
+    # -- a policy from a file ----------------------------------------------------------------------------
+
+    def followed(self, policy: Policy, start: Beginning | None = None) -> Point:
+        """C and F of a policy that is followed on the losses of this tree, its ledger carried along."""
+        grid, chosen = policy.grid, self.starts[0] if start is None else start
+        known: dict[tuple[int, int, State], Point] = {}
+
+        def up(number: float) -> int:
+            return math.ceil(number / grid.step - EDGE)
+
+        def go(node_number: int, index: int, state: State) -> Point:
+            key = node_number, index, state
+            if key not in known:
+                known[key] = step(node_number, index, state)
+            return known[key]
+
+        def step(node_number: int, index: int, state: State) -> Point:
+            node = policy.nodes[node_number]
+            if self.met(state) or index >= grid.cells:
+                return self.ended(state)
+            action = next(row.action for row in node.rows if index <= row.upto)
+            if action == -1:
+                assert not (node.may_stop and index <= grid.target), "the ledger is met, the loss is not"
+                return self.ended(state)
+            told = node.trainings[action]
+            move = next(
+                item
+                for item in self.moves(state.epoch, state.mode)
+                if item.label == (told.model, told.cluster)
+            )
+            cost, failure = move.price, Fraction(0)
+            for share, following in self.after(state, move):
+                noise = float(following.loss) - (told.shift + told.retention * float(state.loss))
+                image = told.shift + told.retention * (grid.origin + index * grid.step) - grid.origin
+                own = go(told.following, max(0, up(image) + up(noise)), following)
+                cost, failure = cost + share * own[0], failure + share * own[1]
+            return cost, failure
+
+        def begin(state: State) -> Point:
+            return go(policy.start, max(0, up(float(state.loss) - grid.origin)), state)
+
+        return self._mean(chosen, begin)
+
+
+def hull_value(points: set[Point], rho: Fraction, budget: Fraction) -> Fraction | None:
+    """Least C + rho F with F <= budget over mixtures of two policies."""
+    values = sorted((failure, cost + rho * failure) for cost, failure in points)
+    best: Fraction | None = None
+    for f, value in values:
+        if f <= budget:
+            best = value if best is None else min(best, value)
+    for (f, low), (g, high) in itertools.combinations(values, 2):
+        if f <= budget < g:
+            share = (budget - f) / (g - f)
+            best = min(best, low + share * (high - low)) if best is not None else low + share * (high - low)
+    return best
+
+
+def tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
+    """The tree of an instance with one cluster, constant improvements with atoms, and a round deadline."""
+    (cluster,) = instance.clusters
+    target = instance.target
+    assert instance.data_law is None
+    assert target.round_deadline is not None
+    assert not instance.transfers
+    volume = sum(exact(row.volume if row.work is None else row.work) for row in instance.datasets)
+    laws = {(row.previous, row.following): row.law for row in instance.switches}
+
+    def atoms_of(law: object, sign: int) -> tuple[tuple[Fraction, Fraction], ...]:
+        if isinstance(law, Zero):
+            return ((Fraction(0), Fraction(1)),)
+        if isinstance(law, Deterministic):
+            return ((sign * exact(law.value), Fraction(1)),)
+        assert isinstance(law, Empirical)
+        weights = [exact(w) for w in law.weights] if law.weights else [Fraction(1)] * len(law.values)
+        return tuple((sign * exact(x), w / sum(weights)) for x, w in zip(law.values, weights, strict=True))
+
+    def price_of(demand: float, size: float) -> Fraction:
+        work = exact(demand) * volume / cluster.nodes
+        least = work / (exact(target.round_deadline or 0) - exact(size) / exact(cluster.bandwidth))
+        assert least <= exact(cluster.capacity)
+        return exact(cluster.unit_cost) * cluster.nodes * least
+
+    def moves(epoch: int, mode: Hashable) -> list[Move]:
+        before = target.initial_model if mode is None else mode
+        found = []
+        for model in instance.models:
+            shape = model.improvement
+            assert isinstance(shape, ConstantImprovement)
+            parts = [atoms_of(shape.noise, -1)]
+            if shape.scale != 1:
+                parts = [tuple((exact(shape.scale) * x, w) for x, w in parts[0])]
+            if before not in (None, model.name):
+                law = laws.get((str(before), model.name), instance.other_switches)
+                if isinstance(law, Forbidden):
+                    continue
+                parts.append(atoms_of(law, 1))
+            together: dict[Fraction, Fraction] = {}
+            for chosen in itertools.product(*parts):
+                value = sum((x for x, _ in chosen), Fraction(0))
+                share = math.prod((w for _, w in chosen), start=Fraction(1))
+                together[value] = together.get(value, Fraction(0)) + share
+            found.append(
+                Move(
+                    (model.name, cluster.name),
+                    price_of(model.demand, model.size),
+                    Fraction(0),
+                    Fraction(1),
+                    tuple(together.items()),
+                    model.name,
+                )
+            )
+        return found
+
+    def may_stop(mode: Hashable) -> bool:
+        model = target.initial_model if mode is None else mode
+        return target.deployable is None or model in target.deployable
+
+    start = Beginning(None, {exact(target.initial_loss): Fraction(1)})
+    return Tree([start], exact(target.maximum_loss), target.maximum_epochs, moves, may_stop, abandon_at_start)
