@@ -1,5 +1,6 @@
 """The fitting sets and the setup for them make an instance whose plans are two stages."""
 
+import json
 from itertools import groupby
 
 import msgspec
@@ -41,5 +42,7 @@ def test_the_commands_of_the_page_lead_to_a_plan(ask, tmp_path, family):
     instance = load(str(mine))
     assert instance.target.deployable == ("pruned-75",)
     assert (instance.target.maximum_loss, instance.target.quantile_level) == (0.75, 0.95)
-    assert ask("solve", mine, "--out", plan)[0] == 0
+    code, text, _ = ask("solve", mine, "--out", plan, "--json")
+    assert (code, json.loads(text)["solution"]) == (0, "proven_optimal")
+    assert Plan.from_json(plan.read_text()).epochs[-1].model == "pruned-75"
     assert ask("check", mine, plan)[0] == 0

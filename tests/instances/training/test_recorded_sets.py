@@ -22,7 +22,7 @@ from depl.models.traces.counterfactuals import read_counterfactuals
 from tests.instances.training.test_recorded import TOLERANCE
 
 ROOT = Path(__file__).resolve().parents[3]
-RECORDED = ("digits-alexnet-slow",)
+RECORDED = ("digits-alexnet-slow", "digits-mobilenet")
 SWITCHES = tuple(range(4, 35, 2))
 STAGES = (("pruned-50", "edge"), ("pruned-75", "far-edge"))
 JUDGING = Switching(Epoch(0.5, "edge"), Epoch(0.75, "far-edge"), SWITCHES, 47)

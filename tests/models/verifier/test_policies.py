@@ -11,6 +11,7 @@ import pytest
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy import planner as planning
+from depl.models.policy.solve import solve_policy
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical, Law, Lognormal, Normal
 from depl.models.problem.policy import Policy
