@@ -9,8 +9,8 @@ A training loop needs three lines:
         decision = controller.observe(evaluate())
 
 What is certified of a policy holds for runs that are led like this: every epoch is observed, by the same
-evaluation that the traces of its law held. A run stops as reached as soon as its loss meets the target and its
-model may be the last.
+evaluation that the traces of its law held. A run stops as reached as soon as its loss meets the target and
+its model may be the last.
 
 Nothing but the standard library is imported, so that it can run wherever a model is trained.
 """
@@ -26,7 +26,15 @@ from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.policy.decisions import Continue, Decision, Reason, Stop, Switch
 from depl.models.policy.ledger import first_index, next_index
 from depl.models.policy.rules import STOP, Place, Rules, Training, read_rules
-from depl.models.policy.run_log import Record, RunLog, header, read_lines, require_header
+from depl.models.policy.run_log import (
+    Record,
+    RunLog,
+    header,
+    is_header,
+    read_lines,
+    read_losses,
+    require_header,
+)
 
 if TYPE_CHECKING:  # it comes with msgspec and numpy
     from depl.models.problem.policy import Policy
@@ -38,12 +46,12 @@ BEYOND = "the loss is beyond the grid of the policy, which ends there"
 class _Standing(NamedTuple):
     """Where a run stands after an epoch, and what was decided.
 
-    ``scaled`` is the loss on the scale of the law; None, as is ``index``, where the run diverged.
+    ``scaled`` is the loss on the scale of the law; None, as is ``ledger``, where the run diverged.
     """
 
     number: int
     scaled: float | None
-    index: int | None
+    ledger: int | None
     cost: float
     decision: Decision
     next: Training | None
@@ -99,9 +107,9 @@ class Controller:
     def resume(cls, policy: "Policy | str | os.PathLike[str]", log: str | os.PathLike[str]) -> Self:
         """The controller of a run whose process has ended, from its log, which it goes on with.
 
-        Its `decision` is the last one of the log, None if nothing was observed yet: then call `start`. An epoch
-        whose line is unfinished counts as not yet observed. Without the file, or with an empty one, the run is
-        new.
+        Its `decision` is the last one of the log, None if nothing was observed yet: then call `start`. An
+        epoch whose line is unfinished counts as not yet observed. Without the file, or with an empty one,
+        the run is new.
 
         Raises
         ------
@@ -130,8 +138,8 @@ class Controller:
         """
         if self._standing is not None:
             raise InvalidInputError(
-                f"the run has begun already, and {self._standing.decision.epoch} epochs are observed; call "
-                "observe after each epoch, or make another Controller for another run"
+                f"the run has begun already, and {self._standing.decision.epoch} epochs are observed; "
+                "call observe after each epoch, or make another Controller for another run"
             )
         return self._come(loss)
 
@@ -146,16 +154,16 @@ class Controller:
         Raises
         ------
         InvalidInputError
-            If the run has not begun, or has stopped; or if the loss is none, or has no logarithm where the law
-            is one of logarithms and the model may not be the last. The run then stands where it stood.
+            If the run has not begun, or has stopped; or if the loss is none, or has no logarithm where the
+            law is one of logarithms and the model may not be the last. The run then stands where it stood.
         """
         if self._standing is None:
             raise InvalidInputError("the run has not begun; call start with the loss before the first epoch")
         decision = self._standing.decision
         if isinstance(decision, Stop):
             raise InvalidInputError(
-                f"the run stopped after epoch {decision.epoch} ({decision.reason}); make another Controller for "
-                "another run"
+                f"the run stopped after epoch {decision.epoch} ({decision.reason}); make another Controller "
+                "for another run"
             )
         return self._come(loss)
 
@@ -177,7 +185,7 @@ class Controller:
     @property
     def ledger(self) -> int | None:
         """The index that the policy is looked up at; None before `start`, and where the run diverged."""
-        return None if self._standing is None else self._standing.index
+        return None if self._standing is None else self._standing.ledger
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -218,12 +226,48 @@ class Controller:
             if made != record:
                 changed = [name for name in {**made, **record} if made.get(name) != record.get(name)]
                 raise InvalidInputError(
-                    f"line {number} is not what this policy decides: {changed[0]} is {record.get(changed[0])!r} and "
-                    f"would be {made.get(changed[0])!r}; the log was changed, or made by another version",
+                    f"line {number} is not what this policy decides: {changed[0]} is "
+                    f"{record.get(changed[0])!r} and would be {made.get(changed[0])!r}; the log was changed, "
+                    "or made by another version",
                     path,
                 )
             self._records.append(made)
             self._standing = standing
+
+
+def led(
+    policy: "Policy | str | os.PathLike[str]",
+    log: str | os.PathLike[str],
+    loss_key: str = "loss",
+    epoch_key: str = "epoch",
+) -> Controller:
+    """The controller that a log leads to, which writes nothing.
+
+    Parameters
+    ----------
+    log : str or path
+        A log of a `Controller`, or lines of JSON each of which holds an epoch and the loss after it, from
+        epoch 0 on; lines without these keys are passed over.
+    loss_key, epoch_key : str
+        Where lines that are not our own hold the two.
+
+    Raises
+    ------
+    InvalidInputError
+        If an epoch is missing or stands twice, or trained something else than the policy decided; if the
+        policy stops before the last one; and as `Controller.resume`.
+    """
+    controller, (lines, _), path = Controller(policy), read_lines(log), os.fspath(log)
+    if lines and is_header(lines[0][1]):
+        controller._replay(lines, path)
+        return controller
+    for line, loss, trained in read_losses(lines, loss_key, epoch_key, path):
+        try:
+            _require_decided(controller, trained)
+            controller.start(_read(loss)) if controller.decision is None else controller.observe(_read(loss))
+        except InvalidInputError as error:
+            raise InvalidInputError(f"line {line}: {error.message}", path) from error
+    return controller
 
 
 def decide(policy: "Policy | str | os.PathLike[str]", losses: Iterable[float]) -> Decision:
@@ -240,6 +284,21 @@ def decide(policy: "Policy | str | os.PathLike[str]", losses: Iterable[float]) -
     if controller.decision is None:
         raise InvalidInputError("there is none; the first one is that before the first epoch", "losses")
     return decision
+
+
+def _require_decided(controller: Controller, trained: Record) -> None:
+    """Refuse an epoch that names another model or cluster of the policy than was decided."""
+    decision = controller.decision
+    if decision is None or isinstance(decision, Stop):
+        return
+    places = controller._rules.places
+    for key, wanted in (("model", decision.model), ("cluster", decision.cluster)):
+        found = trained.get(key)
+        if found != wanted and any(found == getattr(item, key) for one in places for item in one.trainings):
+            raise InvalidInputError(
+                f"the epoch trained {key} {found!r}, and the policy had decided on {wanted!r}: nothing is known "
+                "of a run that did not follow it"
+            )
 
 
 def _number(loss: Any) -> float:
@@ -291,7 +350,8 @@ def _scaled(rules: Rules, place: Place, loss: float) -> float:
         return -math.inf
     raise InvalidInputError(
         f"is {loss:g}, of which there is no logarithm, and the policy is planned on logarithms of the loss; "
-        f"{place.model or 'the model'} may not be the last, so that it does not count as met: check the evaluation",
+        f"{place.model or 'the model'} may not be the last, so that it does not count as met: check the "
+        "evaluation",
         "loss",
     )
 
@@ -302,7 +362,7 @@ def _index(rules: Rules, before: _Standing | None, scaled: float) -> int:
         return 0
     if before is None or before.next is None or not rules.ledger:
         return first_index(scaled, rules.origin, rules.step)
-    old, index = before.scaled, before.index
+    old, index = before.scaled, before.ledger
     assert old is not None and index is not None  # noqa: S101, PT018 - a run that diverged has stopped
     training = before.next
     return next_index(index, old, scaled, training.shift, training.retention, rules.origin, rules.step)
@@ -324,7 +384,7 @@ def _record(before: _Standing | None, standing: _Standing) -> Record:
     found: Record = {"epoch": decision.epoch, "loss": loss if math.isfinite(loss) else str(loss)}
     if before is not None and before.next is not None:
         found |= {"model": before.next.model, "cluster": before.next.cluster}
-    found |= {"ledger": standing.index, "cost": standing.cost, "decision": decision.kind}
+    found |= {"ledger": standing.ledger, "cost": standing.cost, "decision": decision.kind}
     if isinstance(decision, Stop):
         found["reason"] = decision.reason
         if decision.note:
@@ -353,7 +413,7 @@ def _told(rules: Rules, standing: _Standing) -> str:
 
 def _cell(rules: Rules, standing: _Standing) -> str:
     """The losses for which the same is decided."""
-    index, place = standing.index, rules.places[standing.number]
+    index, place = standing.ledger, rules.places[standing.number]
     met = standing.scaled is not None and place.may_stop and standing.scaled <= rules.limit + ATOM_TOLERANCE
     if index is None or index >= rules.cells or met:
         return ""

@@ -1,7 +1,7 @@
-"""A policy file as plain tuples, read with the standard library alone, so that a training program needs no more.
+"""A policy file as plain tuples, read with the standard library alone, as training programs import this.
 
-`depl.models.problem.policy.Policy` is the file in full, with all its checks and its schema. Here is what a run
-is led by, and of the checks those without which it could be led astray.
+`depl.models.problem.policy.Policy` is the file in full, with all its checks and its schema. Here is what a
+run is led by, and of the checks those without which it could be led astray.
 """
 
 import json

@@ -1,8 +1,8 @@
 """The log of one run: a line of JSON after every decision, kept before the decision is acted on.
 
-The first line names the policy by its fingerprint; each further one holds an epoch: the loss after it, what it
-trained, and what was decided then. A process that is killed leaves at most its last line unfinished, and that
-is dropped: its epoch counts as not yet observed.
+The first line names the policy by its fingerprint; each further one holds an epoch: the loss after it, what
+it trained, and what was decided then. A process that is killed leaves at most its last line unfinished, and
+that is dropped: its epoch counts as not yet observed.
 
 Nothing but the standard library is imported, as training programs import this.
 """
@@ -10,7 +10,7 @@ Nothing but the standard library is imported, as training programs import this.
 import contextlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
@@ -47,8 +47,8 @@ class RunLog:
                 there = file.seek(0, os.SEEK_END)
                 if there != self.size:
                     raise InvalidInputError(
-                        f"holds {there} bytes and not the {self.size} of this run: something else has written to "
-                        "it; keep one log for each run, or go on from it with Controller.resume",
+                        f"holds {there} bytes and not the {self.size} of this run: something else has "
+                        "written to it; keep one log for each run, or go on from it with Controller.resume",
                         self.path,
                     )
                 try:
@@ -127,17 +127,59 @@ def require_header(record: Record, fingerprint: str, path: str) -> None:
     """
     if not is_header(record):
         raise InvalidInputError(
-            f"line 1 does not open a {FORMAT!r} log; 'depl policy decide --log' also reads lines with epoch and loss",
+            f"line 1 does not open a {FORMAT!r} log; 'depl policy decide --log' also reads lines with epoch "
+            "and loss",
             path,
         )
     if record.get("version") != VERSION:
         raise InvalidInputError(
-            f"version {record.get('version')} is not known to this depl, which reads {VERSION}; update one of them",
+            f"version {record.get('version')} is not known to this depl, which reads {VERSION}; update one "
+            "of them",
             path,
         )
     if record.get("policy") != fingerprint:
         raise InvalidInputError(
-            f"is the log of another policy, {record.get('name')!r} (fingerprint {str(record.get('policy'))[:12]}, "
-            f"this one has {fingerprint[:12]}); give that policy, or another log",
+            f"is the log of another policy, {record.get('name')!r} (fingerprint "
+            f"{str(record.get('policy'))[:12]}, this one has {fingerprint[:12]}); give that policy, or "
+            "another log",
             path,
         )
+
+
+def read_losses(
+    lines: list[tuple[int, Record]], loss_key: str, epoch_key: str, path: str
+) -> Iterator[tuple[int, Any, Record]]:
+    """Line, loss and all else of epochs 0, 1, ..., from lines that need not be our own.
+
+    Raises
+    ------
+    InvalidInputError
+        If no line has the keys, or an epoch is missing or stands twice.
+    """
+    found = [(number, record) for number, record in lines if loss_key in record and epoch_key in record]
+    if not found:
+        keys = sorted({key for _, record in lines for key in record})
+        has = f"its lines have {', '.join(keys[:_SHOWN])}" if keys else "it has no whole line"
+        raise InvalidInputError(
+            f"no line has both {epoch_key!r} and {loss_key!r}; {has}: name the keys by --epoch and --loss",
+            path,
+        )
+    before = 0
+    for expected, (number, record) in enumerate(found):
+        epoch = record[epoch_key]
+        if epoch != expected or isinstance(epoch, bool):
+            raise InvalidInputError(f"line {number}: {_out_of_order(epoch, expected, before)}", path)
+        yield number, record[loss_key], record
+        before = number
+
+
+_SHOWN = 12
+"""Keys that a message lists."""
+
+
+def _out_of_order(epoch: Any, expected: int, before: int) -> str:
+    if expected == 0:
+        return f"begins with epoch {epoch}; the loss before the first epoch stands at epoch 0"
+    if epoch == expected - 1:
+        return f"epoch {epoch} stands on line {before} already; keep one of the two"
+    return f"is of epoch {epoch}, and should be of epoch {expected}"

@@ -1,9 +1,9 @@
 """A policy written by hand, small enough to follow with a pencil; used by tests only.
 
-Losses are 0, 0.1, ..., 1.9 on the grid and the target is 0.3. Before epoch 1 it trains ``small``, and beyond 1.5
-it gives up. After ``small`` it goes on with it up to 0.8, switches to ``large`` up to 1.5, and gives up beyond.
-``large`` is trained to the end, after epoch 3. Only ``large`` may be the last. An epoch takes off 0.2 (small)
-or 0.4 (large) of the loss, on average; the retention is 1.
+Losses are 0, 0.1, ..., 1.9 on the grid and the target is 0.3. Before epoch 1 it trains ``small``, and beyond
+1.5 it gives up. After ``small`` it goes on with it up to 0.8, switches to ``large`` up to 1.5, and gives up
+beyond. ``large`` is trained to the end, after epoch 3. Only ``large`` may be the last. An epoch takes off 0.2
+(small) or 0.4 (large) of the loss, on average; the retention is 1.
 """
 
 from typing import Any

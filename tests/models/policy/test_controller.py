@@ -147,8 +147,8 @@ def test_a_policy_its_file_and_its_text_lead_alike(tmp_path: Path) -> None:
     policy = by_hand()
     path = tmp_path / "policy.json"
     path.write_text(policy.to_json(), encoding="utf-8")
-    for given in (policy, path, str(path), policy.to_json()):
-        assert Controller(given).fingerprint == Controller(policy).fingerprint
+    for form in (policy, path, str(path), policy.to_json()):
+        assert Controller(form).fingerprint == Controller(policy).fingerprint
     assert Controller(json.dumps(document())).fingerprint == Controller(policy).fingerprint
     other = {**document()["certificate"], "reached": 0.91}
     assert Controller(by_hand(certificate=other)).fingerprint == Controller(policy).fingerprint
@@ -340,7 +340,7 @@ def test_what_is_no_policy_at_all_is_refused_in_words(tmp_path: Path) -> None:
     path.write_bytes(b"\xff{}")
     with pytest.raises(InvalidInputError, match="not UTF-8"):
         Controller(path)
-    with pytest.raises(InvalidInputError, match="there is no policy: result.reason says why"):
+    with pytest.raises(InvalidInputError, match=r"there is no policy: result\.reason says why"):
         Controller(None)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match=r"must be a Policy, .* not int"):
         Controller(3)  # type: ignore[arg-type]
