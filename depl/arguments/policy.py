@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from depl.arguments.shared import add_figure, add_imports, add_instance, add_json, relative_gap
+from depl.arguments.shared import add_figure, add_instance, add_json, relative_gap
+from depl.models.traces.metrics import TARGETS
 
 RUNGS = ("optimal", "static")
 """Kinds of policies; the first is the default. They are those of `depl.models.policy.result`."""
@@ -44,14 +45,14 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         "--rung",
         choices=RUNGS,
         default=RUNGS[0],
-        help="optimal: any policy; static: a fixed plan, left as soon as the target is reached; default: optimal",
+        help="optimal: any policy; static: a fixed plan, left when the target is reached; default: optimal",
     )
     parser.add_argument(
         "--failure-cost",
         metavar="ratio|C",
         type=failure_cost,
         default="ratio",
-        help="price of a run that fails; default: ratio, which is 1.5 times the least expected cost of a success",
+        help="price of a run that fails; default: ratio, 1.5 times the least expected cost of a success",
     )
     parser.add_argument(
         "--gap",
@@ -93,6 +94,9 @@ def add_show(parser: argparse.ArgumentParser) -> None:
         dest="traces",
         metavar="TRACES",
         help="with --figure: draw the losses of these runs over it; a file of traces, or shipped ones",
+    )
+    parser.add_argument(
+        "--metric", choices=TARGETS, default=TARGETS[0], help=f"of these runs; default: {TARGETS[0]}"
     )
     add_json(parser, "the policy itself")
     parser.set_defaults(run="depl.commands.policy:run_show")

@@ -24,7 +24,9 @@ def run(options: argparse.Namespace) -> Answer:
     controller = led(options.policy, options.log, options.loss, options.epoch)
     decision = controller.decision
     if decision is None:
-        raise InvalidInputError("holds no loss yet; the first one is that before the first epoch", options.log)
+        raise InvalidInputError(
+            "holds no loss yet; the first one is that before the first epoch", options.log
+        )
     return Answer(controller.why(), _CODES[type(decision)], json.dumps(_content(controller)))
 
 

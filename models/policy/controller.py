@@ -65,7 +65,7 @@ class Controller:
     Parameters
     ----------
     policy : Policy, path or str
-        A policy, the path of its file, or its JSON text.
+        A policy, the path of its file, its JSON text, or its rules as `read_rules` makes them.
     log : str or path, optional
         A new file. After every decision, before it is returned, a line of JSON is added and brought to the
         disk.
@@ -87,10 +87,9 @@ class Controller:
     """
 
     def __init__(
-        self, policy: "Policy | str | os.PathLike[str]", log: str | os.PathLike[str] | None = None
+        self, policy: "Policy | Rules | str | os.PathLike[str]", log: str | os.PathLike[str] | None = None
     ) -> None:
         self._rules = read_rules(policy)
-        self._fingerprint = self._rules.fingerprint
         self._standing: _Standing | None = None
         self._records: list[Record] = []
         self._log: RunLog | None = None
@@ -101,10 +100,10 @@ class Controller:
                     os.fspath(log),
                 )
             self._log = RunLog(log)
-            self._log.append(header(self._fingerprint, self._rules.name))
+            self._log.append(header(self.fingerprint, self._rules.name))
 
     @classmethod
-    def resume(cls, policy: "Policy | str | os.PathLike[str]", log: str | os.PathLike[str]) -> Self:
+    def resume(cls, policy: "Policy | Rules | str | os.PathLike[str]", log: str | os.PathLike[str]) -> Self:
         """The controller of a run whose process has ended, from its log, which it goes on with.
 
         Its `decision` is the last one of the log, None if nothing was observed yet: then call `start`. An
@@ -122,7 +121,7 @@ class Controller:
         if not lines:
             if size or os.path.exists(log):
                 found._log.cut()
-            found._log.append(header(found._fingerprint, found._rules.name))
+            found._log.append(header(found.fingerprint, found._rules.name))
             return found
         found._replay(lines, os.fspath(log))
         found._log.cut()
@@ -195,7 +194,7 @@ class Controller:
     @property
     def fingerprint(self) -> str:
         """Of all that decides in the policy; logs are of a policy with this one."""
-        return self._fingerprint
+        return self._rules.fingerprint
 
     def why(self) -> str:
         """The last decision in a sentence, with the losses that it holds for; empty before `start`."""
@@ -213,7 +212,7 @@ class Controller:
 
     def _replay(self, lines: list[tuple[int, Record]], path: str) -> None:
         """Come to the end of a log by its losses alone, and hold each line against it."""
-        require_header(lines[0][1], self._fingerprint, path)
+        require_header(lines[0][1], self.fingerprint, path)
         for number, record in lines[1:]:
             if isinstance(self.decision, Stop):
                 raise InvalidInputError(f"line {number} stands after the end of the run; remove it", path)
@@ -236,7 +235,7 @@ class Controller:
 
 
 def led(
-    policy: "Policy | str | os.PathLike[str]",
+    policy: "Policy | Rules | str | os.PathLike[str]",
     log: str | os.PathLike[str],
     loss_key: str = "loss",
     epoch_key: str = "epoch",
@@ -270,7 +269,7 @@ def led(
     return controller
 
 
-def decide(policy: "Policy | str | os.PathLike[str]", losses: Iterable[float]) -> Decision:
+def decide(policy: "Policy | Rules | str | os.PathLike[str]", losses: Iterable[float]) -> Decision:
     """What a policy decides after the last of the losses l(0), l(1), ..., l(k) of a run that it has led.
 
     Raises
@@ -296,8 +295,8 @@ def _require_decided(controller: Controller, trained: Record) -> None:
         found = trained.get(key)
         if found != wanted and any(found == getattr(item, key) for one in places for item in one.trainings):
             raise InvalidInputError(
-                f"the epoch trained {key} {found!r}, and the policy had decided on {wanted!r}: nothing is known "
-                "of a run that did not follow it"
+                f"the epoch trained {key} {found!r}, and the policy had decided on {wanted!r}: nothing "
+                "is known of a run that did not follow it"
             )
 
 

@@ -89,14 +89,18 @@ class Rules(NamedTuple):
         return sha256(repr(tuple(self[1:])).encode()).hexdigest()
 
 
-def read_rules(policy: "Policy | str | os.PathLike[str]") -> Rules:
+def read_rules(policy: "Policy | Rules | str | os.PathLike[str]") -> Rules:
     """The rules of a policy, which is given as such, by the path of its file, or as JSON text.
+
+    Who leads many runs reads them once, and makes each controller of them.
 
     Raises
     ------
     InvalidInputError
         If there is none, or none of this format and version, or if what it says does not fit together.
     """
+    if isinstance(policy, Rules):
+        return policy
     text, source = _text(policy)
     try:
         return _rules(_Fields(_document(text), "$"))
