@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _MOST_LINES = 60.0
 """Runs at which lines are thinned and made half transparent: about where they cover each other."""
 
+_SAMPLE = 6.0
+"""Width of a sample in the legend [points]: it stands for an area."""
+
 _ABOVE = 0.08
 """Share of the height that is left above the highest run or bound."""
 
@@ -86,7 +89,7 @@ def policy(
         _draw_runs(site, followed, axis)
         _finish(policy, site, top, axis)
     for action, colour in colours(policy).items():
-        drawn[0].fill([], [], color=colour, label=plain(action.words))
+        drawn[0].plot([], [], color=colour, linewidth=_SAMPLE, label=plain(action.words))
     drawn[len(panels) - 1].set_xlabel("epochs trained")
     legend_near(drawn[0])
     return drawn
@@ -169,7 +172,7 @@ def _top(policy: Policy, followed: Sequence[Followed]) -> float:
 
 
 def _finish(policy: Policy, site: Site, top: float, axis: "Axes") -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
     low = min(loss_at(policy, 0), policy.maximum_loss)
     if policy.grid.scale == "log":
@@ -183,6 +186,7 @@ def _finish(policy: Policy, site: Site, top: float, axis: "Axes") -> None:
         low = max(low, policy.maximum_loss - 2 * _ABOVE * (top - policy.maximum_loss))
         axis.set_ylim(low, top + _ABOVE * (top - low))
     axis.axhline(policy.maximum_loss, color="black", linestyle="--", linewidth=1, label=r"$\ell_{\max}$")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_xlim(-0.5, policy.maximum_epochs + 0.5)
     axis.set_ylabel("loss")
     title_near(axis, plain(f"trained last: {site[0]} on {site[1]}"))

@@ -38,14 +38,13 @@ def test_every_place_has_the_colour_of_what_the_controller_decides_there():
         (LARGE, 2): [1.0, 1.2],
         (LARGE, 3): [1.0, 1.2, 0.8],
     }
+    reasons = {"reached": REACHED, "deadline": NO_EPOCH_LEFT, "abandoned": GIVE_UP}
     for (site, epoch), before in ways.items():
         for loss in np.arange(0.05, 1.9, 0.1).tolist():
             decision = decide(policy, [*before, loss])
             assert decision.epoch == epoch
             if isinstance(decision, Stop):
-                action = {"reached": REACHED, "deadline": NO_EPOCH_LEFT, "abandoned": GIVE_UP}[
-                    decision.reason
-                ]
+                action = reasons[decision.reason]
             else:
                 action = trained((decision.model, decision.cluster))
             assert colour_at(panels[site], epoch, loss) == known[action], (site, epoch, loss)
@@ -97,7 +96,8 @@ def test_runs_that_never_do_what_the_policy_says_are_refused():
 
 def test_the_map_stays_readable_alone_and_on_axes_of_ones_own():
     axes = depl.plot.policy(by_hand(), runs())
-    require_readable(axes[0].figure)
+    for axis in axes:
+        require_readable(axis)
     figure = Figure(figsize=(6, 6), layout="constrained")
     given = figure.subplots(2, 1)
     assert depl.plot.policy(by_hand(), axes=list(given)) == list(given)

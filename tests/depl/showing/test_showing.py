@@ -112,7 +112,7 @@ def test_the_outcome_of_planning_a_policy_says_what_is_promised_and_on_what_it_r
         "lower bound 6, gap 7.69 %>"
     )
     assert "at most 5.26316 EUR" in str(found)
-    assert "at most 6.5 EUR, lower bound 6 EUR (gap 7.69 %)" in str(found)
+    assert "at most 6.50001 EUR, lower bound 6 EUR (gap 7.69 %)" in str(found)
     counted = msgspec.structs.replace(
         found.policy,
         state="observed",

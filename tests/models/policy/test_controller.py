@@ -173,7 +173,7 @@ def test_why_names_the_losses_for_which_the_same_is_decided() -> None:
     )
 
 
-GRID = Grid(0.1, 0.037, 400, 50)
+GRID = Grid(0.1, 0.037, 400, 50, 51)
 ANY_LOSS = st.floats(-5, 20)
 
 
