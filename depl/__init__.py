@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from depl.models.policy.decisions import Continue, Stop, Switch
     from depl.models.policy.replay import replay
     from depl.models.policy.result import PolicyResult
+    from depl.models.policy.rollout import Rollout
     from depl.models.policy.simulation import simulate
     from depl.models.policy.solve import solve_policy
     from depl.models.problem.instance import Instance
@@ -78,6 +79,7 @@ _HOMES = {
     "Replanning": "models.solving.replanning",
     "Report": "models.verifier.verify",
     "Result": "models.solving.result",
+    "Rollout": "models.policy.rollout",
     "Solution": "models.solving.result",
     "State": "models.solving.observed_state",
     "Stop": "models.policy.decisions",
@@ -165,6 +167,7 @@ __all__ = [
     "Replanning",
     "Report",
     "Result",
+    "Rollout",
     "Solution",
     "State",
     "Stop",
