@@ -56,7 +56,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Train no more.
+    """Train no more epochs.
 
     Attributes
     ----------
