@@ -56,7 +56,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Train no more, and keep the model of this epoch if the target is reached.
+    """Train no more epochs.
 
     Attributes
     ----------
