@@ -316,6 +316,71 @@ _OWN_RUNS: dict[str, Judge] = {
     ),
 }
 
+_STOPPING: dict[str, Judge] = {
+    "8.1": number(
+        lambda: 7 / 4,
+        [
+            (lambda: 4 / 3, "That is C / P, with the runs that are at the target before they are trained."),
+            (lambda: 2, "Two of the policies have that ratio. Does the third have a smaller one?"),
+            (lambda: 7 / 5, "That is C / P of the last policy. Take P0 away from its P."),
+        ],
+        "Work out C / (P - P0) of each policy, and take the least.",
+    ),
+    "8.2": function(
+        lambda omega, begun, reached: (omega - begun) / (reached - begun),
+        [(0.9, 0.0, 1.0), (0.9, 0.2, 1.0), (0.6, 0.2, 0.8), (0.95, 0.5, 0.99)],
+        [
+            (
+                lambda omega, begun, reached: omega / reached,
+                "A run that is not trained may be at the target as well, with probability P0.",
+            ),
+            (
+                lambda omega, begun, reached: 1 - (omega - begun) / (reached - begun),
+                "That is the probability that nothing is trained.",
+            ),
+            (
+                lambda omega, begun, reached: omega - begun,
+                "That is what is missing. Training adds P - P0 to the probability, not 1.",
+            ),
+        ],
+        "With probability q the target is reached with P, else with P0: solve q P + (1 - q) P0 = omega.",
+    ),
+    "8.3": function(
+        lambda cell, retention, noise: math.ceil(retention * cell) + math.ceil(noise),
+        [(8, 0.5, 0.7), (5, 0.5, -0.2), (3, 0.5, 0.3), (3, 0.5, -1.2), (7, 0.75, -1.8)],
+        [
+            (
+                lambda cell, retention, noise: math.ceil(retention * cell + noise),
+                "That is never below the loss, either. But then the probabilities of the next cell differ "
+                "from cell to cell; round the two summands up on their own.",
+            ),
+            (
+                lambda cell, retention, noise: round(retention * cell) + round(noise),
+                "That rounds to nearest, and may fall below the loss.",
+            ),
+            (
+                lambda cell, retention, noise: round(retention * cell + noise),
+                "That rounds to nearest, and may fall below the loss.",
+            ),
+            (
+                lambda cell, retention, noise: math.floor(retention * cell) + math.floor(noise),
+                "That rounds down, and is never above the loss.",
+            ),
+        ],
+        "The cell after the epoch is retention times the cell, rounded up, plus the noise, rounded up.",
+    ),
+    "8.4": number(
+        lambda: 1 / 8,
+        [
+            (lambda: 1, "Rounding down or to nearest promises that. Up, a fall of 0.6 is one of 0 cells."),
+            (lambda: 1 / 2, "That is the truth. The ledger sees less of it."),
+            (lambda: 0, "A fall of 1.4 is one of 1 cell. Can three of them do?"),
+        ],
+        "Rounded up, an epoch falls by 0 or 1 cells. With which probability does the run fall by 3 cells in "
+        "3 epochs?",
+    ),
+}
+
 EXERCISES: dict[str, Judge] = {
     **_REDUCTION,
     **_QUANTILE,
@@ -324,5 +389,6 @@ EXERCISES: dict[str, Judge] = {
     **_PRICE,
     **_SCENARIOS,
     **_OWN_RUNS,
+    **_STOPPING,
 }
 """The judge of every exercise, by lesson and number."""

@@ -1,11 +1,12 @@
-"""The figures with a slider that lessons show: levels of a loss, and prices of time."""
+"""The figures with a slider that lessons show: levels of a loss, prices of time, and prices of a failure."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
+from depl.lessons.prices import PricedPolicy
 from depl.lessons.slider import Frame, Polyline, Slider
 from depl.models.problem.allocation import allocate, dual_bound
 from depl.models.problem.epochs import FinalLoss, Load
@@ -81,3 +82,37 @@ def price_slider(loads: Sequence[Load], limit: float, prices: Sequence[float], l
         )
         frames.append(Frame(f"λ = {price:g}", lines, notes))
     return Slider("price of time", frames, "limit of time T", "cost", (2.5, longest), (0, 90), start=2)
+
+
+def failure_slider(
+    policies: Sequence[PricedPolicy], runs: Mapping[str, Sequence[float]], target: tuple[float, int]
+) -> Slider:
+    """At which losses policies give a run up, as the price of a failure moves.
+
+    Parameters
+    ----------
+    policies : sequence of PricedPolicy
+    runs : mapping of str to sequence of float
+        Losses after epochs 0, 1, ... of runs that are drawn beside, by name.
+    target : (float, int)
+        The maximum loss, and the first epoch after which it counts.
+    """
+    limit, first = target
+    last = max(len(policy.limits) for policy in policies) - 1
+    top = 1.1 * max(max(losses) for losses in runs.values())
+    drawn = [Polyline(name, range(len(losses)), losses) for name, losses in runs.items()]
+    frames = []
+    for policy in policies:
+        lines = [
+            # A limit beyond the grid lies above the frame as well.
+            Polyline("given up above", range(last + 1), [min(loss, 2 * top) for loss in policy.limits]),
+            Polyline(f"target {limit:g}", [first, last], [limit, limit]),
+            *drawn,
+        ]
+        notes = (
+            f"A failure costs {policy.price:.1f}: expected cost at most {policy.cost:.1f}, reached with "
+            f"probability {policy.reached:.3f} at least; {100 * policy.never_begun:.0f} % of the runs are "
+            "given up before their first epoch."
+        )
+        frames.append(Frame(f"{policy.factor:g} ρ*", lines, notes))
+    return Slider("price of a failure", frames, "epoch", "loss", (0, last), (0, top))

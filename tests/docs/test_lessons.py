@@ -4,6 +4,7 @@ import ast
 import contextlib
 import io
 import itertools
+import math
 import os
 import re
 import runpy
@@ -14,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import cast
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -34,14 +36,16 @@ from depl.models.estimation.binomial import allowed_exceedances, binomial_tail, 
 from depl.models.estimation.certificate import conformal_runs
 from depl.models.estimation.independence import independence
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy.grid import rounded_indices
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, Load, Term
-from depl.models.problem.laws import Normal
+from depl.models.problem.laws import Empirical, Normal
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.entropic import chernoff_quantile, evar_quantile
 from depl.models.risk.rounded import Rounding
 from depl.models.scenarios.draws import allowed_misses
+from tests.cases.policy_cases import tiny as tiny_policy
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted((ROOT / "docs" / "lessons").glob("[0-9]_*.py"))
@@ -78,6 +82,8 @@ def run_here(script: Path) -> tuple[int, str, str]:
         except SystemExit as stop:
             code = 1
             aside.write(f"{stop.code}\n")
+        finally:
+            plt.close("all")  # more than twenty open ones are a warning
     return code, out.getvalue(), aside.getvalue()
 
 
@@ -95,10 +101,10 @@ def run(script: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_there_are_seven_lessons_with_two_to_four_exercises_each_and_a_solution_of_every_one() -> None:
+def test_there_are_eight_lessons_with_two_to_four_exercises_each_and_a_solution_of_every_one() -> None:
     names = [name for lesson in LESSONS for name in asked(lesson)]
     assert all(2 <= len(asked(lesson)) <= 4 for lesson in LESSONS)
-    assert [lesson.name[0] for lesson in LESSONS] == list("1234567")
+    assert [lesson.name[0] for lesson in LESSONS] == list("12345678")
     assert names == list(EXERCISES) == list(solutions())
     assert all(name[0] == lesson.name[0] for lesson in LESSONS for name in asked(lesson))
 
@@ -207,6 +213,14 @@ MISTAKES = [
     ("7.2", 8, "8/9"),
     ("7.3", 10, "more often than not"),
     ("7.3", 5, "0.058"),
+    ("8.1", 0.8 / 0.6, "before they are trained"),
+    ("8.1", 2, "Does the third"),
+    ("8.2", lambda omega, begun, reached: omega / reached, "not trained may be at the target"),
+    ("8.2", lambda omega, begun, reached: 1 - (omega - begun) / (reached - begun), "nothing is trained"),
+    ("8.3", lambda cell, retention, noise: math.ceil(retention * cell + noise), "on their own"),
+    ("8.3", lambda cell, retention, noise: round(retention * cell) + round(noise), "may fall below"),
+    ("8.4", 1.0, "promises that"),
+    ("8.4", 0.5, "That is the truth"),
 ]
 
 
@@ -319,3 +333,23 @@ def test_the_answers_of_the_seventh_lesson_are_those_of_the_diagnosis_and_the_ce
     assert ratio(gains) == pytest.approx(measured, rel=1e-9)
     assert EXERCISES["7.2"](conformal_runs(0.9)) is None
     assert EXERCISES["7.3"](allowed_exceedances(100, 0.9, 0.95)) is None
+
+
+def test_the_answers_of_the_eighth_lesson_are_those_of_the_policies_and_of_the_ledger() -> None:
+    text = (ROOT / "docs" / "lessons" / "8_when_to_stop.py").read_text(encoding="utf-8")
+    assert "the loss is 3, the target 0, an epoch costs 1 and gains 3 or 1" in text
+    halves = Empirical(values=(1.0, 3.0))
+    given = {"prices": (1.0, 9.0), "initial_loss": 3.0, "maximum_loss": 0.0, "maximum_epochs": 3}
+    found = depl.solve_policy(tiny_policy(halves, halves, **given))
+    assert found.ratio is not None
+    # Runs that begin at the target add nothing to C and nothing to P - P0.
+    assert EXERCISES["8.1"](found.ratio[1]) is None
+    begun = cast(Callable[..., float], answer_of("8.2"))
+    share = begun(0.9, 0.2, 0.8)
+    assert share * 0.8 + (1 - share) * 0.2 == pytest.approx(0.9)
+    after = cast(Callable[..., int], answer_of("8.3"))
+    for cell, retention, noise in ((8, 0.5, 0.7), (5, 0.9, -0.2), (3, 0.3, -1.2)):
+        rounded = rounded_indices(np.array([retention * cell, noise]), 1.0, up=True)
+        assert after(cell, retention, noise) == rounded.sum()
+    falls = [run for run in itertools.product((0, -1), repeat=3) if 3 + sum(run) <= 0]
+    assert EXERCISES["8.4"](len(falls) / 2**3) is None

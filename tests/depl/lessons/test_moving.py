@@ -5,7 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.lessons.moving import level_slider, price_slider
+from depl.lessons.moving import failure_slider, level_slider, price_slider
+from depl.lessons.prices import PricedPolicy
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, Load, Term
 from depl.models.problem.laws import Normal
@@ -33,3 +34,19 @@ def test_a_bound_lies_below_the_cost_and_touches_it_at_the_right_price() -> None
         assert touching.y[1] == pytest.approx(allocate(loads, touching.x[0], None).cost)
     assert slider.frames[2].lines[3].x[0] == pytest.approx(5.0)
     assert slider.frames[2].notes.endswith("proves a cost of at least 27; the least is 27.")
+
+
+def test_limits_beyond_the_grid_are_drawn_above_the_frame_and_the_note_says_what_a_policy_does() -> None:
+    policies = [
+        PricedPolicy(1.0, 20.0, 10.0, 0.5, 0.4, (2.0, float("inf"), 1.0)),
+        PricedPolicy(1.5, 30.0, 15.0, 0.75, 0.0, (float("inf"), float("inf"), 1.0)),
+    ]
+    slider = failure_slider(policies, {"a run": (2.0, 1.5, 0.9)}, (1.0, 1))
+    limits, target, run = slider.frames[0].lines
+    assert limits.y == [2.0, 2 * slider.y_range[1], 1.0]
+    assert (target.x, target.y, run.y) == ([1, 2], [1.0, 1.0], (2.0, 1.5, 0.9))
+    assert slider.frames[0].notes == (
+        "A failure costs 20.0: expected cost at most 10.0, reached with probability 0.500 at least; 40 % of "
+        "the runs are given up before their first epoch."
+    )
+    assert [frame.position for frame in slider.frames] == ["1 ρ*", "1.5 ρ*"]

@@ -1,0 +1,93 @@
+"""What the best policy does as a failed run becomes more expensive, on an instance with one switch.
+
+Here a run may be given up before its first epoch, so that one sees what the price of a failure prevents.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from depl.models.policy.dynamic import STOP, Options, Table, upper
+from depl.models.policy.grid import Expectations, Grid
+from depl.models.policy.planner import careful_table
+from depl.models.policy.process import Process, process
+from depl.models.policy.ratio import least_ratio
+from depl.models.policy.tables import policy_nodes
+from depl.models.problem.instance import Instance
+
+CELLS = 4_096
+"""Cells of the grid: the coarsest of `depl.models.policy.planner`. Ends are a few per cent apart at most."""
+
+
+@dataclass(frozen=True)
+class PricedPolicy:
+    """A policy that is best at a price of a failure, with what the ledger certifies of it.
+
+    Attributes
+    ----------
+    factor, price : float
+        rho, in least expected costs of a success, and as it is [cost].
+    cost : float
+        Upper bound of its expected cost [cost].
+    reached : float
+        Lower bound of P(target reached).
+    never_begun : float
+        Probability that a run is given up before its first epoch.
+    limits : tuple of float
+        By epoch, from 0 on: the loss above which a run is given up [loss]; infinite where there is none.
+    """
+
+    factor: float
+    price: float
+    cost: float
+    reached: float
+    never_begun: float
+    limits: tuple[float, ...]
+
+
+def policies_at_prices(
+    instance: Instance, factors: Sequence[float], switch_epoch: int
+) -> tuple[PricedPolicy, ...]:
+    """The best policies at several prices of a failure; the promise of the instance plays no part.
+
+    Parameters
+    ----------
+    instance : Instance
+        Of two stages, with independent residuals.
+    factors : sequence of float
+        Prices in rho*, the least expected cost of a success over policies that begin every run; each is at
+        least 1.
+    switch_epoch : int
+        The only epoch after which the model may be switched.
+    """
+    steps = process(instance, switch_epochs=(switch_epoch,))
+    grid = Grid.of(steps, CELLS)
+    up = Expectations(grid, up=True)
+    ratio = least_ratio(steps, up, careful_table(steps, up, Options()), Options()).upper
+    free = Options(abandon_at_start=True)
+    return tuple(_priced(steps, grid, upper(steps, up, factor * ratio, free), factor) for factor in factors)
+
+
+def _priced(steps: Process, grid: Grid, table: Table, factor: float) -> PricedPolicy:
+    start = steps.starts[table.start]
+    first = table.actions[start.node][grid.indices(start.losses, up=True).clip(0)]
+    return PricedPolicy(
+        factor=factor,
+        price=table.multiplier,
+        cost=table.cost,
+        reached=1 - table.failure,
+        never_begun=math.fsum(start.weights[first == STOP].tolist()),
+        limits=_limits(steps, grid, table),
+    )
+
+
+def _limits(steps: Process, grid: Grid, table: Table) -> tuple[float, ...]:
+    """By epoch, the loss up to which a run goes on, or has met the target."""
+    found: dict[int, float] = {}
+    for node in policy_nodes(steps, table):
+        going = [row.upto for row in node.rows if row.action != STOP]
+        last = max([*going, grid.target if node.may_stop else 0])
+        loss = grid.origin + grid.step * last
+        kept = math.exp(loss) if steps.scale == "log" else loss
+        found[node.epoch] = math.inf if last == grid.cells - 1 else max(kept, found.get(node.epoch, 0.0))
+    return tuple(found[epoch] for epoch in sorted(found))
