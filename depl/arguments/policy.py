@@ -68,6 +68,16 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-limit", metavar="S", type=float, default=SECONDS, help=f"seconds; default: {SECONDS:g}"
     )
+    _add_policies(parser)
+    parser.add_argument(
+        "--explain", action="store_true", help="show the mathematics with its numbers: price, bound and gap"
+    )
+    add_json(parser, "the result")
+    parser.set_defaults(run="depl.commands.policy:run_solve")
+
+
+def _add_policies(parser: argparse.ArgumentParser) -> None:
+    """Declare which policies are allowed."""
     parser.add_argument(
         "--switch-epochs",
         metavar="K,K,...|K-K",
@@ -79,11 +89,6 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="a run may be given up before its first epoch, on a bad first loss",
     )
-    parser.add_argument(
-        "--explain", action="store_true", help="show the mathematics with its numbers: price, bound and gap"
-    )
-    add_json(parser, "the result")
-    parser.set_defaults(run="depl.commands.policy:run_solve")
 
 
 def add_show(parser: argparse.ArgumentParser) -> None:
