@@ -13,7 +13,7 @@ from typing import Literal, NoReturn
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.policy.grid import EDGE
+from depl.models.policy.ledger import EDGE
 from depl.models.policy.simulation import CONFIDENCE, mean_interval, share_interval
 from depl.models.problem.policy import STOP, LossGrid, NextEpoch, Policy
 from depl.models.traces.counterfactuals import Branch, Counterfactuals, branch_name, read_counterfactuals
