@@ -56,7 +56,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Train no more epochs.
+    """Train no more, and keep the model of this epoch if the target is reached.
 
     Attributes
     ----------
