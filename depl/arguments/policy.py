@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from depl.arguments.shared import add_figure, add_instance, add_json, relative_gap
+from depl.arguments.shared import add_figure, add_instance, add_json, relative_gap, seed
 from depl.models.traces.metrics import TARGETS
 
 RUNGS = ("optimal", "static")
@@ -14,6 +14,10 @@ RUNGS = ("optimal", "static")
 
 GAP, SECONDS = 0.01, 60.0
 """What is good enough, and for how long it is looked for, unless the caller says otherwise."""
+
+
+DRAWN = 100_000
+"""Runs that ``simulate`` draws unless the caller says otherwise."""
 
 
 class Action(NamedTuple):
@@ -127,6 +131,44 @@ def add_decide(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run="depl.commands.policy_decide:run")
 
 
+def add_check(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``check``."""
+    add_instance(parser)
+    add_policy(parser)
+    add_json(parser, "the findings")
+    parser.set_defaults(run="depl.commands.policy_checks:run_check")
+
+
+def add_simulate(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``simulate``."""
+    add_instance(parser)
+    add_policy(parser)
+    parser.add_argument(
+        "--runs", metavar="N", type=int, default=DRAWN, help=f"runs to draw; default: {DRAWN}"
+    )
+    parser.add_argument("--seed", metavar="S", type=seed, default=0, help="of the draws; default: 0")
+    add_json(parser, "the numbers")
+    parser.set_defaults(run="depl.commands.policy_checks:run_simulate")
+
+
+def add_replay(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``replay``."""
+    add_policy(parser)
+    parser.add_argument(
+        "traces",
+        metavar="RUNS",
+        help="counterfactual runs (depl train --stages): a .csv or .npz file, or the name of shipped ones",
+    )
+    parser.add_argument(
+        "--metric",
+        choices=TARGETS,
+        default=TARGETS[0],
+        help=f"that the target is one of; default: {TARGETS[0]}",
+    )
+    add_json(parser, "the numbers")
+    parser.set_defaults(run="depl.commands.policy_checks:run_replay")
+
+
 def add_schema(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``schema``."""
     parser.set_defaults(run="depl.commands.policy:run_schema")
@@ -167,6 +209,9 @@ ACTIONS: Mapping[str, Action] = {
     "solve": Action("plan a policy, and prove what it promises and how much cheaper any could be", add_solve),
     "show": Action("show a policy as rows of losses, or draw it", add_show),
     "decide": Action("decide once, from the log of a run: go on, switch or stop", add_decide),
+    "check": Action("work out again, independently, what a policy claims", add_check),
+    "simulate": Action("follow a policy on runs drawn from the law of its instance", add_simulate),
+    "replay": Action("follow a policy on real runs that were trained for all its decisions", add_replay),
     "schema": Action("print the JSON Schema of policy files", add_schema),
 }
 """All actions of the command; another one is another line."""
