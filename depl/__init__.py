@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from depl.method_table import methods
     from depl.models.evaluation.evaluate import Evaluation, evaluate
     from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
+    from depl.models.policy.replay import replay
     from depl.models.policy.result import PolicyResult
+    from depl.models.policy.simulation import simulate
     from depl.models.policy.solve import solve_policy
     from depl.models.problem.instance import Instance
     from depl.models.problem.laws import Law, register_law
@@ -88,7 +90,9 @@ _HOMES = {
     "register": "models.solving.methods",
     "register_law": "models.problem.laws",
     "replan": "models.solving.replanning",
+    "replay": "models.policy.replay",
     "report": "reporting.page",
+    "simulate": "models.policy.simulation",
     "solve": "models.solving.solve",
     "solve_policy": "models.policy.solve",
 }
@@ -171,7 +175,9 @@ __all__ = [
     "register",
     "register_law",
     "replan",
+    "replay",
     "report",
+    "simulate",
     "solve",
     "solve_policy",
 ]

@@ -115,9 +115,9 @@ def _best(
     """Actions of a node, and rows C and F."""
     grid = expectations.grid
     stopped = np.zeros((2, grid.cells))
-    stopped[1] = failed(node, grid)
+    stopped[1] = failed(node, grid, up=True)
     best, actions = stopped, np.full(grid.cells, STOP, dtype=np.int16)
-    value = multiplier * stopped[1] + np.where(must_train(node, grid, options), math.inf, 0.0)
+    value = multiplier * stopped[1] + np.where(must_train(node, grid, options, up=True), math.inf, 0.0)
     for number, training in enumerate(node.trainings):
         found = continued(training, expectations, after[training.following])
         own = found[0] + multiplier * found[1]
@@ -159,19 +159,19 @@ def certified(
     return Table(actions, start, *_mean(begun, after[begun.node], grid), multiplier)
 
 
-def failed(node: Node, grid: Grid) -> FloatArray:
-    """Whether stopping at a node is a failure, by index: 1 or 0."""
+def failed(node: Node, grid: Grid, *, up: bool = True) -> FloatArray:
+    """Whether stopping at a node is a failure, by index that is rounded up or down: 1 or 0."""
     found = np.ones(grid.cells)
     if node.may_stop:
-        found[: grid.target + 1] = 0.0
+        found[: grid.target + 1 if up else grid.least_missed] = 0.0
     return found
 
 
-def must_train(node: Node, grid: Grid, options: Options) -> NDArray[np.bool_]:
+def must_train(node: Node, grid: Grid, options: Options, *, up: bool) -> NDArray[np.bool_]:
     """Where the run may not stop: above the target before the first epoch."""
     found = np.zeros(grid.cells, dtype=bool)
     if node.epoch == 0 and node.trainings and not options.abandon_at_start:
-        found[:] = failed(node, grid) > 0
+        found[:] = failed(node, grid, up=up) > 0
     return found
 
 
@@ -211,29 +211,47 @@ def lower(
     """
     grid = expectations.grid
     after: dict[int, FloatArray] = {}
+    lowest = _without_losses(process, multiplier, free)
     for numbers in process.by_epoch():
         here: dict[int, FloatArray] = {}
         for number in numbers:
             keep_time()
             node = process.nodes[number]
-            value = np.where(must_train(node, grid, options), math.inf, multiplier * failed(node, grid))
+            forced = must_train(node, grid, options, up=False)
+            value = np.where(forced, math.inf, multiplier * failed(node, grid, up=False))
             for training in node.trainings:
-                found = _least(training, expectations, after[training.following], free)
+                found = _least(
+                    training, expectations, after[training.following], lowest[training.following], free
+                )
                 np.minimum(value, found, out=value)
             here[number] = value
         after = here
     found_at = []
     for start in process.starts:
         row, indices = after[start.node], grid.indices(start.losses, up=False)
-        reached = np.where(indices < 0, 0.0, row[np.clip(indices, 0, grid.cells - 1)])
+        reached = np.where(indices < 0, lowest[start.node], row[np.clip(indices, 0, grid.cells - 1)])
         found_at.append(math.fsum((start.weights * reached).tolist()) / _SUMMED)
     return found_at
 
 
-def _least(training: Training, expectations: Expectations, after: FloatArray, free: bool) -> FloatArray:
+def _without_losses(process: Process, multiplier: float, free: bool) -> list[float]:
+    """V by node of a run whose loss stays below all others: what it takes to come to where it may stop."""
+    found = [0.0] * len(process.nodes)
+    for numbers in process.by_epoch():
+        for number in numbers:
+            node = process.nodes[number]
+            if not node.may_stop:
+                rest = [(0.0 if free else item.price) + found[item.following] for item in node.trainings]
+                found[number] = min([multiplier, *(value / _SUMMED for value in rest)])
+    return found
+
+
+def _least(
+    training: Training, expectations: Expectations, after: FloatArray, lowest: float, free: bool
+) -> FloatArray:
     kernel = training.kernel
     images = expectations.grid.images(kernel.shift, kernel.retention, up=False)
-    beyond = [Beyond(0.0, float(after[-1]))]
+    beyond = [Beyond(lowest, float(after[-1]))]
     found = expectations.bounds(after[None, :], beyond, images, kernel.noise)[0]
     return np.asarray((found + (0.0 if free else training.price)) / _SUMMED)
 

@@ -28,6 +28,7 @@ from scipy import fft
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.policy.lattice import lattice_unit
 from depl.models.policy.process import Process
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import FloatArray, Law, Normal
@@ -49,6 +50,10 @@ _LEAST_RELATIVE_STEP = 1e-7
 _MOST_SUMS = 200_000
 """Most sums of atoms of two laws that are written out: set by hand, a few megabytes."""
 
+_REACH = 2
+"""How many grids a noise may lead down before its size no longer counts: then a run is below the grid,
+wherever it was, unless it was expected more than so far above the grid."""
+
 _TAIL = 1e-13
 """Probability that is not looked for at either end of a law without atoms. It counts as missing, so any value
 is sound."""
@@ -64,24 +69,39 @@ class Grid:
     cells : int
     target : int
         The greatest index whose runs have met the target, whatever they drifted.
+    least_missed : int
+        The least index that a run may have, rounded down, which has not met the target.
     """
 
     origin: float
     step: float
     cells: int
     target: int
+    least_missed: int
 
     @classmethod
     def of(cls, process: Process, cells: int) -> "Grid":
-        """A grid for the losses of a process, one point of which is the target less all drift."""
+        """A grid of at most so many losses for a process.
+
+        One of its points is the target with its tolerance, less all drift. Where all losses lie on a lattice
+        it has them all, and the target itself, if the tolerance is more than the drift.
+        """
         starts = [float(x) for start in process.starts for x in start.losses]
         low = min(process.lowest, process.limit)
         high = max(process.highest, process.limit, *starts)
         size = max(abs(low), abs(high), high - low)
         step = max((high - low) / (cells - 3), size * _LEAST_RELATIVE_STEP)
-        slack = DRIFT * step * (process.epochs + 1)
+        drift = DRIFT * (process.epochs + 1)
+        unit, offset = lattice_unit(process), ATOM_TOLERANCE - drift * step
+        if unit is not None:
+            parts = math.ceil(float(unit) * drift / ATOM_TOLERANCE)
+            if float(unit) / parts >= step:
+                step, offset = float(unit / parts), 0.0
+                cells = math.ceil((high - low) / step) + 3
         target = math.ceil((process.limit - low) / step)
-        return cls(process.limit - slack - target * step, step, cells, target)
+        origin = process.limit + offset - target * step
+        missed = math.floor((process.limit + ATOM_TOLERANCE - origin) / step + drift) + 1
+        return cls(origin, step, cells, target, missed)
 
     @functools.cached_property
     def values(self) -> FloatArray:
@@ -116,26 +136,32 @@ class Cells:
         Lower bounds of the probabilities of the indices from ``first`` on.
     missing : float
         At least what they leave of 1: this mass may lie anywhere.
+    lumped : bool
+        Whether the first mass is that of all indices up to ``first``.
     """
 
     first: int
     masses: FloatArray
     missing: float
+    lumped: bool = False
 
     @property
     def last(self) -> int:
         """Index of the last mass."""
         return self.first + len(self.masses) - 1
 
-    def within(self, most: int) -> "Cells":
-        """Without the indices beyond ``most`` in size, whose masses then count as missing."""
-        low, high = max(self.first, -most), min(self.last, most)
-        if (low, high) == (self.first, self.last):
+    def within(self, low: int, high: int) -> "Cells":
+        """Only some indices: lower ones are lumped with the first, masses of higher ones count as missing."""
+        if low <= self.first and self.last <= high:
             return self
-        if low > high:
+        if self.first > high:
             return Cells(0, np.zeros(1), 1.0)
-        kept = self.masses[low - self.first : high - self.first + 1]
-        return Cells(low, kept, _rest(kept))
+        kept = self.masses[max(low - self.first, 0) : high - self.first + 1]
+        if low <= self.first:
+            return Cells(self.first, kept, _rest(kept), self.lumped)
+        below = math.fsum(self.masses[: low - self.first].tolist()) * (1 - 4 * UNIT_ROUNDOFF)
+        kept = np.append(below + (kept[0] if kept.size else 0.0), kept[1:])
+        return Cells(low, kept, _rest(kept), lumped=True)
 
 
 def noise_cells(noise: Sequence[Term], grid: Grid, *, up: bool) -> Cells:
@@ -154,8 +180,8 @@ def noise_cells(noise: Sequence[Term], grid: Grid, *, up: bool) -> Cells:
         first = int(indices.min())
         counted = np.bincount(indices - first, weights).astype(np.float64)
         masses = counted * (1 - len(weights) * UNIT_ROUNDOFF)
-        return Cells(first, masses, _rest(masses)).within(grid.cells)
-    return _smooth_cells(atoms, smooth, grid, up=up).within(grid.cells)
+        return Cells(first, masses, _rest(masses)).within(-_REACH * grid.cells, grid.cells)
+    return _smooth_cells(atoms, smooth, grid, up=up)
 
 
 def _split(noise: Sequence[Term]) -> tuple[tuple[FloatArray, FloatArray], Term | None]:
@@ -193,7 +219,8 @@ def _smooth_cells(atoms: tuple[FloatArray, FloatArray], smooth: Term, grid: Grid
     values, weights = atoms
     first = int(rounded_indices(np.array([low + values.min()]), grid.step, up=up)[0])
     last = int(rounded_indices(np.array([high + values.max()]), grid.step, up=up)[0])
-    first, last = max(first, -grid.cells), min(last, grid.cells)
+    lumped = first < -_REACH * grid.cells
+    first, last = max(first, -_REACH * grid.cells), max(min(last, grid.cells), -_REACH * grid.cells)
     if first > last:
         return Cells(0, np.zeros(1), 1.0)
     # the cell of index j is (j - 1, j] rounded up, [j, j + 1) rounded down, edges moved by EDGE
@@ -202,8 +229,10 @@ def _smooth_cells(atoms: tuple[FloatArray, FloatArray], smooth: Term, grid: Grid
     masses: FloatArray = np.zeros(last - first + 1)
     for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
         masses += weight * _between(smooth, edges - value)
+        if lumped:
+            masses[0] += weight * _at_most(smooth, float(edges[0]) - value)
     masses = np.maximum(masses * (1 - (len(weights) + 4) * UNIT_ROUNDOFF), 0.0)
-    return Cells(first, masses, _rest(masses))
+    return Cells(first, masses, _rest(masses), lumped)
 
 
 def _ends(term: Term) -> tuple[float, float]:
@@ -225,6 +254,14 @@ def _between(term: Term, points: FloatArray) -> FloatArray:
     found = np.where(below[1:] < 0.5, lower_tail, upper_tail) - 2 * law.survival_slack(arguments)
     found = np.maximum(found, 0.0)
     return found if term.coefficient > 0 else found[::-1]
+
+
+def _at_most(term: Term, point: float) -> float:
+    """A lower bound of P(coefficient * X <= point)."""
+    argument = np.array([point / term.coefficient])
+    tail = term.law.cdf(argument) if term.coefficient > 0 else term.law.survival(argument)
+    found = float(tail[0]) * (1 - term.law.tail_error) - term.law.survival_slack(argument)
+    return max(0.0, found)
 
 
 def _rest(masses: FloatArray) -> float:
@@ -277,6 +314,8 @@ class Expectations:
         float array (r, cells)
         """
         cells = self.cells(noise)
+        far = images > (-cells.first if cells.lumped else images[-1])  # from there the lump might stay on
+        images = np.where(far, -cells.first, images)
         start, stop = int(images[0]), int(images[-1])
         extended = _extended(values, beyond, start + cells.first, stop + cells.last)
         length = fft.next_fast_len(extended.shape[1], real=True)
@@ -284,11 +323,11 @@ class Expectations:
         found = fft.irfft(fft.rfft(extended, length) * spectrum, length)[:, : stop - start + 1]
         error = correlation_error(extended, cells.masses, length)
         if self.up:
-            greatest = np.maximum(extended.max(axis=1), [max(side.below, side.above) for side in beyond])
+            greatest = np.maximum(values.max(axis=1), [max(side.below, side.above) for side in beyond])
             found = found + (cells.missing * greatest + error)[:, None]
             found *= 1 + 4 * UNIT_ROUNDOFF
-        else:
-            found = np.maximum(found - error[:, None], 0.0) * (1 - 4 * UNIT_ROUNDOFF)
+            return np.asarray(np.where(far, greatest[:, None], found[:, images - start]))
+        found = np.maximum(found - error[:, None], 0.0) * (1 - 4 * UNIT_ROUNDOFF)
         return np.asarray(found[:, images - start])
 
     def convolved(self, masses: FloatArray, noise: tuple[Term, ...]) -> FloatArray:

@@ -186,7 +186,9 @@ def _require_covered(instance: Instance) -> None:
     if not instance.declares_laws:
         raise NotCoveredError("a policy needs laws of all improvements and switches; some are not declared")
     traced = instance.traced_law
-    if traced is not None and (traced.residuals != "independent" or traced.deviations):
+    if traced is not None and (
+        traced.residuals != "independent" or traced.deviations or traced.only_whole_runs
+    ):
         raise NotCoveredError(
             "with residuals that stay together per run, or a margin for plans that were never run, the next "
             "loss depends on more than the last one; a policy is then planned on `proxy` and counted on runs"

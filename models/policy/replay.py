@@ -1,0 +1,208 @@
+"""A policy followed on real runs: every decision that it takes was really trained, and its losses are known.
+
+That takes counterfactuals: of every seed, a branch for each epoch after which it may switch
+(`depl.models.traces.counterfactuals`). Each seed is followed from its l(0) along the policy's own decisions,
+and counts as one run. Nothing is simulated, and no run is weighted; where a decision leads to a branch that
+was not trained, or beyond its last epoch, the replay is refused with the seed and the epoch.
+"""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal, NoReturn
+
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.policy.grid import EDGE
+from depl.models.policy.simulation import CONFIDENCE, mean_interval, share_interval
+from depl.models.problem.policy import STOP, LossGrid, NextEpoch, Policy
+from depl.models.traces.counterfactuals import Branch, Counterfactuals, branch_name, read_counterfactuals
+from depl.models.traces.table import Traces
+
+End = Literal["reached", "abandoned", "exhausted", "beyond"]
+"""At the target; by a row; after K_max epochs; above the grid."""
+
+
+@dataclass(frozen=True)
+class ReplayedRun:
+    """One seed, followed until the policy stopped it.
+
+    Attributes
+    ----------
+    seed : str
+    epochs : int
+    switched : int or None
+        After how many epochs.
+    cost : float
+        At the prices of the policy [cost].
+    loss : float
+        When it stopped [loss].
+    end : End
+    """
+
+    seed: str
+    epochs: int
+    switched: int | None
+    cost: float
+    loss: float
+    end: End
+
+
+@dataclass(frozen=True)
+class Replay:
+    """All seeds, in the order of the runs.
+
+    Attributes
+    ----------
+    runs : tuple of ReplayedRun
+    claimed : float
+        What the policy claims that P(reached) is at least.
+    """
+
+    runs: tuple[ReplayedRun, ...]
+    claimed: float
+
+    @property
+    def ends(self) -> Counter[str]:
+        """How many runs ended how."""
+        return Counter(run.end for run in self.runs)
+
+    @property
+    def delivered(self) -> float:
+        """Share of the runs that reached the target."""
+        return self.ends["reached"] / len(self.runs)
+
+    @property
+    def delivered_interval(self) -> tuple[float, float]:
+        """Of the probability behind it: Clopper and Pearson."""
+        return share_interval(self.ends["reached"], len(self.runs), CONFIDENCE)
+
+    @property
+    def cost(self) -> float:
+        """Mean [cost]."""
+        return math.fsum(run.cost for run in self.runs) / len(self.runs)
+
+    @property
+    def cost_interval(self) -> tuple[float, float]:
+        """Of the expected cost: Student's [cost]."""
+        mean, runs = self.cost, len(self.runs)
+        squares = math.fsum((run.cost - mean) ** 2 for run in self.runs)
+        return mean_interval(mean, math.sqrt(squares / max(1, runs - 1)), runs, CONFIDENCE)
+
+    @property
+    def per_success(self) -> float:
+        """Cost of all runs by those that reached the target; infinite without one [cost]."""
+        reached = self.ends["reached"]
+        return math.fsum(run.cost for run in self.runs) / reached if reached else math.inf
+
+
+def replay(policy: Policy, traces: Traces | Counterfactuals, metric: str = "loss") -> Replay:
+    """Follow a policy on every seed of counterfactual runs.
+
+    Parameters
+    ----------
+    traces : Traces or Counterfactuals
+        One run for every seed and switch epoch.
+    metric : str
+        Of the traces, that the target is one of.
+
+    Raises
+    ------
+    InvalidInputError
+        If the runs are no counterfactuals.
+    NotCoveredError
+        If a decision leads to what was not trained: with run and epoch.
+    """
+    table = traces if isinstance(traces, Counterfactuals) else read_counterfactuals(traces, metric)
+    runs = tuple(_Follower(policy, table, seed).follow() for seed in table.seeds)
+    return Replay(runs, policy.certificate.reached)
+
+
+class _Follower:
+    """One seed on its way."""
+
+    def __init__(self, policy: Policy, table: Counterfactuals, seed: str) -> None:
+        self.policy, self.table, self.seed = policy, table, seed
+        self.switched: int | None = None
+
+    def follow(self) -> ReplayedRun:
+        policy = self.policy
+        number, cost, loss = policy.start, 0.0, self._loss(0)
+        state = max(0, _up(self._scaled(loss, 0) - policy.grid.origin, policy.grid))
+        while True:
+            node = policy.nodes[number]
+            end, action = self._decision(number, state, self._scaled(loss, node.epoch))
+            if end is not None:
+                return ReplayedRun(self.seed, node.epoch, self.switched, cost, loss, end)
+            told = node.trainings[action]
+            self._train(told, node.epoch)
+            before, loss = loss, self._loss(node.epoch + 1)
+            state = self._state_after(told, state, before, loss, node.epoch)
+            number, cost = told.following, cost + told.price
+
+    def _decision(self, number: int, state: int, loss: float) -> tuple[End | None, int]:
+        """How the run ends, or else what is trained, from a loss on the scale of the law."""
+        node, grid = self.policy.nodes[number], self.policy.grid
+        if node.may_stop and loss <= grid.limit + ATOM_TOLERANCE:
+            return "reached", STOP
+        if state >= grid.cells:
+            return "beyond", STOP
+        action = next(row.action for row in node.rows if state <= row.upto)
+        if action != STOP:
+            return None, action
+        if node.may_stop and state <= grid.target:
+            return "reached", STOP
+        return ("exhausted" if node.epoch == self.policy.maximum_epochs else "abandoned"), STOP
+
+    def _state_after(self, told: NextEpoch, state: int, before: float, loss: float, epoch: int) -> int:
+        grid = self.policy.grid
+        now = self._scaled(loss, epoch + 1)
+        if self.policy.state == "observed":
+            return max(0, _up(now - grid.origin, grid))
+        noise = now - (told.shift + told.retention * self._scaled(before, epoch))
+        image = told.shift + told.retention * (grid.origin + state * grid.step) - grid.origin
+        return max(0, _up(image, grid) + _up(noise, grid))
+
+    def _train(self, told: NextEpoch, epoch: int) -> None:
+        """Go on in the first stage, or switch to the second one, once."""
+        first, second = self.table.stages
+        asked, now = (told.model, told.cluster), first if self.switched is None else second
+        if epoch == 0 and asked == second:
+            self._refuse(epoch, f"the policy begins with {asked[0]!r}, the runs with {first[0]!r}")
+        if asked == now:
+            return
+        if asked != second or self.switched is not None:
+            self._refuse(epoch, f"the policy goes on with {asked[0]!r} on {asked[1]!r}, which no run did")
+        if epoch not in self.table.switch_epochs:
+            self._refuse(epoch, f"no branch of it switches after epoch {epoch}")
+        self.switched = epoch
+
+    def _loss(self, epoch: int) -> float:
+        if self.switched is not None:
+            losses = self.table.losses(self.seed, self.switched)
+        else:
+            losses = self.table.first_stage(self.seed)
+        if epoch >= losses.size:
+            self._refuse(epoch, f"it was trained for {losses.size - 1} epochs only as the policy asks")
+        loss = float(losses[epoch])
+        if math.isnan(loss):
+            self._refuse(epoch, "the loss was not evaluated there")
+        return loss
+
+    def _scaled(self, loss: float, epoch: int) -> float:
+        if self.policy.grid.scale == "loss":
+            return loss
+        if loss <= 0:
+            self._refuse(epoch, f"a loss of {loss:g} has no logarithm")
+        return math.log(loss)
+
+    def _refuse(self, epoch: int, why: str) -> NoReturn:
+        last: Branch = self.seed, self.table.switch_epochs[-1] if self.switched is None else self.switched
+        raise NotCoveredError(
+            f"run {branch_name(*last)!r}, epoch {epoch}: {why}; a replay needs every branch that the policy "
+            "may take: record them (depl train --stages), or plan with switch_epochs as recorded"
+        )
+
+
+def _up(number: float, grid: LossGrid) -> int:
+    return math.ceil(number / grid.step - EDGE)

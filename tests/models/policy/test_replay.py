@@ -1,0 +1,120 @@
+"""Policies followed on counterfactual runs: by hand on four seeds, and refused where a branch is missing."""
+
+import math
+
+import pytest
+
+import depl
+from depl.models.policy.replay import replay
+from depl.models.problem.affine_law import Scale
+from depl.models.problem.policy import Certificate, LossGrid, NextEpoch, Policy, PolicyNode, Row
+from depl.models.traces.table import Traces
+
+BIG, SMALL = ("big", "edge"), ("small", "edge")
+STEM = {"a": [2.0, 1.5, 1.1], "b": [2.0, 1.9, 1.6], "c": [1.0, 0.9, 0.8], "d": [5.0, 4.0, 3.0]}
+AFTER = {1: [0.9, 0.7], 2: [0.6]}
+
+
+def traces(seeds="abcd", switches=(1, 2)) -> Traces:
+    """Branches that switch after epochs 1 and 2 and end after epoch 3; the second stage has given losses."""
+    rows = []
+    for seed in seeds:
+        for switch in switches:
+            losses = [*STEM[seed][: switch + 1], *AFTER[switch]]
+            for epoch, loss in enumerate(losses):
+                model, cluster = BIG if epoch <= switch else SMALL
+                rows.append((f"{seed}/{switch}", epoch, model, cluster, loss))
+    run, epoch, model, cluster, loss = zip(*rows, strict=True)
+    return Traces(run, epoch, model, cluster, loss)
+
+
+def training(pair, price, following, shift=0.0) -> NextEpoch:
+    model, cluster = pair
+    return NextEpoch(
+        model=model, cluster=cluster, price=price, shift=shift, retention=1.0, following=following
+    )
+
+
+def rows(*ends) -> tuple[Row, ...]:
+    return tuple(Row(upto=upto, action=action) for upto, action in ends)
+
+
+def policy(scale: Scale = "loss", last=((33, -1), (39, -1)), state="observed") -> Policy:
+    """Trains big once; switches up to a loss of 1.7, else trains big again; then trains small."""
+
+    def node(epoch, pair, trainings, found, may_stop):
+        model, cluster = pair or (None, None)
+        return PolicyNode(
+            epoch=epoch, model=model, cluster=cluster, trainings=trainings, rows=found, may_stop=may_stop
+        )
+
+    limit = 0.95 if scale == "loss" else math.log(0.95)
+    return Policy(
+        name="by-hand",
+        instance="-",
+        maximum_loss=0.95,
+        quantile_level=0.5,
+        maximum_epochs=3,
+        state=state,
+        failure_cost=9.0,
+        failure_cost_rule="given",
+        multiplier=9.0,
+        grid=LossGrid(scale=scale, origin=0.0, step=0.1, cells=40, target=9, limit=limit),
+        start=0,
+        nodes=(
+            node(0, None, (training(BIG, 2.0, 1),), rows((39, 0)), True),
+            node(1, BIG, (training(SMALL, 1.0, 2), training(BIG, 2.0, 3)), rows((17, 0), (39, 1)), False),
+            node(2, SMALL, (training(SMALL, 1.0, 4),), rows((9, -1), (39, 0)), True),
+            node(2, BIG, (training(SMALL, 1.0, 4),), rows((20, 0), (39, -1)), False),
+            node(3, SMALL, (), rows((39, -1)), True),
+        ),
+        certificate=Certificate(method="ledger", cost=5.0, reached=0.5),
+    )
+
+
+def test_every_seed_is_followed_along_the_decisions_of_the_policy():
+    found = replay(policy(), traces())
+    assert [(run.seed, run.epochs, run.switched, run.cost, run.end) for run in found.runs] == [
+        ("a", 2, 1, 3.0, "reached"),  # 1.5 is low enough to switch, and then 0.9
+        ("b", 3, 2, 5.0, "reached"),  # 1.9 is not; 1.6 in the second epoch, and then 0.6
+        ("c", 2, 1, 3.0, "reached"),  # 0.9 would do, but big may not be the last
+        ("d", 0, None, 0.0, "beyond"),  # 5.0 is above the grid
+    ]
+    assert found.ends == {"reached": 3, "beyond": 1}
+    assert (found.delivered, found.cost, found.per_success) == (0.75, 2.75, 11 / 3)
+    assert found.delivered_interval == pytest.approx(
+        (0.19412, 0.99369), abs=1e-5
+    )  # tables of Clopper-Pearson
+    assert found.cost_interval[0] < 2.75 < found.cost_interval[1]
+
+
+def test_the_ledger_counts_roundings_which_the_observed_loss_does_not():
+    found = replay(policy(state="ledger"), traces("ab"))
+    assert [run.end for run in found.runs] == ["reached", "reached"]
+    # 2.0 is index 20; l(1) - l(0) = -0.5 is 5 cells below it, so 15 for a; and for b 19, not above 17
+    assert [run.switched for run in found.runs] == [1, 2]
+
+
+def test_what_was_not_trained_is_refused_with_run_and_epoch():
+    with pytest.raises(depl.NotCoveredError, match=r"run 'b/1', epoch 2: it was trained for 1 epochs only"):
+        replay(policy(), traces("b", (1,)))
+    with pytest.raises(depl.NotCoveredError, match=r"run 'a/2', epoch 1: no branch of it switches"):
+        replay(policy(), traces("a", (2,)))
+
+
+def test_another_first_model_is_refused():
+    rows_of = [("s/1", 0, *SMALL, 2.0), ("s/1", 1, *SMALL, 1.5), ("s/1", 2, "other", "edge", 1.0)]
+    run, epoch, model, cluster, loss = zip(*rows_of, strict=True)
+    other = Traces(run, epoch, model, cluster, loss)
+    with pytest.raises(
+        depl.NotCoveredError,
+        match=r"run 's/1', epoch 0: the policy goes on with 'big' on 'edge', which no run did",
+    ):
+        replay(policy(), other)
+
+
+def test_a_loss_without_a_logarithm_is_refused_under_a_law_of_logarithms():
+    rows_of = [("s/1", 0, *BIG, 2.0), ("s/1", 1, *BIG, -1.5), ("s/1", 2, *SMALL, 1.0)]
+    run, epoch, model, cluster, loss = zip(*rows_of, strict=True)
+    with pytest.raises(depl.NotCoveredError, match=r"epoch 1: a loss of -1.5 has no logarithm"):
+        replay(policy(scale="log"), Traces(run, epoch, model, cluster, loss))

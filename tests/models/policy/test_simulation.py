@@ -1,0 +1,122 @@
+"""Simulated runs agree with the tree of all losses, and refute what is claimed too boldly."""
+
+import math
+import pickle
+
+import msgspec
+import numpy as np
+import pytest
+from scipy import stats
+
+import depl
+from depl.models.policy import planner, solve
+from depl.models.policy.simulation import RISK, Simulation, _bernstein, share_interval, simulate
+from depl.models.problem.laws import Empirical, Lognormal, Normal
+from tests.cases.policy_cases import random_tiny, tiny
+from tests.oracles.policy_processes import tree_of
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    monkeypatch.setattr(planner, "GRIDS", (128,))
+    instance = tiny(
+        Empirical(values=(-0.1, 0.1, 0.3), weights=(1.0, 1.0, 2.0)),
+        Empirical(values=(0.1, 0.4)),
+        prices=(1.0, 2.1),
+        maximum_loss=0.35,
+        quantile_level=0.45,
+    )
+    return instance, solve.solve_policy(instance, gap=0.0).policy
+
+
+def claiming(policy, **claims):
+    return msgspec.structs.replace(policy, certificate=msgspec.structs.replace(policy.certificate, **claims))
+
+
+def test_shares_and_costs_are_those_of_the_tree_and_nothing_is_refuted(planned):
+    instance, policy = planned
+    found = simulate(instance, policy, 40_000, seed=4)
+    cost, failure = (float(x) for x in tree_of(instance).followed(policy))
+    assert found.refuted == ()
+    assert found.reached + found.abandoned + found.exhausted + found.beyond == found.runs == 40_000
+    low, high = found.reached_interval
+    assert low <= 1 - failure <= high
+    assert found.cost_interval[0] <= cost <= found.cost_interval[1]
+    assert found.epochs == pytest.approx(depl.evaluate_policy(instance, policy).course.epochs, abs=0.05)
+    assert found.deviation <= found.greatest_cost / 2
+
+
+def test_the_same_seed_draws_the_same_and_a_generator_goes_on(planned):
+    instance, policy = planned
+    rng = np.random.default_rng(5)
+    assert simulate(instance, policy, 500, seed=5) == simulate(instance, policy, 500, seed=rng)
+    assert simulate(instance, policy, 500, seed=rng) != simulate(instance, policy, 500, seed=5)
+    assert isinstance(pickle.loads(pickle.dumps(simulate(instance, policy, 10))), Simulation)
+
+
+def test_claims_that_are_too_bold_are_refuted(planned):
+    instance, policy = planned
+    cost, failure = (float(x) for x in tree_of(instance).followed(policy))
+    bold = simulate(instance, claiming(policy, reached=1 - failure + 0.02, cost=cost * 0.98), 200_000)
+    assert [text.partition(":")[0] for text in bold.refuted] == [
+        f"P(reached) >= {1 - failure + 0.02:.9g}",
+        f"expected cost <= {cost * 0.98:.9g}",
+    ]
+
+
+def test_a_policy_of_another_instance_or_of_no_epoch_that_is_allowed_is_refused(planned):
+    instance, policy = planned
+    with pytest.raises(depl.InvalidInputError, match="another instance"):
+        simulate(instance.replace(maximum_loss=0.36), policy)
+    with pytest.raises(depl.InvalidInputError, match="must be 1 to"):
+        simulate(instance, policy, 0)
+
+
+def test_two_noises_in_an_epoch_are_drawn_and_certified_alike(monkeypatch):
+    monkeypatch.setattr(planner, "GRIDS", (512,))
+    for laws in ((Lognormal(mean=0.3, variance=0.02), Empirical(values=(-0.05, 0.1))),
+                 (Normal(mean=0.3, variance=0.02), Normal(mean=0.02, variance=0.01))):  # fmt: skip
+        instance = tiny(
+            laws[0],
+            Normal(mean=0.4, variance=0.03),
+            other_switches=laws[1],
+            initial_model="large",
+            quantile_level=0.5,
+        )
+        policy = solve.solve_policy(instance, gap=0.5).policy
+        found = simulate(instance, policy, 50_000, seed=1)
+        chain = depl.evaluate_policy(instance, policy).course
+        assert found.refuted == ()
+        assert found.reached / found.runs == pytest.approx(chain.reached, abs=0.02)
+        assert found.cost == pytest.approx(chain.cost, rel=0.02)
+
+
+def test_the_interval_of_a_share_is_that_of_clopper_and_pearson():
+    for count, runs in ((0, 10), (3, 10), (10, 10)):
+        exact = stats.binomtest(count, runs).proportion_ci(0.95, "exact")
+        assert share_interval(count, runs) == pytest.approx((exact.low, exact.high), abs=1e-9)
+
+
+def test_the_bound_of_a_mean_is_that_of_maurer_and_pontil():
+    result = Simulation(101, 0, 0, 0, 0, 3.0, 2.0, 1.0, 10.0)
+    wanted = math.sqrt(2 * 4 * math.log(2 / RISK) / 101) + 70 * math.log(2 / RISK) / 300
+    assert _bernstein(result) == pytest.approx(wanted)
+
+
+@pytest.mark.slow
+def test_no_certificate_of_two_hundred_policies_is_refuted_by_a_hundred_thousand_runs_each(monkeypatch):
+    monkeypatch.setattr(planner, "GRIDS", (512,))
+    judged = 0
+    for seed in range(2000):
+        instance = random_tiny(np.random.default_rng(seed), atoms=3)
+        try:
+            policy = solve.solve_policy(instance, gap=0.01).policy
+        except depl.NotCoveredError:
+            continue
+        if policy is None:
+            continue
+        assert simulate(instance, policy, 100_000, seed=seed).refuted == (), seed
+        judged += 1
+        if judged == 200:
+            return
+    raise AssertionError(f"only {judged} policies were found")
