@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from depl.models.policy.process import process
-from depl.models.policy.replay import ReplayedRun
+from depl.models.policy.replay import End, ReplayedRun
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.traces.counterfactuals import Counterfactuals
@@ -54,7 +54,7 @@ class FixedPlan:
         found = []
         for seed in branches.seeds:
             loss = float(branches.losses(seed, self.switch)[self.epochs])
-            end = "reached" if loss <= limit else "exhausted"
+            end: End = "reached" if loss <= limit else "exhausted"
             found.append(ReplayedRun(seed, self.epochs, self.switch, cost, loss, end))
         return found
 
@@ -66,7 +66,7 @@ class FixedPlan:
             met = first_met(losses, self.switch, self.epochs, limit)
             epochs = self.epochs if met is None else met
             cost = prices.cost(self.switch, epochs)
-            end = "exhausted" if met is None else "reached"
+            end: End = "exhausted" if met is None else "reached"
             found.append(ReplayedRun(seed, epochs, self.switch, cost, float(losses[epochs]), end))
         return found
 

@@ -26,7 +26,7 @@ FACTORS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0)
 CELLS = 8_192
 """Of the grid: set by hand. Policy and bound are then about one per cent of the cost apart."""
 
-_FEW_CELLS = 1_024
+_FEW_CELLS = 256
 _LEAST = 0.5
 """Least probability that is shown."""
 
@@ -51,6 +51,7 @@ def frontier(instance: Instance, switch_epochs: Sequence[int], *, smoke: bool = 
     stopped = ((1 - plan.failure, plan.cost) for plan in static_plans(chain, up))
     return {
         "maximum_loss": instance.target.maximum_loss,
+        "maximum_epochs": instance.target.maximum_epochs,
         "ratio": ratio,
         "fixed": undominated(fixed_plans(chain, up)),
         "stopped": undominated(stopped),
@@ -59,15 +60,11 @@ def frontier(instance: Instance, switch_epochs: Sequence[int], *, smoke: bool = 
     }
 
 
-def bound_at(lines: Sequence[Sequence[float]], probability: float) -> float:
-    """The greatest of the lines (lam, V) of a bound, at a probability [cost]."""
-    return max(0.0, *(value - price * (1 - probability) for price, value in lines))
-
-
 def fixed_plans(chain: Process, up: Expectations) -> Iterator[tuple[float, float]]:
     """P(final loss meets the target) and cost of the plans with at most one switch, trained to their ends."""
     start = chain.starts[0]
-    first = np.bincount(np.maximum(up.grid.indices(start.losses, up=True), 0), start.weights, up.grid.cells)
+    indices = np.maximum(up.grid.indices(start.losses, up=True), 0)
+    first = np.bincount(indices, start.weights, up.grid.cells).astype(np.float64)
     # node, distribution by index, cost so far, whether it has switched
     under_way = [(start.node, first, 0.0, False)]
     while under_way:
@@ -83,9 +80,10 @@ def fixed_plans(chain: Process, up: Expectations) -> Iterator[tuple[float, float
 
 
 def undominated(points: Iterator[tuple[float, float]]) -> list[list[float]]:
-    """Those that no other one beats in both, by probability, from `_LEAST` on."""
+    """Those that no other one beats in both, from `_LEAST` on; probabilities to 12 decimals."""
     found: list[list[float]] = []
-    for probability, cost in sorted(points, key=lambda point: (-point[0], point[1])):
+    rounded = ((round(probability, 12), cost) for probability, cost in points)
+    for probability, cost in sorted(rounded, key=lambda point: (-point[0], point[1])):
         if probability >= _LEAST and (not found or cost < found[-1][1]):
             found.append([probability, cost])
     return found[::-1]

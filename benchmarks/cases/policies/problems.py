@@ -7,6 +7,9 @@ were trained.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from depl.fitting import fit
 from depl.instances.setups import load_setup
@@ -48,7 +51,7 @@ class Problem:
 TARGETS = {"digits-alexnet-slow": (0.75, 0.9, 1.0, 1.2), "digits-mobilenet": (0.55, 0.6, 0.65, 0.7)}
 """l_max: reached after about half to two thirds of the 47 epochs by the fitting runs with the best switch."""
 
-TIGHT = {"digits-alexnet-slow": (0.9, 1.0), "digits-mobilenet": (0.65, 0.7)}
+TIGHT = {"digits-alexnet-slow": (1.0,), "digits-mobilenet": (0.7,)}
 """l_max that are also asked for with `TIGHT_EPOCHS`."""
 
 TIGHT_EPOCHS = 30
@@ -62,35 +65,37 @@ def problems(family: str, epochs: int) -> Iterator[Problem]:
                 yield Problem(family, target, most, level)
 
 
-@dataclass(frozen=True, eq=False)
 class Family:
-    """What is known of a family, and what judges it.
+    """What is known of a family, and what judges it; laws are fitted when they are first asked for.
 
-    Attributes
+    Parameters
     ----------
-    whole : Instance
-        The default law: only plans that runs went through count, each by its own runs.
-    per_run : Instance
-        Residuals stay together per run; policies are counted over combinations of runs.
-    independent : Instance
-        Residuals are independent of each other; policies are certified on the ledger.
-    branches : Counterfactuals
-        Of the judging seeds.
+    name : str
+    every : int
+        Fit to one of so many runs.
     """
 
-    whole: Instance
-    per_run: Instance
-    independent: Instance
-    branches: Counterfactuals
-
-    @classmethod
-    def of(cls, name: str) -> "Family":
-        """Fit the three laws."""
-        setup: Setup = load_setup("closed-loop")
+    def __init__(self, name: str, every: int = 1) -> None:
         runs = recorded_traces(f"{name}-fitting")
-        return cls(
-            fit(runs, setup),
-            fit(runs, setup, care=None),
-            fit(runs, setup, care=None, residuals="independent"),
-            recorded_counterfactuals(name),
-        )
+        self.runs = runs if every == 1 else runs.select(np.arange(0, len(runs.runs), every))
+        self.setup: Setup = load_setup("closed-loop")
+
+    @cached_property
+    def whole(self) -> Instance:
+        """The default law: only plans that runs went through count, each by its own runs."""
+        return fit(self.runs, self.setup)
+
+    @cached_property
+    def per_run(self) -> Instance:
+        """Residuals stay together per run; policies are counted over combinations of runs."""
+        return fit(self.runs, self.setup, care=None)
+
+    @cached_property
+    def independent(self) -> Instance:
+        """Residuals are independent of each other; policies are certified on the ledger."""
+        return fit(self.runs, self.setup, care=None, residuals="independent")
+
+    @cached_property
+    def branches(self) -> Counterfactuals:
+        """Of the judging seeds."""
+        return recorded_counterfactuals(str(self.runs.provenance["family"]))

@@ -3,7 +3,7 @@
 Each time the rule looks at the loss just seen, forgets what was promised before, and chooses again: of all
 fixed rests of the run, each left as soon as the target is reached, the one of least expected cost that
 reaches the target with probability omega from this loss; where none does, the one that reaches it most often.
-Luck is turned into cost at once, bad luck is not made up for: what was promised once is spent again and again.
+Good luck is spent at once and bad luck is not made up for: what was promised once is spent again and again.
 
 The law is that with independent residuals, on a grid on which losses are rounded up. What the rule decides is
 when to switch: with the last model it trains until the target is reached or no epoch is left, as a rest of
@@ -24,10 +24,12 @@ from depl.models.problem.laws import FloatArray
 from depl.models.problem.policy import Certificate, Policy
 
 CELLS = 2_048
-"""Of the grid: set by hand, 0.1 % of a loss each, far below what an epoch changes."""
+"""Of the grid: set by hand, 0.2 % of a loss each, far below what an epoch changes."""
+
+FEW_CELLS = 256
 
 
-def reset_rule(instance: Instance, switch_epochs: tuple[int, ...]) -> Policy:
+def reset_rule(instance: Instance, switch_epochs: tuple[int, ...], cells: int = CELLS) -> Policy:
     """The rule as a policy on the observed loss, of which nothing is certified.
 
     Parameters
@@ -36,9 +38,11 @@ def reset_rule(instance: Instance, switch_epochs: tuple[int, ...]) -> Policy:
         With independent residuals, and one start.
     switch_epochs : tuple of int
         As in `depl.models.policy.process.process`.
+    cells : int
+        Of the grid.
     """
     chain = process(instance, switch_epochs=switch_epochs)
-    grid = Grid.of(chain, CELLS)
+    grid = Grid.of(chain, cells)
     budget = float(instance.target.violation_budget)
     actions = _Chooser(chain, Expectations(grid, up=True), budget).actions()
     request = Request(instance, "optimal", None, Options(), (), switch_epochs)
@@ -93,7 +97,10 @@ class _Chooser:
         kernel, many = training.kernel, rests.shape[1]
         images = self.expectations.grid.images(kernel.shift, kernel.retention, up=True)
         rows = rests.reshape(2 * many, -1)
-        beyond = [Beyond(float(row[0]), above) for row, above in zip(rows, (0.0,) * many + (1.0,) * many, strict=True)]
+        beyond = [
+            Beyond(float(row[0]), above)
+            for row, above in zip(rows, (0.0,) * many + (1.0,) * many, strict=True)
+        ]
         found = self.expectations.bounds(rows, beyond, images, kernel.noise).reshape(2, many, -1)
         found[0] += training.price
         return np.stack([found[0], np.minimum(found[1], 1.0)])

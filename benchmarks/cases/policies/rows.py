@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from depl.models.estimation.binomial import clopper_pearson, refuting_p_value
 from depl.models.policy.replay import ReplayedRun
+from depl.models.problem.policy import Policy
 
 Row = dict[str, object]
 
@@ -34,6 +35,7 @@ def delivered(runs: Sequence[ReplayedRun], level: float, failure_cost: float) ->
     interval = clopper_pearson(missed, many, 0.95)
     cost = math.fsum(run.cost for run in runs) / many
     return {
+        "runs": many,
         "delivered": 1 - missed / many,
         "lower": 1 - interval.upper,
         "upper": 1 - interval.lower,
@@ -55,10 +57,19 @@ def refuted(p_values: Sequence[float]) -> int:
     return len(ordered)
 
 
-def of_promise(row: Mapping[str, object], runs: int) -> float:
+def of_promise(row: Mapping[str, object]) -> float:
     """p-value of the certified probability itself, which is above omega where the promise is slack."""
-    promised, share = number(row["promised"]), number(row["delivered"])
-    return refuting_p_value(round((1 - share) * runs), runs, min(promised, _HIGHEST))
+    promised, share, runs = (number(row[name]) for name in ("promised", "delivered", "runs"))
+    return refuting_p_value(round((1 - share) * runs), int(runs), min(promised, _HIGHEST))
+
+
+def is_fixed(policy: Policy) -> bool:
+    """Whether a policy is a fixed plan that is left as soon as the target is reached."""
+    least = policy.grid.target
+    return all(
+        len({row.action for row in node.rows if row.upto > least or not node.may_stop}) == 1
+        for node in policy.nodes
+    )
 
 
 def number(value: object) -> float:
