@@ -83,16 +83,23 @@ def footer_of(attempts: Sequence[Attempt], instances: Sequence[Instance] = ()) -
     versions = sorted({item.versions["depl"] for item in attempts if "depl" in item.versions})
     release = f"depl {', '.join(versions)}, " if versions else ""
     lines = [f"suite {', '.join(suites)}; {release}{', '.join(commits)}"]
-    assumed = assumptions(instances)
-    if assumed:
-        lines.append(
-            f"assumed: {', '.join(assumed[:_MOST_NAMED])}" + (", ..." if assumed[_MOST_NAMED:] else "")
-        )
+    lines += [line for line in unprinted_lines(instances) if line.startswith("assumed")]
     return "\n".join(lines)
 
 
-def assumptions(instances: Sequence[Instance]) -> list[str]:
+def unprinted_lines(instances: Sequence[Instance]) -> list[str]:
+    """What of the instances shown is assumed, and what is derived from what is printed; a line each."""
+    lines = []
+    for source in ("assumed", "derived"):
+        named = assumptions(instances, source)
+        if named:
+            more = ", ..." if named[_MOST_NAMED:] else ""
+            lines.append(f"{source}: {', '.join(named[:_MOST_NAMED])}{more}")
+    return lines
+
+
+def assumptions(instances: Sequence[Instance], source: str = "assumed") -> list[str]:
     """The fields of instances whose values are assumed, by their last names, in order of appearance."""
-    paths = [item.path for instance in instances for item in instance.provenance if item.source == "assumed"]
+    paths = [item.path for instance in instances for item in instance.provenance if item.source == source]
     names = [path.rpartition(".")[2].partition("[")[0].replace("_", " ") for path in paths]
     return [name for name in dict.fromkeys(names) if name and name != "$"]

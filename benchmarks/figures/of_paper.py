@@ -52,6 +52,9 @@ TRAINING = (2, 4)
 
 METHODS = ("exact", "depl", "expected-greedy")
 _ROLES = ("optimal", "DepL", "best-exp")
+_DIFFERS = {("DepL", "depl"): ", our loop with bounds", ("DepL", "depl-paper"): " as printed"}
+"""What a reader of the paper would not expect behind its names."""
+
 _SEED, _RESAMPLES = 20240222, 99
 
 
@@ -166,9 +169,14 @@ def _gallery(family: str, attempts: Sequence[Attempt], methods: Sequence[str]) -
         shown = [item for item in shown_of(own, Instances(), methods) if item.method in methods]
         if any(item.plan is not None for item in shown):
             ordered = sorted(shown, key=lambda item: methods.index(item.method))
-            names = {name: f"{role} ({name})" for role, name in zip(_ROLES, methods, strict=False)}
+            names = {name: named(role, name) for role, name in zip(_ROLES, methods, strict=False)}
             return Gallery(family, ordered, names=names)
     raise InvalidInputError(f"hold no plan of {', '.join(methods)} on the family {family!r}", "attempts")
+
+
+def named(role: str, method: str) -> str:
+    """What stands in the place of a method of the paper: its own, or in what it differs."""
+    return f"{role}{_DIFFERS.get((role, method), '')} ({method})"
 
 
 def _finished(number: int, family: str, part: _Part, layout: Layout) -> Drawing:

@@ -49,6 +49,8 @@ def run_export(options: argparse.Namespace) -> Answer:
     texts = {name: text for lesson in taught for name, text in files_of(lesson, kinds)}
     folder = make_folder(options.to)
     paths = [folder / name for name in texts]
+    for inner in sorted({path.parent for path in paths}):
+        make_folder(str(inner))
     require_outputs(map(str, paths))
     for path, text in zip(paths, texts.values(), strict=True):
         write_text(path, text)

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from depl.models.foundation.wording import counted
 
 if TYPE_CHECKING:
     from depl.benchmarks.figures.of_drawing import Drawing
+    from depl.models.problem.instance import Instance
 
 _TRAINING = (2, 4)
 _WITH_LEVELS = (5, 6)
@@ -55,7 +57,7 @@ def run(options: argparse.Namespace) -> Answer:
 
 def _drawn(options: argparse.Namespace) -> "tuple[Drawing, list[Verdict]]":
     # Drawing is all that needs matplotlib.
-    from depl.benchmarks.figures.of_drawing import add_footer
+    from depl.benchmarks.figures.of_drawing import add_footer, unprinted_lines
     from depl.benchmarks.figures.of_paper import COLUMN, FAMILIES, WIDE, paper_drawing, training_drawing
 
     number, layout = options.paper, COLUMN if options.column_width else WIDE
@@ -69,9 +71,22 @@ def _drawn(options: argparse.Namespace) -> "tuple[Drawing, list[Verdict]]":
         attempts = _attempts(options)
         drawing = paper_drawing(number, attempts, options.places, options.family, layout)
     verdicts = printed_about(number, evidence_of(attempts, read_all()))
-    if not options.column_width:
-        add_footer(drawing.figure, _footer(verdicts, options.places), points=7)
+    lines = _footer(verdicts, options.places, options.column_width)
+    lines += unprinted_lines(_instances(attempts, options.family or FAMILIES[number]))
+    if options.column_width:  # there is no room below the legend: the caption says it
+        sentences = [line if line.endswith(".") else f"{line[:1].upper()}{line[1:]}." for line in lines]
+        return replace(drawing, caption=" ".join([drawing.caption, *sentences])), verdicts
+    add_footer(drawing.figure, "\n".join(lines), points=7)
     return drawing, verdicts
+
+
+def _instances(attempts: Sequence[Attempt], family: str) -> "list[Instance]":
+    """Those of a family behind attempts, as far as they can be made again."""
+    from depl.benchmarks.figures.of_instances import Instances
+
+    own = {item.task.instance: item for item in attempts if item.labels.get("family") == family}
+    made = Instances()
+    return [found for item in own.values() if (found := made.of(item)) is not None]
 
 
 def _attempts(options: argparse.Namespace) -> list[Attempt]:
@@ -122,11 +137,13 @@ def _measured(verdict: Verdict, methods: Sequence[str]) -> str:
     return f"{reading.statement}: so in {reading.shown} of {counted(reading.cases, 'case')}{numbers}"
 
 
-def _footer(verdicts: Sequence[Verdict], methods: Sequence[str]) -> str:
-    """What is printed, with the verdict and the numbers, a line each."""
-    return "\n".join(
-        f"Printed: {item.claim.claim}  Here: {item.words}. {_measured(item, methods)}." for item in verdicts
-    )
+def _footer(verdicts: Sequence[Verdict], methods: Sequence[str], narrow: bool) -> list[str]:
+    """What is printed, with the verdict and, where there is room, the numbers; a line each."""
+    return [
+        f"Printed: {item.claim.claim} Here: {item.words}."
+        + ("" if narrow else f" {_measured(item, methods)}.")
+        for item in verdicts
+    ]
 
 
 def _listed(files: Sequence[Path]) -> str:

@@ -59,6 +59,8 @@ def _explanation(instance: Instance, result: Result, details: bool) -> str:
     parts = [f"Decisions of {result.method}\n{told(result.decisions, details)}"] if result.decisions else []
     if result.plan is not None:
         parts.append(explain(instance, result.plan))
+    elif result.termination is Termination.INFEASIBLE and instance.declares_laws:
+        parts.append(explain(instance))
     return "\n\n".join(parts)
 
 

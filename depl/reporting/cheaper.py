@@ -4,6 +4,7 @@ import math
 
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.foundation.wording import rounded_down, rounded_up
+from depl.models.solving.budgets import Budget
 from depl.models.solving.result import Result, Termination
 from depl.reporting.facts import PlanFacts
 from depl.reporting.offers import own_offer
@@ -70,10 +71,20 @@ def _no_cheaper(facts: PlanFacts, found: list[Result]) -> str:
 def _bound(facts: PlanFacts, found: list[Result]) -> tuple[float, str]:
     """The greatest lower bound that the verifier or a solve for this page proves, and by whom."""
     best, who = facts.verified.proved_bound, "proved by the verifier"
-    for result in found:
+    own = facts.instance.target.quantile_level
+    for result, level in [*((result, own) for result in found), *_at_lower_levels(facts)]:
         if best < result.lower_bound < math.inf and not result.claimed:
             best = result.lower_bound
-            who = (
-                f"proved by a solve for this page, method {result.method}, whose search is not checked again"
-            )
+            where = "" if level == own else f" at omega {level:g}, which also holds at a higher one"
+            solve = f"proved by a solve for this page, method {result.method}{where}"
+            who = f"{solve}, whose search is not checked again"
     return best, who
+
+
+def _at_lower_levels(facts: PlanFacts) -> list[tuple[Result, float]]:
+    """What was solved at lower probabilities: every plan that keeps the own one keeps these, too."""
+    if facts.offers is None or not Budget.PROBABILITY.nested(facts.instance):
+        return []
+    own = facts.instance.target.quantile_level
+    lower = [offer for offer in facts.offers.prices if offer.level < own]
+    return [(offer.result, offer.level) for offer in lower if offer.result is not None]

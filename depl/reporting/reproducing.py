@@ -4,6 +4,7 @@ import hashlib
 import shlex
 from dataclasses import dataclass
 
+from depl.models.problem.plan import Asked
 from depl.models.solving.defaults import DEFAULT_METHOD
 from depl.models.solving.methods import registered
 from depl.models.solving.solve import versions
@@ -34,11 +35,23 @@ def commands(facts: PlanFacts, source: Source, seconds: float | None) -> list[st
     solving: list[str] = []
     if method in [known.name for known in registered()]:
         named = [] if method == DEFAULT_METHOD else ["--method", str(method)]
+        named += _asked(facts)
         solving = ["depl", "solve", source.instance, *source.further, *named, "--out", source.plan]
     both = [source.instance, source.plan, *source.further]
     limit = ["--no-prices"] if seconds is None else ["--time-limit", f"{seconds:g}"]
     lines = [solving, ["depl", "check", *both], ["depl", "report", *both, *limit]]
     return [shlex.join(line) for line in lines if line]
+
+
+def _asked(facts: PlanFacts) -> list[str]:
+    """Options of the solve that made the plan, as far as it records them."""
+    asked, claims = facts.plan.asked or Asked(), facts.plan.claims
+    words = [] if asked.gap == 0 else ["--gap", f"{asked.gap:g}"]
+    words += [] if asked.time_limit is None else ["--time-limit", f"{asked.time_limit:g}"]
+    words += [] if asked.seed == 0 else ["--seed", str(asked.seed)]
+    if claims is not None and claims.scenarios is not None:
+        words += ["--scenarios", str(claims.scenarios.size)]
+    return words
 
 
 def identities(facts: PlanFacts, seconds: float | None) -> list[tuple[str, str]]:

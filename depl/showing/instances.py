@@ -199,7 +199,12 @@ def _switches(instance: Instance) -> Listing | str:
 
 
 def _provenance(instance: Instance) -> Listing | str:
-    rows = [(row.path, row.source, _shortened(row.note)) for row in instance.provenance]
+    rows: list[tuple[str, ...]] = [
+        (row.path, row.source, _shortened(row.note)) for row in instance.provenance
+    ]
+    path = "$.target.maximum_time"
+    if rows and instance.target.maximum_time is None and path not in {row[0] for row in rows}:
+        rows.append((path, "absent", "no T_max is given: nothing limits the whole time"))
     return Listing(("value", "source", "note"), rows) if rows else ""
 
 

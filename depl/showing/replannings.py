@@ -1,6 +1,6 @@
 """A replanning for people: what the old rest still delivers, the new rest, and which one to follow."""
 
-from depl.models.foundation.wording import counted, counter_probability, number
+from depl.models.foundation.wording import counted, counter_probability, number, rounded_down
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.replanning import Choice, Replanning
@@ -73,6 +73,7 @@ def _follow(found: Replanning) -> list[tuple[str, str]]:
     pairs = [("follow", _CHOICES[found.choice] + why)]
     if found.keep_promise:
         pairs.append(("kept over all runs", _OVER_ALL_RUNS if found.holds_over_all_runs else _NOT_PROVED))
+        pairs += _why_below_the_bound(found)
     if found.plan is not None:
         amount = found.instance.units.amount
         pairs += [
@@ -80,6 +81,16 @@ def _follow(found: Replanning) -> list[tuple[str, str]]:
             ("cost in all", amount(found.total_cost, "cost")),
         ]
     return pairs
+
+
+def _why_below_the_bound(found: Replanning) -> list[tuple[str, str]]:
+    """Why an old rest may cost less than the lower bound of the new one, where it does."""
+    cost, bound = found.cost_to_go, found.result.lower_bound
+    if found.choice not in (Choice.OLD, Choice.RETIMED) or cost is None or cost >= bound:
+        return []
+    asked = f"probability {rounded_down(found.level, 9)} is asked of a new rest: what the old one delivers"
+    why = "and a margin, as it is known as a certified interval only; the old rest is kept without the margin"
+    return [("below the bound", f"{asked} {why}")]
 
 
 def _epochs(instance: Instance, plan: Plan) -> str:

@@ -48,6 +48,12 @@ draw_plan(tiny, result.plan, f"cheapest plan: {result.cost:g}")
 # hard: chance, data, the second cluster, even the costs. What is left is hard all the
 # same.
 #
+# There are three constructions below, each complete in itself. In the first, plans cost
+# nothing, and it is hard to find *any* that is feasible. In the second a feasible plan
+# is obvious, and the *cheapest* is hard to find. The third takes items as the first
+# does, but has no deadline that they fill: resources are free, and cost what items
+# weigh.
+#
 # Step 1: items become epochs
 # ---------------------------
 #
@@ -100,7 +106,7 @@ for items in subsets:
 # weight, and takes each that still fits.
 #
 # **Exercise 1.1.** Which set of items does this greedy method take? Give the places
-# from 0.
+# from 0, as Python counts; files of knapsacks, and ``depl knapsack``, count from 1.
 
 greedy_items = None
 check("1.1", greedy_items)
@@ -114,6 +120,8 @@ draw_knapsacks(bag, wanted)
 # %%
 # Step 2: value becomes cost
 # --------------------------
+#
+# A new construction, in which nothing of the first is left but the items.
 #
 # Feasibility is hard, then. Perhaps it is easy to find a *cheapest* plan where
 # feasible ones are easy to find? Turn the roles round. Skipping item *k* now has work
@@ -180,4 +188,4 @@ assert bag.value_of(items) >= wanted
 #
 # Knapsacks are hard, but not hopeless, and neither are plans: ``depl.solve`` with the
 # method ``exact`` *proves* what it finds. Real knapsack files can be solved this way
-# by ``depl knapsack``.
+# by ``depl knapsack``, which uses the construction of step 2 unless told otherwise.

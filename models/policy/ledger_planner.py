@@ -1,7 +1,7 @@
 """Policies under laws with independent noise: certified on the ledger, with a bound for all policies."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from depl.models.policy.dynamic import Table, certified, lower, upper
@@ -72,17 +72,34 @@ class LedgerPlanner:
         return self._held(replace(table, multiplier=found.price), up, bound)
 
     def _walked(self, careful: Table, up: Expectations) -> Walk:
-        keeping = careful
+        def solve(price: float) -> Table:
+            return upper(self.process, up, price, self.request.options)
+
+        keeping, failing = careful, None
         if self.hint is not None and self.hint > self.rho:
-            near = upper(self.process, up, self.hint * (1 + 1e-9), self.request.options)
-            keeping = near if near.failure <= self.request.budget else careful
-        steps = walk(
-            lambda price: upper(self.process, up, price, self.request.options),
-            self.request.budget,
-            self.rho,
-            keeping,
-        )
-        return list(steps)[-1]
+            keeping, failing = self._near(solve, careful, self.hint)
+        return list(walk(solve, self.request.budget, self.rho, keeping, failing))[-1]
+
+    def _near(
+        self, solve: Callable[[float], Table], careful: Table, hint: float
+    ) -> tuple[Table, Table | None]:
+        """Policies beside the price at which the promise was just kept on the grid before."""
+        kept: Table = careful
+        failing: Table | None = None
+        price = hint
+        while failing is None or kept is careful:
+            found = solve(price)
+            if found.failure <= self.request.budget:
+                kept = found
+                if price <= self.rho:
+                    return kept, None
+                price = max(self.rho, price / _NEAR)
+            else:
+                failing = found
+                price *= _NEAR
+            if price > _FAR * hint:
+                break
+        return kept, failing
 
     def _static(self, up: Expectations, down: Expectations) -> PolicyResult:
         table = self._certified_fixed(up)
@@ -122,6 +139,13 @@ class LedgerPlanner:
         )
         return nothing(self.request, self.price, reason, cells)
 
+
+_NEAR = 1.1
+"""Ratio of the prices tried from one grid to the next: set by hand; on the next grid the price at which the
+promise is just kept was some per cent away."""
+
+_FAR = 4.0
+"""Ratio up to which they are tried before the walk begins with what it has: set by hand."""
 
 _SPARE = 1e-6
 """Relative failure that a fixed plan found by plain sums has to spare, which rounding may take."""

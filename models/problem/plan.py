@@ -74,6 +74,14 @@ class Claims(Checked, frozen=True, kw_only=True):
     dual: DualClaim | None = None
 
 
+class Asked(Checked, frozen=True, kw_only=True):
+    """What the solve was asked for that made the plan, where it differs from the defaults."""
+
+    gap: Annotated[float, Meta(ge=0, lt=1, description="relative gap that was good enough")] = 0.0
+    time_limit: Annotated[float, Meta(gt=0, description="wall seconds")] | None = None
+    seed: Annotated[int, Meta(ge=0)] = 0
+
+
 class Plan(Shown, Checked, frozen=True, kw_only=True):
     """A complete decision; an empty tuple of epochs is the plan that does not train."""
 
@@ -83,6 +91,7 @@ class Plan(Shown, Checked, frozen=True, kw_only=True):
     data: tuple[ClusterData, ...] = ()
     epochs: tuple[PlannedEpoch, ...] = ()
     claims: Claims | None = None
+    asked: Asked | None = None
 
     def datasets(self, cluster: str) -> frozenset[str]:
         """D_n of a used cluster."""

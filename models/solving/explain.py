@@ -34,6 +34,7 @@ from depl.models.problem.traced_law import TracedLaw
 from depl.models.problem.units import Units
 from depl.models.risk.interval import Interval
 from depl.models.solving.early_stopping import early_stopping
+from depl.models.solving.explain_instance import explain_instance
 from depl.models.solving.explain_limits import binding_lines, declared, failing, next_lines, price_lines
 from depl.models.solving.node_shares import share_rows
 
@@ -47,14 +48,14 @@ _LARGEST_DENOMINATOR = 10_000
 """Denominator up to which a probability is shown as a fraction."""
 
 
-def explain(instance: Instance, plan: Plan) -> str:
-    r"""Show how the equations come out at ``plan``.
+def explain(instance: Instance, plan: Plan | None = None) -> str:
+    r"""Show how the equations come out at ``plan``; without one, which limits of the instance can be kept.
 
     Parameters
     ----------
     instance : Instance
-    plan : Plan
-        Feasible or not.
+    plan : Plan, optional
+        Feasible or not; without one see `depl.models.solving.explain_instance.explain_instance`.
 
     Returns
     -------
@@ -65,6 +66,8 @@ def explain(instance: Instance, plan: Plan) -> str:
     ------
     InvalidInputError
         If the plan does not speak of the instance, as `depl.models.evaluation.evaluate.evaluate`.
+    NotCoveredError
+        Without a plan, if the instance declares no laws, or the default method does not cover it.
 
     Examples
     --------
@@ -72,6 +75,8 @@ def explain(instance: Instance, plan: Plan) -> str:
     >>> print(explain(load("tiny").replace(maximum_loss=15), Plan()).split("\n")[0])
     Plan of 0 epochs for 'tiny': cost 0, all constraints hold.
     """
+    if plan is None:
+        return explain_instance(instance)
     evaluation = evaluate(instance, plan)
     groups = _groups(instance, plan)
     state = "all constraints hold" if evaluation.feasible else "NOT FEASIBLE"

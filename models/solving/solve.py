@@ -21,7 +21,7 @@ from depl.models.foundation.memory import MEMORY, memory_ceiling, require_gibiby
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
-from depl.models.problem.plan import Bounds, Claims, DualClaim, Plan, ScenarioClaim
+from depl.models.problem.plan import Asked, Bounds, Claims, DualClaim, Plan, ScenarioClaim
 from depl.models.risk.interval import Interval
 from depl.models.scenarios.draws import Scenarios, draw_scenarios, require_fitting
 from depl.models.scenarios.evidence import ScenarioEvidence, scenario_evidence
@@ -189,7 +189,14 @@ def _solved(
     reached = result.gap is not None and result.gap <= gap + PROOF_TOLERANCE
     if outcome.termination is Termination.GAP_REACHED and not reached:
         raise VerificationError(f"method {method!r} says that the gap {gap} is reached; it is {result.gap}")
-    return result
+    return _asked(result, Asked(gap=gap, time_limit=time_limit, seed=seed))
+
+
+def _asked(result: Result, asked: Asked) -> Result:
+    """The result with a plan that says what was asked for, unless that is what is asked for by default."""
+    if result.plan is None or asked == Asked():
+        return result
+    return replace(result, plan=msgspec.structs.replace(result.plan, asked=asked))
 
 
 def _unless_better(

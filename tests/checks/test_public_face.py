@@ -105,12 +105,19 @@ def test_a_users_own_method_enters_solve_and_the_list():
     assert result.cost == pytest.approx(28)
 
 
-@pytest.mark.parametrize("ask", [depl.check, depl.evaluate, depl.explain, depl.report])
+@pytest.mark.parametrize("ask", [depl.check, depl.evaluate, depl.report])
 def test_the_missing_plan_of_a_solve_that_found_none_is_refused_in_words(ask):
     with pytest.raises(depl.InvalidInputError, match=r"plan: there is no plan: .* see result\.reason"):
         ask(depl.load("tiny"), None)
     with pytest.raises(depl.InvalidInputError, match="plan: must be a Plan, not list"):
         ask(depl.load("tiny"), [])
+
+
+def test_of_a_solve_that_found_no_plan_the_instance_is_explained():
+    result = depl.solve(depl.load("tiny").replace(maximum_epochs=1))
+    assert "K_max: each of them alone would do" in depl.explain(result.problem, result.plan)
+    with pytest.raises(depl.InvalidInputError, match="plan: must be a Plan, not list"):
+        depl.explain(depl.load("tiny"), [])
 
 
 def test_errors_have_one_root():

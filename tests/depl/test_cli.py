@@ -159,6 +159,21 @@ def test_a_written_plan_is_checked_and_explained(ask, tmp_path):
     assert "cost = 1 + 24 + 3 = 28" in out
 
 
+def test_without_a_plan_the_instance_is_explained(ask, tmp_path):
+    code, out, err = ask("explain", "tiny")
+    assert (code, err) == (0, "")
+    assert out.startswith("'tiny': it has plans; ")
+    path = tmp_path / "strict.json"
+    path.write_text(load("tiny").replace(maximum_epochs=1).to_json(), encoding="utf-8")
+    code, out, err = ask("explain", path)
+    assert (code, err) == (0, "")
+    assert "l_max and K_max: each of them alone would do" in out
+    explained = ask("solve", path, "--explain")[1]
+    assert explained.endswith(out)
+    code, _, err = ask("explain", "tiny", "--figure", tmp_path / "drawn.png")
+    assert (code, "--figure: draws a plan" in err) == (2, True)
+
+
 def test_the_plan_inside_the_json_result_can_be_checked(ask, tmp_path):
     _, out, _ = ask("solve", "tiny", "--method", "exact", "--json")
     path = tmp_path / "plan.json"

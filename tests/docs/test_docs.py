@@ -43,6 +43,7 @@ WITH_EXAMPLES = (
     "model_selection.rst",
     "objects.rst",
     "placement.rst",
+    "policies.rst",
     "prediction_sets.rst",
     "problem.rst",
     "reductions.rst",

@@ -20,6 +20,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Zero
 from depl.models.problem.learning import ConstantImprovement
 from depl.models.problem.policy import Policy
+from tests.oracles.traced_law import FEWEST, Oracle, Place, Section, Trained, regressor
 
 Point = tuple[Fraction, Fraction]
 """Expected cost, and probability that the target is not reached."""
@@ -307,7 +308,11 @@ def tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
     assert instance.data_law is None
     assert target.round_deadline is not None
     assert not instance.transfers
-    volume = sum(exact(row.volume if row.work is None else row.work) for row in instance.datasets)
+    prices = {}
+    for model in instance.models:
+        price = _least_price(instance, model.name, cluster.name)
+        assert price is not None
+        prices[model.name] = price
     laws = {(row.previous, row.following): row.law for row in instance.switches}
 
     def atoms_of(law: object, sign: int) -> tuple[tuple[Fraction, Fraction], ...]:
@@ -318,12 +323,6 @@ def tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
         assert isinstance(law, Empirical)
         weights = [exact(w) for w in law.weights] if law.weights else [Fraction(1)] * len(law.values)
         return tuple((sign * exact(x), w / sum(weights)) for x, w in zip(law.values, weights, strict=True))
-
-    def price_of(demand: float, size: float) -> Fraction:
-        work = exact(demand) * volume / cluster.nodes
-        least = work / (exact(target.round_deadline or 0) - exact(size) / exact(cluster.bandwidth))
-        assert least <= exact(cluster.capacity)
-        return exact(cluster.unit_cost) * cluster.nodes * least
 
     def moves(epoch: int, mode: Hashable) -> list[Move]:
         before = target.initial_model if mode is None else mode
@@ -347,7 +346,7 @@ def tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
             found.append(
                 Move(
                     (model.name, cluster.name),
-                    price_of(model.demand, model.size),
+                    prices[model.name],
                     Fraction(0),
                     Fraction(1),
                     tuple(together.items()),
@@ -362,3 +361,95 @@ def tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
 
     start = Beginning(None, {exact(target.initial_loss): Fraction(1)})
     return Tree([start], exact(target.maximum_loss), target.maximum_epochs, moves, may_stop, abandon_at_start)
+
+
+class _Mode(NamedTuple):
+    """Under a traced law: where the last epoch stood, what the first has to be, and clusters with data."""
+
+    place: Place | None
+    first: Trained
+    opened: frozenset[str]
+
+
+def traced_tree_of(instance: Instance, *, abandon_at_start: bool = False) -> Tree:
+    """The tree of an instance with a traced law of independent residuals, and a round deadline."""
+    law, target = instance.traced_law, instance.target
+    assert law is not None
+    assert law.residuals == "independent"
+    oracle, known = Oracle(law), dict[Place, Sequence[tuple[Fraction, Fraction]] | None]()
+    prices = {
+        (model.name, cluster.name): _least_price(instance, model.name, cluster.name)
+        for model in instance.models
+        for cluster in instance.clusters
+    }
+    moved = {row.cluster: exact(row.cost) for row in instance.transfers}
+
+    def atoms_at(place: Place) -> Sequence[tuple[Fraction, Fraction]] | None:
+        """Residuals and probabilities of an epoch; None outside the support."""
+        if place not in known:
+            part = Section(place.trained, place.previous, place.start, place.age)
+            inside = oracle.row(place) is not None and oracle._in_hull(part)
+            if inside and len(oracle.donors(part)) >= FEWEST:
+                known[place] = _equally_likely(oracle.residuals(place).tolist())
+            else:
+                known[place] = None
+        return known[place]
+
+    def moves(epoch: int, mode: Hashable) -> list[Move]:
+        assert isinstance(mode, _Mode)
+        found = []
+        for label, price in prices.items():
+            if price is None or (epoch == 0 and label != mode.first):
+                continue
+            place = _next_place(mode.place, label)
+            atoms = atoms_at(place)
+            if atoms is None:
+                continue
+            row = oracle.row(place)
+            assert row is not None
+            shift = Fraction(row.intercept + row.slope * regressor(place.start))
+            paid = price + (moved.get(label[1], Fraction(0)) if label[1] not in mode.opened else 0)
+            after = _Mode(place, mode.first, mode.opened | {label[1]})
+            found.append(Move(label, paid, shift, Fraction(row.retention), tuple(atoms), after))
+        return found
+
+    starts = []
+    for label, price in prices.items():
+        if price is not None and atoms_at(_next_place(None, label)) is not None:
+            losses = _equally_likely(oracle.first_losses(label).tolist())
+            starts.append(Beginning(_Mode(None, label, frozenset()), dict(losses)))
+    limit = Fraction(math.log(target.maximum_loss) if law.scale == "log" else target.maximum_loss)
+
+    def may_stop(mode: Hashable) -> bool:
+        assert isinstance(mode, _Mode)
+        last = None if mode.place is None else mode.place.trained[0]
+        return target.deployable is None or last in target.deployable
+
+    return Tree(starts, limit, target.maximum_epochs, moves, may_stop, abandon_at_start)
+
+
+def _next_place(last: Place | None, trained: Trained) -> Place:
+    if last is None:
+        return Place(trained, None, 1, 0)
+    if last.trained == trained:
+        return last._replace(age=last.age + 1)
+    return Place(trained, last.trained, 1, last.start + last.age)
+
+
+def _equally_likely(values: Sequence[float]) -> list[tuple[Fraction, Fraction]]:
+    found: dict[Fraction, Fraction] = {}
+    for value in values:
+        found[Fraction(value)] = found.get(Fraction(value), Fraction(0)) + Fraction(1, len(values))
+    return list(found.items())
+
+
+def _least_price(instance: Instance, model_name: str, cluster_name: str) -> Fraction | None:
+    """Of an epoch at its least resources; None if it is late."""
+    model = next(item for item in instance.models if item.name == model_name)
+    cluster = next(item for item in instance.clusters if item.name == cluster_name)
+    volume = sum(exact(row.volume if row.work is None else row.work) for row in instance.datasets)
+    work = exact(model.demand) * volume / cluster.nodes
+    left = exact(instance.target.round_deadline or 0) - exact(model.size) / exact(cluster.bandwidth)
+    if left <= 0 or work / left > exact(cluster.capacity):
+        return None
+    return exact(cluster.unit_cost) * cluster.nodes * work / left

@@ -11,6 +11,12 @@ from depl.lessons.export.texts import Lesson, kit_of
 if TYPE_CHECKING:
     from depl.lessons.export.running import CellOutput
 
+TEACHER = "teacher/"
+"""Folder of what is not for the audience."""
+
+_WITH_ANSWERS = ("plan", "marking")
+"""Parts of a kit that tell answers."""
+
 _PAGES = {"slides": slides_of, "handout": handout_of}
 
 
@@ -55,4 +61,5 @@ def _run(lesson: Lesson) -> tuple["CellOutput", ...]:
 
 
 def _kit_name(lesson: Lesson, part: str) -> str:
-    return f"{lesson.name}-kit-{part}.html"
+    """What tells answers lies in a folder of its own, so that the other files can be handed out."""
+    return f"{TEACHER if part in _WITH_ANSWERS else ''}{lesson.name}-kit-{part}.html"

@@ -18,18 +18,29 @@
     history.replaceState(null, "", "#" + (now + 1));
   }
 
+  function later() { return slides[now].querySelectorAll(".later"); }
+
+  function onward() {
+    var hidden = later();
+    if (!hidden.length) { show(now + 1); }
+    Array.prototype.forEach.call(hidden, function (output) { output.classList.remove("later"); });
+  }
+
   function named() { return (parseInt(location.hash.slice(1), 10) || 1) - 1; }
 
   document.addEventListener("keydown", function (event) {
     if (event.altKey || event.ctrlKey || event.metaKey || /INPUT|BUTTON/.test(event.target.tagName)) { return; }
-    var to = { ArrowRight: now + 1, ArrowDown: now + 1, PageDown: now + 1, " ": now + 1, ArrowLeft: now - 1,
-      ArrowUp: now - 1, PageUp: now - 1, Home: 0, End: slides.length - 1 }[event.key];
+    if (["ArrowRight", "ArrowDown", "PageDown", " "].indexOf(event.key) >= 0) { event.preventDefault(); onward(); }
+    var to = { ArrowLeft: now - 1, ArrowUp: now - 1, PageUp: now - 1, Home: 0, End: slides.length - 1 }[event.key];
     if (to !== undefined) { event.preventDefault(); show(to); }
   });
   document.getElementById("before").addEventListener("click", function () { show(now - 1); this.blur(); });
-  document.getElementById("after").addEventListener("click", function () { show(now + 1); this.blur(); });
+  document.getElementById("after").addEventListener("click", function () { onward(); this.blur(); });
   window.addEventListener("resize", fit);
   window.addEventListener("hashchange", function () { show(named()); });
+  Array.prototype.forEach.call(document.querySelectorAll(".slide pre.output"), function (output) {
+    output.classList.add("later");  // the audience is asked before the program answers
+  });
   document.body.classList.add("one");
   document.querySelector("nav").hidden = false;
   fit();

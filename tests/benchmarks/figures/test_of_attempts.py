@@ -235,6 +235,16 @@ def test_profiles_need_five_problems_and_hold_every_step():
     assert right.get_xscale() == "log"
 
 
+def test_who_is_a_little_faster_is_no_title():
+    attempts = []
+    for index in range(5):
+        attempts.append(attempt_of(f"p{index}", "exact", cost=10, ending="optimal", seconds=1.1))
+        attempts.append(attempt_of(f"p{index}", "fast", cost=10, seconds=1.0))
+    (drawing,) = figures_of(attempts)
+    title = " ".join(drawing.figure.axes[1].get_title(loc="left").split())
+    assert "within twice the least time: exact 100 %, fast 100 %" in title
+
+
 def test_promises_that_a_suite_measured_are_drawn():
     measures = {"promised": 0.9, "delivered": 0.85, "delivered_lower": 0.8, "delivered_upper": 0.89}
     (drawing,) = figures_of([attempt_of("d", "enumerate", suite="s", cost=1.0, measures=measures)])

@@ -100,3 +100,15 @@ def test_without_docutils_pages_are_refused_with_the_name_of_the_extra(
     assert "pip install 'depl[teaching]'" in err
     assert not (tmp_path / "new").exists()
     assert ask("lessons", "export", 1, "--to", tmp_path / "new", "--only", "notebook")[0] == 0
+
+
+def test_what_tells_answers_lies_apart_from_what_is_handed_out(ask: Ask, tmp_path: Path) -> None:
+    code, out, _ = ask("lessons", "export", 1, "--to", tmp_path, "--only", "kit")
+    assert code == 0
+    written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.html")}
+    stem = "1_reduction-kit"
+    assert written == {
+        *(f"{stem}-{part}.html" for part in ("handout", "exercises")),
+        *(f"teacher/{stem}-{part}.html" for part in ("plan", "marking")),
+    }
+    assert str(tmp_path / "teacher" / f"{stem}-marking.html") in out.splitlines()

@@ -58,7 +58,7 @@ def test_the_methods_stand_in_the_places_of_the_paper(ask, attempts, tmp_path):
     chosen = ("expected-cost", "depl-paper")
     drawing = paper_drawing(7, attempts, chosen)
     titles = [axes.get_title(loc="left") for axes in drawing.figure.axes]
-    assert titles == ["optimal (expected-cost)", "DepL (depl-paper)"]
+    assert titles == ["optimal (expected-cost)", "DepL as printed (depl-paper)"]
     words = ("--methods", "depl,exact", "--out", tmp_path, "--json", "--format", "svg")
     code, out, _ = ask("figures", "--paper", 9, *words)
     assert code == 0
@@ -66,6 +66,23 @@ def test_the_methods_stand_in_the_places_of_the_paper(ask, attempts, tmp_path):
     assert found["figure"] == 9
     assert {row["target"] for row in found["values"]} == {"5", "9", "13"}
     assert found["printed"]
+
+
+def test_verdicts_and_assumed_values_are_told_in_every_layout(ask, tmp_path):
+    words = ("--paper", 9, "--format", "svg", "--latex", "--out")
+    code, wide, _ = ask("figures", *words, tmp_path / "wide")
+    assert code == 0
+    picture = (tmp_path / "wide" / "paper-figure-9.svg").read_text(encoding="utf-8")
+    code, narrow, _ = ask("figures", *words, tmp_path / "narrow", "--column-width")
+    assert code == 0
+    caption = narrow.splitlines()[0]
+    assert "Printed: best-exp runs a higher number of epochs" in caption
+    assert "Here: " in caption
+    assert "Assumed: bandwidth, volume, shape, size, initial loss" in caption
+    assert "Here: " in (tmp_path / "narrow" / "paper-figure-9.tex").read_text(encoding="utf-8")
+    assert "Printed: " not in wide.splitlines()[0]
+    for said in ("Printed: best-exp", "assumed: bandwidth", "DepL, our loop with bounds (depl)"):
+        assert said in picture
 
 
 def test_wrong_usage_is_refused(ask, tmp_path):

@@ -228,6 +228,46 @@ def test_where_a_gap_is_left_the_page_says_how_much_could_be_saved(tiny) -> None
     assert alone.startswith("Cheaper plans were not looked for")
 
 
+def test_what_is_proved_at_a_lower_probability_is_used_at_a_higher_one(tiny) -> None:
+    instance = tiny[0].replace(maximum_loss=9.0, quantile_level=0.93)
+    plan = bare(by_lists(instance, "enumerate").plan)
+
+    def solver(target: Instance, method: str):
+        known = target.target.quantile_level == 0.9
+        found = by_lists(target, method)
+        return replace(found, lower_bound=5.0 if known else 1.0, termination=Termination.EXHAUSTED)
+
+    said = page_of(facts_of(instance, plan, solver), Source("tiny"), 5.0).cheaper
+    assert "no plan costs less than 5: proved by a solve for this page, method enumerate at omega 0.9" in said
+    assert "which also holds at a higher one" in said
+
+    def at_higher(target: Instance, method: str):
+        found = by_lists(target, method)
+        bound = 5.0 if target.target.quantile_level > 0.93 else 1.0
+        return replace(found, lower_bound=bound, termination=Termination.EXHAUSTED)
+
+    said = page_of(facts_of(instance, plan, at_higher), Source("tiny"), 5.0).cheaper
+    assert "no plan costs less than 1: " in said
+
+
+def test_the_solve_that_made_a_plan_is_repeated_as_it_was_asked_for(tiny) -> None:
+    instance = tiny[0]
+    plan = depl.solve(instance, "exact", gap=0.05, time_limit=30, seed=3).plan
+    page = page_of(facts_of(instance, plan, None), Source("tiny"), None)
+    line = "depl solve tiny --method exact --gap 0.05 --time-limit 30 --seed 3 --out plan.json"
+    assert line in page.html
+    usual = depl.solve(instance, "exact").plan
+    assert (
+        "depl solve tiny --method exact --out plan.json"
+        in page_of(facts_of(instance, usual, None), Source("tiny"), None).html
+    )
+    counted = depl.solve(instance, "scenario-search", scenarios=20).plan
+    assert (
+        "--method scenario-search --scenarios 20 --out"
+        in page_of(facts_of(instance, counted, None), Source("tiny"), None).html
+    )
+
+
 def test_a_plan_that_misses_its_target_is_told_what_keeping_it_costs(tiny) -> None:
     instance, plan = tiny
     page = page_of(facts_of(instance, too_short(plan), by_lists), Source("tiny"), 5.0)

@@ -1,6 +1,7 @@
 """Re-planning: the promise given the state, what the old rest does, and the rule for keeping a promise."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import msgspec
@@ -14,6 +15,7 @@ import depl
 from depl.instances.spent_promise import promised_plan, spent_promise
 from depl.models.evaluation.evaluate import evaluate, plan_steps
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import rounded_down
 from depl.models.problem.instance import (
     SMALLEST_VIOLATION_BUDGET,
     Cluster,
@@ -247,6 +249,24 @@ def test_stopping_on_the_target_is_allowed_by_the_rule(bell, steady_plan):
     found = replan(bell, steady_plan, State(epoch=1, loss=5.9, model="net"), "enumerate", keep_promise=True)
     assert found.old.evaluation.violation.lower > 0
     assert (found.choice, found.plan, found.cost_to_go) == (Choice.STOP, Plan(), 0)
+
+
+def test_an_old_rest_that_is_cheaper_than_any_new_one_says_why(bell, steady_plan):
+    """The certified margin is asked of the new rest alone, whose bound then says nothing of the old one."""
+    found = replan(bell, steady_plan, State(epoch=1, loss=9.0, model="net"), "enumerate", keep_promise=True)
+    old = replace(found, choice=Choice.OLD, cost_to_go=10.0, result=replace(found.result, lower_bound=12.5))
+    (line,) = [line for line in str(old).splitlines() if line.startswith("below the bound")]
+    assert (
+        f"probability {rounded_down(found.level, 9)} is asked of a new rest: what the old one delivers"
+        in line
+    )
+    assert line.endswith("the old rest is kept without the margin")
+    for other in (
+        replace(old, cost_to_go=12.5),
+        replace(old, choice=Choice.NEW),
+        replace(old, keep_promise=False),
+    ):
+        assert "below the bound" not in str(other)
 
 
 def three_epochs(seed):

@@ -1,0 +1,378 @@
+"""Policies against trees of all losses: bounds, certificates, and what theory says of both.
+
+The trees (`tests.oracles.policy_processes`) share no code with planning. Where they are small enough, three
+of their own answers are compared first: a linear program, the best Lagrangian bound, all policies listed.
+"""
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+import pytest
+
+import depl
+from depl.instances.spent_promise import COSTS, VIOLATION, spent_promise
+from depl.models.policy import planner
+from depl.models.policy.dynamic import STOP, Table, lower, upper
+from depl.models.policy.grid import Expectations, Grid
+from depl.models.policy.process import process
+from depl.models.policy.result import PolicyResult
+from depl.models.policy.solve import solve_policy
+from depl.models.policy.static import static_plans
+from depl.models.policy.tables import policy_nodes
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Deterministic, Empirical, Normal
+from depl.models.problem.policy import Policy, PolicyNode
+from depl.models.solving.result import Termination
+from depl.models.verifier.policy_chain import actions_of
+from tests.cases.memory_cases import instance_of, random_law
+from tests.cases.policy_cases import random_tiny, tiny
+from tests.oracles.policy_processes import State, Tree, hull_value, traced_tree_of, tree_of
+
+LATTICE = (65_536,)
+"""Cells enough for the lattices of `tiny` instances of three epochs."""
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planner, "GRIDS", LATTICE)
+
+
+def random_traced(seed: int, epochs: int = 2) -> tuple[Instance, bool]:
+    """An instance with a law of runs or of their logarithms; and whether runs may be given up at once."""
+    rng = np.random.default_rng(seed)
+    law = random_law(rng, residuals="independent", scale="log" if rng.random() < 0.4 else "loss")
+    instance = instance_of(
+        law,
+        round_deadline=6.0,
+        maximum_time=None,
+        maximum_epochs=epochs,
+        maximum_loss=round(float(rng.uniform(0.7, 1.5)), 2),
+        quantile_level=round(float(rng.uniform(0.2, 0.9)), 2),
+        deployable=("cut",) if rng.random() < 0.3 else None,
+    )
+    return instance, bool(rng.random() < 0.3)
+
+
+def judge(instance: Instance, tree: Tree, found: PolicyResult) -> None:
+    """Everything that is claimed of the best policy, and of all of them, against the tree."""
+    budget = instance.target.violation_budget
+    if found.policy is None:
+        if found.termination is Termination.INFEASIBLE:
+            assert tree.least_failure() > budget
+        return
+    rho = Fraction(found.failure_cost)
+    best = tree.lagrangian(rho, budget)
+    assert best is not None
+    assert tree.linear_program(float(rho), float(budget)) == pytest.approx(float(best), rel=1e-8)
+    assert found.lower_bound <= float(best) * (1 + 1e-9)
+    first = found.policy.nodes[found.policy.start].trainings
+    start = next(
+        item
+        for item in tree.starts
+        if item.mode is None or not first or item.mode.first == (first[0].model, first[0].cluster)
+    )
+    cost, failure = tree.followed(found.policy, start)
+    assert float(cost) <= found.cost * (1 + 1e-9)
+    assert float(1 - failure) >= found.reached - 1e-9
+    assert failure <= budget + Fraction(1, 10**12)
+    ratio = tree.ratio()
+    assert found.ratio[0] <= float(ratio) * (1 + 1e-9)
+    assert float(ratio) <= found.ratio[1] * (1 + 1e-9)
+
+
+def solved(instance: Instance, **options) -> PolicyResult | None:
+    try:
+        return solve_policy(instance, gap=1e-3, time_limit=None, **options)
+    except depl.NotCoveredError as error:
+        if "no policy is certified to reach" in str(error) or "trained first" in str(error):
+            return None  # no success to be bought, or no model to begin with
+        raise
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_linear_program_best_lagrangian_bound_and_hull_of_all_policies_are_one_number(seed):
+    instance = random_tiny(np.random.default_rng(seed), epochs=2)
+    tree = tree_of(instance, abandon_at_start=bool(seed % 2))
+    points = tree.every_policy()
+    ratio = tree.ratio()
+    for rho, level in itertools.product((1, Fraction(3, 2), 4), (3, 10, 40, 80)):
+        price, budget = rho * (ratio or 1), Fraction(level, 100)
+        best = tree.lagrangian(price, budget)
+        listed = hull_value(points, price, budget)
+        program = tree.linear_program(float(price), float(budget))
+        assert best == listed
+        assert program == (None if best is None else pytest.approx(float(best), abs=1e-9))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_bound_is_above_the_best_policy_and_no_certificate_bolder_than_the_tree(seed):
+    instance = random_tiny(np.random.default_rng(seed))
+    found = solved(instance)
+    if found is not None:
+        judge(instance, tree_of(instance), found)
+
+
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_neither_is_so_under_laws_of_runs_whose_first_loss_is_random(seed, monkeypatch):
+    monkeypatch.setattr(planner, "GRIDS", (2048,))
+    instance, abandon = random_traced(seed)
+    found = solved(instance, abandon_at_start=abandon)
+    if found is not None:
+        judge(instance, traced_tree_of(instance, abandon_at_start=abandon), found)
+
+
+@pytest.mark.slow
+def test_no_certificate_of_five_hundred_random_processes_is_bolder_than_its_tree():
+    kinds = {"found": 0, "none": 0}
+    for seed in range(1000, 1400):
+        instance = random_tiny(np.random.default_rng(seed), atoms=2 + seed % 2)
+        found = solved(instance)
+        if found is not None:
+            judge(instance, tree_of(instance), found)
+            kinds["none" if found.policy is None else "found"] += 1
+    for seed in range(2000, 2100):
+        instance, abandon = random_traced(seed, epochs=2)
+        found = solved(instance, abandon_at_start=abandon)
+        if found is not None:
+            judge(instance, traced_tree_of(instance, abandon_at_start=abandon), found)
+            kinds["none" if found.policy is None else "found"] += 1
+    assert kinds["found"] > 200
+
+
+def test_under_a_law_without_chance_the_policy_is_the_cheapest_plan():
+    gains, prices = (0.1, 0.3), (1.0, 2.5)
+    instance = tiny(
+        *(Deterministic(value=gain) for gain in gains), prices=prices, maximum_loss=0.4, maximum_epochs=4
+    )
+    plans = [
+        sum(prices[model] for model in plan)
+        for length in range(5)
+        for plan in itertools.product((0, 1), repeat=length)
+        if 1.0 - sum(gains[model] for model in plan) <= 0.4 + 1e-9
+    ]
+    found = solve_policy(instance, gap=1e-6)
+    assert found.cost == pytest.approx(min(plans), rel=1e-9)
+    assert found.reached == pytest.approx(1, abs=1e-9)
+    assert depl.solve(instance, "enumerate").cost == pytest.approx(min(plans))
+
+
+def test_with_a_single_epoch_cost_and_probability_are_in_closed_form():
+    small, large = Empirical(values=(0.5, 0.7), weights=(1, 1)), Empirical(values=(0.5, 0.7), weights=(1, 4))
+    instance = tiny(small, large, prices=(1.0, 1.5), maximum_epochs=1, quantile_level=0.4)
+    found = solve_policy(instance, gap=1e-6)
+    assert found.ratio == pytest.approx((1.5 / 0.8, 1.5 / 0.8))  # 1.875 a success, with small 2
+    assert found.failure_cost == pytest.approx(1.5 * 1.875)
+    assert (found.cost, found.reached) == pytest.approx((1.5, 0.8))
+    assert found.objective == pytest.approx(1.5 + 0.2 * 2.8125)
+    assert found.lower_bound == pytest.approx(found.objective)
+    bound = solve_policy(instance, gap=1e-6, failure_cost=100.0)
+    assert bound.objective == pytest.approx(1.5 + 0.2 * 100)
+
+
+def test_what_is_forgotten_at_once_does_not_decide_what_is_trained():
+    rng = np.random.default_rng(3)
+    law = random_law(rng, residuals="independent")
+    forgetful = msgspec.structs.replace(
+        law,
+        steps=tuple(msgspec.structs.replace(row, retention=0.0) for row in law.steps),
+        jumps=tuple(msgspec.structs.replace(row, retention=0.0) for row in law.jumps),
+    )
+    instance = instance_of(
+        forgetful,
+        round_deadline=6.0,
+        maximum_time=None,
+        maximum_epochs=3,
+        maximum_loss=1.4,
+        quantile_level=0.3,
+    )
+    policy = solve_policy(instance, gap=0.5).policy
+    for node in policy.nodes:
+        above = actions_of(node)[policy.grid.target + 1 :]
+        assert len(set(above.tolist())) == 1
+
+
+def test_the_value_never_falls_in_the_loss_nor_in_the_price_and_never_rises_in_the_epochs():
+    given = Empirical(values=(-0.1, 0.1, 0.3)), Empirical(values=(0.0, 0.5))
+    instance = tiny(*given, maximum_loss=0.35)
+    starts = [0.3, 0.5, 0.7, 0.9, 1.0, 1.3]
+    trees = [tree_of(instance.replace(initial_loss=loss)) for loss in starts]
+    for tree, worse in itertools.pairwise(trees):
+        assert tree.value(Fraction(9)) <= worse.value(Fraction(9))
+    lows = [_least(instance.replace(initial_loss=loss), 9.0) for loss in starts]
+    assert lows == sorted(lows)
+    prices = [1.0, 4.0, 9.0, 20.0, 100.0]
+    at_prices = [_least(instance, price) for price in prices]
+    assert at_prices == sorted(at_prices)
+    failures = [trees[4].best_start(Fraction(price))[1] for price in prices]
+    assert failures == sorted(failures, reverse=True)
+    tables = [_greatest(instance, price) for price in prices]
+    for (table, low), price in zip(zip(tables, at_prices, strict=True), prices, strict=True):
+        assert low <= table.value(price) * (1 + 1e-12)
+    certified = [table.failure for table in tables]
+    assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(certified))
+    longer = [_least(instance.replace(maximum_epochs=epochs), 9.0) for epochs in (1, 2, 3, 4)]
+    assert all(later <= earlier + 1e-9 for earlier, later in itertools.pairwise(longer))
+
+
+def _least(instance: Instance, price: float) -> float:
+    whole = process(instance)
+    return min(lower(whole, Expectations(Grid.of(whole, 30_000), up=False), price))
+
+
+def _greatest(instance: Instance, price: float) -> Table:
+    whole = process(instance)
+    return upper(whole, Expectations(Grid.of(whole, 30_000), up=True), price)
+
+
+@pytest.mark.parametrize("normal", [False, True])
+def test_no_fixed_plan_that_stops_early_is_below_the_best_policy_of_the_same_ledger(normal):
+    small = Normal(mean=0.15, variance=0.02) if normal else Empirical(values=(-0.1, 0.1, 0.3))
+    instance = tiny(small, Empirical(values=(0.0, 0.5)), maximum_loss=0.35, maximum_epochs=4)
+    whole = process(instance)
+    expectations = Expectations(Grid.of(whole, 512), up=True)
+    plans = list(static_plans(whole, expectations))
+    assert len(plans) > 10
+    for price in (2.0, 8.0, 30.0):
+        best = upper(whole, expectations, price).value(price)
+        assert best <= min(plan.cost + price * plan.failure for plan in plans) * (1 + 1e-9)
+
+
+def test_a_random_first_loss_is_quit_where_it_may_be_and_the_ratio_is_then_the_least_of_all(monkeypatch):
+    monkeypatch.setattr(planner, "GRIDS", (2048,))
+    instance, _ = random_traced(107)
+    free, bound = (traced_tree_of(instance, abandon_at_start=flag) for flag in (True, False))
+    assert free.ratio() <= bound.ratio()
+    each = []
+    for start in free.starts:
+        for loss in start.losses:
+            alone = from_one_loss(free, start, loss)
+            if alone.ratio() is not None:
+                each.append(alone.ratio())
+    assert free.ratio() == min(each)
+    found = solve_policy(instance, gap=1e-3, abandon_at_start=True)
+    assert found.ratio[0] <= float(min(each)) <= found.ratio[1] * (1 + 1e-12)
+
+
+def from_one_loss(tree: Tree, start, loss: Fraction) -> Tree:
+    """The same from one first loss alone."""
+    alone = start._replace(losses={loss: Fraction(1)})
+    return Tree([alone], tree.limit, tree.epochs, tree.moves, tree.may_stop, tree.abandon_at_start)
+
+
+def test_runs_that_meet_the_target_before_training_are_no_successes_that_were_bought():
+    instance = random_traced(107)[0].replace(quantile_level=0.2, deployable=None)
+    law = instance.traced_law
+    losses = sorted({loss for start in traced_tree_of(instance).starts for loss in start.losses})
+    least = float(losses[0]) + 1e-6
+    instance = instance.replace(maximum_loss=float(np.exp(least)) if law.scale == "log" else least)
+    tree = traced_tree_of(instance)
+    begun = [sum(share for loss, share in item.losses.items() if loss <= tree.limit) for item in tree.starts]
+    assert max(begun) > 0
+    found = solved(instance)
+    assert found is not None
+    judge(instance, tree, found)
+
+
+def test_dyadic_losses_on_the_edges_of_cells_and_on_the_target_are_certified_exactly():
+    instance = tiny(
+        Empirical(values=(0.125, 0.25)), Empirical(values=(0.25, 0.5)), maximum_loss=0.5, quantile_level=0.7
+    )
+    found = solve_policy(instance, gap=1e-6)
+    cost, failure = tree_of(instance).followed(found.policy)
+    assert (found.cost, found.reached) == pytest.approx((float(cost), float(1 - failure)), rel=1e-9)
+
+
+# -- why failures have a price ---------------------------------------------------------------------------
+
+
+def test_least_cost_with_a_promise_alone_is_a_coin_that_decides_whether_to_train():
+    instance = tiny(Empirical(values=(0.1, 0.4)), Empirical(values=(0.2, 0.6)), quantile_level=0.5)
+    tree = tree_of(instance, abandon_at_start=True)
+    ratio = tree.ratio()
+    best = [point for point in tree.every_policy() if point[1] < 1 and point[0] == ratio * (1 - point[1])]
+    assert best  # policies that attain rho*
+    most = max(1 - failure for _, failure in best)
+    for omega in (Fraction(1, 10), Fraction(1, 3), most):
+        program = tree.linear_program(0.0, float(1 - omega))
+        assert program == pytest.approx(float(omega * ratio), abs=1e-9)
+    beyond = most + Fraction(1, 20)
+    assert tree.linear_program(0.0, float(1 - beyond)) > float(beyond * ratio) + 1e-6
+
+
+def test_a_price_below_the_cost_of_a_success_is_refused_and_one_above_it_never_quits_at_once():
+    instance = tiny(Empirical(values=(0.1, 0.4)), Empirical(values=(0.2, 0.6)), quantile_level=0.5)
+    ratio = float(tree_of(instance).ratio())
+    with pytest.raises(depl.InvalidInputError, match="not to train would be best"):
+        solve_policy(instance, failure_cost=0.999 * ratio)
+    found = solve_policy(instance, failure_cost=1.001 * ratio, abandon_at_start=True)
+    assert _action_at(found.policy, found.policy.nodes[0], 1.0) != STOP
+
+
+def test_a_policy_keeps_the_promise_that_planning_again_with_the_same_omega_spends():
+    # u = 5/19: who gives up delivers 0.70, who goes on 347/380; the policy 0.95, for less than the plan
+    instance = spent_promise().replace(quantile_level=0.949999)  # what holds with equality, rounding loses
+    found, tree = solve_policy(instance, gap=1e-6), tree_of(instance)
+    cost, failure = tree.followed(found.policy)
+    assert failure == VIOLATION
+    assert (found.cost, found.reached) == pytest.approx((float(cost), 0.95), rel=1e-9)
+    rho, budget = Fraction(found.failure_cost), instance.target.violation_budget
+    kept = [cost + rho * failure for cost, failure in tree.every_policy() if failure <= budget]
+    assert found.objective == pytest.approx(float(min(kept)), rel=1e-9)
+    assert found.cost < sum(COSTS[name] for name in ("full", "distilled"))
+    full = {move.label[0]: move for move in tree.moves(0, None)}["full"]
+    second = {move.label[0]: move for move in tree.moves(1, "full")}
+    spent = Fraction(0)
+    for share, state in tree.after(State(0, None, Fraction(3)), full):
+        if state.loss == 1:  # pruned is good enough for omega from here, and cheaper
+            spent += share * sum(w for e, w in second["pruned"].atoms if state.loss + e <= 0)
+    assert spent == Fraction(7, 10)
+    assert 1 - failure > spent
+
+
+def _action_at(policy: Policy, node: PolicyNode, loss: float) -> int:
+    """What is done at a loss that the ledger holds exactly."""
+    index = round((loss - policy.grid.origin) / policy.grid.step)
+    return next(row.action for row in node.rows if index <= row.upto)
+
+
+LEVELS = tiny(
+    Empirical(values=(-0.1, 0.1, 0.3)),
+    Empirical(values=(0.0, 0.5)),
+    maximum_loss=0.35,
+    quantile_level=0.3,
+)
+
+
+def all_tables(seed: int) -> Iterator[Policy]:
+    """Policies with random rows, as files of one instance."""
+    rng = np.random.default_rng(seed)
+    found = solve_policy(LEVELS, gap=0.5).policy
+    whole = process(LEVELS)
+    cells = found.grid.cells
+    for _ in range(12):
+        actions = []
+        for node in whole.nodes:
+            row = rng.integers(-1, len(node.trainings), 40).repeat(-(-cells // 40))[:cells].astype(np.int16)
+            row[: found.grid.target + 1 if node.may_stop else 0] = STOP
+            actions.append(row)
+        nodes = policy_nodes(whole, Table(tuple(actions), 0, 0.0, 0.0, 1.0))
+        yield msgspec.structs.replace(found, nodes=nodes)
+
+
+def test_every_random_policy_does_what_its_chain_says_and_none_is_below_the_bound():
+    tree, whole = tree_of(LEVELS, abandon_at_start=True), process(LEVELS)
+    down = Expectations(Grid.of(whole, 65_536), up=False)
+    prices = (1.0, 5.0, 25.0)
+    bounds = [float(tree.value(Fraction(price))) for price in prices]
+    for policy in all_tables(4):
+        chain = depl.evaluate_policy(LEVELS, policy).course
+        cost, failure = tree.followed(policy)
+        assert float(cost) <= chain.cost * (1 + 1e-9)
+        assert float(failure) <= chain.failed + 1e-9
+        for price, bound in zip(prices, bounds, strict=True):
+            assert float(cost) + price * float(failure) >= bound * (1 - 1e-12)
+    forced = float(tree_of(LEVELS).value(Fraction(5)))
+    assert min(lower(whole, down, 5.0)) <= forced * (1 + 1e-9)

@@ -1,0 +1,114 @@
+"""The nearest values of each limit: reached and out of reach by enumeration, alone and on either side."""
+
+import pytest
+
+import depl
+from depl.instances.library import load
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import Undeclared
+from depl.models.solving import nearest as module
+from depl.models.solving.explain_instance import explain_instance
+from depl.models.solving.methods import Limits
+from depl.models.solving.nearest import Nearest, any_plan, nearest_values
+from depl.models.solving.solve import solve
+from tests.cases.law_search_cases import BELL, make
+from tests.cases.memory_cases import instance_of
+from tests.cases.traced_law_cases import halves
+
+FIELDS = {
+    "l_max": "maximum_loss",
+    "omega": "quantile_level",
+    "T_max": "maximum_time",
+    "tau": "round_deadline",
+    "K_max": "maximum_epochs",
+}
+TINY = load("tiny")
+
+
+def moved(instance: Instance) -> dict[str, Nearest]:
+    return {item.name: item for item in nearest_values(instance, any_plan(instance))}
+
+
+def exists(instance: Instance, name: str, value: float) -> bool:
+    """Whether there is a plan with one limit replaced, by listing all plans."""
+    changed = instance.replace(**{FIELDS[name]: int(value) if name == "K_max" else value})
+    return enumerate_plans(changed, Limits()).plan is not None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"maximum_epochs": 1}, {"quantile_level": 0.95}, {"maximum_time": 1.5}, {"round_deadline": 1.6}],
+    ids=str,
+)
+def test_what_is_reached_has_a_plan_and_what_is_out_of_reach_has_none(
+    changes: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SHARE", 0.1)  # ends that are further apart take fewer solves
+    instance = TINY.replace(**changes)
+    feasible = enumerate_plans(instance, Limits()).plan is not None
+    found = moved(instance)
+    assert set(found) == set(FIELDS) - ({"tau"} if "round_deadline" not in changes else set())
+    for name, item in found.items():
+        if item.reached is None:
+            assert item.proved
+            assert not exists(instance, name, item.loosest)
+            continue
+        slack = 1e-9 * (1 if name != "omega" else -1)
+        assert exists(instance, name, item.reached + (slack if name != "K_max" else 0))
+        if item.failed is not None:
+            assert item.proved
+            assert not exists(instance, name, item.failed)
+        tighter = item.reached > item.own if name == "omega" else item.reached < item.own
+        assert feasible == tighter or item.reached == item.own
+
+
+def test_values_by_hand_where_one_limit_is_in_the_way() -> None:
+    """Four steady epochs of at least 0.7 gain 6; P(N(6, 1.2) >= 4) = 0.966 by the normal law."""
+    rushed = make([BELL], maximum_time=2.0)
+    found = moved(rushed)
+    assert found["T_max"].reached == pytest.approx(2.8)
+    assert found["T_max"].failed == pytest.approx(2.8, rel=0.011)
+    assert found["T_max"].failed < 2.8
+    assert found["K_max"].reached is None  # more epochs take more time
+    lines = explain_instance(rushed).splitlines()
+    assert lines[0] == "'made': proved infeasible: no plan meets the target."
+    assert "  l_max, omega and T_max: each of them alone would do" in lines
+    assert "  not K_max alone: with K_max = 32, too, it is proved that there is no plan" in lines
+    assert any(line.startswith("  T_max  2 asked") and "2.8 is reached" in line for line in lines)
+
+
+def test_what_was_only_not_found_is_not_called_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "any_plan", lambda instance: solve(instance, "density-greedy"))
+    hopeless = TINY.replace(maximum_loss=-40.0)
+    monkeypatch.setattr("depl.models.solving.explain_instance.any_plan", module.any_plan)
+    text = explain_instance(hopeless)
+    assert text.startswith("'tiny': no plan was found, and it is not proved that there is none.")
+    assert "not omega alone: with omega = 0.01, too, no plan was found" in text
+    assert "was not reached; that proves nothing" in text
+    assert "proved out of reach" not in text
+
+
+def test_a_feasible_instance_says_how_far_it_could_be_tightened() -> None:
+    text = depl.explain(TINY)
+    assert text.startswith("'tiny': it has plans; the first that was found has ")
+    assert "How far each limit can be tightened while the others stay" in text
+    assert "What binds" not in text
+
+
+def test_under_a_fitted_law_the_time_that_binds_is_named() -> None:
+    """Both epochs of the runs are needed: 8 / 8 + 2 / 4 and 3 / 2 / 5 + 1 are the least times of the two."""
+    instance = instance_of(halves(20, unseen_loss=9.0), maximum_loss=2.0, maximum_time=1.0)
+    text = explain_instance(instance)
+    assert text.startswith(
+        "'traced': no plan can be promised on these runs: proved under the law fitted to them."
+    )
+    assert "T_max" in text.split("alone would do")[0]
+    assert "all under the fitted law" in text
+    assert moved(instance)["T_max"].reached == pytest.approx(1.5 + 1.3)
+
+
+def test_without_laws_nothing_is_explained() -> None:
+    with pytest.raises(NotCoveredError):
+        explain_instance(TINY.replace(other_switches=Undeclared()))
