@@ -3,6 +3,8 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from scipy import stats
+
 from depl.models.estimation.binomial import clopper_pearson, refuting_p_value
 from depl.models.policy.replay import ReplayedRun
 from depl.models.problem.policy import Policy
@@ -21,7 +23,7 @@ _HIGHEST = 0.999999
 
 
 def delivered(runs: Sequence[ReplayedRun], level: float, failure_cost: float) -> Row:
-    """What runs did: share of those that reached the target with its 95 % interval, costs and ends.
+    """What two runs or more did: the share that reached the target with its 95 % interval, costs, ends.
 
     Parameters
     ----------
@@ -41,6 +43,7 @@ def delivered(runs: Sequence[ReplayedRun], level: float, failure_cost: float) ->
         "upper": 1 - interval.lower,
         "p_value": refuting_p_value(missed, many, level),
         "cost": cost,
+        "cost_error": math.sqrt(math.fsum((run.cost - cost) ** 2 for run in runs) / (many - 1) / many),
         "objective": cost + failure_cost * missed / many,
         "deadline": sum(run.end == "exhausted" for run in runs),
         "abandoned": sum(run.end in ("abandoned", "beyond") for run in runs),
@@ -61,6 +64,13 @@ def of_promise(row: Mapping[str, object]) -> float:
     """p-value of the certified probability itself, which is above omega where the promise is slack."""
     promised, share, runs = (number(row[name]) for name in ("promised", "delivered", "runs"))
     return refuting_p_value(round((1 - share) * runs), int(runs), min(promised, _HIGHEST))
+
+
+def of_cost(row: Mapping[str, object]) -> float:
+    """p-value of the certified cost: the mean of the runs against it, by Student's one-sided test."""
+    cost, error, runs = (number(row[name]) for name in ("cost", "cost_error", "runs"))
+    excess = cost - number(row["promised_cost"])
+    return float(stats.t.sf(excess / error, runs - 1)) if error > 0 else float(excess <= 0)
 
 
 def is_fixed(policy: Policy) -> bool:

@@ -1,9 +1,9 @@
 """What rows say of runs, and how many promises are refuted all together."""
 
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, t
 
-from depl.benchmarks.cases.policies.rows import delivered, is_fixed, of_promise, refuted
+from depl.benchmarks.cases.policies.rows import delivered, is_fixed, of_cost, of_promise, refuted
 from depl.models.policy.replay import ReplayedRun
 from depl.models.policy.solve import solve_policy
 from depl.models.problem.laws import Deterministic, Empirical
@@ -44,3 +44,10 @@ def test_a_policy_whose_rows_never_look_at_the_loss_above_the_target_is_a_fixed_
     assert is_fixed(solve_policy(instance, "static").policy)
     bold = tiny(Empirical(values=(0.1, 0.6)), Deterministic(value=0.7), maximum_loss=0.45, maximum_epochs=2)
     assert not is_fixed(solve_policy(bold, "optimal").policy)
+
+
+def test_a_certified_cost_is_tested_against_the_mean_of_the_runs():
+    row = {"promised_cost": 50.0, "cost": 51.0, "cost_error": 0.5, "runs": 121}
+    assert of_cost(row) == pytest.approx(t.sf(2.0, 120))
+    assert of_cost({**row, "cost_error": 0.0}) == 0.0
+    assert of_cost({**row, "cost": 50.0, "cost_error": 0.0}) == 1.0
