@@ -11,6 +11,7 @@ from depl.models.policy.planner import Price, Request, careful_table, grids, hel
 from depl.models.policy.process import Process
 from depl.models.policy.result import PolicyResult
 from depl.models.policy.static import StaticPlan, actions_of, static_plans
+from depl.models.problem.laws.law import UNIT_ROUNDOFF
 from depl.models.solving.result import Termination
 
 
@@ -65,7 +66,8 @@ class LedgerPlanner:
         found = self._walked(careful, up)
         self.hint = found.price
         bound = min(lower(self.process, down, found.price, self.request.options))
-        bound -= (found.price - self.rho) * float(self.request.instance.target.violation_budget)
+        spent = (found.price - self.rho) * float(self.request.instance.target.violation_budget)
+        bound -= spent + 8 * UNIT_ROUNDOFF * (bound + spent)  # prices may exceed costs a million times
         table = found.keeping
         if found.failing is not None and (other := self._certified_fixed(up)) is not None:
             table = min(table, other, key=lambda item: item.value(self.rho))

@@ -93,11 +93,16 @@ def priced(request: Request, process: Process, up: Expectations, down: Expectati
     Raises
     ------
     InvalidInputError
-        If the given one is below the least expected cost of a success.
+        If the given one is below the least expected cost of a success, or none is given and that is nothing.
     """
     found = least_ratio(process, up, careful, request.options)
     ratio = least_ratio_below(process, down, found.upper, request.options), found.upper
     rho = FAILURE_FACTOR * found.upper if request.failure_cost is None else request.failure_cost
+    if rho == 0:
+        raise InvalidInputError(
+            "a success costs nothing here, so no price of a failure follows from it; give a number",
+            "failure_cost",
+        )
     if rho < found.upper:
         raise InvalidInputError(
             f"a failed run at {rho:.6g} is cheaper than the least expected cost of a success, which is "

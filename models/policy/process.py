@@ -206,6 +206,8 @@ class _Sites:
     def of(cls, instance: Instance, data: Mapping[str, Collection[str]] | None) -> "_Sites":
         if data is None:
             return cls(instance, {name: used for name, used in instance.rules.data.items() if used})
+        if not data:
+            raise InvalidInputError("names no cluster; leave it out to use all data everywhere", "data")
         for cluster, names in data.items():
             if cluster not in instance.rules.data or not instance.rules.may_use(names, cluster) or not names:
                 raise InvalidInputError(

@@ -96,7 +96,7 @@ def least_ratio_below(
     expectations : Expectations
         Of direction down.
     """
-    misses = [1 - met_at_start(process, start) for start in process.starts]
+    misses = [(1 - met_at_start(process, start)) * (1 + 8 * UNIT_ROUNDOFF) for start in process.starts]
 
     def excess(price: float) -> float:
         bounds = lower(process, expectations, price, options)

@@ -352,7 +352,7 @@ def all_tables(seed: int) -> Iterator[Policy]:
     found = solve_policy(LEVELS, gap=0.5).policy
     whole = process(LEVELS)
     cells = found.grid.cells
-    for _ in range(12):
+    for _ in range(6):
         actions = []
         for node in whole.nodes:
             row = rng.integers(-1, len(node.trainings), 40).repeat(-(-cells // 40))[:cells].astype(np.int16)

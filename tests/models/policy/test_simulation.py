@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import depl
-from depl.models.policy import planner, solve
+from depl.models.policy import planner, simulation, solve
 from depl.models.policy.simulation import RISK, Simulation, _bernstein, share_interval, simulate
 from depl.models.problem.laws import Empirical, Lognormal, Normal
 from tests.cases.policy_cases import random_tiny, tiny
@@ -70,6 +70,14 @@ def test_a_policy_of_another_instance_or_of_no_epoch_that_is_allowed_is_refused(
         simulate(instance.replace(maximum_loss=0.36), policy)
     with pytest.raises(depl.InvalidInputError, match="must be 1 to"):
         simulate(instance, policy, 0)
+
+
+def test_a_ledger_that_falls_below_the_loss_is_noticed(planned, monkeypatch):
+    instance, policy = planned
+    monkeypatch.setattr(
+        simulation, "rounded_indices", lambda values, step, up: np.floor(values / step).astype(np.int64)
+    )
+    assert any("never below the loss: it was" in text for text in simulate(instance, policy, 100).refuted)
 
 
 def test_two_noises_in_an_epoch_are_drawn_and_certified_alike(monkeypatch):

@@ -52,3 +52,17 @@ def test_a_policy_that_claims_what_it_does_not_do_never_leaves_the_planner(monke
     monkeypatch.setattr(ledger_planner, "policy_of", bold)
     with pytest.raises(depl.VerificationError, match="claim: cost"):
         solve_policy(tiny(Deterministic(value=0.3), Deterministic(value=0.5), maximum_loss=0.35))
+
+
+def test_where_epochs_cost_nothing_a_price_of_a_failure_has_to_be_given() -> None:
+    instance = tiny(Deterministic(value=0.3), Deterministic(value=0.5), maximum_loss=0.35)
+    free = instance.replace(clusters=(msgspec.structs.replace(instance.clusters[0], unit_cost=0.0),))
+    with pytest.raises(depl.InvalidInputError, match=r"costs nothing here.*give a number"):
+        solve_policy(free)
+    assert solve_policy(free, failure_cost=2.0).cost == 0
+
+
+def test_data_for_no_cluster_is_refused_and_not_called_infeasible() -> None:
+    instance = tiny(Deterministic(value=0.3), Deterministic(value=0.5))
+    with pytest.raises(depl.InvalidInputError, match="names no cluster"):
+        solve_policy(instance, data={})

@@ -175,6 +175,15 @@ def test_a_policy_on_the_observed_loss_is_left_undecided_in_words():
     assert "counting runs" in report.failures[0].message
 
 
+def test_runs_that_begin_above_the_grid_have_failed():
+    def lower(document: Any) -> None:
+        document["grid"]["origin"] -= document["grid"]["step"] * document["grid"]["cells"]
+
+    report = altered(lower)
+    assert report.course.beyond == 1
+    assert {"claim: reached", "(3)"} <= {item.equation for item in report.failures}
+
+
 def test_runs_that_may_last_too_long_are_objected_to():
     instance, policy = planned()
     short = instance.replace(maximum_time=2.5)
