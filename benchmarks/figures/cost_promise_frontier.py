@@ -1,7 +1,7 @@
 """Expected cost against the probability to reach the target: plans, policies, and a bound for all."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -68,9 +68,27 @@ def cost_promise_frontier(
         Of the probability.
     """
     axes = given_or_new(axes)
-    for place, (name, points) in enumerate(
-        zip(_LINES, (found.fixed, found.stopped, found.policies), strict=True)
-    ):
+    _draw_lines(found, axes, limits)
+    across = np.linspace(*limits, 401)
+    floor = np.max([value - price * (1 - across) for price, value in found.bound], axis=0)
+    axes.fill_between(across, 0, np.maximum(floor, 0.0), color="0.9", label="no policy (lower bound)")
+    coin = found.ratio * across
+    axes.plot(across, coin, color="0.3", linestyle=":", linewidth=1.2, label="coin: train or not")
+    for run in runs:
+        style = (styles or {})[run.rule]
+        look: dict[str, Any] = {"color": style.colour, "markerfacecolor": "none", "markersize": 6}
+        axes.plot(run.share, run.cost, style.marker, label=f"real runs: {run.rule}", **look)
+    axes.set_xlim(*limits)
+    axes.set_xlabel("probability to reach the target")
+    axes.set_ylabel("expected cost")
+    legend_beside(axes)
+    return axes
+
+
+def _draw_lines(found: Frontier, axes: Axes, limits: tuple[float, float]) -> None:
+    """Plans and policies between two probabilities."""
+    lines = zip(_LINES, (found.fixed, found.stopped, found.policies), strict=True)
+    for place, (name, points) in enumerate(lines):
         style = series_style(place)
         inside = [point for point in points if limits[0] <= point[0] <= limits[1]]
         axes.plot(
@@ -83,26 +101,3 @@ def cost_promise_frontier(
             markersize=3,
             label=name,
         )
-    across = np.linspace(*limits, 401)
-    floor = np.max([value - price * (1 - across) for price, value in found.bound], axis=0)
-    floor = np.maximum(floor, 0.0)
-    axes.fill_between(across, 0, floor, color="0.9", label="no policy (lower bound)")
-    axes.plot(
-        across, found.ratio * across, color="0.3", linestyle=":", linewidth=1.2, label="coin: train or not"
-    )
-    for run in runs:
-        style = (styles or {})[run.rule]
-        axes.plot(
-            run.share,
-            run.cost,
-            style.marker,
-            color=style.colour,
-            markerfacecolor="none",
-            markersize=6,
-            label=f"real runs: {run.rule}",
-        )
-    axes.set_xlim(*limits)
-    axes.set_xlabel("probability to reach the target")
-    axes.set_ylabel("expected cost")
-    legend_beside(axes)
-    return axes

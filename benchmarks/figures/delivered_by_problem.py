@@ -14,13 +14,16 @@ _SPREAD = 0.13
 
 
 class Delivered(NamedTuple):
-    """A rule on a problem: the share that reached the target with its interval, and what was certified."""
+    """A rule on a problem: the share that reached the target with its interval, and what was certified.
+
+    Without a share the rule promised nothing there, and *none* is written in its place.
+    """
 
     problem: str
     rule: str
-    share: float
-    lower: float
-    upper: float
+    share: float | None
+    lower: float = 0.0
+    upper: float = 1.0
     promised: float | None = None
 
 
@@ -43,10 +46,14 @@ def delivered_by_problem(
     axes = given_or_new(axes)
     problems = list(dict.fromkeys(item.problem for item in found))
     rules = [rule for rule in styles if any(item.rule == rule for item in found)]
+    across = axes.get_yaxis_transform()
     axes.axvline(asked, color="0.4", linestyle="--", linewidth=1, label="asked")
     for item in found:
         style = styles[item.rule]
         place = problems.index(item.problem) + (rules.index(item.rule) - (len(rules) - 1) / 2) * _SPREAD
+        if item.share is None:
+            axes.text(0.02, place, "none", color=style.colour, va="center", fontsize=6, transform=across)
+            continue
         axes.plot([item.lower, item.upper], [place, place], color=style.colour, linewidth=1)
         axes.plot(item.share, place, style.marker, color=style.colour, markersize=4.5)
         if item.promised is not None:
@@ -56,7 +63,8 @@ def delivered_by_problem(
     if any(item.promised is not None for item in found):
         axes.plot([], [], "|", color="black", markersize=7, label="certified")
     axes.set_yticks(range(len(problems)), problems)
-    axes.set_ylim(len(problems) - 0.5, -0.5)
+    axes.set_ylim(max(len(problems), 1) - 0.5, -0.5)
+    axes.set_ylabel("loss, and most epochs")
     axes.set_xlabel("runs that reached the target, 95 % interval")
     legend_beside(axes)
     return axes

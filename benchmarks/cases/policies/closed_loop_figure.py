@@ -61,9 +61,8 @@ def closed_loop_figure(values: Mapping[str, Any]) -> Figure:
         delivered_by_problem(found, level, _styles(STYLES, _ORDER), panel)
         below = sum(item.upper < level for item in found if item.promised is not None)
         many = sum(item.promised is not None for item in found)
-        told = f"{below} of {many}" if below else "no"
-        ending = "s" if below == 0 or many > 1 else ""
-        set_title(panel, f"{family}, {level:.2f}: {told} interval{ending} of a certified policy below it")
+        told = f"{below} of {many} certified policies lie" if below else "no certified policy lies"
+        set_title(panel, f"{family}, {level:.2f} asked: {told} below it with the whole interval")
     if axes:
         least = min((row["lower"] for row in rows if row["who"] in _ORDER and "lower" in row), default=0.0)
         for panel in axes:
@@ -75,10 +74,14 @@ def closed_loop_figure(values: Mapping[str, Any]) -> Figure:
 
 def _delivered(rows: Sequence[Mapping[str, Any]], family: str, level: float) -> Iterator[Delivered]:
     for row in rows:
-        if (row["family"], row["omega"]) == (family, level) and row["who"] in _ORDER and "delivered" in row:
-            problem = f"{row['maximum_loss']:g} in {row['maximum_epochs']}"
+        if (row["family"], row["omega"]) != (family, level) or row["who"] not in _ORDER:
+            continue
+        problem = f"{row['maximum_loss']:g}, {row['maximum_epochs']}"
+        if "delivered" in row:
             shares = row["delivered"], row["lower"], row["upper"]
             yield Delivered(problem, row["who"], *shares, row.get("promised"))
+        else:
+            yield Delivered(problem, row["who"], None)
 
 
 def frontier_figure(values: Mapping[str, Any]) -> Figure:
