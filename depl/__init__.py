@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from depl.method_table import methods
     from depl.models.evaluation.evaluate import Evaluation, evaluate
     from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
+    from depl.models.policy.controller import Controller
+    from depl.models.policy.decisions import Continue, Stop, Switch
     from depl.models.policy.replay import replay
     from depl.models.policy.result import PolicyResult
     from depl.models.policy.simulation import simulate
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "Continue": "models.policy.decisions",
+    "Controller": "models.policy.controller",
     "DeplError": "models.foundation.errors",
     "Evaluation": "models.evaluation.evaluate",
     "Front": "models.solving.front_points",
@@ -76,6 +80,8 @@ _HOMES = {
     "Result": "models.solving.result",
     "Solution": "models.solving.result",
     "State": "models.solving.observed_state",
+    "Stop": "models.policy.decisions",
+    "Switch": "models.policy.decisions",
     "Termination": "models.solving.result",
     "VerificationError": "models.solving.solve",
     "certify": "certifying",
@@ -141,6 +147,8 @@ METHODS.add(lambda: importlib.import_module("depl.built_in").register_all())
 SHOWING.add(lambda: importlib.import_module("depl.showing.registered").register_all())
 
 __all__ = [
+    "Continue",
+    "Controller",
     "DeplError",
     "Evaluation",
     "Front",
@@ -159,6 +167,8 @@ __all__ = [
     "Result",
     "Solution",
     "State",
+    "Stop",
+    "Switch",
     "Termination",
     "VerificationError",
     "__version__",

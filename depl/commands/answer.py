@@ -22,6 +22,10 @@ class ExitCode(IntEnum):
     """A limit or an interrupt, after a plan was found."""
     NOTHING = 5
     """Ended without a plan and without a proof."""
+    SWITCH = 10
+    """``policy decide``: train the next epoch with another model or on another cluster."""
+    STOP = 11
+    """``policy decide``: train no more."""
     INTERNAL = 70
     """A defect of depl."""
 

@@ -54,6 +54,30 @@ depl solve tiny --method exact --out plan.json
 echo '{"format": "depl-state", "version": 1, "epoch": 0, "loss": 13, "elapsed_time": 0.5}' > state.json
 depl replan tiny plan.json state.json --keep-promise --out rest.json
 """,
+    "policy": """\
+depl policy solve paper-alexnet-9 --gap 5% --out policy.json
+depl policy show policy.json
+depl policy decide policy.json --log run.jsonl               # exit code 0 go on, 10 switch, 11 stop
+""",
+    "policy solve": """\
+depl policy solve paper-alexnet-9 --gap 5% --explain --out policy.json
+depl policy solve paper-alexnet-9 --rung static --failure-cost 30
+depl policy solve digits.json --switch-epochs 4,6,8-34 --time-limit 300 --json   # an instance of 'depl fit'
+""",
+    "policy show": """\
+depl policy solve paper-alexnet-9 --gap 5% --out policy.json
+depl policy show policy.json --figure map    # into map.png and map.svg
+depl policy show policy.json --details
+""",
+    "policy decide": """\
+depl policy solve paper-alexnet-9 --gap 5% --out policy.json
+echo '{"epoch": 0, "loss": 13}' > run.jsonl
+depl policy decide policy.json --log run.jsonl
+""",
+    "policy schema": """\
+depl policy schema
+depl policy schema                           # > policy.schema.json
+""",
     "instances": """\
 depl instances list
 depl instances show paper-alexnet-9

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from depl.models.problem.policy import Policy
     from depl.models.solving.front_points import Front
 
 
@@ -53,6 +54,21 @@ def front_figure(target: FigureFiles | None, front: "Front") -> str:
     from depl.plot.front import front as draw
 
     return _drawn(draw(front), target)
+
+
+def policy_figure(target: FigureFiles | None, policy: "Policy", runs: str | None, metric: str) -> str:
+    """Draw a policy, with runs over it if any are named, and say where.
+
+    Raises
+    ------
+    InvalidInputError
+        If the files cannot be written, there are no such runs, or none of them follows the policy.
+    """
+    if target is None:
+        return ""
+    from depl.plot.policy import policy as draw
+
+    return _drawn(draw(policy, runs, metric)[0], target)
 
 
 def saved(figure: "Figure", target: FigureFiles, part: str = "") -> list[str]:

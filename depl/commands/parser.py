@@ -44,6 +44,10 @@ COMMANDS = {
         "selection against a bound on the expected loss",
     ),
     "replan": Command("depl.arguments.replan", "plan the rest of a run again, seen from an observed state"),
+    "policy": Command(
+        "depl.arguments.policy",
+        "plan what a run does after every epoch, with a certified promise; show it and carry it out",
+    ),
     "instances": Command("depl.arguments.instances", "list, show, make or describe instances"),
     "knapsack": Command(
         "depl.arguments.knapsack", "solve a knapsack from a public file as a planning problem, and check it"
@@ -74,7 +78,7 @@ COMMANDS = {
 _EXIT_CODES = """\
 exit codes: 0 answered; 2 wrong usage or input; 3 proved infeasible, or a checked plan that fails, or one
 that is not certified; 4 stopped by a limit or by the user with a plan; 5 ended without a plan or a proof;
-70 internal error"""
+10 and 11 'policy decide' says to switch, or to stop; 70 internal error"""
 
 
 class _Layout(argparse.HelpFormatter):

@@ -1,4 +1,4 @@
-"""Pictures of what is planned: an instance, a plan, a front, answers of several methods, and runs.
+"""Pictures of what is planned: an instance, a plan, a policy, a front, answers of several methods, and runs.
 
 One function a file. Each takes the thing to draw and, if there are, axes of matplotlib to draw on; it returns
 the axes, and so can be put into a figure of one's own. matplotlib is imported when something is drawn.
@@ -14,9 +14,10 @@ from depl.plot.compare import compare
 from depl.plot.front import front
 from depl.plot.instance import instance
 from depl.plot.plan import plan
+from depl.plot.policy import policy
 from depl.plot.traces import traces
 
-__all__ = ["compare", "front", "instance", "plan", "traces"]
+__all__ = ["compare", "front", "instance", "plan", "policy", "traces"]
 
 
 def __dir__() -> list[str]:

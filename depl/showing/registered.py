@@ -15,8 +15,10 @@ from depl.showing.parts import page_of, text_of
 LOOKS = {
     "depl.models.estimation.diagnosis.Diagnosis": ("depl.showing.diagnoses", "diagnosis"),
     "depl.models.evaluation.evaluate.Evaluation": ("depl.showing.evaluations", "evaluation"),
+    "depl.models.policy.result.PolicyResult": ("depl.showing.policies", "policy_result"),
     "depl.models.problem.instance.Instance": ("depl.showing.instances", "instance"),
     "depl.models.problem.plan.Plan": ("depl.showing.plans", "plan"),
+    "depl.models.problem.policy.Policy": ("depl.showing.policies", "policy"),
     "depl.models.solving.front_points.Front": ("depl.showing.fronts", "front"),
     "depl.models.solving.replanning.Replanning": ("depl.showing.replannings", "replanning"),
     "depl.models.solving.result.Result": ("depl.showing.results", "result"),

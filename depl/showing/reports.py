@@ -30,7 +30,7 @@ def report_sections(report: Report) -> list[Section]:
     verdict = "every equation holds" if report.ok else "the plan FAILS"
     if report.repeated:
         verdict += f"\nRepeated from the plan, not checked: {', '.join(names_of(report.repeated))}"
-    rows = [(finding.equation, _word(finding), finding.message) for finding in report.findings]
+    rows = [(finding.equation, word_of(finding), finding.message) for finding in report.findings]
     instance = report.problem
     name, limit = "the plan", "l_max"
     if instance is not None:
@@ -72,7 +72,8 @@ def names_of(findings: Iterable[Finding]) -> list[str]:
     return [finding.subject for finding in findings]
 
 
-def _word(finding: Finding) -> str:
+def word_of(finding: Finding) -> str:
+    """The verdict of a finding in a word; none where nothing is judged."""
     if finding.kind is Kind.NOTE:
         return ""
     if finding.kind is Kind.CHECKED:

@@ -1,7 +1,7 @@
 """Small drawings as text, for notebooks: no drawing library is needed, and names are escaped."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from depl.benchmarks.figures.palette import MODEL_COLOURS, nth
 from depl.models.foundation.wording import number
 from depl.showing.parts import escaped
 
-_WIDTH, _LANE, _MARGIN, _ROW = 560, 46, 110, 18
+_WIDTH, _LANE, _TALL, _MARGIN, _ROW = 560, 46, 96, 110, 18
 """Pixels: the page of a notebook is about 900 wide."""
 
 _LONGEST = 16
@@ -57,6 +57,45 @@ def bars(epochs: Sequence[Bar], across: str) -> str:
     below = _LANE * len(clusters) + 14
     drawn.append(_text(_MARGIN, below, across))
     keys = [(nth(MODEL_COLOURS, index), name) for index, name in enumerate(models)]
+    return _svg(below + 6 + _ROW * len(keys), [*drawn, *_keys(keys, below + 6)])
+
+
+class Tile(NamedTuple):
+    """A part of a column: between two shares of the height of its lane."""
+
+    column: int
+    low: float
+    high: float
+    colour: str
+    title: str
+
+
+def tiles(
+    lanes: Mapping[str, Sequence[Tile]], columns: int, keys: Sequence[tuple[str, str]], across: str
+) -> str:
+    """Columns of coloured parts, in one lane for each name.
+
+    Parameters
+    ----------
+    columns : int
+        Of the whole width.
+    keys : sequence of (str, str)
+        Colours and what they stand for.
+    across : str
+        What the width is, under the drawing.
+    """
+    drawn, height = [], _TALL - 10
+    for index, (name, parts) in enumerate(lanes.items()):
+        floor = _TALL * (index + 1) - 4
+        drawn.append(_text(4, floor - 6, _short(name)))
+        for part in parts:
+            left, right = (float(_across((part.column + edge) / columns)) for edge in (0, 1))
+            size = f'width="{right - left:.1f}" height="{(part.high - part.low) * height:.1f}"'
+            place = f'x="{left:.1f}" y="{floor - part.high * height:.1f}"'
+            title = f"<title>{escaped(part.title)}</title>"
+            drawn.append(f'<rect {place} {size} fill="{part.colour}">{title}</rect>')
+    below = _TALL * len(lanes) + 14
+    drawn.append(_text(_MARGIN, below, across))
     return _svg(below + 6 + _ROW * len(keys), [*drawn, *_keys(keys, below + 6)])
 
 

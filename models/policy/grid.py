@@ -29,17 +29,13 @@ from scipy import fft
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.policy.lattice import lattice_unit
+from depl.models.policy.ledger import EDGE
 from depl.models.policy.process import Process
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import FloatArray, Law, Normal
 from depl.models.problem.laws.law import UNIT_ROUNDOFF
 
 Integers = NDArray[np.int64]
-
-EDGE = 1e-6
-"""By how much of a step a number may exceed the edge of a cell and still count as on it, on which soundness
-rests: steps are at least 1e-7 of the losses, so this is 1e-13 of them, and sums and quotients of a few
-doubles are off by 1e-15."""
 
 DRIFT = 2 * EDGE
 """By how much of a step a loss may exceed that of its index more after each epoch: two roundings."""

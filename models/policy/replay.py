@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.policy.grid import EDGE
+from depl.models.policy.controller import BEYOND, Controller
+from depl.models.policy.decisions import Stop
 from depl.models.policy.simulation import CONFIDENCE, mean_interval, share_interval
-from depl.models.problem.policy import STOP, LossGrid, NextEpoch, Policy
+from depl.models.problem.policy import Policy
 from depl.models.traces.counterfactuals import Branch, Counterfactuals, branch_name, read_counterfactuals
 from depl.models.traces.table import Traces
 
@@ -122,51 +122,23 @@ class _Follower:
     """One seed on its way."""
 
     def __init__(self, policy: Policy, table: Counterfactuals, seed: str) -> None:
-        self.policy, self.table, self.seed = policy, table, seed
+        self.controller, self.table, self.seed = Controller(policy), table, seed
+        self.logarithmic = policy.grid.scale == "log"
         self.switched: int | None = None
 
     def follow(self) -> ReplayedRun:
-        policy = self.policy
-        number, cost, loss = policy.start, 0.0, self._loss(0)
-        state = max(0, _up(self._scaled(loss, 0) - policy.grid.origin, policy.grid))
-        while True:
-            node = policy.nodes[number]
-            end, action = self._decision(number, state, self._scaled(loss, node.epoch))
-            if end is not None:
-                return ReplayedRun(self.seed, node.epoch, self.switched, cost, loss, end)
-            told = node.trainings[action]
-            self._train(told, node.epoch)
-            before, loss = loss, self._loss(node.epoch + 1)
-            state = self._state_after(told, state, before, loss, node.epoch)
-            number, cost = told.following, cost + told.price
+        decision = self.controller.start(self._loss(0))
+        while not isinstance(decision, Stop):
+            self._train((decision.model, decision.cluster), decision.epoch)
+            decision = self.controller.observe(self._loss(decision.epoch + 1))
+        return ReplayedRun(
+            self.seed, decision.epoch, self.switched, self.controller.cost, decision.loss, _end(decision)
+        )
 
-    def _decision(self, number: int, state: int, loss: float) -> tuple[End | None, int]:
-        """How the run ends, or else what is trained, from a loss on the scale of the law."""
-        node, grid = self.policy.nodes[number], self.policy.grid
-        if node.may_stop and loss <= grid.limit + ATOM_TOLERANCE:
-            return "reached", STOP
-        if state >= grid.cells:
-            return "beyond", STOP
-        action = next(row.action for row in node.rows if state <= row.upto)
-        if action != STOP:
-            return None, action
-        if node.may_stop and state <= grid.target:
-            return "reached", STOP
-        return ("exhausted" if node.epoch == self.policy.maximum_epochs else "abandoned"), STOP
-
-    def _state_after(self, told: NextEpoch, state: int, before: float, loss: float, epoch: int) -> int:
-        grid = self.policy.grid
-        now = self._scaled(loss, epoch + 1)
-        if self.policy.state == "observed":
-            return max(0, _up(now - grid.origin, grid))
-        noise = now - (told.shift + told.retention * self._scaled(before, epoch))
-        image = told.shift + told.retention * (grid.origin + state * grid.step) - grid.origin
-        return max(0, _up(image, grid) + _up(noise, grid))
-
-    def _train(self, told: NextEpoch, epoch: int) -> None:
+    def _train(self, asked: tuple[str, str], epoch: int) -> None:
         """Go on in the first stage, or switch to the second one, once."""
         first, second = self.table.stages
-        asked, now = (told.model, told.cluster), first if self.switched is None else second
+        now = first if self.switched is None else second
         if epoch == 0 and asked == second:
             self._refuse(epoch, f"the policy begins with {asked[0]!r}, the runs with {first[0]!r}")
         if asked == now:
@@ -187,14 +159,9 @@ class _Follower:
         loss = float(losses[epoch])
         if math.isnan(loss):
             self._refuse(epoch, "the loss was not evaluated there")
-        return loss
-
-    def _scaled(self, loss: float, epoch: int) -> float:
-        if self.policy.grid.scale == "loss":
-            return loss
-        if loss <= 0:
+        if self.logarithmic and loss <= 0:
             self._refuse(epoch, f"a loss of {loss:g} has no logarithm")
-        return math.log(loss)
+        return loss
 
     def _refuse(self, epoch: int, why: str) -> NoReturn:
         last: Branch = self.seed, self.table.switch_epochs[-1] if self.switched is None else self.switched
@@ -204,5 +171,9 @@ class _Follower:
         )
 
 
-def _up(number: float, grid: LossGrid) -> int:
-    return math.ceil(number / grid.step - EDGE)
+def _end(decision: Stop) -> End:
+    if decision.reason == "deadline":
+        return "exhausted"
+    if decision.reason == "abandoned" and decision.note == BEYOND:
+        return "beyond"
+    return decision.reason

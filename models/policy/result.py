@@ -2,8 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
+
+from depl.models.foundation.documents import document
+from depl.models.foundation.showing import Shown
 from depl.models.problem.instance import Instance
 from depl.models.problem.policy import Policy
 from depl.models.solving.result import Solution, Termination
@@ -13,8 +17,8 @@ RUNGS: tuple[Rung, ...] = ("static", "optimal")
 """Kinds of policies: fixed plans that are left when the target is reached, and all that are allowed."""
 
 
-@dataclass(frozen=True)
-class PolicyResult:
+@dataclass(frozen=True, repr=False)
+class PolicyResult(Shown):
     """The outcome of `depl.solve_policy`.
 
     Under the law of the instance, and before the first epoch, runs that follow the policy reach the target
@@ -95,3 +99,37 @@ class PolicyResult:
             and self.failure_cost is not None
             and self.multiplier > self.failure_cost
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as plain data, with the keys that results have; what is infinite or absent is None."""
+        per_success, missed = self.per_success, None if self.reached is None else 1 - self.reached
+        policy = self.policy
+        return {
+            "termination": self.termination.value,
+            "solution": self.solution.value,
+            "cost": self.cost,
+            "reached": self.reached,
+            "per_success": None if per_success is None or math.isinf(per_success) else per_success,
+            "failure_cost": self.failure_cost,
+            "failure_cost_rule": None if policy is None else policy.failure_cost_rule,
+            "ratio": None if self.ratio is None else list(self.ratio),
+            "multiplier": self.multiplier,
+            "promise_binds": self.promise_binds,
+            "objective": self.objective,
+            "lower_bound": self.lower_bound,
+            "gap": self.gap,
+            "certified_by": None if policy is None else policy.certificate.method,
+            "violation": {"lower": None, "upper": missed},
+            "quantile": {"lower": None, "upper": None},
+            "epochs": None,
+            "training_time": None,
+            "reason": self.reason or None,
+            "instance": self.instance.fingerprint,
+            "cells": self.cells,
+            "wall_seconds": self.seconds,
+            "policy": None if policy is None else document(policy),
+        }
+
+    def to_json(self) -> str:
+        """The outcome as one JSON object."""
+        return msgspec.json.encode(self.to_dict()).decode()

@@ -21,7 +21,8 @@ from scipy import stats
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.policy.grid import DRIFT, EDGE, Integers, rounded_indices
+from depl.models.policy.grid import DRIFT, Integers, rounded_indices
+from depl.models.policy.ledger import EDGE
 from depl.models.policy.process import Kernel, Node, Process, process
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray

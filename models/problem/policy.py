@@ -8,12 +8,13 @@ and never below the observed loss; with ``"observed"`` it is the index of the ob
 A run also stops as soon as its observed loss meets the target and its model may be the last.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from depl.models.foundation.documents import Checked, Name, decode_document, encode_document
+from depl.models.foundation.documents import Checked, Name, decode_document, encode_document, schema_of
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.showing import Shown
 from depl.models.problem.affine_law import LARGEST_RETENTION, Scale
 from depl.models.problem.laws import NonNegative, Positive
 from depl.models.problem.plan import ClusterData
@@ -89,7 +90,7 @@ class Certificate(Checked, frozen=True, kw_only=True):
     ) = None
 
 
-class Policy(Checked, frozen=True, kw_only=True):
+class Policy(Shown, Checked, frozen=True, kw_only=True):
     """A policy: what a run does next, given where it stands and the loss that was just observed.
 
     Raises
@@ -171,3 +172,15 @@ class Policy(Checked, frozen=True, kw_only=True):
     def from_json(cls, text: str | bytes) -> "Policy":
         """Read a policy, and refuse what does not fit together."""
         return decode_document(text, cls)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a policy file."""
+    schema = schema_of(Policy)
+    # defaults in Python, but a file has to say what it is
+    schema["$defs"]["Policy"]["required"][:0] = ["format", "version"]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "depl policy, version 1",
+        **schema,
+    }

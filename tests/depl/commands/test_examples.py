@@ -29,6 +29,10 @@ SLOW = {
     "certify": "trains networks",
     "diagnose": "resamples for half a minute; tests of the command do so on fewer",
     "fit": "as diagnose",
+    "policy": "plans a policy, as do all below but the last",
+    "policy solve": "seconds, and an instance of the reader's own",
+    "policy show": "seconds; tests of the command do so on tiny instances",
+    "policy decide": "as policy show",
     "warm-up": "solves by every method; its own tests do so",
     "bench": "a report with all figures",
     "bench run": "sweeps",
@@ -78,7 +82,7 @@ def test_every_command_and_group_ends_its_help_with_two_or_three_examples_of_its
 
 @pytest.mark.parametrize("command", EXAMPLES)
 def test_every_example_is_understood_and_names_what_there_is(command, parsers) -> None:
-    written = {"runs.csv"}  # which an example calls the reader's own
+    written = {"runs.csv", "digits.json", "run.jsonl"}  # which examples call the reader's own
     for words in lines(command):
         if words[0] == "echo":
             assert words[2] == ">"

@@ -19,12 +19,14 @@ from depl.models.estimation.diagnosis import diagnose
 from depl.models.evaluation.evaluate import epoch_times
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import look_of
+from depl.models.policy.result import PolicyResult
 from depl.models.problem.plan import ClusterData
 from depl.models.solving.observed_state import State
 from depl.showing.diagnoses import diagnosis_sections
 from depl.showing.parts import text_of
 from depl.showing.plans import plan_sections
 from depl.showing.registered import LOOKS
+from tests.cases.policy_files import by_hand
 
 ROOT = Path(__file__).resolve().parents[3]
 LONGEST = 200
@@ -68,12 +70,59 @@ def shown():
         "Instance": instance,
         "Result": result,
         "Plan": result.plan,
+        "Policy": policy(),
+        "PolicyResult": policy_result(instance),
         "Evaluation": depl.evaluate(instance, result.plan),
         "Front": depl.front(instance, "loss", between=(4, 15), points=3),
         "Report": depl.check(instance, result.plan),
         "Replanning": depl.replan(instance, result.plan, state, method="exact"),
         "Diagnosis": diagnose(traces, np.random.default_rng(0), resamples=19),
     }
+
+
+def policy():
+    """A policy with a cluster whose name would be markup."""
+    text = by_hand().to_json().replace('"site"', '"<site> & co"').replace("by hand", "<by hand>")
+    return depl.Policy.from_json(text)
+
+
+def policy_result(instance):
+    return PolicyResult(
+        termination=depl.Termination.GAP_REACHED,
+        solution=depl.Solution.FEASIBLE,
+        policy=policy(),
+        cost=5.0,
+        reached=0.95,
+        failure_cost=30.0,
+        ratio=(4.5, 5.0),
+        multiplier=30.0,
+        lower_bound=6.0,
+        instance=instance,
+        gap_wanted=0.1,
+        cells=20,
+        seconds=0.5,
+    )
+
+
+def test_the_outcome_of_planning_a_policy_says_what_is_promised_and_on_what_it_rests():
+    instance = depl.load("tiny").replace(units={"cost": "EUR"})
+    found = policy_result(instance)
+    assert repr(found) == (
+        "<PolicyResult gap_reached: cost 5 EUR at most, reached with probability 0.949999 at least, "
+        "lower bound 6, gap 7.69 %>"
+    )
+    assert "at most 5.26316 EUR" in str(found)
+    assert "at most 6.50001 EUR, lower bound 6 EUR (gap 7.69 %)" in str(found)
+    counted = msgspec.structs.replace(
+        found.policy,
+        state="observed",
+        certificate=msgspec.structs.replace(found.policy.certificate, method="counted", runs=40),
+    )
+    told = str(dataclasses.replace(found, policy=counted, lower_bound=0.0))
+    assert "at least 0.949999, counted over all combinations of the runs; asked 0.9" in told
+    assert "no lower bound is proved" in told
+    assert "bound holds for" not in told
+    assert "the observed loss, rounded up" in str(counted)
 
 
 def test_every_kind_is_among_those_that_are_tried(shown):

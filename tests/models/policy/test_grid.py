@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from depl.models.policy.dynamic import lower, upper
-from depl.models.policy.grid import DRIFT, EDGE, Beyond, Cells, Expectations, Grid, noise_cells
+from depl.models.policy.grid import DRIFT, Beyond, Cells, Expectations, Grid, noise_cells
 from depl.models.policy.lattice import lattice_unit
+from depl.models.policy.ledger import EDGE
 from depl.models.policy.process import process
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Deterministic, Empirical, Lognormal, Normal

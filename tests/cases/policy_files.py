@@ -1,0 +1,95 @@
+"""A policy written by hand, small enough to follow with a pencil; used by tests only.
+
+Losses are 0, 0.1, ..., 1.9 on the grid and the target is 0.3. Before epoch 1 it trains ``small``, and beyond
+1.5 it gives up. After ``small`` it goes on with it up to 0.8, switches to ``large`` up to 1.5, and gives up
+beyond. ``large`` is trained to the end, after epoch 3. Only ``large`` may be the last. An epoch takes off 0.2
+(small) or 0.4 (large) of the loss, on average; the retention is 1.
+"""
+
+from typing import Any
+
+from depl.models.problem.policy import Policy
+
+SMALL, LARGE = ("small", "site"), ("large", "site")
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    """The file as plain data, with other top-level fields."""
+    return {
+        "format": "depl-policy",
+        "version": 1,
+        "name": "by hand",
+        "instance": "f" * 64,
+        "maximum_loss": 0.3,
+        "quantile_level": 0.9,
+        "maximum_epochs": 3,
+        "failure_cost": 30.0,
+        "multiplier": 30.0,
+        "grid": {"scale": "loss", "origin": 0.0, "step": 0.1, "cells": 20, "target": 3, "limit": 0.3},
+        "start": 0,
+        "nodes": [
+            _node(0, None, (training(SMALL, 1),), ((15, 0), (19, -1))),
+            _node(1, SMALL, (training(SMALL, 2), training(LARGE, 3)), ((8, 0), (15, 1), (19, -1))),
+            _node(2, SMALL, (training(LARGE, 4),), ((19, 0),)),
+            _node(2, LARGE, (training(LARGE, 4),), ((3, -1), (19, 0))),
+            _node(3, LARGE, (), ((19, -1),)),
+        ],
+        "certificate": {
+            "method": "ledger",
+            "cost": 5.0,
+            "reached": 0.95,
+            "lower_bound": 4.0,
+            "ratio": [4.5, 5.0],
+        },
+        **changes,
+    }
+
+
+def by_hand(**changes: Any) -> Policy:
+    """The same as a policy."""
+    fields = document(**changes)
+    return Policy(**{name: value for name, value in fields.items() if name not in ("format", "version")})
+
+
+def logarithmic() -> dict[str, Any]:
+    """One model, losses 2^-10, ..., 2^9 on the grid of their logarithms to base 2 (about), target 1/4."""
+    step = 0.6931471805599453
+    grid = {"scale": "log", "origin": -10 * step, "step": step, "cells": 20, "target": 8, "limit": -2 * step}
+    nodes = [
+        _node(0, None, (training(SMALL, 1, -0.1, 0.5),), ((19, 0),)),
+        _node(1, SMALL, (training(SMALL, 2, -0.1, 0.5),), ((19, 0),)),
+        _node(2, SMALL, (), ((19, -1),), may_stop=True),
+    ]
+    return document(grid=grid, nodes=nodes, maximum_epochs=2, maximum_loss=0.25)
+
+
+def training(
+    site: tuple[str, str], following: int, shift: float | None = None, retention: float = 1.0
+) -> dict[str, Any]:
+    """A training of a node."""
+    usual, price = (-0.2, 1.0) if site is SMALL else (-0.4, 2.5)
+    return {
+        "model": site[0],
+        "cluster": site[1],
+        "price": price,
+        "shift": usual if shift is None else shift,
+        "retention": retention,
+        "following": following,
+    }
+
+
+def _node(
+    epoch: int,
+    site: tuple[str, str] | None,
+    trainings: tuple[dict[str, Any], ...],
+    rows: tuple[tuple[int, int], ...],
+    may_stop: bool | None = None,
+) -> dict[str, Any]:
+    place = {} if site is None else {"model": site[0], "cluster": site[1]}
+    return {
+        "epoch": epoch,
+        **place,
+        "may_stop": site is LARGE if may_stop is None else may_stop,
+        "trainings": list(trainings),
+        "rows": [{"upto": upto, "action": action} for upto, action in rows],
+    }

@@ -1,0 +1,348 @@
+"""A policy at work: decisions worked out by hand, the ledger, losses that are none, pickles."""
+
+import json
+import math
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import depl
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy.controller import BEYOND, DIVERGED, Controller, decide
+from depl.models.policy.decisions import Continue, Stop, Switch
+from depl.models.policy.grid import Grid, rounded_indices
+from depl.models.policy.ledger import first_index, next_index, rounded_up
+from depl.models.problem.policy import Policy
+from tests.cases.policy_files import LARGE, SMALL, by_hand, document, logarithmic, training
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def told(controller: Controller, *losses: float) -> list[object]:
+    """What is decided after each loss."""
+    return [
+        controller.observe(loss) if index else controller.start(loss) for index, loss in enumerate(losses)
+    ]
+
+
+def test_a_run_goes_on_switches_and_stops_as_the_rows_say() -> None:
+    controller = Controller(by_hand())
+    assert controller.decision is None
+    assert told(controller, 1.0, 0.82, 0.4, 0.2) == [
+        Continue(*SMALL, 0, 1.0),
+        Switch(*LARGE, 1, 0.82),  # counts as 0.9: 0.8 is the last loss up to which small goes on
+        Continue(*LARGE, 2, 0.4),
+        Stop("reached", 3, 0.2),
+    ]
+    assert (controller.epoch, controller.cost) == (3, 1.0 + 2.5 + 2.5)
+
+
+def test_the_end_of_the_epochs_above_the_target_is_the_deadline_and_before_it_the_run_is_abandoned() -> None:
+    assert decide(by_hand(), [1.0, 0.8, 0.7, 0.31]) == Stop("deadline", 3, 0.31)
+    assert decide(by_hand(), [1.0, 1.6]) == Stop("abandoned", 1, 1.6)
+    assert decide(by_hand(), [1.55]) == Stop("abandoned", 0, 1.55)
+
+
+def test_a_loss_that_meets_the_target_goes_on_while_its_model_may_not_be_the_last() -> None:
+    assert decide(by_hand(), [0.1]).kind == "continue"
+    assert decide(by_hand(), [1.0, 0.1]).kind == "continue"
+    assert decide(by_hand(), [1.0, 0.1, 0.1]) == Switch(*LARGE, 2, 0.1)
+    assert decide(by_hand(), [1.0, 0.9, 0.3 + 1e-10]) == Stop("reached", 2, 0.3 + 1e-10)
+
+
+def test_the_target_may_be_met_before_the_first_epoch() -> None:
+    nodes = document()["nodes"]
+    nodes[0]["may_stop"] = True
+    assert decide(by_hand(nodes=nodes), [0.3]) == Stop("reached", 0, 0.3)
+    assert decide(by_hand(nodes=nodes), [0.31]).kind == "continue"
+
+
+def test_the_ledger_counts_up_and_the_observed_loss_does_not() -> None:
+    """0.75 counts as 0.8; the epochs add nothing by chance, so that the ledger stays half a cell above."""
+    ledger, observed = Controller(by_hand()), Controller(by_hand(state="observed"))
+    for controller in (ledger, observed):
+        controller.start(1.05)
+    assert (ledger.ledger, observed.ledger) == (11, 11)
+    for controller in (ledger, observed):
+        controller.observe(0.81)  # noise -0.04 rounds to 0: the ledger falls by 0.2
+    assert (ledger.ledger, observed.ledger) == (9, 9)
+    ledger.observe(0.49)  # the shift is -0.4, the noise 0.08 counts as 0.1
+    observed.observe(0.49)
+    assert (ledger.ledger, observed.ledger) == (6, 5)
+
+
+def test_the_loss_itself_decides_where_the_ledger_only_knows_a_bound() -> None:
+    """Two epochs that lose half a cell by rounding each: the ledger is above the target, the loss is not."""
+    controller = Controller(by_hand())
+    assert told(controller, 1.01, 0.82, 0.43, 0.29)[-1] == Stop("reached", 3, 0.29)
+    assert controller.ledger is not None
+    assert controller.ledger > 3
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
+def test_a_run_that_diverges_is_abandoned_at_once(loss: float) -> None:
+    for before in ([], [1.0], [1.0, 0.8, 0.7]):
+        found = decide(by_hand(), [*before, loss])
+        assert isinstance(found, Stop)
+        assert (found.reason, found.epoch, found.note) == ("abandoned", len(before), DIVERGED)
+
+
+def test_a_loss_beyond_the_grid_is_abandoned_and_noted_however_great() -> None:
+    for loss in (1.95, 1e300):
+        assert decide(by_hand(), [loss]) == Stop("abandoned", 0, loss, BEYOND)
+        assert decide(by_hand(), [1.0, loss]) == Stop("abandoned", 1, loss, BEYOND)
+    assert decide(by_hand(), [-1e300]).kind == "continue"
+
+
+def test_on_a_scale_of_logarithms_a_loss_of_nothing_is_met_or_refused() -> None:
+    text = json.dumps(logarithmic())
+    assert decide(text, [1.0, 0.6, 0.0]) == Stop("reached", 2, 0.0)
+    assert decide(text, [1.0, 0.6, -2.0]) == Stop("reached", 2, -2.0)
+    controller = Controller(text)
+    with pytest.raises(InvalidInputError, match="no logarithm"):
+        controller.start(0.0)
+    assert controller.start(1.0).kind == "continue"
+    with pytest.raises(InvalidInputError, match="small may not be the last"):
+        controller.observe(0.0)
+    assert controller.observe(0.6).epoch == 1
+
+
+def test_it_is_an_error_to_observe_before_the_start_or_after_the_end_and_to_start_twice() -> None:
+    controller = Controller(by_hand())
+    with pytest.raises(InvalidInputError, match="has not begun; call start"):
+        controller.observe(1.0)
+    controller.start(1.0)
+    with pytest.raises(InvalidInputError, match="has begun already, and 0 epochs"):
+        controller.start(1.0)
+    controller.observe(math.nan)
+    with pytest.raises(InvalidInputError, match=r"stopped after epoch 1 \(abandoned\); make another"):
+        controller.observe(1.0)
+
+
+@pytest.mark.parametrize("loss", ["0.5", None, True, [1.0, 2.0]])
+def test_what_is_no_loss_is_refused_and_the_run_stands_where_it_stood(loss: object) -> None:
+    controller = Controller(by_hand())
+    with pytest.raises(InvalidInputError, match="loss: a loss is a number"):
+        controller.start(loss)  # type: ignore[arg-type]
+    assert controller.start(np.float32(1.0)) == Continue(*SMALL, 0, 1.0)
+
+
+def test_a_pickled_controller_goes_on_as_the_other_one() -> None:
+    controller = Controller(by_hand())
+    told(controller, 1.0, 0.82)
+    again = pickle.loads(pickle.dumps(controller))
+    assert again.decision == controller.decision
+    assert again.observe(0.5) == controller.observe(0.5)
+    assert again.records == controller.records
+    assert pickle.loads(pickle.dumps(again.decision)) == again.decision
+
+
+def test_a_policy_its_file_and_its_text_lead_alike(tmp_path: Path) -> None:
+    policy = by_hand()
+    path = tmp_path / "policy.json"
+    path.write_text(policy.to_json(), encoding="utf-8")
+    for form in (policy, path, str(path), policy.to_json()):
+        assert Controller(form).fingerprint == Controller(policy).fingerprint
+    assert Controller(json.dumps(document())).fingerprint == Controller(policy).fingerprint
+    other = {**document()["certificate"], "reached": 0.91}
+    assert Controller(by_hand(certificate=other)).fingerprint == Controller(policy).fingerprint
+    assert Controller(by_hand(state="observed")).fingerprint != Controller(policy).fingerprint
+
+
+def test_why_names_the_losses_for_which_the_same_is_decided() -> None:
+    controller = Controller(by_hand())
+    assert controller.why() == ""
+    controller.start(1.0)
+    assert controller.why() == (
+        "continue: train epoch 1 with small on site (after epoch 0 with loss 1, which counts as at most 1; "
+        "so up to 1.5)"
+    )
+    controller.observe(0.82)
+    assert controller.why().endswith(
+        "(after epoch 1 with loss 0.82, which counts as at most 0.9; so from 0.9 to 1.5)"
+    )
+    controller.observe(0.2)
+    assert controller.why() == (
+        "stop, reached: the target is met, and the model of this epoch is kept (after epoch 2 with loss 0.2)"
+    )
+
+
+GRID = Grid(0.1, 0.037, 400, 50, 51)
+ANY_LOSS = st.floats(-5, 20)
+
+
+@given(
+    ANY_LOSS,
+    st.lists(ANY_LOSS, min_size=1, max_size=5),
+    st.floats(-2, 2),
+    st.sampled_from([0.0, 0.3, 0.77, 1.0]),
+)
+@example(1.0, [0.9], -0.1, 1.0)
+def test_the_ledger_is_that_of_the_arrays_to_the_last_double(
+    first: float, losses: list[float], shift: float, retention: float
+) -> None:
+    index = first_index(first, GRID.origin, GRID.step)
+    assert index == max(0, int(GRID.indices(np.array([first]), up=True)[0]))
+    before = first
+    for loss in losses:
+        if index >= GRID.cells:
+            return
+        image = int(GRID.images(shift, retention, up=True)[index])
+        noise = np.array([loss - (shift + retention * before)])
+        expected = max(0, image + int(rounded_indices(noise, GRID.step, up=True)[0]))
+        index = next_index(index, before, loss, shift, retention, GRID.origin, GRID.step)
+        assert index == expected
+        before = loss
+
+
+@given(ANY_LOSS, st.lists(st.floats(-1, 1), max_size=8), st.sampled_from([0.4, 0.9, 1.0]))
+def test_the_loss_of_a_run_is_never_above_its_ledger(
+    first: float, noises: list[float], retention: float
+) -> None:
+    index, loss = first_index(first, GRID.origin, GRID.step), first
+    for epoch, noise in enumerate(noises, start=1):
+        after = -0.1 + retention * loss + noise
+        index = next_index(index, loss, after, -0.1, retention, GRID.origin, GRID.step)
+        loss = after
+        assert loss <= GRID.origin + GRID.step * (index + 2e-6 * (epoch + 1))
+
+
+def test_numbers_too_great_for_an_index_are_beyond_every_grid() -> None:
+    assert rounded_up(1e300, 1e-9) == -rounded_up(-1e300, 1e-9) > 2**60
+
+
+def test_a_controller_loads_no_library_beyond_the_standard_one(tmp_path: Path) -> None:
+    path = tmp_path / "policy.json"
+    path.write_text(by_hand().to_json(), encoding="utf-8")
+    program = (
+        "import sys\nbefore = set(sys.modules)\nimport depl\n"
+        "controller = depl.Controller(sys.argv[1], log=sys.argv[2])\n"
+        "controller.start(1.0), controller.observe(0.8)\n"
+        "depl.Controller.resume(sys.argv[1], sys.argv[2]).why()\n"
+        "others = {name.split('.')[0] for name in set(sys.modules) - before} - sys.stdlib_module_names\n"
+        "own = sorted(name for name in sys.modules if name.startswith('depl.models.'))\n"
+        "print(sorted(others - {'depl'}), len(own), own)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path), str(tmp_path / "log")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("[] 12 "), done.stdout
+
+
+def test_the_names_that_a_training_program_needs_are_public() -> None:
+    assert (depl.Controller, depl.Continue, depl.Switch, depl.Stop) == (Controller, Continue, Switch, Stop)
+
+
+@pytest.mark.parametrize(
+    ("changes", "place", "words"),
+    [
+        (
+            {"format": "depl-plan"},
+            "$.format",
+            "this is a 'depl-plan' document; a 'depl-policy' one is needed",
+        ),
+        ({"version": 2}, "$.version", "version 2 is not known to this depl, which reads 1"),
+        ({"promise": "final"}, "$.promise", "must be reached"),
+        ({"state": "belief"}, "$.state", "must be ledger or observed"),
+        ({"start": 1}, "$.start", "names a node after epoch 0"),
+        ({"start": 5}, "$.start", "must be from 0 to 4"),
+        (
+            {"maximum_epochs": 2},
+            "$.nodes[2].trainings[0].following",
+            "is a node of epoch 3, beyond maximum_epochs",
+        ),
+        ({"maximum_epochs": True}, "$.maximum_epochs", "must be a whole number, not true or false"),
+        ({"grid": None}, "$.grid", "is missing"),
+        ({"grid": []}, "$.grid", "must be an object, not an array"),
+        ({"nodes": {}}, "$.nodes", "must be an array, not an object"),
+        ({"instance": 3}, "$.instance", "must be text, not a number"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_with_place_and_remedy(changes, place, words) -> None:
+    refused(document(**changes), place, words)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("step", 0, "must be positive"),
+        ("step", 10**400, "must be finite"),
+        ("scale", "sqrt", "must be loss or log"),
+        ("origin", "0", "must be a number, not text"),
+    ],
+)
+def test_a_grid_that_is_none_is_refused(field, value, words) -> None:
+    content = document()
+    content["grid"][field] = value
+    refused(content, f"$.grid.{field}", words)
+
+
+@pytest.mark.parametrize(
+    ("rows", "place", "words"),
+    [
+        ([(15, 0), (18, -1)], "$.nodes[0].rows", "end at 18; the last row ends with the grid, at 19"),
+        ([], "$.nodes[0].rows", "are missing; the last row ends with the grid"),
+        ([(15, 0), (15, -1), (19, 0)], "$.nodes[0].rows[1].upto", "does not exceed that of the row before"),
+        ([(19, 1)], "$.nodes[0].rows[0].action", "must be from -1 to 0"),
+    ],
+)
+def test_rows_that_do_not_cover_the_grid_or_name_no_training_are_refused(rows, place, words) -> None:
+    content = document()
+    content["nodes"][0]["rows"] = [{"upto": upto, "action": action} for upto, action in rows]
+    refused(content, place, words)
+
+
+def test_an_epoch_that_does_not_lead_to_the_next_one_is_refused() -> None:
+    content = document()
+    content["nodes"][0]["trainings"][0] = training(SMALL, 2)
+    refused(content, "$.nodes[0].trainings[0].following", "is a node of epoch 2, not of epoch 1")
+
+
+def test_an_epoch_that_leads_to_another_model_is_refused() -> None:
+    content = document()
+    content["nodes"][1]["trainings"][0] = training(SMALL, 3)
+    refused(content, "$.nodes[1].trainings[0].following", "is a node of another model or cluster")
+
+
+def refused(content: object, place: str, words: str) -> None:
+    """Both readers refuse; that of the controller says this, in this place."""
+    with pytest.raises(InvalidInputError) as found:
+        Controller(json.dumps(content))
+    assert found.value.path == place
+    assert words in found.value.message
+    with pytest.raises(InvalidInputError):
+        Policy.from_json(json.dumps(content))
+
+
+def test_what_is_no_policy_at_all_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "policy.json"
+    with pytest.raises(InvalidInputError, match=r"policy.json: cannot be read \(No such file"):
+        Controller(path)
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=r"policy.json: \$: not a JSON document"):
+        Controller(path)
+    path.write_text('{"format": "depl-policy", "version": 1, "version": 1}', encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=r"\$.version: is given twice"):
+        Controller(path)
+    path.write_text(json.dumps(document()).replace("30.0", "NaN"), encoding="utf-8")
+    with pytest.raises(InvalidInputError, match="holds NaN, which is no number of JSON"):
+        Controller(path)
+    path.write_bytes(b"\xff{}")
+    with pytest.raises(InvalidInputError, match="not UTF-8"):
+        Controller(path)
+    with pytest.raises(InvalidInputError, match=r"there is no policy: result\.reason says why"):
+        Controller(None)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match=r"must be a Policy, .* not int"):
+        Controller(3)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="losses: there is none"):
+        decide(by_hand(), [])
