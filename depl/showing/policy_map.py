@@ -54,6 +54,8 @@ def policy_map(policy: Policy) -> str:
     """The drawing; of several states that have trained the same in an epoch, the first one."""
     known, cells = colours(policy), policy.grid.cells
     drawn: dict[str, list[Tile]] = {}
+    models = [model for model, _ in lanes(policy)]
+    alone = len(set(models)) == len(models)  # then a lane is known by its model, which fits beside it
     for site, nodes in list(lanes(policy).items())[:_MOST_LANES]:
         tiled: list[Tile] = []
         for node in {node.epoch: node for node in reversed(nodes)}.values():
@@ -63,6 +65,6 @@ def policy_map(policy: Policy) -> str:
                 title = f"after epoch {node.epoch}: {band.action.words}"
                 tiled.append(Tile(node.epoch, low, high, colour_of(known, band.action), title))
                 low = high
-        drawn[f"{site[0]} on {site[1]}"] = tiled
+        drawn[site[0] if alone else f"{site[0]} on {site[1]}"] = tiled
     keys = [(colour, action.words) for action, colour in known.items()]
     return tiles(drawn, policy.maximum_epochs + 1, keys, "epochs; the loss upwards")

@@ -37,7 +37,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
 SCHEMA_COMMAND = "depl instances schema"
-"""Lists the fields of an instance; errors point to it."""
+"""Lists the fields of an instance; errors point to it, unless a record has a `Checked.schema_command`."""
 
 LARGEST_FILE = 2**30
 """Most bytes that are read of a file, or of what a compressed one holds: 1 GiB, which is far more than any
@@ -61,6 +61,9 @@ class Checked(
     largest_number: ClassVar[float] = 1e100
     """Numbers beyond this, or closer to zero than its reciprocal, are refused: the square of every
     number, divided by another, stays within double precision. Infinite where numbers are results."""
+
+    schema_command: ClassVar[str] = SCHEMA_COMMAND
+    """Lists the fields of a document; errors of reading it point there."""
 
     def __post_init__(self) -> None:
         """Normalise every field to its declared type and refuse what does not fit."""
@@ -181,7 +184,7 @@ def peek(text: str | bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(text, type=kind, dec_hook=opened)
     except msgspec.ValidationError as error:
-        raise _located(error, "$") from error
+        raise _located(error, "$", getattr(kind, "schema_command", SCHEMA_COMMAND)) from error
     except (msgspec.DecodeError, UnicodeError) as error:
         raise InvalidInputError(f"not a JSON document: {with_line(str(error), text)}", "$") from error
     except RecursionError as error:
@@ -409,7 +412,7 @@ class _Header(msgspec.Struct):
     version: int
 
 
-def _located(error: msgspec.ValidationError, prefix: str) -> InvalidInputError:
+def _located(error: msgspec.ValidationError, prefix: str, command: str = SCHEMA_COMMAND) -> InvalidInputError:
     match = _PLACE.match(str(error))
     what, inner = (match["what"], match["path"]) if match else (str(error), None)
     path = prefix + (inner or "").removeprefix("$")
@@ -417,11 +420,11 @@ def _located(error: msgspec.ValidationError, prefix: str) -> InvalidInputError:
     if isinstance(cause, InvalidInputError):
         return InvalidInputError(cause.message, path + cause.path)
     if "unknown field" in what or "missing required field" in what:
-        what += f"; the fields are listed by '{SCHEMA_COMMAND}'"
+        what += f"; the fields are listed by '{command}'"
     if what.startswith("Invalid value"):
-        what += f"; the values are listed by '{SCHEMA_COMMAND}'"
+        what += f"; the values are listed by '{command}'"
     if "matching regex" in what:
-        what += f", which '{SCHEMA_COMMAND}' describes"
+        what += f", which '{command}' describes"
     return InvalidInputError(what, path)
 
 

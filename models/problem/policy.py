@@ -8,7 +8,7 @@ and never below the observed loss; with ``"observed"`` it is the index of the ob
 A run also stops as soon as its observed loss meets the target and its model may be the last.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -99,6 +99,8 @@ class Policy(Shown, Checked, frozen=True, kw_only=True):
         If a node, action or row refers to what is not there, rows do not end with the grid, or an epoch does
         not lead to a node one epoch later.
     """
+
+    schema_command: ClassVar[str] = "depl policy schema"
 
     format: Literal["depl-policy"] = "depl-policy"
     version: Literal[1] = 1

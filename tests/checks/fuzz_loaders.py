@@ -28,8 +28,10 @@ from depl.instances.setups import load_setup, setup_template
 from depl.instances.training.cifar import cifar10
 from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy.controller import Controller, led
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
+from depl.models.problem.policy import Policy
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.scenarios.files import load_scenarios, save_scenarios
 from depl.models.solving.observed_state import State, check_state
@@ -38,6 +40,7 @@ from depl.models.traces.logs import read_long, read_wide
 from depl.models.traces.table import Traces
 from tests.cases.documents import RICH
 from tests.cases.memory_cases import instance_of, random_law
+from tests.cases.policy_files import by_hand
 from tests.cases.sweep_cases import blanks
 from tests.checks.fuzz_mutations import (
     Rng,
@@ -139,6 +142,27 @@ def read_instance(path: Path) -> None:
     instance = load(path)
     again(instance, Instance)
     _ = instance.fingerprint
+
+
+def read_policy(path: Path) -> None:
+    """Read a policy as a file and as a controller does, which has to lead alike."""
+    Controller(path).start(1.0)
+    found = Policy.from_json(read_text(path))
+    again(found, Policy)
+    if Controller(found).fingerprint != Controller(path).fingerprint:
+        raise AnswerError("a policy and its file do not lead alike")
+
+
+def run_log() -> bytes:
+    """The log of a run of three epochs."""
+
+    def write(path: Path) -> None:
+        controller = Controller(by_hand(), path)
+        controller.start(1.0)
+        for loss in (0.82, 0.4, 0.2):
+            controller.observe(loss)
+
+    return written("run.jsonl", write)
 
 
 def read_plan(path: Path) -> None:
@@ -307,6 +331,8 @@ def loaders() -> dict[str, Loader]:
         "instance": Loader(".json", instances, as_json, read_instance),
         "plan": Loader(".json", (plan().to_json().encode(),), as_json, read_plan),
         "state": Loader(".json", (json.dumps(STATE).encode(),), as_json, read_state),
+        "policy": Loader(".json", (by_hand().to_json().encode(),), as_json, read_policy),
+        "run-log": Loader(".jsonl", (run_log(),), as_table, lambda path: led(by_hand(), path)),
         "setup": Loader(".json", (setup,), as_json, read_setup),
         "traces-csv": Loader(".csv", (csv,), as_table, use_traces),
         "traces-npz": Loader(".npz", (npz, small), as_npz, use_traces),

@@ -327,6 +327,12 @@ def test_a_file_that_is_no_policy_is_refused_by_show_and_decide(ask: Ask, mine, 
         )
 
 
+def test_a_field_that_there_is_not_is_refused_with_the_command_that_lists_them(ask: Ask, policy) -> None:
+    policy.write_text(json.dumps({**document(), "epochs": 3}), encoding="utf-8")
+    code, _, err = ask("policy", "show", policy)
+    assert (code, "the fields are listed by 'depl policy schema'" in err) == (2, True)
+
+
 def test_the_schema_accepts_policies_and_refuses_others(ask: Ask) -> None:
     code, text, _ = ask("policy", "schema")
     schema = json.loads(text)

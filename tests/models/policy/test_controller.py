@@ -344,5 +344,8 @@ def test_what_is_no_policy_at_all_is_refused_in_words(tmp_path: Path) -> None:
         Controller(None)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match=r"must be a Policy, .* not int"):
         Controller(3)  # type: ignore[arg-type]
+    result = type("PolicyResult", (), {})()
+    with pytest.raises(InvalidInputError, match="not PolicyResult; give its policy"):
+        Controller(result)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="losses: there is none"):
         decide(by_hand(), [])
