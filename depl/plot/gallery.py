@@ -1,9 +1,11 @@
-"""The pictures of the page *Objects and pictures*, made again by ``python -m depl.plot.gallery FOLDER``."""
+"""The pictures of the pages on objects and policies, made again by ``python -m depl.plot.gallery FOLDER``."""
 
 import sys
 from pathlib import Path
 
+from depl.benchmarks.cases.policies.closed_loop_figure import frontier_figure
 from depl.benchmarks.figures.canvas import save
+from depl.benchmarks.runner.results import RESULTS, read
 from depl.fitting import fit
 from depl.instances.library import load, parse
 from depl.instances.template import template
@@ -17,7 +19,7 @@ METHODS = ("exact", "depl", "one-pass", "graph")
 
 
 def main(folder: Path) -> None:
-    """Draw them all, as ``plot-NAME.png``."""
+    """Draw them all, as ``plot-NAME.png`` and ``closed-loop-frontier.png``."""
     paper = load("paper-alexnet-deadline", 9)
     answers = [solve(paper, method, time_limit=60) for method in METHODS]
     fitted = fit("digits-alexnet", "digits-alexnet")
@@ -45,6 +47,7 @@ def main(folder: Path) -> None:
             raise RuntimeError(f"the axes of {name} stand in no figure")
         _, drawing = save(figure, folder, f"plot-{name}")
         drawing.unlink()  # pages show the png
+    save(frontier_figure(read(RESULTS / "closed-loop.json").values), folder, "closed-loop-frontier", ("png",))
 
 
 if __name__ == "__main__":

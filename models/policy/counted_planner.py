@@ -16,7 +16,7 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy.counted import Counted, counted
 from depl.models.policy.dynamic import Table, certified, upper
 from depl.models.policy.grid import Expectations, Grid
-from depl.models.policy.planner import Price, Request, careful_table, grids, held, nothing, policy_of, priced
+from depl.models.policy.planner import Price, Request, careful_table, held, nothing, policy_of, priced
 from depl.models.policy.process import Process
 from depl.models.policy.pruned import pruned
 from depl.models.policy.result import PolicyResult
@@ -28,6 +28,11 @@ from depl.models.problem.traced_law import TracedLaw
 PRICES = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0)
 """Prices of a failure that are tried, in that of the objective: set by hand, from a half to twice apart. F
 under the proxy falls slowly in the price, from 0.041 to 0.014 on the first real law that was tried."""
+
+PROXY_CELLS = 4_096
+"""Of the grid of the proxy. Nothing that is certified rests on it, only which policies are counted: on three
+problems of the case `closed-loop` 2,048 cells, these and 16,384 led to the same policies, in 10, 14 and 40 s.
+"""
 
 RARE = (0.002, 0.01, 0.03)
 """Probabilities up to which the longest stages are left out, one after the other: set by hand. What is left
@@ -86,7 +91,7 @@ class CountedPlanner:
 
     def answers(self) -> Iterator[PolicyResult]:
         """Policies that keep the promise as counted, each cheaper than the one before; or none."""
-        grid = Grid.of(self.process, grids(self.process)[0])
+        grid = Grid.of(self.process, PROXY_CELLS)
         up, down = Expectations(grid, up=True), Expectations(grid, up=False)
         careful = careful_table(self.process, up, self.request.options)
         self.price = priced(self.request, self.process, up, down, careful)

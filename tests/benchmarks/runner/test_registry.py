@@ -19,6 +19,7 @@ from depl.benchmarks.runner.registry import Case, Goal, all_cases, select
 from depl.cli import main
 from depl.models.estimation import instance as fitted
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy import planner
 
 CASES = all_cases()
 
@@ -82,9 +83,12 @@ def look_at_printed_statements(values):
 
 @pytest.fixture
 def shorter(monkeypatch):
-    """Large instances are tiny ones, whose plans come in a tenth of a second; and nobody reads the times."""
+    """Large instances are tiny ones, whose plans come in a tenth of a second; and nobody reads the times.
+
+    Policies are planned on a coarse grid."""
     monkeypatch.setattr(scale, "_SMOKE_SECONDS", 0.1)
     monkeypatch.setattr(lone_solve, "warm_up", lambda method: None)
+    monkeypatch.setattr(planner, "GRIDS", (256,))
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""Policies on recorded training: how they are made, followed and judged."""

@@ -1,0 +1,101 @@
+"""The problems on which policies are measured, and the instances of each of the laws for them.
+
+Everything is fitted to the *fitting* set of a family: 640 seeds, of each of which one switch epoch was
+trained. What is made of it is judged on the *judging* set: 120 other seeds, of which all 16 switch epochs
+were trained.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from depl.fitting import fit
+from depl.instances.setups import load_setup
+from depl.instances.training.recorded import recorded_counterfactuals, recorded_traces
+from depl.models.estimation.setup import Setup
+from depl.models.problem.instance import Instance
+from depl.models.traces.counterfactuals import Counterfactuals
+
+LEVELS = (0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A target, and the epochs and the probability with which it is to be reached."""
+
+    family: str
+    maximum_loss: float
+    maximum_epochs: int
+    level: float
+
+    def told(self) -> dict[str, object]:
+        """As a row has it."""
+        return {
+            "family": self.family,
+            "maximum_loss": self.maximum_loss,
+            "maximum_epochs": self.maximum_epochs,
+            "omega": self.level,
+        }
+
+    def of(self, instance: Instance) -> Instance:
+        """An instance with this target."""
+        return instance.replace(
+            maximum_loss=self.maximum_loss,
+            maximum_epochs=self.maximum_epochs,
+            quantile_level=self.level,
+        )
+
+
+TARGETS = {"digits-alexnet-slow": (0.75, 0.9, 1.0, 1.2), "digits-mobilenet": (0.55, 0.6, 0.65, 0.7)}
+"""l_max: reached after about half to two thirds of the 47 epochs by the fitting runs with the best switch."""
+
+TIGHT = {"digits-alexnet-slow": (1.0, 1.2), "digits-mobilenet": (0.7,)}
+"""l_max that are also asked for with `TIGHT_EPOCHS`."""
+
+TIGHT_EPOCHS = 30
+
+
+def problems(family: str, epochs: int) -> Iterator[Problem]:
+    """The problems of a family, the smaller omega first."""
+    for targets, most in ((TARGETS, epochs), (TIGHT, TIGHT_EPOCHS)):
+        for target in targets[family]:
+            for level in LEVELS:
+                yield Problem(family, target, most, level)
+
+
+class Family:
+    """What is known of a family, and what judges it; laws are fitted when they are first asked for.
+
+    Parameters
+    ----------
+    name : str
+    every : int
+        Fit to one of so many runs.
+    """
+
+    def __init__(self, name: str, every: int = 1) -> None:
+        runs = recorded_traces(f"{name}-fitting")
+        self.runs = runs if every == 1 else runs.select(np.arange(0, len(runs.runs), every))
+        self.setup: Setup = load_setup("closed-loop")
+
+    @cached_property
+    def whole(self) -> Instance:
+        """The default law: only plans that runs went through count, each by its own runs."""
+        return fit(self.runs, self.setup)
+
+    @cached_property
+    def per_run(self) -> Instance:
+        """Residuals stay together per run; policies are counted over combinations of runs."""
+        return fit(self.runs, self.setup, care=None)
+
+    @cached_property
+    def independent(self) -> Instance:
+        """Residuals are independent of each other; policies are certified on the ledger."""
+        return fit(self.runs, self.setup, care=None, residuals="independent")
+
+    @cached_property
+    def branches(self) -> Counterfactuals:
+        """Of the judging seeds."""
+        return recorded_counterfactuals(str(self.runs.provenance["family"]))
