@@ -163,7 +163,8 @@ def _multiplied(result: PolicyResult) -> str:
     """Whether the promise decides on the policy."""
     price = number(result.multiplier)
     if is_counted(result):
-        return f"kept as counted, by a policy planned at a price of {price} a failure; the cheapest of those tried"
+        planned = f"kept as counted, by a policy planned at a price of {price} a failure"
+        return f"{planned}; the cheapest of those tried"
     if result.promise_binds:
         return f"binds: priced at {price} a failure, the best policy just keeps it"
     return "slack: the price of failures alone decides on the policy"
