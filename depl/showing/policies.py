@@ -150,23 +150,29 @@ def _priced(result: PolicyResult) -> list[tuple[str, str]]:
     units, given = _units(result), ""
     if result.ratio is not None:
         ends = interval(*result.ratio, _DIGITS)
-        counted_by = result.policy is not None and result.policy.certificate.method == "counted"
-        which = " of the same law with independent residuals" if counted_by else ""
+        which = " of the same law with independent residuals" if is_counted(result) else ""
         given = f"; a success costs {ends} at least in the mean{which}"
     price = units.amount(result.failure_cost, "cost")
     if result.policy is not None:
         price += _rule(result.policy)
     pairs = [("a failed run", f"counts {price}{given}")]
+    return pairs if result.multiplier is None else [*pairs, ("promise", _multiplied(result))]
+
+
+def _multiplied(result: PolicyResult) -> str:
+    """Whether the promise decides on the policy."""
+    price = number(result.multiplier)
+    if is_counted(result):
+        planned = f"kept as counted, by a policy planned at a price of {price} a failure"
+        return f"{planned}; the cheapest of those tried"
     if result.promise_binds:
-        pairs.append(
-            (
-                "promise",
-                f"binds: priced at {number(result.multiplier)} a failure, the best policy just keeps it",
-            )
-        )
-    elif result.multiplier is not None:
-        pairs.append(("promise", "slack: the price of failures alone decides on the policy"))
-    return pairs
+        return f"binds: priced at {price} a failure, the best policy just keeps it"
+    return "slack: the price of failures alone decides on the policy"
+
+
+def is_counted(result: PolicyResult) -> bool:
+    """Whether the policy was planned on independent residuals and counted over combinations of runs."""
+    return result.policy is not None and result.policy.certificate.method == "counted"
 
 
 def _bounded(result: PolicyResult) -> list[tuple[str, str]]:

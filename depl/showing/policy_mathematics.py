@@ -2,6 +2,7 @@
 
 from depl.models.foundation.wording import number, percentage, rounded_down, rounded_up
 from depl.models.policy.result import PolicyResult
+from depl.showing.policies import is_counted
 
 _DIGITS = 7
 
@@ -33,8 +34,9 @@ def _price(result: PolicyResult, ratio: tuple[float, float], rho: float) -> str:
     lower, upper = (rounded_down(ratio[0], _DIGITS), rounded_up(ratio[1], _DIGITS))
     given = result.policy is not None and result.policy.failure_cost_rule == "given"
     source = f"given; at least {upper} is allowed" if given else f"1.5 * {upper}"
+    law = "under the same law with independent residuals" if is_counted(result) else "of any"
     return (
-        f"  rho*          in [{lower}, {upper}], the least C / (P(reached) - P(met untrained)) of any\n"
+        f"  rho*          in [{lower}, {upper}], the least C / (P(reached) - P(met untrained)) {law}\n"
         f"  rho           = {source} = {number(rho, _DIGITS)}\n"
         "                without a price the least C at P(reached) >= omega is had by not training at all in "
         "some runs,\n"

@@ -1,5 +1,6 @@
 """A policy at work: decisions worked out by hand, the ledger, losses that are none, pickles."""
 
+import itertools
 import json
 import math
 import pickle
@@ -14,11 +15,16 @@ from hypothesis import strategies as st
 
 import depl
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy import planner
 from depl.models.policy.controller import BEYOND, DIVERGED, Controller, decide
 from depl.models.policy.decisions import Continue, Stop, Switch
 from depl.models.policy.grid import Grid, rounded_indices
 from depl.models.policy.ledger import first_index, next_index, rounded_up
+from depl.models.policy.rules import read_rules
+from depl.models.policy.solve import solve_policy
+from depl.models.problem.laws import Empirical
 from depl.models.problem.policy import Policy
+from tests.cases.policy_cases import tiny
 from tests.cases.policy_files import LARGE, SMALL, by_hand, document, logarithmic, training
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -211,6 +217,27 @@ def test_the_loss_of_a_run_is_never_above_its_ledger(
         index = next_index(index, loss, after, -0.1, retention, GRID.origin, GRID.step)
         loss = after
         assert loss <= GRID.origin + GRID.step * (index + 2e-6 * (epoch + 1))
+
+
+def test_runs_that_it_leads_end_and_cost_as_is_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sequences of improvements of a small instance, each with its exact probability."""
+    monkeypatch.setattr(planner, "GRIDS", (128,))
+    values = {"small": (-0.1, 0.1, 0.3, 0.3), "large": (0.1, 0.4, 0.4, 0.1)}
+    laws = [Empirical(values=values[name]) for name in ("small", "large")]
+    instance = tiny(*laws, prices=(1.0, 2.1), maximum_loss=0.35, quantile_level=0.45, maximum_epochs=3)
+    policy = solve_policy(instance, gap=0.0).policy
+    assert policy is not None
+    rules, ends, costs = read_rules(policy), [], []
+    for places in itertools.product(range(4), repeat=3):
+        controller, loss = Controller(rules), 1.0
+        decision = controller.start(loss)
+        while not isinstance(decision, Stop):
+            loss -= values[decision.model][places[decision.epoch]]
+            decision = controller.observe(loss)
+        ends.append(decision.reason == "reached")
+        costs.append(controller.cost)
+    assert np.mean(ends) == pytest.approx(policy.certificate.reached, abs=1e-9)
+    assert np.mean(costs) == pytest.approx(policy.certificate.cost, abs=1e-9)
 
 
 def test_numbers_too_great_for_an_index_are_beyond_every_grid() -> None:
