@@ -14,6 +14,7 @@ import pytest
 
 from depl.benchmarks.runner.results import RESULTS, read
 from tests.docs.prose import Values, percent, row
+from tests.docs.prose_of_policies import closed_loop, closed_loop_table
 from tests.docs.prose_of_promises import (
     few_runs,
     few_runs_in_the_readme,
@@ -297,6 +298,8 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/howto/ratio.rst", "competitive-ratio", how_to_ratio),
     ("docs/loop.rst", "default-reach", loop_reach),
     ("docs/model_selection.rst", "expanded-graph", measured_graph),
+    ("docs/policies_measured.rst", "closed-loop", closed_loop),
+    ("docs/policies_measured.rst", "closed-loop", closed_loop_table),
     ("docs/prediction_sets.rst", "prediction-sets", set_sizes),
     ("docs/prediction_sets.rst", "prediction-sets", what_is_beside_set_sizes),
     ("docs/questions.rst", "competitive-ratio", questions_ratio),
@@ -322,6 +325,7 @@ ELSEWHERE = {
     ("docs/model_selection.rst", "real-cost"),
     # Names of pages and of a section, not of the records.
     *((f"docs/{page}.rst", "placement") for page in ("errata", "index", "loop")),
+    ("docs/traces.rst", "closed-loop"),
     ("docs/questions.rst", "scale"),
     # the page quotes what these cases refuse, no figure of theirs
     *(("docs/refusals.rst", case) for case in ("expanded-graph", "risk-promises", "risk-speed")),
