@@ -51,8 +51,7 @@ class Problem:
 TARGETS = {"digits-alexnet-slow": (0.75, 0.9, 1.0, 1.2), "digits-mobilenet": (0.55, 0.6, 0.65, 0.7)}
 """l_max: reached by the clairvoyant after about half to two thirds of the 47 epochs. Those of
 digits-mobilenet were chosen from first passages of the judging seeds, before any policy was planned; nothing
-is fitted to
-them."""
+is fitted to them."""
 
 TIGHT = {"digits-alexnet-slow": (1.0, 1.2), "digits-mobilenet": (0.7,)}
 """l_max that are also asked for with `TIGHT_EPOCHS`."""
