@@ -74,6 +74,18 @@ depl policy solve paper-alexnet-9 --gap 5% --out policy.json
 echo '{"epoch": 0, "loss": 13}' > run.jsonl
 depl policy decide policy.json --log run.jsonl
 """,
+    "policy check": """\
+depl policy solve paper-alexnet-9 --gap 5% --out policy.json
+depl policy check paper-alexnet-9 policy.json
+""",
+    "policy simulate": """\
+depl policy solve paper-alexnet-9 --gap 5% --out policy.json
+depl policy simulate paper-alexnet-9 policy.json --runs 10000 --seed 0
+""",
+    "policy replay": """\
+depl policy solve digits.json --switch-epochs 4-34 --out policy.json   # an instance of 'depl fit'
+depl policy replay policy.json runs.csv      # runs named SEED/SWITCH: every switch of a seed
+""",
     "policy schema": """\
 depl policy schema
 depl policy schema                           # > policy.schema.json

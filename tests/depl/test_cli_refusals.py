@@ -212,7 +212,7 @@ def test_a_wrong_name_or_number_is_refused_with_what_to_do(ask, words, message):
     [
         (["--version=1"], "ignored explicit argument"),
         (["dance"], "there is no command 'dance'; known are demo, solve, "),
-        (["show", "tiny"], "there is no command 'show'; did you mean 'instances show'?"),
+        (["show", "tiny"], "there is no command 'show'; did you mean 'policy show' or 'instances show'?"),
         (["bench", "draw"], "there is no action 'draw'; did you mean 'cases draw'?"),
         (["help"], "there is no command 'help'; did you mean '--help'?"),
         (["-v"], "there is no option -v; known are --help, --version"),

@@ -55,7 +55,8 @@ def test_instances_of_a_suite_are_those_that_were_frozen(name):
     known = json.loads(FROZEN.read_text(encoding="utf-8"))[name]
     suite = SUITES[name]
     assert (suite.version, len(suite.draws())) == (known["version"], known["instances"])
-    assert fingerprint(suite, SPARSE) == known["some"]
+    # powers of arrays differ in their last digit between processors with AVX-512 and without: one more is known
+    assert fingerprint(suite, SPARSE) in {known["some"], known.get("some_without_avx512")}
 
 
 @pytest.mark.slow

@@ -296,6 +296,9 @@ READERS = {
     # puts what was fitted into an instance, and a setup becomes one
     "models/estimation/instance.py": {"Improvement", "InverseSqrtImprovement", "ConstantImprovement"}
     | {"Switch"},
+    # the Switch of these two is a decision of a run, not a law
+    "models/policy/controller.py": {"Switch"},
+    "models/policy/rollout.py": {"Switch"},
     "models/estimation/setup.py": {"Improvement", "ConstantImprovement", "demand", "ComputeTable"},
     # writes other laws into an instance, on purpose not quite right
     "models/estimation/estimated.py": {"improvement", "demand", "switches", "other_switches", "Switch"}
