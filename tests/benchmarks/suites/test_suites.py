@@ -55,7 +55,7 @@ def test_instances_of_a_suite_are_those_that_were_frozen(name):
     known = json.loads(FROZEN.read_text(encoding="utf-8"))[name]
     suite = SUITES[name]
     assert (suite.version, len(suite.draws())) == (known["version"], known["instances"])
-    # powers of arrays differ in their last digit between processors with AVX-512 and without: one more is known
+    # powers of arrays differ in their last digit between processors with AVX-512 and without
     assert fingerprint(suite, SPARSE) in {known["some"], known.get("some_without_avx512")}
 
 
