@@ -16,8 +16,8 @@ from depl.models.problem.policy import Certificate, LossGrid, Policy, StateOfRun
 from depl.models.solving.result import Solution, Termination
 
 FAILURE_FACTOR = 1.5
-"""Price of a failed run in least expected costs of a success, unless one is given. At 1 it pays to give up
-every run that begins worse than the best; at 1.5 no run was given up before its first epoch on the real runs
+"""Price of a failed run in least expected costs of a success, unless one is given. At 1 it may pay to
+give up every run whose first loss makes a success cost more than that; at 1.5 no run was given up before its first epoch on the real runs
 of the case `closed-loop`, whose record says what a success costs then."""
 
 GRIDS = (4_096, 16_384, 65_536, 262_144)
