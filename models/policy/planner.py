@@ -16,9 +16,9 @@ from depl.models.problem.policy import Certificate, LossGrid, Policy, StateOfRun
 from depl.models.solving.result import Solution, Termination
 
 FAILURE_FACTOR = 1.5
-"""Price of a failed run in least expected costs of a success, unless one is given. At 1 it may pay to
-give up every run whose first loss makes a success cost more than that; at 1.5 no run was given up before its first epoch on the real runs
-of the case `closed-loop`, whose record says what a success costs then."""
+"""Price of a failed run in least expected costs of a success, unless one is given. At 1 it may pay to give up
+every run whose first loss makes a success cost more than that; at 1.5 no run was given up before its first
+epoch on the real runs of the case `closed-loop`, whose record says what a success costs then."""
 
 GRIDS = (4_096, 16_384, 65_536, 262_144)
 """Cells of the grids, one after the other: each costs four times as much as the one before, and leaves about
