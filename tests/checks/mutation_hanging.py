@@ -60,7 +60,8 @@ def awaited(
         busy, spent = effort(process)
         waited = 0.0 if busy else waited + passed
         if spent > seconds or waited > idle:
-            return HUNG
+            code = ended()  # it may have ended since it was last asked
+            return HUNG if code is None else code
     return code
 
 
