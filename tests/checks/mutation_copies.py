@@ -116,18 +116,20 @@ def module_of(path: str) -> str:
 
 def files_testing(root: Path, modules: Iterable[str]) -> list[str]:
     """The test files that import one of these modules, themselves or through a helper of the tests."""
-    wanted = set(modules)
-    helpers = {
-        ".".join(path.relative_to(root).with_suffix("").parts): imported(path)
-        for path in (root / "tests").rglob("*.py")
-    }
+    files = _imports_of_tests(root)
+    reaching, found = set[str](), set(modules)
+    while found:
+        found = {name for name, imports in files.items() if name not in reaching and imports & found}
+        reaching |= found
+    paths = (name.replace(".", "/") + ".py" for name in reaching)
+    return sorted(path for path in paths if Path(path).name.startswith("test_"))
 
-    def reaches(names: frozenset[str], seen: frozenset[str]) -> bool:
-        inner = [name for name in names if name in helpers and name not in seen]
-        return bool(names & wanted) or any(reaches(helpers[name], seen | {name}) for name in inner)
 
-    found = (root / "tests").rglob("test_*.py")
-    return sorted(str(path.relative_to(root)) for path in found if reaches(imported(path), frozenset()))
+@cache
+def _imports_of_tests(root: Path) -> dict[str, frozenset[str]]:
+    """What each module of the tests imports; read once."""
+    paths = (root / "tests").rglob("*.py")
+    return {".".join(path.relative_to(root).with_suffix("").parts): imported(path) for path in paths}
 
 
 def run(copy: Path, files: Sequence[str], seconds: float) -> Ending:
