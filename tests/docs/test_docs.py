@@ -21,6 +21,7 @@ from depl.instances.library import load
 from depl.instances.setups import load_setup
 from depl.models.estimation import combinations, diagnosis
 from depl.models.estimation.setup import Setup
+from depl.models.policy import planner
 from depl.models.problem.instance import Instance
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces
