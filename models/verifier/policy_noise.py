@@ -150,7 +150,7 @@ def _sum_on_cells(
     width, reach = step / parts, 2 * (max(abs(first), abs(last)) + 8) * step
     low, high = (float(np.clip(end, -reach, reach)) for end in _reach(other))
     begin, end = math.floor(low / width), max(math.ceil(high / width), math.floor(low / width) + 1)
-    above, below = _tails(other, np.arange(begin, end + 1) * width)
+    above, below = _tails(other, np.arange(begin, end + 1, dtype=np.float64) * width)
     shares = np.maximum(np.where(below[1:] < 0.5, np.diff(below), -np.diff(above)), 0.0)
     middles = (np.arange(begin, end) + 0.5) * width
     # window (j + EDGE) step - middle, for all differences of j parts and the number of a part

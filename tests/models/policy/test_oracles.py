@@ -140,7 +140,7 @@ def test_the_price_of_a_failure_falls_with_finer_grids_and_bounds_hold_at_the_la
     if coarse is not None and coarse.ratio is not None:
         room = 1e-9 * coarse.ratio[1]
         assert coarse.ratio[0] - room <= found.ratio[0] <= found.ratio[1] <= coarse.ratio[1] + room
-        assert found.cells == 128 or np.ptp(found.ratio) < np.ptp(coarse.ratio)
+        assert np.ptp(found.ratio) < max(0.9 * np.ptp(coarse.ratio), room) or found.cells == 128
 
 
 @pytest.mark.slow
