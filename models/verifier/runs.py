@@ -92,8 +92,8 @@ class Seen:
     """The runs and rows of a law, arranged for look-up; all else is worked out when it is first asked for.
 
     Losses are on the scale of the law, ``told`` in words; ``beside`` holds that of a run unlike all seen, and
-    the same once more for every run that diverged. An l(0) that was not observed is the worst loss of all; the
-    rows of first stages in ``begun_blind`` multiply it by 0.
+    the same once more for every run that diverged. An l(0) that was not observed is the worst loss of all;
+    rows of the first stages in ``begun_blind`` multiply it by 0.
     """
 
     def __init__(self, law: TracedLaw) -> None:
