@@ -4,19 +4,23 @@ import pickle
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, BboxBase
 
 
-def require_readable(axes: Axes) -> None:
-    """Fail where a legend meets a bar, a curve or a mark of its axes, or leaves the figure."""
-    figure = axes.get_figure(root=True)
+def require_readable(*several: Axes) -> None:
+    """Fail where a legend meets a bar, a curve or a mark of its axes, or leaves the figure, drawn once."""
+    figure = several[0].get_figure(root=True)
     figure.draw_without_rendering()
-    legend = axes.get_legend()
-    if legend is None:
-        return
-    box = legend.get_window_extent()
-    assert figure.bbox.x0 <= box.x0
-    assert box.x1 <= figure.bbox.x1 + 1
+    for axes in several:
+        if axes.get_legend() is not None:
+            _require_clear(axes, figure.bbox)
+
+
+def _require_clear(axes: Axes, whole: BboxBase) -> None:
+    """Fail where the legend of axes that are drawn meets what they show, or leaves the figure."""
+    box = axes.get_legend().get_window_extent()
+    assert whole.x0 <= box.x0
+    assert box.x1 <= whole.x1 + 1
     for patch in axes.patches:
         assert not box.overlaps(patch.get_window_extent()), f"the legend meets {patch}"
     for line in axes.lines:

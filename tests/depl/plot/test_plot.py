@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 import depl
 from depl.benchmarks.figures.palette import METHOD_STYLES
 from depl.instances.heterogeneous import heterogeneous_instance
+from depl.models.estimation.instance import fit_instance
 from depl.models.evaluation.evaluate import epoch_times
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import ConstantImprovement
@@ -154,8 +155,7 @@ def test_an_instance_is_drawn_by_its_numbers(solved):
     assert [line.get_xydata().tolist()[0] for line in clusters.lines] == [[10, 4], [4, 1]]
     assert [line.get_xydata().tolist()[0] for line in models.lines] == [[4, 4], [2, 2.5]]
     assert transfers.images[0].get_array().tolist() == [[0, 2], [1, 0]]
-    for axes in (clusters, models):
-        require_readable(axes)
+    require_readable(clusters, models)
 
 
 def test_instances_of_many_parts_have_legends_that_count_what_they_leave_out():
@@ -177,8 +177,7 @@ def test_every_picture_takes_axes_and_gives_them_back(solved):
     assert depl.plot.instance(instance, axes[2:5]) == tuple(axes[2:5])
     assert depl.plot.compare({"mine": result}, axes[5]) is axes[5]
     assert depl.plot.traces(runs(), axes=axes[6]) is axes[6]
-    for each in axes[:7]:
-        require_readable(each)
+    require_readable(*axes[:7])
 
 
 def test_a_name_with_dollar_signs_stays_a_name(solved):
@@ -247,7 +246,12 @@ def test_points_without_a_proof_are_hollow_and_without_a_law_of_nesting_stand_al
 
 
 @pytest.mark.parametrize("name", ["depl.plot", "depl.certifying", "depl.fitting"])
-def test_the_examples_run(name):
+def test_the_examples_run(name, monkeypatch):
+    def without_care(traces, setup, **options):  # margins and p-values are tested where they are made
+        return fit_instance(traces, setup, **{**options, "care": None})
+
+    monkeypatch.setattr("depl.fitting.fit_instance", without_care)
+    monkeypatch.setattr("depl.models.estimation.instance._RESAMPLES", 9)
     result = doctest.testmod(sys.modules[name] if name in sys.modules else __import__(name, fromlist=["_"]))
     assert result.failed == 0
     assert result.attempted >= 2

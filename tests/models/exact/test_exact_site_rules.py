@@ -29,7 +29,7 @@ from tests.cases.site_cases import keeps_rules, with_rules
 from tests.oracles.brute_force import cheapest_by_brute_force, cheapest_of_every_plan_under_scenarios
 
 _LAWS, _SAMPLES = 60, 40
-_LAWS_AT_ONCE, _SAMPLES_AT_ONCE = 24, 20
+_LAWS_AT_ONCE, _SAMPLES_AT_ONCE = 16, 12
 """How many of them the default tests compare; `make slow` compares the others, too."""
 
 
@@ -103,7 +103,7 @@ def test_enumeration_and_exact_search_agree_under_the_law(number):
     assert same(proved(instance, "enumerate"), proved(instance, "exact"))
 
 
-@pytest.mark.parametrize("number", range(16))
+@pytest.mark.parametrize("number", all_of(16, 10))
 def test_they_find_the_cheapest_of_all_plans_that_keep_the_rules(number):
     instance = under_law(number)
     met, possible = cheapest_by_brute_force(instance, rule=keeps_rules)
@@ -118,7 +118,7 @@ def test_all_methods_agree_on_scenarios(place):
     assert same(on_scenarios_by(place, "scenario-search"), on_scenarios_by(place, other))
 
 
-@pytest.mark.parametrize("place", range(12))
+@pytest.mark.parametrize("place", all_of(12, 8))
 def test_they_find_the_cheapest_of_all_plans_on_scenarios(place):
     instance, scenarios = on_scenarios()[place]
     given = scenarios.improvements, scenarios.switch_losses, scenarios.decimals
@@ -128,10 +128,10 @@ def test_they_find_the_cheapest_of_all_plans_on_scenarios(place):
 
 def test_enough_drawn_instances_have_a_plan_and_enough_have_none():
     costs = [on_scenarios_by(place, "scenario-search") for place in range(_SAMPLES_AT_ONCE)]
-    assert 4 < costs.count(math.inf) < 14
+    assert 2 < costs.count(math.inf) < 9
     rules = [under_law(number).rules for number in range(_LAWS_AT_ONCE)]
-    assert sum(item.restrict_sites for item in rules) > 8
-    assert sum(item.deployable is not None for item in rules) > 10
+    assert sum(item.restrict_sites for item in rules) > 5
+    assert sum(item.deployable is not None for item in rules) > 6
 
 
 @pytest.mark.parametrize("place", range(0, _SAMPLES, 4))
@@ -147,7 +147,7 @@ def test_the_verifier_proves_the_bounds_of_these_plans_again(place):
     assert kinds["dual bound"] is kinds["lower_bound"] is Kind.CHECKED
 
 
-@pytest.mark.parametrize("place", range(_SAMPLES))
+@pytest.mark.parametrize("place", all_of(_SAMPLES, 16))
 def test_root_bounds_are_those_of_the_verifier_at_any_prices(place):
     instance, scenarios = on_scenarios()[place]
     problem, rng = SampledProblem(instance, scenarios), np.random.default_rng(place)

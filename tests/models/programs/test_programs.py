@@ -36,7 +36,7 @@ every_formulation = pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.fixture(scope="module")
 def problems():
     drawn = random_instances(
-        np.random.default_rng(77), 40, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 3)
+        np.random.default_rng(77), 24, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 3)
     )
     drawn = [item.replace(initial_model="m2") if seed % 3 == 1 else item for seed, item in enumerate(drawn)]
     samples = [draw_scenarios(item, 10, seed) for seed, item in enumerate(drawn)]
@@ -71,7 +71,7 @@ def violations(model):
 
 def test_psi_of_the_program_is_the_price_of_the_allocation(problems):
     rng = np.random.default_rng(0)
-    for problem in problems[:20]:
+    for problem in problems[:12]:
         deadline = problem.instance.target.round_deadline
         loads = [item for row in problem.loads for item in row if math.isfinite(price(item, 1.0, deadline))]
         curves = EpochCosts.of(loads, deadline)
@@ -124,7 +124,7 @@ def test_tangents_hold_for_every_plan_and_touch_the_cheapest_resources(problems)
 
 @every_formulation
 def test_every_feasible_plan_is_a_point_of_the_program_at_its_own_cost(problems, formulation):
-    for problem in problems[:12]:
+    for problem in problems[:8]:
         bounds = attainable(problem)
         plans = [row for row in sequences(problem) if meets_all(problem, row)]
         if not plans:
@@ -145,7 +145,7 @@ def test_every_feasible_plan_is_a_point_of_the_program_at_its_own_cost(problems,
 def test_every_infeasible_plan_violates_the_program(problems, formulation):
     """Sequences that write_choices can express at all; their misses or their time must show."""
     seen = 0
-    for problem in problems[:12]:
+    for problem in problems[:8]:
         bounds = attainable(problem)
         if not bounds.possible:
             continue

@@ -45,7 +45,7 @@ def exists(instance: Instance, name: str, value: float) -> bool:
 def test_what_is_reached_has_a_plan_and_what_is_out_of_reach_has_none(
     changes: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SHARE", 0.1)  # ends that are further apart take fewer solves
+    monkeypatch.setattr(module, "_SHARE", 0.4)  # ends that are further apart take fewer solves
     instance = TINY.replace(**changes)
     feasible = enumerate_plans(instance, Limits()).plan is not None
     found = moved(instance)
