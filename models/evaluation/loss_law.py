@@ -246,10 +246,7 @@ class TracedLoss:
 
     def in_scenarios(self, plan: Plan, scenarios: Drawn) -> FloatArray:
         """l(K) in every scenario; without epochs, which no number is drawn for, the greatest l(0)."""
-        stops = self.instance.rules.stops(epoch.model for epoch in plan.epochs)
         if not plan.epochs:
-            if not stops[0]:
-                return exact_survival((Fraction(1),), "rules of the sites")
             start = untrained_law(self.traced, self.instance.target.initial_loss).scaled
             worst = [max(term.law.values) for term, _ in start.terms if isinstance(term.law, Empirical)]
             return np.full(len(scenarios.improvements), sum(worst, start.constant))
