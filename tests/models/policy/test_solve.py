@@ -7,7 +7,7 @@ import depl
 from depl.models.policy import ledger_planner, planner
 from depl.models.policy.process import process
 from depl.models.policy.solve import solve_policy
-from depl.models.problem.laws import Deterministic
+from depl.models.problem.laws import Deterministic, Empirical
 from depl.models.solving.result import Termination
 from tests.cases.policy_cases import tiny
 
@@ -75,3 +75,28 @@ def test_data_for_no_cluster_is_refused_and_not_called_infeasible() -> None:
     instance = tiny(Deterministic(value=0.3), Deterministic(value=0.5))
     with pytest.raises(depl.InvalidInputError, match="names no cluster"):
         solve_policy(instance, data={})
+
+
+@pytest.mark.parametrize("failure_cost", ["ratio", 3.0])
+def test_where_the_target_is_met_before_the_first_epoch_the_policy_stops_at_once(failure_cost) -> None:
+    instance = tiny(Empirical(values=(0.1, 0.3)), Deterministic(value=0.5), initial_loss=0.35)
+    found = solve_policy(instance, failure_cost=failure_cost)
+    assert (found.termination, found.cost, found.gap) == (Termination.GAP_REACHED, 0, 0)
+    assert found.reached == pytest.approx(1, abs=1e-15)
+    assert "meets the target already" in found.reason
+    assert found.reason in str(found)
+    assert depl.Controller(found.policy).start(0.35).reason == "reached"
+    assert depl.evaluate_policy(instance, found.policy).ok
+    bold = msgspec.structs.replace(found.policy, instance=instance.replace(initial_loss=0.45).fingerprint)
+    assert not depl.evaluate_policy(instance.replace(initial_loss=0.45), bold).ok
+
+
+def test_where_it_is_met_by_a_model_that_may_not_be_the_last_the_policy_trains() -> None:
+    instance = tiny(
+        Deterministic(value=0.1),
+        Deterministic(value=0.1),
+        initial_loss=0.35,
+        initial_model="small",
+        deployable=("large",),
+    )
+    assert solve_policy(instance, time_limit=None).cost == pytest.approx(2.5, rel=1e-6)
