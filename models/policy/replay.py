@@ -14,6 +14,7 @@ from typing import Literal, NoReturn
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy.controller import BEYOND, Controller
 from depl.models.policy.decisions import Stop
+from depl.models.policy.rules import Rules, read_rules
 from depl.models.policy.simulation import CONFIDENCE, mean_interval, share_interval
 from depl.models.problem.policy import Policy
 from depl.models.traces.counterfactuals import Branch, Counterfactuals, branch_name, read_counterfactuals
@@ -114,16 +115,17 @@ def replay(policy: Policy, traces: Traces | Counterfactuals, metric: str = "loss
         If a decision leads to what was not trained: with run and epoch.
     """
     table = traces if isinstance(traces, Counterfactuals) else read_counterfactuals(traces, metric)
-    runs = tuple(_Follower(policy, table, seed).follow() for seed in table.seeds)
+    rules = read_rules(policy)
+    runs = tuple(_Follower(rules, table, seed).follow() for seed in table.seeds)
     return Replay(runs, policy.certificate.reached)
 
 
 class _Follower:
     """One seed on its way."""
 
-    def __init__(self, policy: Policy, table: Counterfactuals, seed: str) -> None:
-        self.controller, self.table, self.seed = Controller(policy), table, seed
-        self.logarithmic = policy.grid.scale == "log"
+    def __init__(self, rules: Rules, table: Counterfactuals, seed: str) -> None:
+        self.controller, self.table, self.seed = Controller(rules), table, seed
+        self.logarithmic = rules.scale == "log"
         self.switched: int | None = None
 
     def follow(self) -> ReplayedRun:
