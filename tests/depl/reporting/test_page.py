@@ -1,7 +1,8 @@
 """The page on a plan: well-formed and complete, with the numbers of evaluation and verifier, by itself."""
 
+import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -18,7 +19,8 @@ from depl.models.problem.instance import ConstantImprovement, Instance
 from depl.models.problem.laws import Undeclared
 from depl.models.problem.plan import Claims, Plan
 from depl.models.solving.result import Termination
-from depl.reporting.facts import facts_of
+from depl.reporting import page as page_module
+from depl.reporting.facts import PlanFacts, facts_of
 from depl.reporting.page import page_of
 from depl.reporting.reproducing import Source
 from tests.cases.memory_cases import FAR, FULL, instance_of
@@ -85,7 +87,33 @@ def by_lists(instance: Instance, method: str) -> depl.Result:
     """A solver for tests: it lists all plans where a real one searches; the loop's place is the peer's."""
     if method == "density-greedy":
         raise InvalidInputError("too <small>")
-    return depl.solve(instance, "enumerate")
+    return listed(instance.to_json())
+
+
+@functools.cache
+def listed(text: str) -> depl.Result:
+    """The cheapest of all plans; the same instances come again and again."""
+    return depl.solve(Instance.from_json(text), "enumerate")
+
+
+PICTURES: dict[tuple[str, str], tuple[str, str]] = {}
+"""Pictures that were drawn, by instance and plan."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def drawn_once() -> Iterator[None]:
+    """The picture of a plan is drawn once for all tests, which look at what stands around it."""
+    draw = page_module._picture
+
+    def known(facts: PlanFacts) -> tuple[str, str]:
+        key = (facts.instance.to_json(), facts.plan.to_json())
+        if key not in PICTURES:
+            PICTURES[key] = draw(facts)
+        return PICTURES[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page_module, "_picture", known)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -287,7 +315,9 @@ def test_names_are_shown_and_not_obeyed(tiny) -> None:
 
 
 def test_without_prices_the_same_page_comes_out_twice(tiny) -> None:
-    first, second = (depl.report(*tiny, prices=False) for _ in range(2))
+    first = depl.report(*tiny, prices=False)
+    PICTURES.clear()
+    second = depl.report(*tiny, prices=False)
     assert first == second
     assert "Left out (--no-prices)" in first.html
     assert "depl report tiny plan.json --no-prices" in first.html
