@@ -10,7 +10,6 @@ from depl.models.solving.methods import Proof, Registered, register
 from depl.models.solving.options import Option
 
 
-@pytest.fixture(scope="module")
 def answers() -> dict[tuple[str, str], depl.Result | None]:
     """What each shipped method answers on two instances; None where it refuses one."""
     found: dict[tuple[str, str], depl.Result | None] = {}
@@ -29,19 +28,16 @@ def answers() -> dict[tuple[str, str], depl.Result | None]:
     return found
 
 
-def test_every_shipped_method_declares_what_it_proves_and_does_so(answers):
-    shipped = {method.name: method for method in depl.methods()}
-    assert {name for _, name in answers} >= {"auto", "depl", "exact", "milp", "random"}
-    for (_, name), result in answers.items():
+def test_every_shipped_method_proves_what_it_declares_and_refuses_what_is_among_its_needs():
+    shipped, found = {method.name: method for method in depl.methods()}, answers()
+    assert {name for _, name in found} >= {"auto", "depl", "exact", "milp", "random"}
+    for (_, name), result in found.items():
         if result is None:
             continue
         proof = shipped[name].proof
         assert (result.solution is depl.Solution.PROVEN_OPTIMAL) is (proof is Proof.OPTIMUM), name
         assert (result.lower_bound > 0) is (proof is not Proof.NOTHING), name
-
-
-def test_what_a_method_refuses_is_among_its_needs(answers):
-    refusing = {name for (_, name), result in answers.items() if result is None}
+    refusing = {name for (_, name), result in found.items() if result is None}
     assert refusing
     for method in depl.methods():
         assert (method.name in refusing) is method.needs.startswith("one cluster")

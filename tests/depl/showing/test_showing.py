@@ -297,27 +297,33 @@ def test_printing_an_instance_imports_neither_methods_nor_drawing():
     ids=lambda words: words[0],
 )
 def test_figure_draws_the_plan_and_never_over_what_is_read(ask, tmp_path, words, tiny_optimum):
-    plan, state, name = tmp_path / "plan.json", tmp_path / "state.json", tmp_path / "drawn"
+    plan, state = tmp_path / "plan.json", tmp_path / "state.json"
     plan.write_text(tiny_optimum.to_json())
     state.write_text(STATE.to_json())
     given = [{"PLAN": plan, "STATE": state}.get(word, word) for word in words]
-    code, _, err = ask(*given, "--figure", name)
-    assert code == 0, err
-    assert f"drawn in {name}.png and {name}.svg" in err
-    assert (tmp_path / "drawn.png").read_bytes().startswith(b"\x89PNG")
-    ElementTree.parse(tmp_path / "drawn.svg")
     assert ask(*given, "--figure", tmp_path / "missing" / "drawn")[0] == 2
-    code, _, err = ask(*given, "--figure", tmp_path / "alone.pdf")
+    code, _, err = ask(*given, "--figure", tmp_path / "alone.svg")
     assert code == 0, err
-    assert f"drawn in {tmp_path / 'alone.pdf'}" in err
-    assert [path.name for path in tmp_path.glob("alone*")] == ["alone.pdf"]
-    assert (tmp_path / "alone.pdf").read_bytes().startswith(b"%PDF")
+    assert f"drawn in {tmp_path / 'alone.svg'}" in err
+    assert [path.name for path in tmp_path.glob("alone*")] == ["alone.svg"]
+    ElementTree.parse(tmp_path / "alone.svg")
     if plan in given:
         plan.rename(tmp_path / "read.svg")
         given[given.index(plan)] = tmp_path / "read.svg"
         code, _, err = ask(*given, "--figure", tmp_path / "read")
         assert code == 2
         assert "which is read" in err
+
+
+def test_the_ending_of_a_figure_says_its_format_and_none_asks_for_two(ask, tmp_path):
+    for name, endings in (("drawn", (".png", ".svg")), ("alone.pdf", ("",))):
+        code, _, err = ask("solve", "tiny", "--method", "exact", "--figure", tmp_path / name)
+        assert code == 0, err
+        assert f"drawn in {' and '.join(f'{tmp_path / name}{ending}' for ending in endings)}" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alone.pdf", "drawn.png", "drawn.svg"]
+    assert (tmp_path / "drawn.png").read_bytes().startswith(b"\x89PNG")
+    ElementTree.parse(tmp_path / "drawn.svg")
+    assert (tmp_path / "alone.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_a_figure_of_no_plan_is_told(ask, tmp_path, tiny):
