@@ -18,6 +18,7 @@ on unlucky first losses is a coin flip in disguise (`docs/policies`).
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,8 @@ class Table:
         Upper bounds of C and F under the law.
     multiplier : float
         lam, for which the chain was solved.
+    exact : Fraction or None
+        P(not reached) of the chain itself, where it was worked out; ``failure`` is then none too great.
     """
 
     actions: tuple[Actions, ...]
@@ -58,6 +61,7 @@ class Table:
     cost: float
     failure: float
     multiplier: float
+    exact: Fraction | None = None
 
     def value(self, multiplier: float) -> float:
         """C + lam F [cost]."""
@@ -209,6 +213,20 @@ def lower(
     free : bool
         Whether epochs cost nothing: with lam = 1, bounds of F alone.
     """
+    found = lower_by_loss(process, expectations, multiplier, options, free=free)
+    pairs = zip(process.starts, found, strict=True)
+    return [math.fsum((start.weights * values).tolist()) / _SUMMED for start, values in pairs]
+
+
+def lower_by_loss(
+    process: Process,
+    expectations: Expectations,
+    multiplier: float,
+    options: Options = Options(),
+    *,
+    free: bool = False,
+) -> list[FloatArray]:
+    """The same from each l(0), by start; shapes (losses,)."""
     grid = expectations.grid
     after: dict[int, FloatArray] = {}
     lowest = _without_losses(process, multiplier, free)
@@ -229,8 +247,8 @@ def lower(
     found_at = []
     for start in process.starts:
         row, indices = after[start.node], grid.indices(start.losses, up=False)
-        reached = np.where(indices < 0, lowest[start.node], row[np.clip(indices, 0, grid.cells - 1)])
-        found_at.append(math.fsum((start.weights * reached).tolist()) / _SUMMED)
+        inside = row[np.clip(indices, 0, grid.cells - 1)]
+        found_at.append(np.where(indices < 0, lowest[start.node], inside))
     return found_at
 
 
