@@ -128,6 +128,7 @@ def test_neither_is_so_under_laws_of_runs_whose_first_loss_is_random(seed, monke
 def test_the_price_of_a_failure_falls_with_finer_grids_and_bounds_hold_at_the_last_one(seed, monkeypatch):
     instance, abandon = random_traced(seed)
     monkeypatch.setattr(planner, "GRIDS", (128, 512, 2048))
+    monkeypatch.setattr(planner, "_FIRST_WORK", 1)
     found = solved(instance, abandon_at_start=abandon)
     if found is None or found.policy is None:
         return
