@@ -4,9 +4,9 @@ Such a law is one of plans (`depl.models.evaluation.traced_prediction`): which r
 the planned length of a stage. For a policy, whose stages have no planned length, the law is *declared*: of
 every stage the donors are those of the longest stage of that kind that the policy may train, the same ones at
 whatever epoch it begins; l(0) is that of the donor of the first stage; stages are lent independently of each
-other. Every stage counts one donor more, unlike all that were seen: a run of which it is one fails, at the
-greatest cost that the policy can run up from there. What plans as such deviate by is added to every loss
-after l(0) of a run, the same in all its epochs.
+other. Every stage counts one donor more, unlike all that were seen, and one for every run that diverged: a
+run of which it is one fails, at the greatest cost that the policy can run up from there. What plans as such
+deviate by is added to every loss after l(0) of a run, the same in all its epochs.
 
 Probabilities are shares of combinations, exact as fractions.
 """
@@ -94,6 +94,7 @@ class _Followed:
     def __init__(self, policy: Policy, traced: TracedLaw) -> None:
         self.policy, self.law, self.grid = policy, traced.law, policy.grid
         self.offsets = traced.deviations or (0.0,)
+        self.unlike = traced.diverged + 1
         self.stages = _stages(policy)
         self.lending = _lending(traced.law, self.stages)
         self.greatest_costs = _greatest_costs(policy.nodes)
@@ -111,8 +112,8 @@ class _Followed:
         if first is None:
             return
         donors = self.lending[_site(first), None]
-        weight = share / (donors.first_losses.size + 1)
-        self._fail(weight, self.greatest_costs[start])
+        weight = share / (donors.first_losses.size + self.unlike)
+        self._fail(weight * self.unlike, self.greatest_costs[start])
         groups[start].append(_Runs(donors.first_losses, np.arange(donors.first_losses.size), weight))
         for number in range(start, len(self.policy.nodes)):  # later epochs stand behind earlier ones
             for runs in groups.pop(number, ()):
@@ -139,8 +140,8 @@ class _Followed:
         if stage.age == 1 and stage.previous is not None:
             many = len(lending.residuals)
             _require_few(losses.size * many)
-            weight = weight / (many + 1)
-            self._fail(weight * losses.size, self.greatest_costs[training.following])
+            weight = weight / (many + self.unlike)
+            self._fail(weight * losses.size * self.unlike, self.greatest_costs[training.following])
             donors, losses = np.tile(np.arange(many), losses.size), np.repeat(losses, many)
         after = training.shift + training.retention * losses + lending.residuals[donors, stage.age - 1]
         return _Runs(after, donors, weight)
