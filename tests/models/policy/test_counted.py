@@ -18,7 +18,7 @@ def test_cost_and_probability_are_those_of_every_combination_followed_by_itself(
         residuals="per_run",
         scale="log" if rng.random() < 0.4 else "loss",
         deviations=(-0.03, 0.0, 0.05) if rng.random() < 0.5 else (),
-        **({"diverged": 1, "unseen_loss": 9.0} if rng.random() < 0.3 else {}),
+        **({"diverged": 1, "unseen_loss": 9.0} if seed % 3 == 0 else {}),
     )
     instance = instance_of(
         law,
@@ -26,7 +26,7 @@ def test_cost_and_probability_are_those_of_every_combination_followed_by_itself(
         maximum_time=None,
         maximum_epochs=int(rng.integers(2, 5)),
         maximum_loss=round(float(rng.uniform(0.7, 1.5)), 2),
-        quantile_level=0.2,
+        quantile_level=0.3,
     )
     found = solve_policy(instance, gap=1e-3)
     assert found.policy is not None
