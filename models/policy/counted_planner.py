@@ -26,12 +26,13 @@ make up for the choice. It is measured instead, on seeds that had no part in it 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy.capped import Caps, capped, lengths, switching_ages
+from depl.models.policy.clairvoyant import clairvoyant_bound
 from depl.models.policy.counted import Counted, counted
 from depl.models.policy.dynamic import Table, certified, upper
 from depl.models.policy.grid import Expectations, Grid
@@ -135,8 +136,11 @@ class CountedPlanner:
         yield from search.among_plans(plans)
         if self.request.rung == "optimal":
             yield from search.among_policies()
-        if search.best is None:
+        if search.found is None or search.found.policy is None:
             yield nothing(self.request, self.price, search.reason(), grid.cells)
+            return
+        bound = clairvoyant_bound(self.process, self.traced, search.found.policy, self.price.rho)
+        yield replace(search.found, lower_bound=bound)
 
     def _first_table(self, up: Expectations, plans: Sequence[StaticPlan]) -> Table:
         """A fixed plan of about the least cost per success; if none succeeds, a policy of least failure."""
@@ -158,6 +162,8 @@ class _Search:
     ----------
     best : float or None
         Least cost and price of failures of a policy that keeps the promise, as counted [cost].
+    found : PolicyResult or None
+        That policy.
     centre : Caps or None
         Those of that policy; before there is one, of that which reaches the target most often.
     most : float
@@ -175,6 +181,7 @@ class _Search:
     price: Price
     up: Expectations
     best: float | None = None
+    found: PolicyResult | None = None
     centre: Caps | None = None
     most: float = -1.0
     refusal: NotCoveredError | None = None
@@ -243,7 +250,8 @@ class _Search:
         self.last = done.cost + self.price.rho * float(1 - done.reached)
         if self.best is None or self.last < self.best:
             self.best, self.centre = self.last, caps
-            yield held(self.request, _with(policy, done), self.price, 0.0)
+            self.found = held(self.request, _with(policy, done), self.price, 0.0)
+            yield self.found
 
     def reason(self) -> str:
         """Why there is no policy.
