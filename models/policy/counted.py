@@ -48,11 +48,14 @@ class Counted:
         P(target reached) under the declared law.
     runs : int
         Fewest runs that lend to a stage.
+    unlike : Fraction
+        Probability of coming to a stage with a run unlike all seen.
     """
 
     cost: float
     reached: Fraction
     runs: int
+    unlike: Fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +101,7 @@ class _Followed:
         self.stages = _stages(policy)
         self.lending = _lending(traced.law, self.stages)
         self.greatest_costs = _greatest_costs(policy.nodes)
-        self.cost, self.reached = 0.0, Fraction(0)
+        self.cost, self.reached, self.failed = 0.0, Fraction(0), Fraction(0)
 
     def follow(self) -> None:
         """Add up costs and successes."""
@@ -148,6 +151,7 @@ class _Followed:
 
     def _fail(self, weight: Fraction, cost: float) -> None:
         """Runs unlike all that were seen."""
+        self.failed += weight
         self.cost += float(weight) * cost
 
 
@@ -163,7 +167,7 @@ def counted(policy: Policy, traced: TracedLaw) -> Counted:
     followed = _Followed(policy, traced)
     followed.follow()
     runs = min((len(lending.donors) for lending in followed.lending.values()), default=0)
-    return Counted(followed.cost * (1 + _ROUNDING), followed.reached, runs)
+    return Counted(followed.cost * (1 + _ROUNDING), followed.reached, runs, followed.failed)
 
 
 def _stages(policy: Policy) -> dict[int, _Stage]:
