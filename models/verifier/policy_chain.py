@@ -48,6 +48,8 @@ class Course:
         Probability in the tails that was not followed.
     rounding : float
         What the sums of the probabilities may be off in all.
+    unlike : float
+        Probability of failing with a run unlike all seen, where runs are counted.
     """
 
     cost: float
@@ -58,11 +60,12 @@ class Course:
     epochs: float
     lost: float
     rounding: float
+    unlike: float = 0.0
 
     @property
     def failed(self) -> float:
         """P(not reached)."""
-        return self.abandoned + self.exhausted + self.beyond
+        return self.abandoned + self.exhausted + self.beyond + self.unlike
 
 
 def course(policy: Policy, walk: Walk, losses: FloatArray, weights: FloatArray) -> Course:
