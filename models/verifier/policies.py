@@ -108,7 +108,9 @@ def verify_policy(instance: Instance, policy: Policy) -> PolicyReport:
     start = starting_losses(instance, policy, _first_pair(policy)) if followed else None
     if start is None:
         if followed:
-            findings.append(undecided("l(0)", "no first epoch is named, so no run tells the loss before it"))
+            findings.append(
+                undecided("l(0)", "no run tells the loss before the first epoch, or none is named")
+            )
         return PolicyReport(tuple(findings), None, policy)
     found, stopped = _followed(instance, policy, walk, start)
     if found is None:
@@ -140,7 +142,7 @@ def _followed(
         float(found.epochs),
         0.0,
         float(abs(1 - sum(found.ends.values()))),
-        float(found.ends["unlike"]),
+        unlike=float(found.ends["unlike"]),
     )
     return sums, [runs]
 
@@ -330,10 +332,10 @@ def _first_pair(policy: Policy) -> tuple[str, str] | None:
 
 def _claim_findings(policy: Policy, found: Course) -> Iterator[Finding]:
     """Cost and probability, up to the rounding of the sums here."""
-    claimed, slack = policy.certificate, RELATIVE_ROUNDING + found.lost + found.rounding
+    claimed, slack = policy.certificate, RELATIVE_ROUNDING + found.unsure
     longest = max((step for step in _greatest_prices(policy)), default=0.0) * policy.maximum_epochs
     away = found.cost - claimed.cost
-    if away <= RELATIVE_ROUNDING * found.cost + (found.lost + found.rounding) * longest:
+    if away <= RELATIVE_ROUNDING * found.cost + found.unsure * longest:
         yield passed(f"{CLAIM}cost", f"at most {claimed.cost:.12g}, recomputed {found.cost:.12g}", away)
     else:
         message = f"at most {claimed.cost:.12g} is claimed, {found.cost:.12g} recomputed"
