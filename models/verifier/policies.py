@@ -135,15 +135,11 @@ def _followed(
     claimed, name = policy.certificate.runs, f"{CLAIM}runs"
     shown = f"{claimed} runs behind every stage, {found.fewest} counted"
     runs = passed(name, shown) if claimed == found.fewest else failed(name, shown, None)
-    ends = (found.ends[name] for name in ("reached", "abandoned", "exhausted", "beyond"))
-    sums = Course(
-        float(found.cost),
-        *(float(end) for end in ends),
-        float(found.epochs),
-        0.0,
-        float(abs(1 - sum(found.ends.values()))),
-        unlike=float(found.ends["unlike"]),
-    )
+    ends = {
+        name: float(found.ends[name]) for name in ("reached", "abandoned", "exhausted", "beyond", "unlike")
+    }
+    off = float(abs(1 - sum(found.ends.values())))
+    sums = Course(cost=float(found.cost), epochs=float(found.epochs), lost=0.0, rounding=off, **ends)
     return sums, [runs]
 
 

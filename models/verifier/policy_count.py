@@ -28,7 +28,7 @@ from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier.laws import FloatArray
 from depl.models.verifier.policy_noise import EDGE
 from depl.models.verifier.policy_walk import Walk
-from depl.models.verifier.runs import Pair, seen_in
+from depl.models.verifier.runs import Pair, SeenStage, seen_in
 from depl.models.verifier.tolerances import ATOM_TOLERANCE
 
 MOST_TOGETHER = 4_000_000
@@ -157,7 +157,7 @@ class Count:
 
 def _lending(walk: Walk, law: TracedLaw) -> dict[Kind, Lending]:
     """Donors of every kind, for the longest stage of it."""
-    longest = {}
+    longest: dict[Kind, SeenStage] = {}
     for place in walk.places.values():
         if place.stage is not None:
             kind = place.stage.pair, place.stage.before
