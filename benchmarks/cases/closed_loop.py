@@ -12,7 +12,7 @@ The goals are those of the issue that asked for the measurement: no promise refu
 it begins, and costs of at most 0.85 (omega 0.90) and 0.77 (0.95) of the fixed plan's.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -199,11 +199,6 @@ def _figures(rows: list[Row]) -> Mapping[str, object]:
         **{f"ratio_{name}": max(_ratios(rows, level), default=float("nan")) for level, name in _NAMES},
         **{f"mean_ratio_{name}": _mean(_ratios(rows, level)) for level, name in _NAMES},
         **{f"least_ratio_{name}": _mean(_ratios(rows, level, CLAIRVOYANT)) for level, name in _NAMES},
-        **{
-            f"objective_{name}": max(_ratios(rows, level, of=_objective), default=float("nan"))
-            for level, name in _NAMES
-        },
-        **{f"mean_objective_{name}": _mean(_ratios(rows, level, of=_objective)) for level, name in _NAMES},
         "reset_refuted": refuted([number(row["p_value"]) for row in rows if row["who"] == RESET]),
         "unkept": sum(row.get("promised") is None for row in rows if row["who"] == OPTIMAL_COUNTED),
     }
@@ -212,22 +207,11 @@ def _figures(rows: list[Row]) -> Mapping[str, object]:
 _NAMES = ((0.9, "90"), (0.95, "95"))
 
 
-def _cost(row: Row) -> float:
-    return number(row["cost"])
-
-
-def _objective(row: Row) -> float:
-    """Cost and price of failures, which is what is minimised."""
-    return _cost(row) + number(row["failure_cost"]) * (1 - number(row["delivered"]))
-
-
-def _ratios(
-    rows: list[Row], level: float, who: str = OPTIMAL_COUNTED, of: Callable[[Row], float] = _cost
-) -> list[float]:
+def _ratios(rows: list[Row], level: float, who: str = OPTIMAL_COUNTED) -> list[float]:
     """Costs in that of the fixed plan trained to its end, of the problems that are not tight."""
-    fixed = {_problem(row): of(row) for row in rows if row["who"] == FIXED}
+    fixed = {_problem(row): number(row["cost"]) for row in rows if row["who"] == FIXED}
     return [
-        of(row) / fixed[_problem(row)]
+        number(row["cost"]) / fixed[_problem(row)]
         for row in rows
         if row["who"] == who
         and "cost" in row
