@@ -4,7 +4,9 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from depl.models.policy.dynamic import Table, certified, lower, upper
+import numpy as np
+
+from depl.models.policy.dynamic import STOP, Table, certified, lower, met_at_start, upper
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.hull import Walk, walk
 from depl.models.policy.planner import (
@@ -49,6 +51,12 @@ class LedgerPlanner:
 
     def answers(self) -> Iterator[PolicyResult]:
         """What is known after each grid; nothing more once it is proved that there is no policy."""
+        if (
+            self.request.instance.traced_law is None
+            and met_at_start(self.process, self.process.starts[0]) == 1
+        ):
+            yield self._idle()
+            return
         for cells in grids(self.process):
             grid = Grid.of(self.process, cells)
             up, down = Expectations(grid, up=True), Expectations(grid, up=False)
@@ -68,6 +76,21 @@ class LedgerPlanner:
             yield (
                 self._static(up, down) if self.request.rung == "static" else self._optimal(careful, up, down)
             )
+
+    def _idle(self) -> PolicyResult:
+        """Where l(0) meets the target: stop at once. No run fails, so their price does not matter."""
+        grid = Grid.of(self.process, _FEW)
+        stop = tuple(np.full(grid.cells, STOP, dtype=np.int16) for _ in self.process.nodes)
+        given = self.request.failure_cost
+        price = Price(1.0 if given is None else given, None)
+        policy = policy_of(
+            self.request, self.process, grid, Table(stop, 0, 0.0, 0.0, price.rho), price, "ledger"
+        )
+        reason = (
+            "the loss before the first epoch meets the target already, and so the policy trains nothing: no "
+            "run fails, and no success is paid for"
+        )
+        return replace(held(self.request, policy, price, 0.0), reason=reason)
 
     @property
     def rho(self) -> float:
@@ -138,21 +161,24 @@ class LedgerPlanner:
         return held(self.request, policy, self.price, max(0.0, bound))
 
     def _none(self, cells: int, least: float) -> PolicyResult:
-        omega = self.request.instance.target.quantile_level
+        omega, within = self.request.instance.target.quantile_level, self.request.restriction
+        among = f" of {within}," if within else ""
         if least > self.request.budget:
             reason = (
-                f"no policy reaches the target with probability {omega:g}: under the law at most "
+                f"no policy{among} reaches the target with probability {omega:g}: under the law at most "
                 f"{1 - least:.6g}; raise maximum_loss or maximum_epochs, or lower quantile_level"
             )
-            return replace(
-                nothing(self.request, self.price, reason, cells), termination=Termination.INFEASIBLE
-            )
+            found = nothing(self.request, self.price, reason, cells)
+            return found if within else replace(found, termination=Termination.INFEASIBLE)
         reason = (
-            f"undecided on {cells} cells: no policy is certified to reach the target with probability "
+            f"undecided on {cells} cells: no policy{among} is certified to reach the target with probability "
             f"{omega:g}, and that there is none is not proved"
         )
         return nothing(self.request, self.price, reason, cells)
 
+
+_FEW = 16
+"""Cells of a grid on which every loss that occurs is l(0)."""
 
 _NEAR = 1.1
 """Ratio of the prices tried from one grid to the next: set by hand; on the next grid the price at which the

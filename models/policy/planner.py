@@ -55,6 +55,10 @@ class Request:
     data : tuple of ClusterData
         As given; none for all.
     switch_epochs : tuple of int or None
+    round_deadline : float or None
+        Of each epoch, where it is less than that of the instance so that T_max is kept [time].
+    restriction : str
+        The class of policies that is planned in, in words, if not all of them are.
     """
 
     instance: Instance
@@ -63,6 +67,8 @@ class Request:
     options: Options
     data: tuple[ClusterData, ...]
     switch_epochs: tuple[int, ...] | None
+    round_deadline: float | None = None
+    restriction: str = ""
 
     @property
     def budget(self) -> float:
@@ -72,10 +78,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Price:
-    """Of a failed run: rho, with the enclosure of rho* that it comes from [cost]."""
+    """Of a failed run: rho, with the enclosure of rho*, if a success is paid for at all [cost]."""
 
     rho: float
-    ratio: tuple[float, float]
+    ratio: tuple[float, float] | None
 
 
 def grids(process: Process) -> tuple[int, ...]:
@@ -138,6 +144,8 @@ def priced(
 
 def refined(request: Request, process: Process, up: Expectations, down: Expectations, price: Price) -> Price:
     """The price on a finer grid: one step of either search, and the better end of each is kept."""
+    if price.ratio is None:
+        return price
     low, high = price.ratio
     if high - low <= _SETTLED * high:
         return price
@@ -159,7 +167,8 @@ def policy_of(
         instance=request.instance.fingerprint,
         maximum_loss=target.maximum_loss,
         quantile_level=target.quantile_level,
-        maximum_epochs=target.maximum_epochs,
+        maximum_epochs=process.epochs,
+        round_deadline=request.round_deadline,
         rung=request.rung,
         state=state,
         failure_cost=price.rho,
@@ -204,6 +213,7 @@ def nothing(request: Request, price: Price | None, reason: str, cells: int = 0) 
         cells=cells,
         seconds=0.0,
         reason=reason,
+        restriction=request.restriction,
     )
 
 
@@ -223,4 +233,5 @@ def held(request: Request, policy: Policy, price: Price, lower_bound: float) -> 
         gap_wanted=0.0,
         cells=policy.grid.cells,
         seconds=0.0,
+        restriction=request.restriction,
     )

@@ -25,6 +25,7 @@ from depl.models.policy.ledger_planner import LedgerPlanner
 from depl.models.policy.planner import Request, nothing
 from depl.models.policy.process import process
 from depl.models.policy.result import RUNGS, PolicyResult, Rung
+from depl.models.policy.time_limit import restriction
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData
 from depl.models.solving.methods import require_limits
@@ -86,14 +87,14 @@ def solve_policy(
     started = time.monotonic()
     gap, time_limit, _ = require_limits(gap, time_limit, 0)
     request = _request(instance, rung, failure_cost, data, switch_epochs, abandon_at_start)
-    planner = _planner(request, data, switch_epochs)
-    best, ending, reserve = None, Termination.EXHAUSTED, 0.0
+    planner, best, ending, reserve = None, None, Termination.EXHAUSTED, 0.0
 
     def lateness() -> float:
         return -math.inf if time_limit is None else time.monotonic() - started - time_limit + reserve
 
     try:
         with deadline(lateness):
+            planner = _planner(request, data, switch_epochs)
             for found in planner.answers():
                 reserve = _LONGER * _verified(found)
                 best = found if best is None else _better(best, found)
@@ -105,7 +106,8 @@ def solve_policy(
     except KeyboardInterrupt:
         ending = Termination.INTERRUPTED
     if best is None:
-        best = nothing(request, planner.price, "the time was over before anything was certified")
+        request, price = (request, None) if planner is None else (planner.request, planner.price)
+        best = nothing(request, price, "the time was over before anything was certified")
     return _ended(best, ending, gap, time.monotonic() - started)
 
 
@@ -146,12 +148,20 @@ def _request(
 def _planner(
     request: Request, data: Mapping[str, Collection[str]] | None, switch_epochs: Collection[int] | None
 ) -> LedgerPlanner | CountedPlanner:
-    """Who plans under the law of the instance."""
+    """Who plans under the law of the instance, among policies that keep its limit of the training time."""
     instance, traced = request.instance, request.instance.traced_law
-    if traced is None or (traced.residuals == "independent" and not traced.deviations):
-        return LedgerPlanner(request, process(instance, data, switch_epochs))
-    require_counted(traced)
-    return CountedPlanner(request, traced, process(proxy(instance), data, switch_epochs))
+    markov = traced is None or (traced.residuals == "independent" and not traced.deviations)
+    if traced is not None and not markov:
+        require_counted(traced)
+    likely = instance if markov else proxy(instance)
+    within = restriction(likely, data, switch_epochs, request.options, request.failure_cost)
+    if within is not None:
+        request = replace(request, round_deadline=within.round_deadline, restriction=within.in_words())
+        likely = within.of(likely)
+    chain = process(likely, data, switch_epochs)
+    if traced is None or markov:
+        return LedgerPlanner(request, chain)
+    return CountedPlanner(request, traced, chain)
 
 
 def _better(old: PolicyResult, new: PolicyResult) -> PolicyResult:

@@ -148,10 +148,7 @@ def _reading_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
     if policy.instance != instance.fingerprint:
         yield failed("instance", f"the policy was made for another instance, {policy.instance[:12]}", None)
     target, law = instance.target, instance.traced_law
-    for name in ("maximum_loss", "quantile_level", "maximum_epochs"):
-        claimed, given = getattr(policy, name), getattr(target, name)
-        if claimed != given:
-            yield failed("target", f"{name} is {claimed!r} in the policy, {given!r} in the instance", None)
+    yield from _target_failures(instance, policy)
     yield from _method_failures(policy, law)
     if law is not None and law.observed is not None:
         yield failed("law", "the instance goes on from a run under way, a policy starts before epoch 1", None)
@@ -186,6 +183,21 @@ def _method_failures(policy: Policy, law: TracedLaw | None) -> Iterator[Finding]
     elif not counts and law is not None and (not alone or law.care is not None):
         message = "residuals stay together, or plans deviate: the next loss depends on more than the last one"
         yield failed("law", message, None)
+
+
+def _target_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
+    """Whether the policy has the target of the instance; a shorter deadline may come with fewer epochs."""
+    target = instance.target
+    names = ["maximum_loss", "quantile_level"]
+    if policy.round_deadline is None or policy.maximum_epochs > target.maximum_epochs:
+        names.append("maximum_epochs")
+    for name in names:
+        claimed, given = getattr(policy, name), getattr(target, name)
+        if claimed != given:
+            yield failed("target", f"{name} is {claimed!r} in the policy, {given!r} in the instance", None)
+    if (policy.round_deadline or 0.0) > (target.round_deadline or math.inf) * (1.0 + TIME_TOLERANCE):
+        message = f"round_deadline {policy.round_deadline!r} exceeds that of the instance"
+        yield failed("target", f"{message}, {target.round_deadline!r}", None)
 
 
 def _data_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
@@ -316,7 +328,7 @@ def _failure_price_findings(policy: Policy) -> Iterator[Finding]:
         if policy.failure_cost_rule == "ratio" and abs(price - ruled) > CLAIM_TOLERANCE * ruled:
             message = f"{price:.12g} is not {FAILURE_FACTOR:g} times the upper end {ratio[1]:.12g} of rho*"
             wrong.append(failed("failure_cost", message, price - ruled))
-    elif policy.failure_cost_rule == "ratio":
+    elif policy.failure_cost_rule == "ratio" and policy.nodes[policy.start].trainings:
         wrong.append(failed("failure_cost", "follows from a ratio that the certificate does not give", None))
     yield from wrong or [passed("failure_cost", f"{price:.12g}, not below a claimed price of a success")]
 

@@ -20,7 +20,10 @@ def test_a_share_is_kept_if_two_standard_errors_reach_omega():
 
 def test_a_policy_under_its_own_law_stays_itself_and_another_law_has_other_shifts():
     rng = np.random.default_rng(2)
-    law, other = random_law(rng, residuals="per_run"), random_law(np.random.default_rng(2), residuals="per_run")
+    law, other = (
+        random_law(rng, residuals="per_run"),
+        random_law(np.random.default_rng(2), residuals="per_run"),
+    )
     instance = instance_of(
         law, round_deadline=6.0, maximum_time=None, maximum_epochs=4, maximum_loss=1.4, quantile_level=0.2
     )
