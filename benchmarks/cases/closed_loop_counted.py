@@ -41,9 +41,9 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         asked = list(problems(name, _EPOCHS))
         before: PolicyResult | None = None
         for problem in asked[-2:-1] if smoke else asked:
-            result = before if _answers(before, problem) else _solved(family, problem)
-            rows += _rows(family, problem, result)
-            before = result
+            if before is None or not _answers(before, problem):
+                before = _solved(family, problem)
+            rows += _rows(family, problem, before)
     return {**_figures(rows), "rows": rows}
 
 
@@ -53,9 +53,9 @@ def _solved(family: Family, problem: Problem) -> PolicyResult:
     return solve_policy(instance, switch_epochs=switches, gap=0.0, time_limit=None)
 
 
-def _answers(before: PolicyResult | None, problem: Problem) -> bool:
+def _answers(before: PolicyResult, problem: Problem) -> bool:
     """Whether what was found for a smaller omega is the answer to this one, too."""
-    if before is None or before.reached is None:
+    if before.reached is None:
         return False
     target = before.instance.target
     same = (target.maximum_loss, target.maximum_epochs) == (problem.maximum_loss, problem.maximum_epochs)
