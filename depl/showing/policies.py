@@ -195,6 +195,11 @@ def _bounded(result: PolicyResult) -> list[tuple[str, str]]:
 
 def bound_class(policy: Policy) -> str:
     """The policies that the lower bound is of."""
+    if policy.certificate.method == "counted":
+        return (
+            "policies with at most one switch whose stages last no longer, counted on the same runs, even if "
+            "they know before a run begins what it will do"
+        )
     told = "all policies that keep the promise, also those that draw lots or remember the whole run"
     if policy.round_deadline is not None:
         told += f", of at most {policy.maximum_epochs} epochs of at most {number(policy.round_deadline)} each"

@@ -35,9 +35,11 @@ def policy_report_sections(report: PolicyReport) -> list[Section]:
             ("expected epochs", f"at most {rounded_up(found.epochs)}"),
             *((ENDS[name], f"probability {number(max(share, 0.0))}") for name, share in shares.items()),
         ]
-        sections.append(
-            Section("Recomputed by the evaluator, under the law and with the ledger alone:", Pairs(numbers))
-        )
+        how = "under the law and with the ledger alone"
+        if report.policy.state == "observed":
+            numbers.append(("unlike all runs seen", f"probability {number(found.unlike)}, counted as failed"))
+            how = "over all combinations of the runs"
+        sections.append(Section(f"Recomputed by the evaluator, {how}:", Pairs(numbers)))
     return sections
 
 

@@ -4,9 +4,9 @@ Such a law is one of plans (`depl.models.evaluation.traced_prediction`): which r
 the planned length of a stage. For a policy, whose stages have no planned length, the law is *declared*: of
 every stage the donors are those of the longest stage of that kind that the policy may train, the same ones at
 whatever epoch it begins; l(0) is that of the donor of the first stage; stages are lent independently of each
-other. Every stage counts one donor more, unlike all that were seen: a run of which it is one fails, at the
-greatest cost that the policy can run up from there. What plans as such deviate by is added to every loss
-after l(0) of a run, the same in all its epochs.
+other. Every stage counts one donor more, unlike all that were seen, and one for every run that diverged: a
+run of which it is one fails, at the greatest cost that the policy can run up from there. What plans as such
+deviate by is added to every loss after l(0) of a run, the same in all its epochs.
 
 Probabilities are shares of combinations, exact as fractions.
 """
@@ -48,11 +48,14 @@ class Counted:
         P(target reached) under the declared law.
     runs : int
         Fewest runs that lend to a stage.
+    unlike : Fraction
+        Probability of coming to a stage with a run unlike all seen.
     """
 
     cost: float
     reached: Fraction
     runs: int
+    unlike: Fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +97,11 @@ class _Followed:
     def __init__(self, policy: Policy, traced: TracedLaw) -> None:
         self.policy, self.law, self.grid = policy, traced.law, policy.grid
         self.offsets = traced.deviations or (0.0,)
+        self.unlike = traced.diverged + 1
         self.stages = _stages(policy)
         self.lending = _lending(traced.law, self.stages)
         self.greatest_costs = _greatest_costs(policy.nodes)
-        self.cost, self.reached = 0.0, Fraction(0)
+        self.cost, self.reached, self.failed = 0.0, Fraction(0), Fraction(0)
 
     def follow(self) -> None:
         """Add up costs and successes."""
@@ -111,8 +115,8 @@ class _Followed:
         if first is None:
             return
         donors = self.lending[_site(first), None]
-        weight = share / (donors.first_losses.size + 1)
-        self._fail(weight, self.greatest_costs[start])
+        weight = share / (donors.first_losses.size + self.unlike)
+        self._fail(weight * self.unlike, self.greatest_costs[start])
         groups[start].append(_Runs(donors.first_losses, np.arange(donors.first_losses.size), weight))
         for number in range(start, len(self.policy.nodes)):  # later epochs stand behind earlier ones
             for runs in groups.pop(number, ()):
@@ -139,14 +143,15 @@ class _Followed:
         if stage.age == 1 and stage.previous is not None:
             many = len(lending.residuals)
             _require_few(losses.size * many)
-            weight = weight / (many + 1)
-            self._fail(weight * losses.size, self.greatest_costs[training.following])
+            weight = weight / (many + self.unlike)
+            self._fail(weight * losses.size * self.unlike, self.greatest_costs[training.following])
             donors, losses = np.tile(np.arange(many), losses.size), np.repeat(losses, many)
         after = training.shift + training.retention * losses + lending.residuals[donors, stage.age - 1]
         return _Runs(after, donors, weight)
 
     def _fail(self, weight: Fraction, cost: float) -> None:
         """Runs unlike all that were seen."""
+        self.failed += weight
         self.cost += float(weight) * cost
 
 
@@ -162,7 +167,7 @@ def counted(policy: Policy, traced: TracedLaw) -> Counted:
     followed = _Followed(policy, traced)
     followed.follow()
     runs = min((len(lending.donors) for lending in followed.lending.values()), default=0)
-    return Counted(followed.cost * (1 + _ROUNDING), followed.reached, runs)
+    return Counted(followed.cost * (1 + _ROUNDING), followed.reached, runs, followed.failed)
 
 
 def _stages(policy: Policy) -> dict[int, _Stage]:

@@ -7,7 +7,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.dynamic import Options, Table, upper
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.process import Process
-from depl.models.policy.ratio import excess_at, least_ratio, least_ratio_below, ratio_of
+from depl.models.policy.ratio import CLOSE, excess_at, least_ratio, least_ratio_below, ratio_of
 from depl.models.policy.result import PolicyResult, Rung
 from depl.models.policy.tables import policy_nodes
 from depl.models.problem.instance import Instance
@@ -102,16 +102,30 @@ def careful_table(process: Process, up: Expectations, options: Options) -> Table
     return upper(process, up, _CAREFUL * max(longest, 1e-9), options)
 
 
-def priced(request: Request, process: Process, up: Expectations, down: Expectations, careful: Table) -> Price:
+def priced(
+    request: Request,
+    process: Process,
+    up: Expectations,
+    down: Expectations,
+    first: Table,
+    close: float = CLOSE,
+) -> Price:
     """The price of a failed run.
+
+    Parameters
+    ----------
+    first : Table
+        A policy that reaches the target.
+    close : float
+        As `depl.models.policy.ratio.least_ratio_below` has it.
 
     Raises
     ------
     InvalidInputError
         If the given one is below the least expected cost of a success, or none is given and that is nothing.
     """
-    found = least_ratio(process, up, careful, request.options)
-    ratio = least_ratio_below(process, down, found.upper, request.options), found.upper
+    found = least_ratio(process, up, first, request.options)
+    ratio = least_ratio_below(process, down, found.upper, request.options, close), found.upper
     rho = FAILURE_FACTOR * found.upper if request.failure_cost is None else request.failure_cost
     if rho == 0:
         raise InvalidInputError(

@@ -30,7 +30,7 @@ _MOST_STEPS = 40
 """Steps of either search: set by hand. Dinkelbach's steps converge faster than linearly and number five or
 so, those of the lower end halve the rest or do better; where they end early the ends are wider, not wrong."""
 
-_CLOSE = 1e-4
+CLOSE = 1e-4
 """Relative width at which the lower end is not raised further: set by hand, far below what a grid leaves."""
 
 
@@ -87,7 +87,7 @@ def ratio_of(process: Process, table: Table) -> float:
 
 
 def least_ratio_below(
-    process: Process, expectations: Expectations, ceiling: float, options: Options
+    process: Process, expectations: Expectations, ceiling: float, options: Options, close: float = CLOSE
 ) -> float:
     """A lower bound of rho*, from prices up to ``ceiling``.
 
@@ -98,6 +98,8 @@ def least_ratio_below(
     ----------
     expectations : Expectations
         Of direction down.
+    close : float
+        Relative width of the prices between which the search ends; they are tried first.
     """
 
     def excess(price: float) -> float:
@@ -107,8 +109,11 @@ def least_ratio_below(
     below, above = excess(low), excess(high)
     if above >= 0:
         return high
+    near = high * (1 - close)
+    if close > CLOSE and excess(near) >= 0:
+        return near
     for _ in range(_MOST_STEPS):
-        if high - low <= _CLOSE * high:
+        if high - low <= close * high:
             break
         chord = low + (high - low) * below / (below - above)
         middle = max(chord, (low + high) / 2) if chord < (low + high) / 2 else chord

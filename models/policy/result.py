@@ -48,7 +48,8 @@ class PolicyResult(Shown):
     multiplier : float or None
         lam, the price for which the policy is best; above rho where the promise binds [cost].
     lower_bound : float
-        Of cost + failure_cost * P(failed), for every policy that keeps the promise [cost].
+        Of cost + failure_cost * P(failed), for every policy that keeps the promise; where runs are counted,
+        for those that are counted on the same runs (`depl.models.policy.clairvoyant`) [cost].
     instance : Instance
     gap_wanted : float
     cells : int

@@ -91,7 +91,10 @@ class Certificate(Checked, frozen=True, kw_only=True):
     lower_bound: (
         Annotated[
             NonNegative,
-            Meta(description="of expected cost + failure_cost * P(failed), for all policies; absent: none"),
+            Meta(
+                description="of expected cost + failure_cost * P(failed), for all policies; if runs are "
+                "counted, for those that are counted on the same runs"
+            ),
         ]
         | None
     ) = None

@@ -2,7 +2,8 @@
 
 It reads the file and the instance alone, and shares no formula with what plans policies: prices, laws and
 support are read a second time (`depl.models.verifier.policy_walk`), and the probabilities of the ledger are
-carried forward from l(0) (`depl.models.verifier.policy_chain`), where planning goes backwards.
+carried forward from l(0) (`depl.models.verifier.policy_chain`), where planning goes backwards. A policy on
+the observed loss is counted over all combinations of runs again (`depl.models.verifier.policy_count`).
 
 A claimed lower bound, of the cost of all policies or of a success, is *repeated*: it would take planning
 again to prove it, and only what contradicts it is found here.
@@ -15,9 +16,11 @@ from fractions import Fraction
 
 from depl.models.problem.instance import Instance
 from depl.models.problem.policy import STOP, Policy
+from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier.findings import CLAIM, Finding, Kind, failed, passed, undecided
-from depl.models.verifier.laws import decimal
+from depl.models.verifier.laws import FloatArray, decimal
 from depl.models.verifier.policy_chain import Course, actions_of, course
+from depl.models.verifier.policy_count import Count
 from depl.models.verifier.policy_exact import exact_reached
 from depl.models.verifier.policy_noise import EDGE
 from depl.models.verifier.policy_walk import Walk, data_of, starting_losses, walked
@@ -110,12 +113,36 @@ def verify_policy(instance: Instance, policy: Policy) -> PolicyReport:
                 undecided("l(0)", "no run tells the loss before the first epoch, or none is named")
             )
         return PolicyReport(tuple(findings), None, policy)
-    found = course(policy, walk, *start)
+    found, stopped = _followed(instance, policy, walk, start)
+    if found is None:
+        return PolicyReport((*findings, *stopped), None, policy)
+    findings += stopped
     met = float(start[1][start[0] <= policy.grid.limit + ATOM_TOLERANCE].sum())
     already = met if may_be_last(instance, instance.target.initial_model) else 0.0
     exact = None if policy.certificate.exactly is None else exact_reached(policy, walk, start[0])
     findings += [*_claim_findings(policy, found, exact), *_bound_findings(policy, found, already)]
     return PolicyReport(tuple(findings), found, policy)
+
+
+def _followed(
+    instance: Instance, policy: Policy, walk: Walk, start: tuple[FloatArray, FloatArray]
+) -> tuple[Course | None, list[Finding]]:
+    """How runs end: along the ledger, or over all combinations of runs with what the file says of these."""
+    law = instance.traced_law
+    if policy.state == "ledger" or law is None:
+        return course(policy, walk, *start), []
+    found = Count(policy, walk, law)
+    if found.refused:
+        return None, [undecided("state", f"{found.refused}; replay the policy on runs")]
+    claimed, name = policy.certificate.runs, f"{CLAIM}runs"
+    shown = f"{claimed} runs behind every stage, {found.fewest} counted"
+    runs = passed(name, shown) if claimed == found.fewest else failed(name, shown, None)
+    ends = {
+        name: float(found.ends[name]) for name in ("reached", "abandoned", "exhausted", "beyond", "unlike")
+    }
+    off = float(abs(1 - sum(found.ends.values())))
+    sums = Course(cost=float(found.cost), epochs=float(found.epochs), lost=0.0, rounding=off, **ends)
+    return sums, [runs]
 
 
 def _reading_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
@@ -124,17 +151,7 @@ def _reading_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
         yield failed("instance", f"the policy was made for another instance, {policy.instance[:12]}", None)
     target, law = instance.target, instance.traced_law
     yield from _target_failures(instance, policy)
-    if policy.state != "ledger":
-        message = (
-            "the policy decides on the observed loss, and is certified by counting runs: this is not checked "
-            "here; replay it on runs"
-        )
-        yield undecided("state", message)
-    elif policy.certificate.method != "ledger":
-        yield failed("state", "a policy that carries a ledger is certified under the law", None)
-    if law is not None and (law.residuals != "independent" or law.deviations or law.care is not None):
-        message = "residuals stay together, or plans deviate: the next loss depends on more than the last one"
-        yield failed("law", message, None)
+    yield from _method_failures(policy, law)
     if law is not None and law.observed is not None:
         yield failed("law", "the instance goes on from a run under way, a policy starts before epoch 1", None)
     scale = "loss" if law is None else law.scale
@@ -148,6 +165,26 @@ def _reading_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
     if policy.grid.target >= policy.grid.cells:
         yield failed("grid", f"target {policy.grid.target} is not below cells {policy.grid.cells}", None)
     yield from _data_failures(instance, policy)
+
+
+def _method_failures(policy: Policy, law: TracedLaw | None) -> Iterator[Finding]:
+    """Whether the law is one under which what is claimed can be worked out."""
+    method, counts = policy.certificate.method, policy.state == "observed"
+    if counts and method != "counted":
+        message = "the policy decides on the observed loss, and nothing is claimed that could be checked"
+        yield undecided("state", f"{message}; replay it on runs")
+        return
+    if not counts and method != "ledger":
+        yield failed("state", "a policy that carries a ledger is certified under the law", None)
+    alone = law is None or (law.residuals == "independent" and not law.deviations)
+    if counts and alone:
+        yield failed("law", "no runs are combined under this law, so nothing can be counted over them", None)
+    elif counts and law is not None and (law.confidence is not None or (law.care and not law.deviations)):
+        message = "a confidence, or care without deviations, promises whole runs alone, not combinations"
+        yield failed("law", message, None)
+    elif not counts and law is not None and (not alone or law.care is not None):
+        message = "residuals stay together, or plans deviate: the next loss depends on more than the last one"
+        yield failed("law", message, None)
 
 
 def _target_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
@@ -361,6 +398,8 @@ def _bound_findings(policy: Policy, found: Course, already: float) -> Iterator[F
     name, (low, high) = f"{CLAIM}ratio", claimed.ratio
     own = found.cost / (found.reached - already) if found.reached > already else math.inf
     shown = f"a success costs {low:.12g} to {high:.12g} at least; with this policy {own:.12g}"
+    if policy.state == "observed":  # enclosed under the law with independent residuals, which is another one
+        own = math.inf
     if low > high or low > own * (1.0 + CLAIM_TOLERANCE):
         yield failed(name, f"{shown}: the claims contradict each other", low - min(high, own))
     else:

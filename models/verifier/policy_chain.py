@@ -50,6 +50,8 @@ class Course:
         What the sums of the probabilities may be off in all.
     doubt : float
         What quadratures may be off, where two laws with densities meet in an epoch, as they measure it.
+    unlike : float
+        Probability of failing with a run unlike all seen, where runs are counted.
     """
 
     cost: float
@@ -61,6 +63,7 @@ class Course:
     lost: float
     rounding: float
     doubt: float = 0.0
+    unlike: float = 0.0
 
     @property
     def unsure(self) -> float:
@@ -70,7 +73,7 @@ class Course:
     @property
     def failed(self) -> float:
         """P(not reached)."""
-        return self.abandoned + self.exhausted + self.beyond
+        return self.abandoned + self.exhausted + self.beyond + self.unlike
 
 
 def course(policy: Policy, walk: Walk, losses: FloatArray, weights: FloatArray) -> Course:

@@ -1,7 +1,7 @@
 """What a policy does over all combinations of runs, one combination after the other; used by tests only.
 
 Every stage draws a donor of its own among the runs that trained the longest such stage of the policy, which
-lends its residuals; one more run per stage, unlike all seen, fails at the greatest cost that is left. What
+lends its residuals; one more run per stage, and one per diverged run, fails at the greatest cost left. What
 plans deviate by is added to every loss after l(0). Nothing of `depl.models.policy` is called.
 """
 
@@ -25,7 +25,7 @@ class Counting:
     """Expected cost and P(reached), summed up combination by combination."""
 
     def __init__(self, policy: Policy, law: TracedLaw) -> None:
-        self.policy, self.oracle = policy, Oracle(law)
+        self.policy, self.oracle, self.unlike = policy, Oracle(law), 1 + law.diverged
         self.places = self._all_places()
         longest: dict[Kind, int] = {}
         for place in self.places.values():
@@ -64,8 +64,8 @@ class Counting:
         start = self.policy.start
         first = self.policy.nodes[start].trainings[0]
         donors = self.donors[(first.model, first.cluster), None]
-        weight /= len(donors) + 1
-        self.cost += weight * self._worst(start)
+        weight /= len(donors) + self.unlike
+        self.cost += self.unlike * weight * self._worst(start)
         for donor in donors:
             self._go(start, donor.first, offset, donor, weight)
 
@@ -91,8 +91,8 @@ class Counting:
             self._go(told.following, mean + donor.residuals[place.age - 1], offset, donor, weight)
             return
         others = self.donors[place.trained, place.previous]
-        share = weight / (len(others) + 1)
-        self.cost += share * self._worst(told.following)
+        share = weight / (len(others) + self.unlike)
+        self.cost += self.unlike * share * self._worst(told.following)
         for other in others:
             self._go(told.following, mean + other.residuals[0], offset, other, share)
 

@@ -169,10 +169,10 @@ def test_a_forbidden_switch_and_a_model_without_memory_are_objected_to():
     assert "sites, memory" in found
 
 
-def test_a_policy_on_the_observed_loss_is_left_undecided_in_words():
+def test_a_policy_on_the_observed_loss_that_claims_nothing_countable_is_left_undecided_in_words():
     report = altered(lambda d: d.update(state="observed"))
     assert [item.kind for item in report.failures] == [Kind.UNDECIDED]
-    assert "counting runs" in report.failures[0].message
+    assert "replay it on runs" in report.failures[0].message
 
 
 def test_runs_that_begin_above_the_grid_have_failed():

@@ -1,0 +1,84 @@
+"""Processes with capped stages, and what capping is for."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from depl.models.policy import counted_planner
+from depl.models.policy.capped import Caps, capped, lengths, switching_ages
+from depl.models.policy.counted_planner import proxy
+from depl.models.policy.process import Process, process
+from depl.models.policy.solve import solve_policy
+from depl.models.problem.instance import Instance
+from depl.models.solving.result import Termination
+from tests.cases.memory_cases import CUT, FULL, fitted, instance_of, random_law, run_of
+
+
+def schedules(found: Process) -> set[tuple[tuple[str, str], ...]]:
+    """All ways through a process, from every start on."""
+
+    def ways(number: int) -> list[tuple[tuple[str, str], ...]]:
+        tails = [
+            ((item.model, item.cluster), *rest)
+            for item in found.nodes[number].trainings
+            for rest in ways(item.following)
+        ]
+        return [(), *tails]
+
+    return {way for start in found.starts for way in ways(start.node)}
+
+
+def within(way: tuple[tuple[str, str], ...], caps: Caps) -> bool:
+    parts = [len(list(items)) for _, items in itertools.groupby(way)]
+    return not parts or (parts[0] <= caps.first and all(part <= caps.later for part in parts[1:]))
+
+
+def of_two_lengths() -> Instance:
+    """Six runs may train a second stage for three epochs, twelve more for one; one epoch is enough."""
+    rng = np.random.default_rng(5)
+    runs = []
+    for place in range(18):
+        later = 3 if place < 6 else 1
+        losses = [2.0, 1.5, 0.8, 0.75, 0.7][: 2 + later]
+        runs.append(run_of([(FULL, 1), (CUT, later)], np.array(losses) + 0.001 * place))
+    law = fitted(runs, rng, residuals="per_run")
+    return instance_of(
+        law, round_deadline=6.0, maximum_time=None, maximum_epochs=4, maximum_loss=0.9, quantile_level=0.6
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_capped_process_has_the_ways_that_keep_the_caps_and_no_other(seed):
+    rng = np.random.default_rng(seed)
+    instance = instance_of(
+        random_law(rng, residuals="per_run"), round_deadline=6.0, maximum_time=None, maximum_epochs=4
+    )
+    whole = process(proxy(instance))
+    longest = lengths(whole)
+    every = schedules(whole)
+    for first in range(1, longest.first + 1):
+        for later in range(longest.later + 1):
+            caps = Caps(first, later)
+            assert schedules(capped(whole, caps)) == {way for way in every if within(way, caps)}
+    assert schedules(capped(whole, longest)) == every
+    after = {len(list(items)) for way in every for _, items in itertools.islice(itertools.groupby(way), 1)}
+    assert set(switching_ages(whole)) <= after
+
+
+def test_a_shorter_stage_has_more_runs_behind_it_and_is_chosen():
+    found = solve_policy(of_two_lengths())
+    assert found.policy is not None
+    assert found.policy.certificate.runs == 16  # as balanced: 6 of one schedule, 10 of the other
+    assert max(node.epoch for node in found.policy.nodes) == 2
+
+
+def test_there_is_an_answer_as_soon_as_a_fixed_plan_keeps_the_promise(monkeypatch):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(counted_planner, "capped", interrupted)
+    found = solve_policy(of_two_lengths())
+    assert found.termination is Termination.INTERRUPTED
+    assert found.policy is not None
+    assert found.reached >= 0.6
