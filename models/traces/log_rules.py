@@ -163,7 +163,11 @@ def _single(
             text = f"row {pass_over.row} is passed over: row {keep.row} has the loss of its epoch"
             notes.append(Note(What.PASSED_OVER, text, run, pass_over.row))
         elif on_repeated == "refuse":
-            message = f"epoch {line.epoch} of run {run!r} stands in row {there.row} already"
+            message = (
+                f"epoch {line.epoch} of run {run!r} stands in row {there.row} already: if it was logged "
+                "again, as after a crash, --on-repeated last lets the last one count; if these are several "
+                "metrics or runs, --where KEY=VALUE or --run KEY tells them apart"
+            )
             raise sheet.error(message, line.row)
         else:
             keep = _later(sheet, run, there, line, order)
@@ -190,8 +194,8 @@ def _later(sheet: Sheet, run: str, first: Line, second: Line, order: str | None)
     here, there = (f"{line.unread[name]!r:.40}" for line in (second, first))
     raise sheet.error(
         f"epoch {second.epoch} of run {run!r} stands in row {first.row} already, with {there} in place of "
-        f"{here}: say which lines are meant by where={{{name!r}: ...}}, or by order={name!r} that the "
-        "greater one is the later",
+        f"{here}: say which lines are meant (--where {name}=..., in Python where={{{name!r}: ...}}), or by "
+        f"order={name!r} that the greater one is the later",
         second.row,
         name,
     )
@@ -226,8 +230,8 @@ def _whole(
     diverged = any(not later.empty for later in lines[gap:] if later.missing)
     ends = all(later.missing for later in lines[gap:])
     if on_missing == "refuse" or (on_missing == "end" and not ends):
-        way = '"end" or "drop"' if ends else '"drop"; losses follow, and a gap cannot be guessed'
-        message = f"run {run!r} has no loss in epoch {line.epoch}; on_missing may be {way}"
+        way = "end or drop" if ends else "drop alone; losses follow, and a gap cannot be guessed"
+        message = f"run {run!r} has no loss in epoch {line.epoch}; --on-missing (on_missing) may be {way}"
         if diverged:
             message += "; then count it: depl fit --diverged N, or depl certify --diverged NAME"
         raise sheet.error(message, line.row, line.column)
