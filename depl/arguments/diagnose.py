@@ -34,7 +34,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=f"for intervals and p-values; default: {RESAMPLES}",
     )
     parser.add_argument("--seed", metavar="S", type=seed, default=0, help="of the resamples; default: 0")
-    add_figure(parser, "Figs. 2 and 4 of the paper", "NAME-loss and NAME-fits")
+    parser.add_argument(
+        "--details", action="store_true", help="fits, tests and warnings, too; --json always holds them"
+    )
+    add_figure(parser, "the verdict, and Figs. 2 and 4 of the paper", "NAME-verdict, NAME-loss and NAME-fits")
     add_json(parser, "fits, tests and verdict")
     add_logs(parser)
     parser.set_defaults(run="depl.commands.diagnose:run")

@@ -21,11 +21,14 @@ from depl.models.traces.table import Traces
 from depl.showing.diagnoses import diagnosis_sections
 from depl.showing.parts import text_of
 
+PARTS = ("verdict", "loss", "fits")
+"""What is drawn with ``--figure``."""
+
 
 def run(options: argparse.Namespace) -> Answer:
     """Fit, test and judge; a verdict against the law is an answer."""
     if options.figure is not None:
-        drawn = [file for kind in ("loss", "fits") for file in figure_files(options.figure, f"-{kind}")]
+        drawn = [file for kind in PARTS for file in figure_files(options.figure, f"-{kind}")]
         require_outputs(drawn, options.traces)
     traces, by = named(options), FitBy(options.by)
     options.traces = " ".join(options.traces)
@@ -34,12 +37,12 @@ def run(options: argparse.Namespace) -> Answer:
     fit = found.fit
     if by is not FitBy.MODEL:
         fit = fit_traces(traces, rng, by, options.metric, options.resamples)
-    facts = _facts(traces, rng, options.metric)
+    facts = _facts(traces, rng, options.metric) if options.details or options.json else None
     content = _content(options, traces, found, fit) | {
         "facts": None if facts is None else _finite(asdict(facts))
     }
-    text = text_of(diagnosis_sections(found, options.traces, fit, facts))
-    return Answer(text, json=as_json(content), aside=_drawn(options, traces, found.fit, fit, rng))
+    text = text_of(diagnosis_sections(found, options.traces, fit, facts, options.details))
+    return Answer(text, json=as_json(content), aside=_drawn(options, traces, found, fit, rng))
 
 
 def _facts(traces: Traces, rng: np.random.Generator, metric: str) -> Facts | None:
@@ -51,7 +54,7 @@ def _facts(traces: Traces, rng: np.random.Generator, metric: str) -> Facts | Non
 def _drawn(
     options: argparse.Namespace,
     traces: Traces,
-    by_model: TracesFit,
+    found: Diagnosis,
     chosen: TracesFit,
     rng: np.random.Generator,
 ) -> str:
@@ -60,10 +63,15 @@ def _drawn(
         return ""
     # Drawing is all that needs matplotlib.
     from depl.benchmarks.figures.estimation_figures import fit_figure, loss_band
+    from depl.benchmarks.figures.verdict_on_traces import verdict_figure
 
-    if chosen is by_model:
+    if chosen is found.fit:
         chosen = fit_traces(traces, rng, FitBy.SCHEDULE, options.metric, options.resamples)
-    figures = {"loss": loss_band(traces, options.metric), "fits": fit_figure(by_model, chosen)}
+    figures = {
+        "verdict": verdict_figure(found),
+        "loss": loss_band(traces, options.metric),
+        "fits": fit_figure(found.fit, chosen),
+    }
     files = [path for name, figure in figures.items() for path in saved(figure, options.figure, f"-{name}")]
     return f"drawn in {', '.join(files)}"
 
@@ -74,6 +82,8 @@ def _content(options: argparse.Namespace, traces: Traces, found: Diagnosis, fit:
         "metric": options.metric,
         "runs": len(traces.runs),
         "usable": found.usable,
+        "most_of_one_schedule": found.most_of_one_schedule,
+        "behind": [asdict(item) for item in found.behind],
         "warnings": list(found.warnings),
         "whole": _finite(asdict(found.whole)),
         "stages": {model: _finite(asdict(item)) for model, item in found.stages.items()},

@@ -2,7 +2,7 @@
 
 import argparse
 import math
-from collections import Counter, defaultdict
+from dataclasses import asdict
 from statistics import median
 from typing import Any
 
@@ -13,7 +13,7 @@ from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
 from depl.commands.logs import named
 from depl.commands.options import inside, require_outputs
-from depl.commands.table import fields, table
+from depl.commands.table import fields
 from depl.fitting import fit
 from depl.instances.setups import load_setup
 from depl.instances.training.families import FAMILIES
@@ -25,14 +25,15 @@ from depl.models.evaluation.traced_loss import only_whole_runs
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted, number
-from depl.models.problem.affine_law import AffineLaw
 from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.traces.metrics import TARGETS
+from depl.models.traces.stages import stage_runs
 from depl.models.traces.table import Traces
+from depl.showing.diagnoses import REFUSED, stage_listing
+from depl.showing.parts import Section
 
 _RESAMPLES = 99
-_REFUSED = "the independent law must not be used: "
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -78,7 +79,7 @@ def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:
         found = diagnose(traces, np.random.default_rng(0), metric, _RESAMPLES)
     except InvalidInputError as error:
         return None, str(error)
-    reasons = (note.removeprefix(_REFUSED) for note in found.warnings if note.startswith(_REFUSED))
+    reasons = (note.removeprefix(REFUSED) for note in found.warnings if note.startswith(REFUSED))
     return found.usable, next(reasons, "")
 
 
@@ -102,7 +103,9 @@ def _text(options: argparse.Namespace, traces: Traces, instance: Instance, conte
     ]
     parts = [fields(pairs)]
     if content["stages"]:
-        parts.append(f"Stages inside the support of the runs:\n{_stage_table(content['stages'])}")
+        parts.append(
+            Section("Stages inside the support of the runs:", stage_listing(stage_runs(traces))).text()
+        )
     parts.append(_next(options, traces, instance))
     return "\n\n".join(parts)
 
@@ -177,22 +180,6 @@ def _told(content: dict[str, Any]) -> str:
     return f"must NOT be used: {reason}"
 
 
-def _stage_table(stages: list[dict[str, Any]]) -> str:
-    header = ("model", "cluster", "runs", "after", "epochs before it", "epochs at most")
-    rows = [
-        (
-            stage["model"],
-            stage["cluster"],
-            str(stage["runs"]),
-            "nothing" if stage["first"] else ", ".join(stage["after"]),
-            "0" if stage["first"] else f"{stage['starts'][0]} to {stage['starts'][1]}",
-            str(stage["epochs"]),
-        )
-        for stage in stages
-    ]
-    return table(header, rows, right=("runs", "epochs before it", "epochs at most"))
-
-
 def _next(options: argparse.Namespace, traces: Traces, instance: Instance) -> str:
     """The commands that lead on to a plan, and to runs that may judge it."""
     target, family = instance.target, traces.provenance.get("family", "")
@@ -230,26 +217,7 @@ def _content(
         "schedules": len(traces.by_schedule()),
         "models": [model.name for model in instance.models],
         "clusters": [cluster.name for cluster in instance.clusters],
-        "stages": [] if traced is None else _stages(traced.law),
+        "stages": [] if traced is None else [asdict(item) for item in stage_runs(traces)],
         "independent_law_usable": usable,
         "reason": reason,
     }
-
-
-def _stages(law: AffineLaw) -> list[dict[str, Any]]:
-    """Every model on its cluster, first or later: by how many runs, after what, from when and how long."""
-    before: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for previous, following in law.jumps:
-        before[following][f"{previous[0]}@{previous[1]}"] += 1
-    return [
-        {
-            "model": trained[0],
-            "cluster": trained[1],
-            "first": first,
-            "after": [] if first else sorted(before[trained]),
-            "runs": len({index for index, _, _ in rows}),
-            "starts": [min(start for _, start, _ in rows), max(start for _, start, _ in rows)],
-            "epochs": max(length for _, _, length in rows),
-        }
-        for (trained, first), rows in sorted(law.by_stage.items(), key=lambda item: (not item[0][1], item[0]))
-    ]

@@ -1,15 +1,26 @@
 """A diagnosis of traces for people: fits, tests, and whether the independent law may be used."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from depl.models.estimation.combinations import FitRow, TracesFit, fit_rows
 from depl.models.estimation.diagnosis import Diagnosis
 from depl.models.estimation.facts import Facts
 from depl.models.estimation.independence import USABLE, Independence, Tested
+from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.foundation.wording import counted, number, percentage
+from depl.models.traces.stages import StageRuns
 from depl.showing.parts import Listing, Pairs, Section
 from depl.showing.svg import levels
+
+PROMISED = (0.8, 0.9, 0.95, 0.99)
+"""Probabilities that promises are usually asked for."""
+
+CONFIDENCE = 0.95
+
+_AGAINST = "the independent law must not be used"
+REFUSED = f"{_AGAINST}: "
+"""How warnings begin that speak against the law."""
 
 _DIGITS = 3
 _READING = (
@@ -26,25 +37,103 @@ def diagnosis_brief(found: Diagnosis) -> str:
 
 
 def diagnosis_sections(
-    found: Diagnosis, name: str = "these runs", fit: TracesFit | None = None, facts: Facts | None = None
+    found: Diagnosis,
+    name: str = "RUNS",
+    fit: TracesFit | None = None,
+    facts: Facts | None = None,
+    details: bool = False,
 ) -> list[Section]:
-    """Verdict, fits, tests, and what promises under the law are worth.
+    """What to know first: whether the law may be used, how many runs there are, and what to do next.
 
     Parameters
     ----------
     name : str
-        Of the traces.
+        Of the traces, as a command takes them.
     fit : TracesFit, optional
-        Shown instead of that of every model.
+        Shown among the details instead of that of every model.
     facts : Facts, optional
-        The three facts of Sec. II, where many runs share a schedule.
+        The three facts of Sec. II, where many runs share a schedule; shown among the details.
+    details : bool
+        Show fits, tests, warnings, and what promises under the law are worth, too.
     """
     verdict = "the independent law may be used" if found.usable else "the independent law must NOT be used"
-    fit = found.fit if fit is None else fit
-    runs = ("runs", f"{found.runs}, of {found.schedules} schedules")
     sections = [
         Section("", f"{name}: {verdict}"),
-        Section("", Pairs([runs, *_independence_fields(found.whole)])),
+        Section(
+            "", Pairs([("paper's law", _why(found)), ("runs", _carried(found)), ("next", _next(found, name))])
+        ),
+        Section("Runs behind each stage:", stage_listing(found.behind)),
+    ]
+    if details:
+        return sections + _details(found, found.fit if fit is None else fit, facts)
+    notes = (
+        f"{counted(len(found.warnings), 'warning')}, fits and tests" if found.warnings else "Fits and tests"
+    )
+    return [*sections, Section("", f"{notes}: depl diagnose {name} --details")]
+
+
+def _why(found: Diagnosis) -> str:
+    """Whether the independent law may be used, with the reason that weighs most."""
+    if not found.usable:
+        reasons = [note for note in found.warnings if note.startswith(_AGAINST)]
+        first = min(reasons, key=lambda note: not note.startswith(REFUSED))  # of whole runs, if there is one
+        return f"not to be used{first.removeprefix(_AGAINST)}"
+    ratio, bounds = found.whole.variance_ratio.value, found.whole.bounds
+    return (
+        f"may be used: whole runs vary {number(ratio, 2)} times as much as independent increments would (95 "
+        f"% interval {number(bounds.lower, 2)} to {number(bounds.upper, 2)}), and {number(USABLE[0])} to "
+        f"{number(USABLE[1])} will do"
+    )
+
+
+def _carried(found: Diagnosis) -> str:
+    """What the runs of the schedule with most of them can carry, if none of them misses the target."""
+    most = found.most_of_one_schedule
+    told = f"{found.runs}, of {counted(found.schedules, 'schedule')}; {most} of the schedule with most runs"
+    levels = [level for level in PROMISED if runs_to_carry(level) <= most]
+    if not levels:
+        least = PROMISED[0]
+        return f"{told}: too few for a promise of {number(least)}, which takes {runs_to_carry(least)}"
+    sure = [level for level in PROMISED if runs_to_carry(level, CONFIDENCE) <= most]
+    confident = f"{number(sure[-1])}" if sure else "none"
+    return (
+        f"{told}: they can carry a promise of {number(levels[-1])} that is right on average, and "
+        f"{confident} with confidence {number(CONFIDENCE)}"
+    )
+
+
+def _next(found: Diagnosis, name: str) -> str:
+    least = runs_to_carry(PROMISED[0])
+    if found.most_of_one_schedule < least:
+        needed = ", ".join(f"{number(level)} takes {runs_to_carry(level)}" for level in PROMISED)
+        return f"train more runs of one schedule: a promise of {needed} of them"
+    law = " --law independent" if found.usable else ""
+    return (
+        f"depl fit {name} --template SETUP --out mine.json{law}   (depl instances new --setup begins a SETUP)"
+    )
+
+
+def stage_listing(behind: Sequence[StageRuns]) -> Listing:
+    """A row per stage: by how many runs it was trained, after what, from when and how long."""
+    header = ("model", "cluster", "runs", "after", "epochs before it", "epochs at most")
+    rows = [
+        (
+            stage.model,
+            stage.cluster,
+            str(stage.runs),
+            "nothing" if stage.first else ", ".join(stage.after),
+            "0" if stage.first else f"{stage.starts[0]} to {stage.starts[1]}",
+            str(stage.epochs),
+        )
+        for stage in behind
+    ]
+    return Listing(header, rows, right=("runs", "epochs before it", "epochs at most"))
+
+
+def _details(found: Diagnosis, fit: TracesFit, facts: Facts | None) -> list[Section]:
+    """Fits, tests, and what promises under the law are worth."""
+    sections = [
+        Section("Independence of the increments:", Pairs(_independence_fields(found.whole))),
         Section("Improvements, A / sqrt(k + B) X with E[X] = 1:", _fit_table(fit_rows(fit.improvements))),
         Section("", _READING),
     ]

@@ -27,6 +27,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.wording import percentage
 from depl.models.problem.laws import FloatArray
+from depl.models.traces.stages import StageRuns, stage_runs
 from depl.models.traces.table import Traces
 
 FEW_RUNS = 30
@@ -88,6 +89,10 @@ class Diagnosis(Shown):
         Why not, or what else stands out; empty if nothing does.
     runs, schedules : int
         How many runs the traces hold, and of how many schedules.
+    most_of_one_schedule : int
+        How many of them followed the schedule that most of them did.
+    behind : tuple of StageRuns
+        How many runs stand behind each stage.
     """
 
     fit: TracesFit
@@ -99,6 +104,8 @@ class Diagnosis(Shown):
     warnings: tuple[str, ...]
     runs: int
     schedules: int
+    most_of_one_schedule: int
+    behind: tuple[StageRuns, ...]
 
 
 def diagnose(
@@ -145,6 +152,8 @@ def diagnose(
         warnings=tuple(notes),
         runs=len(traces.runs),
         schedules=len(groups),
+        most_of_one_schedule=max(rows.size for rows in groups),
+        behind=stage_runs(traces),
     )
 
 

@@ -11,12 +11,28 @@ from dataclasses import dataclass, field, replace
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.foundation.wording import counted
-from depl.models.tool_logs.epochs import clock_key, first_called, from_steps, numbers_of, steps_of_epoch
+from depl.models.tool_logs.epochs import (
+    EPOCH_KEYS,
+    clock_key,
+    first_called,
+    from_steps,
+    numbers_of,
+    steps_of_epoch,
+)
 from depl.models.tool_logs.finding import read_logs
 from depl.models.tool_logs.points import LoggedRun, Point, ToolLog, Value
 from depl.models.tool_logs.stages import HINT, SETTING, Stages, stages_by_pattern, stages_of
 from depl.models.traces.csv_files import Sheet
-from depl.models.traces.log_rules import Line, LogReading, Note, OnMissing, OnRepeated, Runs, settled
+from depl.models.traces.log_rules import (
+    NO_RUN_LEFT,
+    Line,
+    LogReading,
+    Note,
+    OnMissing,
+    OnRepeated,
+    kept_lines,
+    table_of,
+)
 from depl.models.traces.table import Traces, joined
 
 HPARAMS = "hparams"
@@ -115,12 +131,14 @@ def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
     kept = [run for run in runs if reader.has_loss(run)]
     if not kept:
         raise InvalidInputError(_no_loss(runs, choices.loss), ", ".join(paths))
-    readings = [reader.read(run) for run in kept]
+    notes: list[Note] = []
+    tables = [table for run in kept if (table := reader.read(run, notes)) is not None]
+    if not tables:
+        raise InvalidInputError(NO_RUN_LEFT, ", ".join(paths))
     provenance = {"imported": f"{log.tool}, {counted(len(kept), 'run')}, loss {choices.loss}"}
-    traces = joined([reading.traces for reading in readings if reading.traces.rows], provenance)
-    notes = tuple(note for reading in readings for note in reading.notes)
+    traces = joined(tables, provenance)
     left = [run.name for run in runs if run not in kept]
-    return Imported(log, LogReading(traces, notes), tuple(reader.facts(kept, left)))
+    return Imported(log, LogReading(traces, tuple(notes)), tuple(reader.facts(kept, left)))
 
 
 def _only(run: LoggedRun, where: Mapping[str, str]) -> LoggedRun:
@@ -184,8 +202,8 @@ class _Reader:
         """Whether anything is logged under the key of the loss."""
         return self._key(run, self.choices.loss) is not None
 
-    def read(self, run: LoggedRun) -> LogReading:
-        """The table of one run."""
+    def read(self, run: LoggedRun, notes: list[Note]) -> Traces | None:
+        """The table of one run; None if it is dropped."""
         loss = self._key(run, self.choices.loss) or self.choices.loss
         self.losses[loss] = self.losses.get(loss, 0) + 1
         points = [point for point in run.points if loss in point.values]
@@ -206,8 +224,8 @@ class _Reader:
             for point, epoch, place in zip(points, epochs, trained, strict=True)
         ]
         sheet = Sheet(run.path, {}, list(run.logged_keys()), 1, [])
-        found: Runs = {run.name: lines}
-        return settled(sheet, found, list[Note](), self.choices.on_missing, self.choices.on_repeated)
+        found = kept_lines(sheet, run.name, lines, notes, self.choices.on_missing, self.choices.on_repeated)
+        return table_of(sheet, {run.name: found}) if found else None
 
     def facts(self, runs: Sequence[LoggedRun], without: Sequence[str]) -> list[tuple[str, str]]:
         """What was decided for all runs."""
@@ -263,7 +281,8 @@ class _Reader:
         key = clock_key(run, points, choices.epoch)
         self.keys.add(key)
         numbers = numbers_of(run, points, key)
-        steps = steps_of_epoch(run, numbers, choices.steps_per_epoch)
+        counted_by_tool = key in EPOCH_KEYS and choices.steps_per_epoch is None
+        steps = None if counted_by_tool else steps_of_epoch(run, numbers, choices.steps_per_epoch)
         if steps is not None:
             self._count(self.clocks, f"{key}, {steps} steps an epoch")
             return from_steps(run, numbers, steps)

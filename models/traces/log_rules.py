@@ -111,6 +111,9 @@ class Line:
 
 Runs = dict[str, list[Line]]
 
+NO_RUN_LEFT = "no run is left; see the rules for missing losses"
+"""What is said where every run was dropped."""
+
 
 def settled(
     sheet: Sheet,
@@ -127,20 +130,33 @@ def settled(
     ):
         if value not in known:
             raise InvalidInputError(f"must be one of {', '.join(known)}, not {value!r}", f".{name}")
-    kept: Runs = {}
-    for run, lines in runs.items():
-        single = _single(sheet, run, lines, on_repeated, order, notes)
-        whole = _whole(sheet, run, single, on_missing, notes)
-        if whole:
-            kept[run] = whole
+    found = {
+        run: kept_lines(sheet, run, lines, notes, on_missing, on_repeated, order)
+        for run, lines in runs.items()
+    }
+    kept = {run: lines for run, lines in found.items() if lines}
     if not kept:
-        raise sheet.error("no run is left; see the rules for missing losses")
+        raise sheet.error(NO_RUN_LEFT)
     longest = max(lines[-1].epoch for lines in kept.values())
     for run, lines in kept.items():
         if lines[-1].epoch < longest:
             text = f"run {run!r} ends at epoch {lines[-1].epoch}, the longest at {longest}; kept"
             notes.append(Note(What.SHORTER, text, run, lines[-1].row))
-    return LogReading(_table(sheet, kept), tuple(notes))
+    return LogReading(table_of(sheet, kept), tuple(notes))
+
+
+def kept_lines(
+    sheet: Sheet,
+    run: str,
+    lines: Sequence[Line],
+    notes: list[Note],
+    on_missing: OnMissing,
+    on_repeated: OnRepeated,
+    order: str | None = None,
+) -> list[Line]:
+    """The lines of a run that count, one an epoch; none if it is dropped. What was done is noted."""
+    single = _single(sheet, run, lines, on_repeated, order, notes)
+    return _whole(sheet, run, single, on_missing, notes)
 
 
 def _single(
@@ -245,7 +261,8 @@ def _whole(
     return list(lines[:gap])
 
 
-def _table(sheet: Sheet, runs: Runs) -> Traces:
+def table_of(sheet: Sheet, runs: Runs) -> Traces:
+    """The table of runs whose lines were kept."""
     lines = [line for kept in runs.values() for line in kept]
     names = [run for run, kept in runs.items() for _ in kept]
     rows = [line.row for line in lines]

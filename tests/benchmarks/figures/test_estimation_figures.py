@@ -7,8 +7,10 @@ from scipy import stats
 from depl.benchmarks.figures.estimation_figures import fit_figure, loss_band, p_values, trace_curves
 from depl.benchmarks.figures.fitted_density import FittedCurve, fitted_density
 from depl.benchmarks.figures.p_values import p_value_histogram
+from depl.benchmarks.figures.verdict_on_traces import verdict_figure
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.combinations import fit_traces
+from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.synthetic import draw_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
@@ -93,3 +95,15 @@ def test_traces_without_chance_have_nothing_to_draw(steady: Instance) -> None:
     fit = fit_traces(traces, np.random.default_rng(0), resamples=9, constant=True)
     with pytest.raises(InvalidInputError, match="no fit to draw"):
         fit_figure(fit, fit)
+
+
+def test_the_verdict_shows_what_will_do_and_what_promises_take(drawn: Traces) -> None:
+    found = diagnose(drawn, np.random.default_rng(0), resamples=19)
+    ratios, runs = verdict_figure(found).axes
+    verdict = "may be used" if found.usable else "must not be used"
+    assert ratios.get_title(loc="left") == f"the paper's law {verdict}"
+    assert [text.get_text() for text in ratios.get_yticklabels()] == ["whole runs", *found.stages]
+    widths = [bar.get_width() for bar in runs.patches]
+    assert widths == [stage.runs for stage in found.behind]
+    needed = [line.get_xdata()[0] for line in runs.lines]
+    assert needed == [19, 59]

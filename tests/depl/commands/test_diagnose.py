@@ -1,6 +1,7 @@
 """``depl diagnose``: the verdict with its numbers, for people and as JSON, and what it refuses."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def bad(drawn: Traces, tmp_path):
 
 
 def test_the_papers_law_passes(ask, good) -> None:
-    code, text, err = ask("diagnose", good, "--resamples", 99)
+    code, text, err = ask("diagnose", good, "--resamples", 99, "--details")
     assert code == 0
     assert err == ""
     first, *rest = text.splitlines()
@@ -55,11 +56,42 @@ def test_the_papers_law_passes(ask, good) -> None:
 
 
 def test_a_shared_factor_is_told_and_is_still_an_answer(ask, bad) -> None:
-    code, text, _ = ask("diagnose", bad, "--resamples", 99)
+    code, text, _ = ask("diagnose", bad, "--resamples", 99, "--details")
     assert code == 0
     assert "the independent law must NOT be used" in text
     assert "- the independent law must not be used: whole runs vary" in text
     assert "40 jumps are estimated" in text
+
+
+def test_three_lines_come_first(ask, good, bad) -> None:
+    """The verdict with its reason, what the runs can carry, and the command that leads on."""
+    _, text, _ = ask("diagnose", good, "--resamples", 99)
+    law, runs, following = text.splitlines()[2:5]
+    assert law.startswith("paper's law  may be used: whole runs vary ")
+    assert runs == (
+        "runs         40, of 1 schedule; 40 of the schedule with most runs: they can carry a promise of 0.95 "
+        "that is right on average, and 0.9 with confidence 0.95"
+    )
+    assert following.startswith(
+        f"next         depl fit {good} --template SETUP --out mine.json --law independent"
+    )
+    assert "full  | site    |   40 | nothing" in text
+    assert text.endswith(f"its and tests: depl diagnose {good} --details\n")
+    assert "p printed" not in text
+    _, text, _ = ask("diagnose", bad, "--resamples", 99)
+    law, _, following = text.splitlines()[2:5]
+    assert law.startswith("paper's law  not to be used: whole runs vary")
+    assert following.split("   ")[-2].endswith("--out mine.json")
+    assert re.search(r"\n[0-9]+ warnings, fits and tests: depl diagnose ", text)
+
+
+def test_too_few_runs_are_told_with_the_number_that_would_do(ask, drawn: Traces, tmp_path) -> None:
+    few = tmp_path / "few.csv"
+    write_traces(few, drawn.select([0, 1, 2]))
+    _, text, _ = ask("diagnose", few, "--resamples", 19)
+    runs, following = text.splitlines()[3:5]
+    assert runs.endswith("3 of the schedule with most runs: too few for a promise of 0.8, which takes 4")
+    assert following.endswith("a promise of 0.8 takes 4, 0.9 takes 9, 0.95 takes 19, 0.99 takes 99 of them")
 
 
 def test_json_holds_fits_tests_and_verdict(ask, good) -> None:
@@ -67,7 +99,11 @@ def test_json_holds_fits_tests_and_verdict(ask, good) -> None:
     content = json.loads(text)
     assert code == 0
     assert content["usable"] is True
-    assert (content["runs"], content["metric"]) == (40, "loss")
+    assert (content["runs"], content["metric"], content["most_of_one_schedule"]) == (40, "loss", 40)
+    assert [(row["model"], row["first"], row["runs"]) for row in content["behind"]] == [
+        ("full", True, 40),
+        ("cut", False, 40),
+    ]
     assert [row["combination"] for row in content["fits"]] == ["full", "cut"]
     assert content["whole"]["start_correlation"] is None
     (jump,) = content["switches"]
@@ -91,7 +127,7 @@ def test_every_schedule_can_have_fits_of_its_own(ask, good) -> None:
 def test_the_three_facts_are_told_where_enough_runs_share_a_schedule(
     ask, good, drawn: Traces, tmp_path
 ) -> None:
-    _, text, _ = ask("diagnose", good, "--resamples", 19)
+    _, text, _ = ask("diagnose", good, "--resamples", 19, "--details")
     assert "1. 5 full@site, 5 cut@site: after epoch 10 the 1 to 99 % band of 40 runs goes from" in text
     few = tmp_path / "few.npz"
     write_traces(few, drawn.select(np.arange(10)))
@@ -104,7 +140,7 @@ def test_figures_are_drawn_where_asked_for(ask, good, tmp_path) -> None:
     assert code == 2  # the folder has to exist
     code, _, err = ask("diagnose", good, "--resamples", 19, "--figure", tmp_path / "new")
     assert code == 0
-    names = [f"new-{name}.{kind}" for name in ("loss", "fits") for kind in ("png", "svg")]
+    names = [f"new-{name}.{kind}" for name in ("verdict", "loss", "fits") for kind in ("png", "svg")]
     assert all((tmp_path / name).stat().st_size > 1000 for name in names)
     assert "drawn in" in err
 
