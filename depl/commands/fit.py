@@ -112,10 +112,9 @@ def _text(options: argparse.Namespace, traces: Traces, instance: Instance, conte
 
 def _start(instance: Instance) -> str:
     """The loss before training, or why it is not known."""
-    start = number(instance.target.initial_loss)
     if instance.rules.known_start:
-        return start
-    return f"l(1) on as it was seen: runs were not evaluated before training (l(0) is about {start})"
+        return number(instance.target.initial_loss)
+    return "l(1) on as it was seen: runs were not evaluated before training"
 
 
 def _law(options: argparse.Namespace, instance: Instance) -> str:

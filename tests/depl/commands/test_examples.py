@@ -29,6 +29,8 @@ SLOW = {
     "certify": "trains networks",
     "diagnose": "resamples for half a minute; tests of the command do so on fewer",
     "fit": "as diagnose",
+    "traces": "reads logs of the reader's own",
+    "traces import": "as traces",
     "policy": "plans a policy, as do all below but the last",
     "policy solve": "seconds, and an instance of the reader's own",
     "policy show": "seconds; tests of the command do so on tiny instances",
