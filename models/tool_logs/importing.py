@@ -285,7 +285,7 @@ class _Reader:
         steps = None if counted_by_tool else steps_of_epoch(run, numbers, choices.steps_per_epoch)
         if steps is not None:
             self._count(self.clocks, f"{key}, {steps} steps an epoch")
-            return from_steps(run, numbers, steps)
+            return _every(run, from_steps(run, numbers, steps))
         first = first_called(run, min(numbers), choices.first, self.log.first)
         begins = "" if first == 1 else f", the first of which is called {first}"
         self._count(self.clocks, f"{key}{begins}")
@@ -296,7 +296,7 @@ class _Reader:
                 "with --first what it is called, or with --epoch which key tells it",
                 run.path,
             )
-        return _before_training(points, epochs)
+        return _every(run, _before_training(points, epochs))
 
     def _trained(
         self, run: LoggedRun, points: Sequence[Point], epochs: Sequence[int]
@@ -341,6 +341,25 @@ class _Reader:
     @staticmethod
     def _count(counts: dict[str, int], what: str) -> None:
         counts[what] = counts.get(what, 0) + 1
+
+
+def _every(run: LoggedRun, epochs: list[int]) -> list[int]:
+    """The same epochs, if none is missing between the first and the last of them.
+
+    Raises
+    ------
+    InvalidInputError
+        With the first that is.
+    """
+    there = set(epochs)
+    if max(there) - min(there) + 1 > len(there):
+        missing = next(epoch for epoch in range(min(there), max(there)) if epoch not in there)
+        raise InvalidInputError(
+            f"has no loss of epoch {missing}, but of later ones: every epoch is needed; say with --epoch which "
+            "key tells it, or leave the run out",
+            run.path,
+        )
+    return epochs
 
 
 def _before_training(points: Sequence[Point], epochs: list[int]) -> list[int]:

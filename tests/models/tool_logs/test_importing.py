@@ -78,7 +78,9 @@ def test_a_run_that_begins_late_or_has_a_gap_is_refused(tmp_path: Path) -> None:
     late = lines(tmp_path / "a.jsonl", [{"epoch": k, "loss": 1.0} for k in (3, 4)])
     assert "its first loss is of epoch 3" in refusal(late).message
     gap = lines(tmp_path / "b.jsonl", [{"epoch": k, "loss": 1.0} for k in (1, 2, 4)])
-    assert "4 follows on 2" in refusal(gap).message
+    assert "has no loss of epoch 3, but of later ones" in refusal(gap).message
+    far = lines(tmp_path / "c.jsonl", [{"epoch": k, "loss": 1.0} for k in (1, 10**15)])
+    assert "has no loss of epoch 2" in refusal(far).message
 
 
 def test_the_key_of_epochs_is_told_or_known(tmp_path: Path) -> None:
