@@ -355,8 +355,8 @@ def _every(run: LoggedRun, epochs: list[int]) -> list[int]:
     if max(there) - min(there) + 1 > len(there):
         missing = next(epoch for epoch in range(min(there), max(there)) if epoch not in there)
         raise InvalidInputError(
-            f"has no loss of epoch {missing}, but of later ones: every epoch is needed; say with --epoch which "
-            "key tells it, or leave the run out",
+            f"has no loss of epoch {missing}, but of later ones: every epoch is needed; say with --epoch "
+            "which key tells it, or leave the run out",
             run.path,
         )
     return epochs
