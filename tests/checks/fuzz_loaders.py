@@ -35,6 +35,8 @@ from depl.models.problem.policy import Policy
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.scenarios.files import load_scenarios, save_scenarios
 from depl.models.solving.observed_state import State, check_state
+from depl.models.tool_logs import finding
+from depl.models.tool_logs.importing import Choices, import_logs
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.logs import read_long, read_wide
 from depl.models.traces.table import Traces
@@ -42,6 +44,7 @@ from tests.cases.documents import RICH
 from tests.cases.memory_cases import instance_of, random_law
 from tests.cases.policy_files import by_hand
 from tests.cases.sweep_cases import blanks
+from tests.cases.tool_log_cases import EVERY, unpacked
 from tests.checks.fuzz_mutations import (
     Rng,
     spoilt_bytes,
@@ -305,6 +308,28 @@ def batch() -> bytes:
     return pickle.dumps({b"data": np.zeros((2, 3072), dtype=np.uint8), b"labels": [1, 2]}, protocol=2)
 
 
+def tool_logs(name: str) -> tuple[bytes, ...]:
+    """The first file of the committed logs of a tool."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = unpacked(EVERY[name], Path(folder))
+        files = sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
+        return (files[0].read_bytes(),)
+
+
+def read_tool_log(path: Path) -> None:
+    """Import the log of a tool, whatever its loss is called."""
+    keys = [
+        key for run in finding.read_logs([path]).runs for key in run.logged_keys() if key.endswith(LOSSES)
+    ]
+    first = 0 if path.suffix == ".csv" else None  # the chart counts from 0
+    choices = Choices(keys[0] if keys else "loss", stages=("net@edge",), first=first, on_repeated="last")
+    import_logs([str(path)], choices)
+
+
+LOSSES = ("val_loss", "loss/val", "centralized/loss")
+"""Keys of the losses of the committed logs."""
+
+
 @functools.cache
 def loaders() -> dict[str, Loader]:
     """All loaders by name."""
@@ -345,6 +370,12 @@ def loaders() -> dict[str, Loader]:
         "attempts-compact": Loader(".jsonl.gz", (compact,), as_gzip, read_attempts_file),
         "attempts-sqlite": Loader(".sqlite", (database(),), as_sqlite, read_attempts_file),
         "record": Loader(".json", (record(),), as_json, read_record),
+        "tool-events": Loader(".tfevents.1", tool_logs("tensorboard"), (spoilt_bytes,), read_tool_log),
+        "tool-wandb": Loader(".wandb", tool_logs("wandb-offline"), (spoilt_bytes,), read_tool_log),
+        "tool-charts": Loader(".csv", tool_logs("wandb"), as_table, read_tool_log),
+        "tool-mlflow": Loader(".db", tool_logs("mlflow"), (spoilt_bytes,), read_tool_log),
+        "tool-flower": Loader(".json", tool_logs("flower"), as_json, read_tool_log),
+        "tool-lines": Loader(".jsonl", tool_logs("jsonl"), as_table, read_tool_log),
         "cifar": Loader("", (batch(),), (spoilt_bytes,), read_batches),
         "show": Loader(".json", instances, as_json, answer("instances", "show", "FILE")),
         "check": Loader(".json", (plan().to_json().encode(),), as_json, answer("check", "tiny", "FILE")),

@@ -119,7 +119,7 @@ def test_every_command_that_takes_a_method_an_instance_or_a_suite_has_the_option
     from depl.commands.parser import parser
     from tests.docs.test_docs import leaves
 
-    without = {"completion", "demo", "knapsack", "train", "diagnose"}
+    without = {"completion", "demo", "knapsack", "train", "traces import", "diagnose"}
     without |= {"instances list", "instances make", "instances new", "lessons list", "lessons export"}
     without |= {"policy show", "policy decide", "policy schema", "policy replay"}
     apart = {
