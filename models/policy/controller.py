@@ -200,6 +200,16 @@ class Controller:
         return self._rules.last
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """Those that the run may train, by name."""
+        return tuple(sorted({item.model for one in self._rules.places for item in one.trainings}))
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """Those that the run may train on, by name."""
+        return tuple(sorted({item.cluster for one in self._rules.places for item in one.trainings}))
+
+    @property
     def cost(self) -> float:
         """Of the epochs observed so far, at the resources that the policy counts on [cost]."""
         return 0.0 if self._standing is None else self._standing.cost

@@ -38,6 +38,8 @@ def test_a_run_follows_its_plan_whatever_it_loses_and_ends_with_it(instance: Ins
     assert found == [Continue(*first, 0, 50.0), Switch(*second, 1, 60.0), Switch(*third, 2, 1e9)]
     assert controller.observe(50.0) == Stop("deadline", 3, 50.0)
     assert controller.last_epoch == 3
+    assert controller.models == tuple(sorted({model for model, _ in plan.schedule}))
+    assert controller.clusters == tuple(sorted({cluster for _, cluster in plan.schedule}))
     assert math.isclose(controller.cost, depl.evaluate(instance, plan).cost, rel_tol=1e-12)
 
 
