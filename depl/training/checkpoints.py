@@ -36,7 +36,7 @@ class Checkpoints:
         return os.path.join(self.folder, f"epoch-{epoch}{self.suffix}")
 
     def found(self, controller: Controller) -> str | None:
-        """The file to go on from; None before the first epoch.
+        """The file to go on from; None before the first epoch. What a killed process left is removed.
 
         Raises
         ------
@@ -45,6 +45,7 @@ class Checkpoints:
         """
         path = self.path(controller.epoch)
         if os.path.exists(path):
+            self._remove_all_but(controller.epoch)
             return path
         if controller.epoch == 0:
             return None
@@ -80,9 +81,20 @@ class Checkpoints:
         except OSError as error:
             raise InvalidInputError(f"cannot be written ({error.strerror or error})", self.folder) from error
         decision = controller.observe(loss)
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(self.path(epoch - 1))
+        self._remove_all_but(epoch)
         return decision
+
+    def _remove_all_but(self, epoch: int) -> None:
+        """Remove the weights of other epochs; those that cannot be removed do no harm."""
+        for name in os.listdir(self.folder):
+            number = name.removeprefix("epoch-").removesuffix(self.suffix)
+            if (
+                number.isdecimal()
+                and name == os.path.basename(self.path(int(number)))
+                and int(number) != epoch
+            ):
+                with contextlib.suppress(OSError):
+                    os.remove(os.path.join(self.folder, name))
 
 
 def observe(

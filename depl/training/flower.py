@@ -98,7 +98,8 @@ class GuardedStrategy(Strategy):  # type: ignore[misc]
         self.convert, self.nodes, self.checkpoints = convert, nodes, checkpoints
         self.first_loss = first_loss
         self._before, self._central = 0, False
-        self._result, self._arrays = Result(), None
+        self._result = Result()
+        self._arrays: Any = None
 
     def start(
         self,
@@ -218,7 +219,7 @@ class GuardedStrategy(Strategy):  # type: ignore[misc]
         return config
 
     def _save(self, path: str) -> None:
-        arrays = dict(self._arrays.items()) if self._arrays is not None else {}
+        arrays = dict(self._arrays.items())
         np.savez(path, *(array.numpy() for array in arrays.values()), names=np.array(list(arrays)))
 
 

@@ -81,6 +81,17 @@ def test_a_process_that_is_killed_goes_on_with_the_weights_of_its_log(
     whole = Controller(json.dumps(digits_policy()))
     assert network.trained == led(whole, tmp_path / "whole").trained == decided(LOSSES)
     assert again.records == whole.records
+    assert os.listdir(tmp_path / "weights") == ["epoch-7.json"]
+
+
+def test_a_process_that_is_killed_once_it_has_stopped_leaves_the_weights_of_that_epoch_alone(
+    controller: Callable[[], Controller], tmp_path: Path
+) -> None:
+    led(controller(), tmp_path / "weights")
+    for name in ("epoch-6.json", "epoch-12.json", "epoch-x.json", "epoch-6.jsonl"):
+        (tmp_path / "weights" / name).write_text("")
+    led(controller(), tmp_path / "weights")
+    assert sorted(os.listdir(tmp_path / "weights")) == ["epoch-6.jsonl", "epoch-7.json", "epoch-x.json"]
 
 
 def test_weights_of_another_run_are_refused(controller: Callable[[], Controller], tmp_path: Path) -> None:
