@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> Answer:
         law=options.law,
         residuals=options.residuals,
         scale=options.scale,
-        care=options.care or None,
+        care=options.care,
         confidence=options.confidence,
         diverged=options.diverged,
         metric=options.metric,

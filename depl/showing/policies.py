@@ -63,7 +63,7 @@ def policy_sections(policy: Policy, *, details: bool = False) -> list[Section]:
         ),
         ("expected cost", f"at most {rounded_up(found.cost, _DIGITS)}"),
         ("failed runs", f"are priced at {number(policy.failure_cost)} each{_rule(policy)}"),
-        ("epochs", f"at most {policy.maximum_epochs}{_switching(policy)}"),
+        ("epochs", f"at most {policy.maximum_epochs}{_switching(policy)}{_deadline(policy)}"),
         ("looked up by", _lookup(policy)),
     ]
     return [Section("", Pairs(pairs)), *table_sections(policy, details=details)]
@@ -112,6 +112,8 @@ def policy_result_sections(result: PolicyResult) -> list[Section]:
     pairs = [(result.instance.name, state), ("planned in", f"{result.seconds:.2f} s{grid}")]
     if result.reason:
         pairs.append(("reason", result.reason))
+    if result.restriction:
+        pairs.append(("looked at", f"policies of {result.restriction}"))
     if result.policy is not None:
         pairs += _promised(result, result.policy)
     pairs += _priced(result)
@@ -194,6 +196,8 @@ def _bounded(result: PolicyResult) -> list[tuple[str, str]]:
 def bound_class(policy: Policy) -> str:
     """The policies that the lower bound is of."""
     told = "all policies that keep the promise, also those that draw lots or remember the whole run"
+    if policy.round_deadline is not None:
+        told += f", of at most {policy.maximum_epochs} epochs of at most {number(policy.round_deadline)} each"
     if policy.switch_epochs is not None:
         told += f", and switch only{_switching(policy)[len(', switches') :]}"
     if policy.data:
@@ -243,6 +247,13 @@ def _switching(policy: Policy) -> str:
             parts.append(str(first) if first == last else f"{first} to {last}")
             start = index
     return f", switches after epochs {', '.join(parts)}" if parts else ", no switches"
+
+
+def _deadline(policy: Policy) -> str:
+    """How long an epoch may take, where that is less than the instance asks for."""
+    if policy.round_deadline is None:
+        return ""
+    return f", each with the least resources that end it within {number(policy.round_deadline)}"
 
 
 def _lookup(policy: Policy) -> str:

@@ -113,7 +113,8 @@ def fit_instance(
         ``loss``, or ``error_rate`` in its place: what the target of the setup bounds.
     care : float, optional
         Plans that too few runs went through get the margin that this share of held-out plans did not exceed
-        (`depl.models.estimation.deviations`), and are refused where too few plans tell; None for no margin.
+        (`depl.models.estimation.deviations`), and are refused where too few plans tell; None or 0 for no
+        margin.
     confidence : float, optional
         At least 0.5: promise only for plans that enough runs went through, counting so many misses as the
         runs leave possible with this confidence; None for promises that are right on average.
@@ -147,7 +148,7 @@ def fit_instance(
     affine = None
     if law == "affine":
         level = setup.target.quantile_level
-        affine = _affine(traces, metric, residuals, scale, care, confidence, level, diverged)
+        affine = _affine(traces, metric, residuals, scale, care or None, confidence, level, diverged)
     initial_loss = significant(_mean_first_loss(traces, metric, fit), CLOSED_FORM_DIGITS)
     if affine is None:
         _require_training(traces, setup, initial_loss)

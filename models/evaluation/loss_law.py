@@ -10,6 +10,7 @@ ask for `memory`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Protocol
 
 import msgspec
@@ -73,7 +74,12 @@ class LossLaw(Protocol):
         """
 
     def survival(self, plan: Plan, points: int = POINTS) -> Survival:
-        """P(l(0) > l_max, ..., l(k) > l_max), k = 0, ..., K, enclosed, with so many grid points at most.
+        """P(l > l_max whenever the run might stop up to epoch k), k = 0, ..., K, enclosed.
+
+        Parameters
+        ----------
+        points : int
+            Most grid points.
 
         Raises
         ------
@@ -154,7 +160,8 @@ class IndependentLoss:
     def survival(self, plan: Plan, points: int = POINTS) -> Survival:
         """P(the target was not met so far)."""
         target = self.instance.target
-        return survival(target.initial_loss, self.steps(plan), target.maximum_loss, points)
+        stops = self.instance.rules.stops(epoch.model for epoch in plan.epochs)
+        return survival(target.initial_loss, self.steps(plan), target.maximum_loss, points, stops)
 
     def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The noise of every model and the loss of every switch."""
@@ -223,12 +230,15 @@ class TracedLoss:
         """P(the target was not met so far)."""
         target = self.instance.target
         require_allowed(self.instance, plan)
+        stops = self.instance.rules.stops(epoch.model for epoch in plan.epochs)
         if not plan.epochs:
+            if not stops[0]:
+                return exact_survival((Fraction(1),), "rules of the sites")
             start = untrained_law(self.traced, target.initial_loss).violation(target.maximum_loss)
             if start.exact is not None:
                 return exact_survival((start.exact,), "runs counted")
             return Survival(np.array([start.lower]), np.array([start.upper]), None, start.evaluator)
-        return traced_survival(self.traced, plan.schedule, target.maximum_loss)
+        return traced_survival(self.traced, plan.schedule, target.maximum_loss, stops)
 
     def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The numbers themselves: which quantile they are depends on the plan."""

@@ -5,7 +5,7 @@ directed grid (`depl.models.evaluation.traced_grid`), with both bounds.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -28,8 +28,12 @@ MOST_PATHS = 4_000_000
 """Most combinations of runs whose losses are followed from epoch to epoch."""
 
 
-def traced_survival(traced: TracedLaw, schedule: Schedule, maximum_loss: float) -> Survival:
+def traced_survival(
+    traced: TracedLaw, schedule: Schedule, maximum_loss: float, stops: Sequence[bool] | None = None
+) -> Survival:
     """Enclose P(l(0) > l_max, ..., l(k) > l_max) for k = 0, ..., K, exactly where residuals are kept per run.
+
+    With ``stops``, K + 1 of them, only losses count after which the run may stop.
 
     What a plan as such deviates by is the same in all its epochs; a run unlike all that were seen, whose
     losses from the stage on in which it is so are not known, reaches the target at its end or not at all.
@@ -47,47 +51,53 @@ def traced_survival(traced: TracedLaw, schedule: Schedule, maximum_loss: float) 
     """
     require_supported(traced, schedule)
     limit = traced.on_scale(maximum_loss)
-    if traced.known is not None and traced.known.loss <= limit + ATOM_TOLERANCE:
+    stops = (True,) * (len(schedule) + 1) if stops is None else tuple(stops)
+    if stops[0] and traced.known is not None and traced.known.loss <= limit + ATOM_TOLERANCE:
         return exact_survival((Fraction(0),) * (len(schedule) + 1), "observed")
+    limits = [limit if may_stop else -math.inf for may_stop in stops]
     if traced.residuals == "per_run":
-        return exact_survival(_counted(traced, schedule, limit + ATOM_TOLERANCE), "runs counted")
-    return _on_grid(traced, schedule, limit)
+        within = [number + ATOM_TOLERANCE for number in limits]
+        return exact_survival(_counted(traced, schedule, within), "runs counted")
+    return _on_grid(traced, schedule, limits)
 
 
-def _on_grid(traced: TracedLaw, schedule: Schedule, limit: float) -> Survival:
+def _on_grid(traced: TracedLaw, schedule: Schedule, limits: Sequence[float]) -> Survival:
     """The same for independent residuals: the mean over what plans deviate by, the same in all epochs."""
     grid = LossGrid.of(traced.law, known=traced.known)
     ahead, _ = epochs_ahead(traced.from_start(schedule), traced.known)
     bounds = []
     for moved in traced.deviations or (0.0,):
         # what was seen is above, as it is; what is not known stops no run
-        now = limit - moved if traced.known is None and traced.evaluated else -math.inf
-        bounds.append(list(grid.survival(ahead, [now, *[limit - moved] * len(ahead)])))
+        now = limits[0] - moved if traced.known is None and traced.evaluated else -math.inf
+        bounds.append(list(grid.survival(ahead, [now, *(limit - moved for limit in limits[1:])])))
     lower, upper = np.mean(np.array(bounds), axis=0).T
     return Survival(lower, np.maximum(lower, upper), None, "directed grid")
 
 
-def _counted(traced: TracedLaw, schedule: Schedule, limit: float) -> tuple[Fraction, ...]:
+def _counted(traced: TracedLaw, schedule: Schedule, limits: Sequence[float]) -> tuple[Fraction, ...]:
     """The same by runs and combinations of runs."""
     alone = whole(traced, schedule)
     if alone and traced.confidence is not None:
-        return _confident_survival(traced, schedule, limit)
+        return _confident_survival(traced, schedule, limits)
     above: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.ones((1, 1), dtype=bool)
     found: list[Fraction] = []
-    for losses in _whole_paths(traced, schedule) if alone else _staged_paths(traced, schedule):
+    paths = _whole_paths(traced, schedule) if alone else _staged_paths(traced, schedule)
+    for losses, limit in zip(paths, limits, strict=True):
         above = np.repeat(above, losses.shape[1] // above.shape[1], axis=1) & (losses > limit)
         found.append(Fraction(int(above.sum()), above.size))
     return tuple(found)
 
 
-def _confident_survival(traced: TracedLaw, schedule: Schedule, limit: float) -> tuple[Fraction, ...]:
+def _confident_survival(
+    traced: TracedLaw, schedule: Schedule, limits: Sequence[float]
+) -> tuple[Fraction, ...]:
     """Upper ends of the same with the confidence of the law, from whole runs."""
     runs = len(runs_through(traced.law, schedule)) + traced.diverged
     weights = confident_weights(runs, traced.confidence or 0.0)
     heavier = np.cumsum(weights[::-1])  # of one unseen and x runs above
     above: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.ones(len(weights), dtype=bool)
     found = []
-    for (losses,) in _whole_paths(traced, schedule):
+    for (losses,), limit in zip(_whole_paths(traced, schedule), limits, strict=True):
         above = above & (losses > limit)
         count = int(above[:-1].sum())
         found.append(Fraction(int(heavier[count]) if above[-1] or count else 0, int(heavier[-1])))

@@ -4,10 +4,22 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from depl.models.policy.dynamic import Table, certified, lower, upper
+import numpy as np
+
+from depl.models.policy.dynamic import STOP, Table, certified, lower, met_at_start, upper
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.hull import Walk, walk
-from depl.models.policy.planner import Price, Request, careful_table, grids, held, nothing, policy_of, priced
+from depl.models.policy.planner import (
+    Price,
+    Request,
+    careful_table,
+    grids,
+    held,
+    nothing,
+    policy_of,
+    priced,
+    refined,
+)
 from depl.models.policy.process import Process
 from depl.models.policy.result import PolicyResult
 from depl.models.policy.static import StaticPlan, actions_of, static_plans
@@ -24,7 +36,7 @@ class LedgerPlanner:
     request : Request
     process : Process
     price : Price or None
-        Known once the first grid was solved.
+        Known once the first grid was solved, and no greater on finer ones.
     hint : float or None
         Price at which the promise was just kept on the grid before [cost].
     fixed : StaticPlan or None
@@ -39,6 +51,12 @@ class LedgerPlanner:
 
     def answers(self) -> Iterator[PolicyResult]:
         """What is known after each grid; nothing more once it is proved that there is no policy."""
+        if (
+            self.request.instance.traced_law is None
+            and met_at_start(self.process, self.process.starts[0]) == 1
+        ):
+            yield self._idle()
+            return
         for cells in grids(self.process):
             grid = Grid.of(self.process, cells)
             up, down = Expectations(grid, up=True), Expectations(grid, up=False)
@@ -51,11 +69,28 @@ class LedgerPlanner:
                 continue
             if self.price is None:
                 self.price = priced(self.request, self.process, up, down, careful)
+            else:
+                self.price = refined(self.request, self.process, up, down, self.price)
             if self.fixed is None:
                 self.fixed = best_static(self.process, up, self.price.rho, self.request.budget)
             yield (
                 self._static(up, down) if self.request.rung == "static" else self._optimal(careful, up, down)
             )
+
+    def _idle(self) -> PolicyResult:
+        """Where l(0) meets the target: stop at once. No run fails, so their price does not matter."""
+        grid = Grid.of(self.process, _FEW)
+        stop = tuple(np.full(grid.cells, STOP, dtype=np.int16) for _ in self.process.nodes)
+        given = self.request.failure_cost
+        price = Price(1.0 if given is None else given, None)
+        policy = policy_of(
+            self.request, self.process, grid, Table(stop, 0, 0.0, 0.0, price.rho), price, "ledger"
+        )
+        reason = (
+            "the loss before the first epoch meets the target already, and so the policy trains nothing: no "
+            "run fails, and no success is paid for"
+        )
+        return replace(held(self.request, policy, price, 0.0), reason=reason)
 
     @property
     def rho(self) -> float:
@@ -64,7 +99,7 @@ class LedgerPlanner:
 
     def _optimal(self, careful: Table, up: Expectations, down: Expectations) -> PolicyResult:
         found = self._walked(careful, up)
-        self.hint = found.price
+        self.hint = None if found.failing is None else found.price
         bound = min(lower(self.process, down, found.price, self.request.options))
         spent = (found.price - self.rho) * float(self.request.instance.target.violation_budget)
         bound -= spent + 8 * UNIT_ROUNDOFF * (bound + spent)  # prices may exceed costs a million times
@@ -126,21 +161,24 @@ class LedgerPlanner:
         return held(self.request, policy, self.price, max(0.0, bound))
 
     def _none(self, cells: int, least: float) -> PolicyResult:
-        omega = self.request.instance.target.quantile_level
+        omega, within = self.request.instance.target.quantile_level, self.request.restriction
+        among = f" of {within}," if within else ""
         if least > self.request.budget:
             reason = (
-                f"no policy reaches the target with probability {omega:g}: under the law at most "
+                f"no policy{among} reaches the target with probability {omega:g}: under the law at most "
                 f"{1 - least:.6g}; raise maximum_loss or maximum_epochs, or lower quantile_level"
             )
-            return replace(
-                nothing(self.request, self.price, reason, cells), termination=Termination.INFEASIBLE
-            )
+            found = nothing(self.request, self.price, reason, cells)
+            return found if within else replace(found, termination=Termination.INFEASIBLE)
         reason = (
-            f"undecided on {cells} cells: no policy is certified to reach the target with probability "
+            f"undecided on {cells} cells: no policy{among} is certified to reach the target with probability "
             f"{omega:g}, and that there is none is not proved"
         )
         return nothing(self.request, self.price, reason, cells)
 
+
+_FEW = 16
+"""Cells of a grid on which every loss that occurs is l(0)."""
 
 _NEAR = 1.1
 """Ratio of the prices tried from one grid to the next: set by hand; on the next grid the price at which the

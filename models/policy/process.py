@@ -15,7 +15,8 @@ Every epoch uses the least resources that the round deadline allows, which cost 
 where they are free. Data are brought to a cluster right before the first epoch that it trains.
 
 What is left out, and refused in words: a limit of the training time that K_max epochs at these resources do
-not keep, and residuals that stay together per run, with which the past tells more than the last loss does.
+not keep (`depl.models.policy.time_limit` restricts the policies then), and residuals that stay together per
+run, with which the past tells more than the last loss does.
 """
 
 import math
@@ -245,14 +246,24 @@ class _Sites:
         return math.fsum(self.instance.transfer_cost(name, cluster) for name in self.data[cluster])
 
 
+def keeps_time(instance: Instance, data: Mapping[str, Collection[str]] | None = None) -> bool:
+    """Whether K_max epochs at their least resources keep T_max, whatever is trained."""
+    limit = instance.target.maximum_time
+    return limit is None or _longest(instance, _Sites.of(instance, data)) <= limit * (1 + TIME_TOLERANCE)
+
+
+def _longest(instance: Instance, sites: _Sites) -> float:
+    """What K_max epochs at their least resources may take [time]."""
+    longest = 0.0
+    for epoch in range(1, instance.target.maximum_epochs + 1):
+        times = [sites.cost_and_time(pair, epoch)[1] for pair in _trainable(instance, sites, epoch)]
+        longest += max((time for time in times if not _late(instance, time)), default=0.0)
+    return longest
+
+
 def _require_time(instance: Instance, sites: _Sites) -> None:
     """Refuse a T_max that could be missed."""
-    target = instance.target
-    longest = 0.0
-    for epoch in range(1, target.maximum_epochs + 1):
-        times = [sites.cost_and_time(pair, epoch)[1] for pair in _trainable(instance, sites, epoch)]
-        allowed = [time for time in times if not _late(instance, sites, time)]
-        longest += max(allowed, default=0.0)
+    target, longest = instance.target, _longest(instance, sites)
     if target.maximum_time is not None and longest > target.maximum_time * (1 + TIME_TOLERANCE):
         told = f"{longest:.6g}" if math.isfinite(longest) else "without end"
         raise NotCoveredError(
@@ -266,7 +277,7 @@ def _trainable(instance: Instance, sites: _Sites, epoch: int) -> list[Site]:
     return [pair for pair in sites.pairs() if epoch <= instance.model(pair[0]).last_epoch]
 
 
-def _late(instance: Instance, sites: _Sites, time: float) -> bool:
+def _late(instance: Instance, time: float) -> bool:
     """Whether the time stands for an epoch that misses the round deadline."""
     return math.isinf(time) and instance.target.round_deadline is not None
 

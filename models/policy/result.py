@@ -17,6 +17,10 @@ RUNGS: tuple[Rung, ...] = ("static", "optimal")
 """Kinds of policies: fixed plans that are left when the target is reached, and all that are allowed."""
 
 
+_ROUNDING = 1e-15
+"""Of 1 less a probability: an objective of so many prices of a failure is one of nothing."""
+
+
 @dataclass(frozen=True, repr=False)
 class PolicyResult(Shown):
     """The outcome of `depl.solve_policy`.
@@ -53,6 +57,9 @@ class PolicyResult(Shown):
         Wall time [s].
     reason : str
         Why there is no policy, or no smaller gap.
+    restriction : str
+        What all policies that were looked at have in common, if a limit of the training time restricts them:
+        ``lower_bound`` and ``ratio`` are then of this class. Empty if all policies were looked at.
     """
 
     termination: Termination
@@ -69,6 +76,7 @@ class PolicyResult(Shown):
     cells: int
     seconds: float
     reason: str = ""
+    restriction: str = ""
 
     @property
     def objective(self) -> float | None:
@@ -80,9 +88,13 @@ class PolicyResult(Shown):
     @property
     def gap(self) -> float | None:
         """By which share of the objective the lower bound is below it; None without a policy or a bound."""
-        if self.objective is None or self.lower_bound <= 0:
+        if self.objective is None:
             return None
-        return max(0.0, 1 - self.lower_bound / self.objective) if self.objective > 0 else 0.0
+        if self.objective <= _ROUNDING * (self.failure_cost or 0.0):
+            return 0.0
+        if self.lower_bound <= 0:
+            return None
+        return max(0.0, 1 - self.lower_bound / self.objective)
 
     @property
     def per_success(self) -> float | None:
@@ -124,6 +136,7 @@ class PolicyResult(Shown):
             "epochs": None,
             "training_time": None,
             "reason": self.reason or None,
+            "restriction": self.restriction or None,
             "instance": self.instance.fingerprint,
             "cells": self.cells,
             "wall_seconds": self.seconds,

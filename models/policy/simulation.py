@@ -127,6 +127,10 @@ def simulate(
     if not 1 <= runs <= MOST_RUNS:
         raise InvalidInputError(f"must be 1 to {MOST_RUNS}, not {runs}", "runs")
     data = {row.cluster: row.datasets for row in policy.data} or None
+    if policy.round_deadline is not None:
+        instance = instance.replace(
+            maximum_epochs=policy.maximum_epochs, round_deadline=policy.round_deadline
+        )
     whole = process(instance, data, policy.switch_epochs)
     rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
     walker = _Walker(policy, whole, rng)

@@ -25,12 +25,16 @@ from depl.models.policy.ledger_planner import LedgerPlanner
 from depl.models.policy.planner import Request, nothing
 from depl.models.policy.process import process
 from depl.models.policy.result import RUNGS, PolicyResult, Rung
+from depl.models.policy.time_limit import restriction
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData
 from depl.models.solving.methods import require_limits
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError
 from depl.models.verifier.policies import verify_policy
+
+_ROUNDING = 1e-14
+"""Relative rounding of a product and a difference, on which soundness rests."""
 
 _LONGER = 4.0
 """How many times longer the next policy takes to verify: its grid has four times as many cells."""
@@ -82,14 +86,14 @@ def solve_policy(
     started = time.monotonic()
     gap, time_limit, _ = require_limits(gap, time_limit, 0)
     request = _request(instance, rung, failure_cost, data, switch_epochs, abandon_at_start)
-    planner = _planner(request, data, switch_epochs)
-    best, ending, reserve = None, Termination.EXHAUSTED, 0.0
+    planner, best, ending, reserve = None, None, Termination.EXHAUSTED, 0.0
 
     def lateness() -> float:
         return -math.inf if time_limit is None else time.monotonic() - started - time_limit + reserve
 
     try:
         with deadline(lateness):
+            planner = _planner(request, data, switch_epochs)
             for found in planner.answers():
                 reserve = _LONGER * _verified(found)
                 best = found if best is None else _better(best, found)
@@ -101,7 +105,8 @@ def solve_policy(
     except KeyboardInterrupt:
         ending = Termination.INTERRUPTED
     if best is None:
-        best = nothing(request, planner.price, "the time was over before anything was certified")
+        request, price = (request, None) if planner is None else (planner.request, planner.price)
+        best = nothing(request, price, "the time was over before anything was certified")
     return _ended(best, ending, gap, time.monotonic() - started)
 
 
@@ -142,21 +147,51 @@ def _request(
 def _planner(
     request: Request, data: Mapping[str, Collection[str]] | None, switch_epochs: Collection[int] | None
 ) -> LedgerPlanner | CountedPlanner:
-    """Who plans under the law of the instance."""
+    """Who plans under the law of the instance, among policies that keep its limit of the training time."""
     instance, traced = request.instance, request.instance.traced_law
-    if traced is None or (traced.residuals == "independent" and not traced.deviations):
-        return LedgerPlanner(request, process(instance, data, switch_epochs))
-    require_counted(traced)
-    return CountedPlanner(request, traced, process(proxy(instance), data, switch_epochs))
+    markov = traced is None or (traced.residuals == "independent" and not traced.deviations)
+    if traced is not None and not markov:
+        require_counted(traced)
+    likely = instance if markov else proxy(instance)
+    within = restriction(likely, data, switch_epochs, request.options, request.failure_cost)
+    if within is not None:
+        request = replace(request, round_deadline=within.round_deadline, restriction=within.in_words())
+        likely = within.of(likely)
+    chain = process(likely, data, switch_epochs)
+    if traced is None or markov:
+        return LedgerPlanner(request, chain)
+    return CountedPlanner(request, traced, chain)
 
 
 def _better(old: PolicyResult, new: PolicyResult) -> PolicyResult:
-    """The cheaper of two answers with the better bound."""
+    """The cheaper of two answers with the better bound, at the price of a failure of the newer one.
+
+    That price is the lesser one. For policies with F <= p, C + rho F is less than with the greater price by
+    at most the difference of the prices times p.
+    """
     if new.policy is None or old.policy is None:
         return new if old.policy is None else old
+    old = _repriced(old, new)
     bound = max(old.lower_bound, new.lower_bound)
     kept = new if (new.objective or math.inf) <= (old.objective or math.inf) else old
     return replace(kept, lower_bound=bound, cells=new.cells)
+
+
+def _repriced(old: PolicyResult, new: PolicyResult) -> PolicyResult:
+    """An answer at the price of a failure of another one."""
+    before, after = old.failure_cost, new.failure_cost
+    if old.policy is None or before is None or after is None or before <= after:
+        return old
+    lost = (before - after) * float(old.instance.target.violation_budget) * (1 + _ROUNDING)
+    multiplier = after if old.multiplier == before else old.multiplier
+    certificate = msgspec.structs.replace(old.policy.certificate, ratio=new.ratio)
+    policy = msgspec.structs.replace(
+        old.policy, failure_cost=after, multiplier=multiplier, certificate=certificate
+    )
+    bound = max(0.0, old.lower_bound * (1 - _ROUNDING) - lost)
+    return replace(
+        old, failure_cost=after, ratio=new.ratio, multiplier=multiplier, lower_bound=bound, policy=policy
+    )
 
 
 def _ended(best: PolicyResult, ending: Termination, gap: float, seconds: float) -> PolicyResult:

@@ -109,7 +109,14 @@ class Policy(Shown, Checked, frozen=True, kw_only=True):
     promise: Literal["reached"] = "reached"
     maximum_loss: float
     quantile_level: Annotated[float, Meta(gt=0, lt=1, description="omega")]
-    maximum_epochs: Number
+    maximum_epochs: Annotated[Number, Meta(description="K_max, or fewer where round_deadline is given")]
+    round_deadline: (
+        Annotated[
+            Positive,
+            Meta(description="of each epoch, shorter than that of the instance so that T_max is kept [time]"),
+        ]
+        | None
+    ) = None
     rung: Literal["static", "optimal"] = "optimal"
     state: StateOfRun = "ledger"
     failure_cost: Annotated[Positive, Meta(description="rho, price of a failed run [cost]")]

@@ -119,6 +119,10 @@ class SiteRules:
         """Whether the plan without an epoch is one, whatever its loss."""
         return self.known_start and self.may_end(self.initial_model)
 
+    def stops(self, models: Iterable[str]) -> tuple[bool, ...]:
+        """Whether a run that trains these models epoch by epoch may stop after epochs 0, ..., K."""
+        return self.may_stop, *(self.may_end(model) for model in models)
+
     @property
     def restrict_sites(self) -> bool:
         """Whether some dataset or model is not allowed on some cluster."""

@@ -87,7 +87,11 @@ class Survival:
 
 
 def survival(
-    initial_loss: float, steps: Sequence[LossStep], maximum_loss: float, points: int = POINTS
+    initial_loss: float,
+    steps: Sequence[LossStep],
+    maximum_loss: float,
+    points: int = POINTS,
+    stops: Sequence[bool] | None = None,
 ) -> Survival:
     """Enclose S(0), ..., S(K).
 
@@ -97,6 +101,9 @@ def survival(
         l_max; a loss that takes finitely many values meets it up to 1e-9 above.
     points : int
         Most grid points; the width falls with their number.
+    stops : K + 1 of bool, optional
+        After which epochs a loss counts: S(k) is then the probability that no l(j) that counts, j <= k, is at
+        most l_max. By default all do.
 
     Raises
     ------
@@ -105,17 +112,19 @@ def survival(
     """
     if any(step.retention != 1 for step in steps):
         raise NotCoveredError("early stopping is computed for steps that keep the loss before them, only")
-    if Fraction(initial_loss) <= Fraction(maximum_loss) + EXACT_ATOM_TOLERANCE:
+    stops = (True,) * (len(steps) + 1) if stops is None else tuple(stops)
+    if stops[0] and Fraction(initial_loss) <= Fraction(maximum_loss) + EXACT_ATOM_TOLERANCE:
         exact: tuple[Fraction, ...] | None = (Fraction(0),) * (len(steps) + 1)
     else:
-        exact = _exact(initial_loss, steps, maximum_loss)
+        exact = _exact(initial_loss, steps, maximum_loss, stops)
     if exact is not None:
         return exact_survival(exact, "exact sum")
-    bounds = _by_runs(initial_loss, steps, maximum_loss)
+    low, high = _by_runs(initial_loss, steps, maximum_loss)
     evaluator = "contour"
-    bounds = _monotone(*bounds)
+    # what has stayed above at all epochs has so at those that count; of others, only they bound from above
+    bounds = _monotone(low, np.where(stops, high, 1.0))
     if float((bounds[1] - bounds[0]).max()) > _SHARP:
-        found = grid_survival(initial_loss, steps, maximum_loss, points)
+        found = grid_survival(initial_loss, steps, maximum_loss, points, stops)
         bounds = _monotone(np.maximum(bounds[0], found[0]), np.minimum(bounds[1], found[1]))
         evaluator = "contour and grid"
     return Survival(*bounds, None, evaluator)
@@ -134,7 +143,9 @@ def _monotone(lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatAr
     return low, np.maximum(low, np.clip(np.minimum.accumulate(upper), 0.0, 1.0))
 
 
-def _exact(initial: float, steps: Sequence[LossStep], maximum_loss: float) -> tuple[Fraction, ...] | None:
+def _exact(
+    initial: float, steps: Sequence[LossStep], maximum_loss: float, stops: Sequence[bool]
+) -> tuple[Fraction, ...] | None:
     """S by its atoms, in whole multiples of common units of loss and of probability."""
     tables = [_atoms(step) for step in steps]
     if any(table is None for table in tables):
@@ -145,7 +156,7 @@ def _exact(initial: float, steps: Sequence[LossStep], maximum_loss: float) -> tu
     threshold = math.floor((decimal(maximum_loss) + EXACT_ATOM_TOLERANCE) * unit)
     atoms = {int(decimal(initial) * unit): 1}
     scale, products, found = 1, 0, []
-    for table in ([], *known):
+    for table, may_stop in zip(([], *known), stops, strict=True):
         if table:
             whole = [(int(value * unit), int(weight)) for value, weight in _whole(table)]
             products += len(atoms) * len(whole)
@@ -156,7 +167,8 @@ def _exact(initial: float, steps: Sequence[LossStep], maximum_loss: float) -> tu
                 for change, part in whole:
                     moved[loss + change] = moved.get(loss + change, 0) + weight * part
             atoms, scale = moved, scale * sum(part for _, part in whole)
-        atoms = {loss: weight for loss, weight in atoms.items() if loss > threshold}
+        if may_stop:
+            atoms = {loss: weight for loss, weight in atoms.items() if loss > threshold}
         found.append(Fraction(sum(atoms.values()), scale))
     return tuple(found)
 

@@ -77,7 +77,11 @@ one, so any value is sound. 1e-13 is far below `_MISJUDGED`, which the width con
 
 
 def grid_survival(
-    initial_loss: float, steps: Sequence[LossStep], maximum_loss: float, points: int
+    initial_loss: float,
+    steps: Sequence[LossStep],
+    maximum_loss: float,
+    points: int,
+    stops: Sequence[bool] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Lower and upper bounds of S(0), ..., S(K), shapes (K + 1,); S(0) = 1.
 
@@ -90,8 +94,11 @@ def grid_survival(
     points : int
         Grid points between the target and the top; fewer for plans so long that it would take more than
         seconds.
+    stops : K + 1 of bool, optional
+        After which epochs a loss counts; by default after all.
     """
-    path = _path(initial_loss, steps, maximum_loss)
+    counting = (True,) * (len(steps) + 1) if stops is None else tuple(stops)
+    path = _path(initial_loss, steps, maximum_loss, counting)
     points = max(_LEAST_POINTS, min(points, _MOST_WORK // max(len(steps), 1)))
     tops = [path.top(tail) for tail in _TAILS] if path.rises else [float(path.base.max())]
     spans = [top - float(path.threshold.min()) for top in tops]
@@ -119,12 +126,15 @@ class _Path:
         What l(k) has to exceed: l_max, and a little more while it takes finitely many values.
     rises : bool
         Whether a random term may raise the loss.
+    stops : tuple of bool, length K + 1
+        Whether l(k) counts.
     """
 
     steps: Sequence[LossStep]
     base: FloatArray
     threshold: FloatArray
     rises: bool
+    stops: tuple[bool, ...]
 
     @property
     def terms(self) -> list[Term]:
@@ -141,7 +151,7 @@ class _Path:
         return float((self.base + np.minimum(high, greatest)[ends]).max())
 
 
-def _path(initial: float, steps: Sequence[LossStep], maximum_loss: float) -> _Path:
+def _path(initial: float, steps: Sequence[LossStep], maximum_loss: float, stops: tuple[bool, ...]) -> _Path:
     exact, base = Fraction(initial), [initial]
     limit = Fraction(maximum_loss)
     atoms_only, threshold = True, [float(limit + EXACT_ATOM_TOLERANCE)]
@@ -153,7 +163,7 @@ def _path(initial: float, steps: Sequence[LossStep], maximum_loss: float) -> _Pa
     rises = any(
         max(term.coefficient * end for end in term.law.support()) > 0 for step in steps for term in step.terms
     )
-    return _Path(steps, np.array(base), np.array(threshold), rises)
+    return _Path(steps, np.array(base), np.array(threshold), rises, stops)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +253,8 @@ class _Grid:
             masses, doubt = convolved(masses, law.masses)
             first += law.first
             error += law.error * alive + doubt
-            low = min(max(int(barrier[k]) + 1 - first, 0), len(masses))
+            counted = int(barrier[k]) + 1 - first if self._path.stops[k] else 0
+            low = min(max(counted, 0), len(masses))
             high = min(max(int(ceiling[k]) + 1 - first, low), len(masses))
             escaped += float(masses[high:].sum())
             masses, first = masses[low:high], first + low
@@ -292,8 +303,8 @@ class _Grid:
         shift = max((step.shift for step in path.steps), default=0.0)
         most = self._points + 2 * len(path.terms) + math.ceil((max(shift, 0.0) + others) / self._step) + 8
         if term.law.has_atoms:
-            return _atoms(term, self._step, most)
-        return _cells(term, self._step, most)
+            return _atoms(term, self._step, most, stopped=all(path.stops))
+        return _cells(term, self._step, most, stopped=all(path.stops))
 
 
 def _ends(masses: FloatArray) -> tuple[int, int]:
@@ -305,8 +316,11 @@ def _ends(masses: FloatArray) -> tuple[int, int]:
     return low, max(low, len(masses) - int(np.searchsorted(above, _TRIMMED, side="right")))
 
 
-def _cells(term: Term, h: float, most: int) -> _Rounded:
-    """A continuous term: the mass of every cell of width h around a grid point."""
+def _cells(term: Term, h: float, most: int, *, stopped: bool) -> _Rounded:
+    """A continuous term: the mass of every cell of width h around a grid point.
+
+    ``stopped`` says whether all that falls below the grid is, after every epoch.
+    """
     law = term.law
     ends = [float(term.coefficient * law.quantile(_CUT, upper=side)) for side in (False, True)]
     first = min(max(math.floor(min(ends) / h) - 1, -most), most - 1)
@@ -316,7 +330,7 @@ def _cells(term: Term, h: float, most: int) -> _Rounded:
     above = np.minimum.accumulate(np.clip(above, 0.0, 1.0))
     error = law.tail_error + law.survival_slack(np.asarray(edges, dtype=float))
     # Below the grid everything is stopped; short of it, what is cut off is an error.
-    error += float(1 - above[0]) if first > -most else 0.0
+    error += float(1 - above[0]) if first > -most or not stopped else 0.0
     # of coefficient * X, whose law is unimodal; half a cell where it is not known
     greatest = law.greatest_density() / abs(term.coefficient) * (1 + 1e-6)
     bias = h * min(0.5, h * greatest / 4)
@@ -335,20 +349,21 @@ def _beyond(term: Term, rise: float) -> float:
     return float(found) * (1 + law.tail_error) + law.survival_slack(np.array([place]))
 
 
-def _atoms(term: Term, h: float, most: int) -> _Rounded:
+def _atoms(term: Term, h: float, most: int, *, stopped: bool) -> _Rounded:
     values, weights = term.law.atoms()
     changes = term.coefficient * values
     indices = np.clip(np.rint(changes / h), -most, most + 1).astype(int)
-    # Atoms that leave the grid are misplaced without harm: their errors count as none.
+    # Atoms that leave the grid are misplaced without harm where they stop: their errors count as none.
     errors = np.where(np.abs(indices) < most, indices * h - changes, 0.0)
     spread = float(np.ptp(errors))
+    astray = 0.0 if stopped else float(weights[indices <= -most].sum())
     inside = indices <= most
     masses = np.bincount(indices[inside] - indices.min(), weights[inside], minlength=1)
     return _Rounded(
         first=int(indices.min()),
         masses=np.asarray(masses, dtype=float),
         above=float(weights[~inside].sum()),
-        error=(len(weights) + 64) * UNIT_ROUNDOFF,
+        error=(len(weights) + 64) * UNIT_ROUNDOFF + astray,
         drift=float(weights @ errors),
         bias=0.0,
         spread=spread**2,

@@ -1,15 +1,17 @@
 r"""What a plan costs if training stops as soon as the target is reached.
 
-The plan is followed until the observed loss is at most l_max, and at most to its end. Losses may rise, so two
-probabilities have to be told apart:
+The plan is followed until the observed loss is at most l_max after an epoch whose model may be the last, and
+at most to its end. Losses may rise, so two probabilities have to be told apart:
 
-- P(*reached*): some l(k) with k <= K is at most l_max, so that the run with early stopping ends there;
+- P(*reached*): some such l(k) with k <= K is at most l_max, so that the run with early stopping ends there;
 - P(*final*): l(K) is at most l_max, that is constraint (3), the promise of a run that trains all its epochs.
 
-Reached is never less likely than final, and as likely where no epoch can raise the loss.
+Reached is never less likely than final if the last model may be the last, and as likely where no epoch can
+raise the loss.
 
-With S(k) = P(l(0) > l_max, ..., l(k) > l_max) epoch k is trained with probability S(k - 1). Data are brought
-to a cluster right before the first epoch that it trains, so a transfer is paid iff that epoch is trained:
+With S(k) the probability that the run has not stopped up to epoch k, epoch k is trained with probability
+S(k - 1). Data are brought to a cluster right before the first epoch that it trains, so a transfer is paid iff
+that epoch is trained:
 
     E[cost] = sum over k of S(k - 1) (kappa x(k) + beta of what epoch k is the first to use).
 
@@ -22,7 +24,6 @@ from fractions import Fraction
 
 from depl.models.evaluation.evaluate import epoch_loads
 from depl.models.evaluation.loss_law import loss_law
-from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.risk.discrete import decimal
@@ -45,7 +46,7 @@ class EarlyStopping:
     epochs : Interval
         Expected number of epochs trained.
     reached : Interval
-        P(l(k) <= l_max for some k <= K).
+        P(l(k) <= l_max for some k <= K after which the run may stop).
     final : Interval
         P(l(K) <= l_max) if all epochs are trained.
     survival : Survival
@@ -76,18 +77,16 @@ def early_stopping(
     InvalidInputError
         If the plan does not speak of the instance, makes a forbidden switch or outlasts a table.
     NotCoveredError
-        If too many combinations of runs would have to be followed, under a traced law; or if the run may not
-        stop after some epoch, as its model may not be the last.
+        If too many combinations of runs would have to be followed, under a traced law.
     """
     plan.check_names(instance)
-    _require_all_deployable(instance, plan)
     law = loss_law(instance)
     if violation is None:
         violation = law.end(plan).violation(instance.target.maximum_loss)
     found = law.survival(plan, points)
     final, last = _complement(violation), _complement(found.at(len(plan.epochs)))
     reached = last
-    if last.exact is None:
+    if last.exact is None and instance.rules.stops(epoch.model for epoch in plan.epochs)[-1]:
         lower = max(last.lower, final.lower)
         reached = Interval(lower, max(lower, last.upper), last.evaluator)
     return EarlyStopping(
@@ -97,22 +96,6 @@ def early_stopping(
         final=final,
         survival=found,
     )
-
-
-def _require_all_deployable(instance: Instance, plan: Plan) -> None:
-    """Refuse a plan with an epoch after which the run has to go on, whatever its loss."""
-    rules, target = instance.rules, instance.target
-    passing = [epoch.model for epoch in plan.epochs if not rules.may_end(epoch.model)]
-    idle = (
-        rules.known_start and target.initial_loss <= target.maximum_loss
-    )  # else nothing stops before epoch 1
-    if not passing and not rules.may_stop and idle:
-        passing = [target.initial_model or "no model"]
-    if passing:
-        raise NotCoveredError(
-            f"the run may not stop with {passing[0]!r}, which may not be the last model, and stopping once "
-            "the target is reached is followed only where the run may stop after every epoch"
-        )
 
 
 def _payments(instance: Instance, plan: Plan) -> list[float]:

@@ -330,6 +330,8 @@ def _stopping_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> l
     except NotCoveredError as error:
         return [head, f"  not computed: {error}"]
     planned = instance.units.amount(evaluation.cost, "cost")
+    if not all(instance.rules.stops(epoch.model for epoch in plan.epochs)[1:]):
+        head += ", after an epoch whose model may be the last"
     return [
         head,
         f"  reached: P(l(k) <= {level} for some k <= {last}) {_certified(found.reached)}",

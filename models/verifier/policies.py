@@ -121,10 +121,7 @@ def _reading_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
     if policy.instance != instance.fingerprint:
         yield failed("instance", f"the policy was made for another instance, {policy.instance[:12]}", None)
     target, law = instance.target, instance.traced_law
-    for name in ("maximum_loss", "quantile_level", "maximum_epochs"):
-        claimed, given = getattr(policy, name), getattr(target, name)
-        if claimed != given:
-            yield failed("target", f"{name} is {claimed!r} in the policy, {given!r} in the instance", None)
+    yield from _target_failures(instance, policy)
     if policy.state != "ledger":
         message = (
             "the policy decides on the observed loss, and is certified by counting runs: this is not checked "
@@ -149,6 +146,21 @@ def _reading_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
     if policy.grid.target >= policy.grid.cells:
         yield failed("grid", f"target {policy.grid.target} is not below cells {policy.grid.cells}", None)
     yield from _data_failures(instance, policy)
+
+
+def _target_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
+    """Whether the policy has the target of the instance; a shorter deadline may come with fewer epochs."""
+    target = instance.target
+    names = ["maximum_loss", "quantile_level"]
+    if policy.round_deadline is None or policy.maximum_epochs > target.maximum_epochs:
+        names.append("maximum_epochs")
+    for name in names:
+        claimed, given = getattr(policy, name), getattr(target, name)
+        if claimed != given:
+            yield failed("target", f"{name} is {claimed!r} in the policy, {given!r} in the instance", None)
+    if (policy.round_deadline or 0.0) > (target.round_deadline or math.inf) * (1.0 + TIME_TOLERANCE):
+        message = f"round_deadline {policy.round_deadline!r} exceeds that of the instance"
+        yield failed("target", f"{message}, {target.round_deadline!r}", None)
 
 
 def _data_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
@@ -279,7 +291,7 @@ def _failure_price_findings(policy: Policy) -> Iterator[Finding]:
         if policy.failure_cost_rule == "ratio" and abs(price - ruled) > CLAIM_TOLERANCE * ruled:
             message = f"{price:.12g} is not {FAILURE_FACTOR:g} times the upper end {ratio[1]:.12g} of rho*"
             wrong.append(failed("failure_cost", message, price - ruled))
-    elif policy.failure_cost_rule == "ratio":
+    elif policy.failure_cost_rule == "ratio" and policy.nodes[policy.start].trainings:
         wrong.append(failed("failure_cost", "follows from a ratio that the certificate does not give", None))
     yield from wrong or [passed("failure_cost", f"{price:.12g}, not below a claimed price of a success")]
 
@@ -291,10 +303,10 @@ def _first_pair(policy: Policy) -> tuple[str, str] | None:
 
 def _claim_findings(policy: Policy, found: Course) -> Iterator[Finding]:
     """Cost and probability, up to the rounding of the sums here."""
-    claimed, slack = policy.certificate, RELATIVE_ROUNDING + found.lost + found.rounding
+    claimed, slack = policy.certificate, RELATIVE_ROUNDING + found.unsure
     longest = max((step for step in _greatest_prices(policy)), default=0.0) * policy.maximum_epochs
     away = found.cost - claimed.cost
-    if away <= RELATIVE_ROUNDING * found.cost + (found.lost + found.rounding) * longest:
+    if away <= RELATIVE_ROUNDING * found.cost + found.unsure * longest:
         yield passed(f"{CLAIM}cost", f"at most {claimed.cost:.12g}, recomputed {found.cost:.12g}", away)
     else:
         message = f"at most {claimed.cost:.12g} is claimed, {found.cost:.12g} recomputed"

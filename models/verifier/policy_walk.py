@@ -117,6 +117,8 @@ class _Reader:
         self.models = {item.name: item for item in instance.models}
         self.clusters = {item.name: item for item in instance.clusters}
         self.data = data_of(instance, policy)
+        own = policy.round_deadline
+        self.deadline = instance.target.round_deadline if own is None else own
         self.shares = {name: data_share(instance, used) for name, used in self.data.items()}
         self.traces: Seen | None = None if instance.traced_law is None else seen_in(instance.traced_law)
         self.costs: dict[tuple[Pair, int], tuple[float, float]] = {}
@@ -180,7 +182,7 @@ class _Reader:
         allowed = self.policy.switch_epochs
         if place.pair not in (None, pair) and allowed is not None and epoch - 1 not in allowed:
             yield "switch_epochs", f"a switch after epoch {epoch - 1}, which is none of switch_epochs"
-        deadline, (_, time) = self.instance.target.round_deadline, self._cost(pair, epoch)
+        deadline, (_, time) = self.deadline, self._cost(pair, epoch)
         if deadline is not None and time > deadline * (1.0 + TIME_TOLERANCE):
             yield "(1)", f"T(k) = {time:.12g} exceeds tau = {deadline:.12g} with all resources"
 
@@ -200,7 +202,7 @@ class _Reader:
         if (pair, epoch) not in self.costs:
             model, cluster = self.models[pair[0]], self.clusters[pair[1]]
             facts = facts_of(self.instance, epoch, model, cluster, self.data[pair[1]])
-            used = float(least_resources([facts], self.instance.target.round_deadline)[0])
+            used = float(least_resources([facts], self.deadline)[0])
             self.costs[pair, epoch] = facts.price * used, replace(facts, resources=used).time
         return self.costs[pair, epoch]
 

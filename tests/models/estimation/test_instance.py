@@ -194,6 +194,12 @@ def test_three_plans_tell_no_margin_and_the_name_is_taken_over(fitted: Instance)
     assert fitted.name == "cut-net"
 
 
+def test_a_care_of_nothing_is_no_care_at_all() -> None:
+    none, zero = (fit_instance(TRACES, setup(), care=care) for care in (None, 0))
+    assert zero.to_json() == none.to_json()
+    assert zero.traced_law.care is None
+
+
 @pytest.mark.slow
 def test_many_plans_tell_the_margin_of_plans_never_run() -> None:
     traces = recorded_traces("digits-mobilenet")

@@ -46,6 +46,33 @@ def test_survival_is_that_of_all_combinations(
     assert sum(count >= 3 for count in falling) > 2 * len(laws)
 
 
+def test_losses_after_which_a_run_may_not_stop_do_not_count() -> None:
+    rng, asked = np.random.default_rng(4), 0
+    for document, oracle, schedules in cases(14):
+        for schedule in schedules[:3]:
+            stops = rng.random(len(schedule) + 1) < 0.5
+            if document.residuals == "per_run":
+                paths = np.array(oracle.paths(schedule))
+                weights = np.ones(paths.shape[1], dtype=int)
+            elif len(schedule) <= 3:
+                paths, weights = every_path(oracle, schedule)
+            else:
+                continue
+            maximum = float(oracle.observed(np.quantile(paths[-1][np.isfinite(paths[-1])], 0.6)))
+            limit = oracle_module.on_scale(document, maximum) + 1e-9
+            above = np.cumprod((paths > limit) | ~stops[:, None], axis=0)
+            found = traced_survival(document, schedule, maximum, stops.tolist())
+            if document.confidence is not None:
+                assert found.exact == tuple(confident_survival(oracle, schedule, above))
+                continue
+            for k, row in enumerate(above):
+                wanted = Fraction(int(weights[row > 0].sum()), int(weights.sum()))
+                assert found.lower[k] <= wanted <= found.upper[k]
+                assert found.exact is None or found.exact[k] == wanted
+                asked += 0 < wanted < 1
+    assert asked > 8
+
+
 def confident_survival(oracle: Oracle, schedule: Schedule, above: np.ndarray) -> list[Fraction]:
     """Of so many of n runs that never met the target the upper end; nothing if not even one more would."""
     runs = above.shape[1] - 1

@@ -10,12 +10,15 @@ from scipy import stats
 from depl.instances.generator import random_instances, random_plan
 from depl.models.evaluation.evaluate import epoch_loads, evaluate, plan_steps
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import LossStep
-from depl.models.problem.instance import ConstantImprovement, Model
+from depl.models.problem.epochs import LossStep, Term
+from depl.models.problem.instance import ConstantImprovement, Instance, Model
 from depl.models.problem.laws import Deterministic, Empirical, Normal, StudentT
 from depl.models.problem.plan import Plan
+from depl.models.risk.survival import survival
+from depl.models.risk.survival_grid import grid_survival
 from depl.models.solving.early_stopping import early_stopping
 from depl.models.solving.explain import explain
+from tests.cases.policy_cases import tiny as tiny_policy
 
 
 def test_the_tiny_optimum_saves_its_third_epoch_in_a_quarter_of_the_runs(tiny, tiny_optimum):
@@ -150,6 +153,89 @@ def sampled(rng, instance, plan, size=4000):
         loss = loss + step.shift + sum(t.coefficient * t.law.sample(rng, size) for t in step.terms)
         active &= loss > target.maximum_loss + 1e-9
     return cost.mean(), 1 - active.mean(), (loss <= target.maximum_loss + 1e-9).mean()
+
+
+def followed(instance: Instance, plan: Plan) -> tuple[Fraction, Fraction, Fraction]:
+    """Expected cost and epochs with early stopping, and P(reached), by all sequences of atoms."""
+    target, last = instance.target, instance.target.deployable
+    limit = Fraction(repr(target.maximum_loss)) + Fraction(1, 10**9)
+    alive = {Fraction(repr(target.initial_loss)): Fraction(1)}
+    if last is None or target.initial_model in last:
+        alive = {loss: share for loss, share in alive.items() if loss > limit}
+    cost, epochs = Fraction(0), Fraction(0)
+    for step, demand, epoch in zip(
+        plan_steps(instance, plan), epoch_loads(instance, plan), plan.epochs, strict=True
+    ):
+        going = sum(alive.values(), Fraction(0))
+        cost, epochs = cost + going * Fraction(repr(demand.price * epoch.resources)), epochs + going
+        moved: dict[Fraction, Fraction] = {}
+        for loss, share in alive.items():
+            for change, part in changes_of(step):
+                after = loss + change
+                moved[after] = moved.get(after, Fraction(0)) + share * part
+        alive = moved
+        if last is None or epoch.model in last:
+            alive = {loss: share for loss, share in alive.items() if loss > limit}
+    return cost, epochs, 1 - sum(alive.values(), Fraction(0))
+
+
+def changes_of(step: LossStep) -> list[tuple[Fraction, Fraction]]:
+    found = [(Fraction(repr(step.shift)), Fraction(1))]
+    for term in step.terms:
+        values = [Fraction(repr(float(value))) for value in term.law.values]
+        found = [
+            (moved + Fraction(repr(float(term.coefficient))) * value, share / len(values))
+            for moved, share in found
+            for value in values
+        ]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_run_stops_only_with_a_model_that_may_be_the_last(seed):
+    rng = np.random.default_rng(seed)
+    values = [tuple(np.round(rng.choice(np.arange(-1, 5), 2, replace=False) / 8, 3).tolist()) for _ in "ab"]
+    deployable = ("large",) if seed % 2 else ("small",)
+    instance = tiny_policy(
+        *(Empirical(values=item) for item in values),
+        deployable=deployable,
+        initial_model=("small", "large")[int(rng.integers(2))],
+        maximum_loss=float(rng.choice([0.25, 0.5, 1.0])),
+        maximum_epochs=5,
+    )
+    models = [("small", "large")[int(index)] for index in rng.integers(0, 2, 4)]
+    plan = Plan(
+        data=({"cluster": "site", "datasets": ("data",)},),
+        epochs=tuple({"model": name, "cluster": "site", "resources": 2.5} for name in models),
+    )
+    found, (cost, epochs, reached) = early_stopping(instance, plan), followed(instance, plan)
+    assert found.cost.exact == pytest.approx(cost, rel=1e-12)
+    assert (found.epochs.exact, found.reached.exact) == (epochs, reached)
+    bounds = grid_survival(
+        1.0, plan_steps(instance, plan), instance.target.maximum_loss, 2**10, found_stops(instance, models)
+    )
+    if instance.target.maximum_loss < 1.0:
+        assert bounds[0][-1] - 1e-12 <= 1 - reached <= bounds[1][-1] + 1e-12
+        assert bounds[1][-1] - bounds[0][-1] < 0.2 or seed
+
+
+def found_stops(instance: Instance, models: list[str]) -> tuple[bool, ...]:
+    allowed = instance.target.deployable
+    return tuple(name in allowed for name in [instance.target.initial_model, *models])
+
+
+def test_a_run_that_falls_far_and_rises_again_is_enclosed_where_it_may_not_stop_below():
+    """Falls by about 30, rises by about 26; only the loss after epoch 2 counts."""
+    steps = [
+        LossStep(1.0, 0.0, (Term(-1.0, Normal(mean=30.0, variance=4.0)),)),
+        LossStep(1.0, 26.0, (Term(1.0, Normal(mean=0.0, variance=1.0)),)),
+    ]
+    found = survival(10.0, steps, 6.0, 2**12, (True, False, True))
+    wanted = stats.norm.sf(6, 6, 5**0.5)
+    assert 0.99 < found.lower[1] <= found.upper[1] == 1
+    assert found.lower[2] <= wanted <= found.upper[2]
+    assert found.upper[2] - found.lower[2] < 0.01
+    assert survival(10.0, steps, 6.0, 2**12).upper[2] < 1e-9
 
 
 def test_the_explanation_shows_it(tiny, tiny_optimum, bell, steady_plan):
