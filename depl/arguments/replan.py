@@ -9,7 +9,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_instance(parser)
     add_plan(parser)
-    parser.add_argument("state", metavar="STATE", help="the path of an observed state, see docs/replanning")
+    parser.add_argument(
+        "state",
+        metavar="STATE",
+        help="the path of an observed state, see docs/replanning, or of the log of a depl.Controller that "
+        "follows the plan",
+    )
     add_solving(parser)
     parser.add_argument(
         "--keep-promise",

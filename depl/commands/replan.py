@@ -18,10 +18,15 @@ from depl.commands.progress import Watched
 from depl.commands.solve import exit_code
 from depl.models.foundation.documents import document, read_text, write_text
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy.controller import led
+from depl.models.policy.followed_plan import plan_rules
+from depl.models.policy.run_log import FORMAT
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
 from depl.models.solving.decisions import told
 from depl.models.solving.explain import explain
 from depl.models.solving.methods import default_method
-from depl.models.solving.observed_state import State, check_state
+from depl.models.solving.observed_state import State, check_state, planned_state
 from depl.models.solving.replanning import Choice, Replanning, replan
 from depl.models.solving.result import Termination
 
@@ -31,11 +36,10 @@ def run(options: argparse.Namespace) -> Answer:
     written = [options.out, options.rest, *figure_files(options.figure)]
     require_outputs(written, [options.instance, options.plan, options.state])
     instance, plan = read_instance(options), read_plan(options.plan)
-    with inside(options.state):
-        state = State.from_json(read_text(options.state))
     with inside(options.plan):
         plan.check_names(instance)
     with inside(options.state):
+        state = _state(read_text(options.state), options.state, instance, plan)
         check_state(instance, state, plan)
     further = further_options(options, instance)
     with Watched(options.method or default_method(instance), instance.units) as watched:
@@ -54,6 +58,17 @@ def run(options: argparse.Namespace) -> Answer:
             options=further,
         )
     return _answer(options, found)
+
+
+def _state(text: str, path: str, instance: Instance, plan: Plan) -> State:
+    """An observed state, or that of a run that a controller leads, from its log: its time is as planned."""
+    first, *more = text.split("\n", 1)
+    if FORMAT not in first or not more:
+        return State.from_json(text)
+    controller = led(plan_rules(plan, instance), path)
+    if controller.decision is None:
+        raise InvalidInputError("holds no loss yet; the plan is still as it was made")
+    return planned_state(instance, plan, controller.epoch, controller.decision.loss)
 
 
 def _answer(options: argparse.Namespace, found: Replanning) -> Answer:

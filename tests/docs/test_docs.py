@@ -51,6 +51,7 @@ WITH_EXAMPLES = (
     "replanning.rst",
     "risk.rst",
     "traces.rst",
+    "training.rst",
 )
 
 

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from depl.instances.spent_promise import promised_plan, spent_promise
+from depl.models.policy.controller import Controller
 from depl.models.solving.methods import Outcome, register
 from depl.models.solving.observed_state import State, planned_state
 from depl.models.solving.result import Termination
@@ -189,3 +190,35 @@ def test_missing_files_and_folders_are_refused_before_the_work(ask, spent, tmp_p
     code, _, err = ask("replan", *paths, "--rest", tmp_path / "no" / "rest.json")
     assert code == 2
     assert "no folder" in err
+
+
+def test_the_log_of_a_controller_that_follows_the_plan_is_a_state(ask, spent, tmp_path):
+    """It says where the run stands; what it is asked of is that of the state by hand."""
+    instance, plan, state = spent(1)
+    log = tmp_path / "run.jsonl"
+    controller = Controller(plan, log, instance=instance)
+    controller.start(3.0)
+    controller.observe(1.0)
+    words = ("--method", "exact", "--json")
+    found, wanted = (ask("replan", instance, plan, one, *words) for one in (log, state))
+    assert found[0] == wanted[0] == 0
+    told, by_hand = json.loads(found[1]), json.loads(wanted[1])
+    for key in ("termination", "cost", "violation"):
+        assert told[key] == by_hand[key]
+    assert told["cost"] == 1.0
+
+
+def test_a_log_of_another_plan_or_without_a_loss_is_refused(ask, spent, tmp_path):
+    instance, plan, _ = spent(1)
+    log = tmp_path / "run.jsonl"
+    controller = Controller(plan, log, instance=instance)
+    code, _, err = ask("replan", instance, plan, log)
+    assert (code, "holds no loss yet" in err) == (2, True)
+    controller.start(3.0)
+    log.write_text(log.read_text().replace('"loss": 3.0', '"loss": -3.0'))
+    code, _, err = ask("replan", instance, plan, log)
+    assert (code, "run.jsonl: line 2 is not what this policy decides" in err) == (2, True)
+    other = tmp_path / "other.json"
+    other.write_text(plan.read_text().replace("distilled", "pruned"))
+    code, _, err = ask("replan", instance, other, log)
+    assert (code, "is the log of another policy" in err) == (2, True)
