@@ -33,7 +33,7 @@ from depl.models.foundation.names import advice
 
 EPOCHS = 60
 FACTORS = (0.25, 0.36, 0.5, 0.75, 0.9)
-"""Pruning factors: those of Sec. VI-A of the paper, and .9."""
+"""Pruning factors: those of Sec. VI-A of the paper, and 0.9."""
 SWITCH_EPOCHS = (5, 10, 17, 25, 40)
 """K_1 of the design, the 17 of Fig. 4 among them."""
 PLANS = ((0.5, 0.75, 17), (0.25, 0.5, 25), (0.36, 0.9, 10))
@@ -126,7 +126,7 @@ FAMILIES = {
     for family in (
         Family(
             names.DIGITS_ALEXNET,
-            "AlexNet-like, digits, learning rate .05",
+            "AlexNet-like, digits, learning rate 0.05",
             data.digits,
             alexnet,
             Descent(0.05),
@@ -134,7 +134,7 @@ FAMILIES = {
         ),
         Family(
             names.DIGITS_MOBILENET,
-            "MobileNet-like, digits, learning rate .05",
+            "MobileNet-like, digits, learning rate 0.05",
             data.digits,
             mobilenet,
             Descent(0.05),
@@ -142,7 +142,7 @@ FAMILIES = {
         ),
         Family(
             names.DIGITS_ALEXNET_SLOW,
-            "AlexNet-like, digits, learning rate .02",
+            "AlexNet-like, digits, learning rate 0.02",
             data.digits,
             alexnet,
             Descent(0.02),
@@ -150,11 +150,27 @@ FAMILIES = {
         ),
         Family(
             names.DIGITS_MOBILENET_SLOW,
-            "MobileNet-like, digits, learning rate .02",
+            "MobileNet-like, digits, learning rate 0.02",
             data.digits,
             mobilenet,
             Descent(0.02),
             100,
+        ),
+        Family(
+            names.DIGITS_ADAM,
+            "AlexNet-like, digits, Adam with learning rate 0.002",
+            data.digits,
+            alexnet,
+            Descent(0.002, squares=0.999),
+            200,
+        ),
+        Family(
+            names.DIGITS_COSINE,
+            "AlexNet-like, digits, learning rate 0.05 that falls to zero along half a cosine",
+            data.digits,
+            alexnet,
+            Descent(0.05, decay=EPOCHS),
+            200,
         ),
         Family(
             names.CELLS_PERCEPTRON,
