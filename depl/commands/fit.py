@@ -95,7 +95,7 @@ def _text(options: argparse.Namespace, traces: Traces, instance: Instance, conte
         (
             "promise",
             f"{target.quantile_level:g}-quantile of the final {options.metric} at most "
-            f"{number(target.maximum_loss)}, from {number(target.initial_loss)}",
+            f"{number(target.maximum_loss)}, from {_start(instance)}",
         ),
         ("diverged runs", _diverged(instance)),
         ("independent law", _told(content)),
@@ -107,6 +107,14 @@ def _text(options: argparse.Namespace, traces: Traces, instance: Instance, conte
         )
     parts.append(_next(options, traces, instance))
     return "\n\n".join(parts)
+
+
+def _start(instance: Instance) -> str:
+    """The loss before training, or why it is not known."""
+    start = number(instance.target.initial_loss)
+    if instance.rules.known_start:
+        return start
+    return f"l(1) on as it was seen: runs were not evaluated before training (l(0) is about {start})"
 
 
 def _law(options: argparse.Namespace, instance: Instance) -> str:

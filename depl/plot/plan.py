@@ -137,7 +137,8 @@ def _draw_loss(instance: Instance, plan: Plan, axes: "Axes") -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     reason = _draw_band(instance, plan, axes)
     if reason:
-        axes.plot([0], [target.initial_loss], "o", color="#0072B2", label="loss at the start")
+        if instance.rules.known_start:
+            axes.plot([0], [target.initial_loss], "o", color="#0072B2", label="loss at the start")
         set_title(axes, reason, room_for_title(axes))
     legend_near(axes)
 
@@ -149,6 +150,7 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
     try:
         points = _FITTED_POINTS if instance.has_memory else _POINTS
         law, chosen = loss_law(instance), milestones(plan, points)
+        chosen = chosen if instance.rules.known_start else tuple(k for k in chosen if k)
         courses = loss_law(_as_recorded(instance)).after_epochs(plan, chosen)
         ends = [
             [float(course.quantile(tail).upper) for course in courses]

@@ -54,8 +54,11 @@ def instance_sections(instance: Instance) -> list[Section]:
 
 def _target(instance: Instance) -> Pairs:
     target = instance.target
+    start = f"l(0) = {number(target.initial_loss)}"
+    if not instance.rules.known_start:
+        start = f"l(1) on, as runs were not evaluated before training ({start} is an estimate),"
     pairs = [
-        ("loss", f"from l(0) = {number(target.initial_loss)} to l_max = {number(target.maximum_loss)}"),
+        ("loss", f"from {start} to l_max = {number(target.maximum_loss)}"),
         ("probability", f"omega = {target.quantile_level}"),
         ("epochs", f"at most K_max = {target.maximum_epochs}"),
         ("time", f"T_max = {_time(instance, target.maximum_time)}"),
@@ -183,7 +186,7 @@ def _traced(instance: Instance) -> Pairs | str:
     kept = "kept per run" if law.residuals == "per_run" else "independent"
     pairs = [
         ("runs", f"{len(law.runs)}, of {counted(len({run.stages for run in law.runs}), 'schedule')}"),
-        ("epochs", f"up to {max(len(run.losses) for run in law.runs) - 1}"),
+        ("epochs", f"up to {max(sum(stage.epochs for stage in run.stages) for run in law.runs)}"),
         (f"{loss}(k)", f"a + b ln s + retention {loss}(k-1) + e, s epochs before the model took over"),
         ("residuals e", kept),
         ("deviations", f"of {counted(len(law.deviations), 'plan')}" if law.deviations else "none"),

@@ -12,6 +12,9 @@ what it inherits shows for as long as it trains; after rarer ones it has the law
 Both rules only count the runs that are given: no loss, and no run that is held out, has a say. The
 switch epoch is a regressor, by its logarithm, wherever at least two switch epochs differ in what is pooled.
 
+*First losses.* Where a run was not evaluated before training, the law of l(1) is as it was seen: for all runs
+that begin with the same stage l(0) counts as not observed, and the retention of the first epoch is 0.
+
 *Refused.* A law that predicts, at a switch epoch that the runs support and from a loss that they had there, a
 loss outside all that were ever seen by more than `STRAY` of their range describes nothing, and is refused.
 """
@@ -39,6 +42,7 @@ from depl.models.problem.affine_law import (
     pools_of,
     positions,
     told,
+    with_stand_ins,
 )
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Traces
@@ -81,16 +85,16 @@ def fit_affine(
     Raises
     ------
     InvalidInputError
-        If the traces do not hold the metric, a run has no epoch 0 or none after it, ``least`` or
-        ``least_jumps`` is below `FEWEST`, a loss has no logarithm where it is to be taken, or the law
+        If the traces do not hold the metric, a run has no epoch of training, ``least`` or ``least_jumps`` is
+        below `FEWEST`, a loss has no logarithm where it is to be taken, or the law
         predicts losses far from all that were seen (`STRAY`).
     """
     if min(least, least_jumps) < FEWEST:
         raise InvalidInputError(f"pools of fewer than {FEWEST} observations are too small")
     observed = _losses(traces, metric)
-    if scale == "log" and not all((row > 0).all() for row in observed):
+    if scale == "log" and any((row <= 0).any() for row in observed):
         raise InvalidInputError("only positive losses have logarithms; fit the law on the scale of the loss")
-    losses = [on_scale(row, scale) for row in observed]
+    losses = [on_scale(row, scale) for row in with_stand_ins(observed)]
     places_of = {schedule: positions(schedule) for schedule in set(traces.schedules)}
     places = [places_of[schedule] for schedule in traces.schedules]
     seen = epochs_of(places, losses)
@@ -141,10 +145,14 @@ def _refuse_stray_predictions(law: AffineLaw) -> None:
 
 
 def _losses(traces: Traces, metric: str) -> list[FloatArray]:
+    """Losses by run, NaN for l(0) where a run that begins with the same stage has none."""
     table = traces.matrix(metric)
-    for name, last, first in zip(traces.runs, traces.last_epochs, table[:, 0], strict=True):
-        if last < 1 or not np.isfinite(first):
-            raise InvalidInputError(f"run {name!r} needs its loss before training, at epoch 0, and an epoch")
+    for name, last in zip(traces.runs, traces.last_epochs, strict=True):
+        if last < 1:
+            raise InvalidInputError(f"run {name!r} has no epoch of training: train one, or leave the run out")
+    first = [schedule[0] for schedule in traces.schedules]
+    without = {trained for trained, loss in zip(first, table[:, 0], strict=True) if np.isnan(loss)}
+    table[[trained in without for trained in first], 0] = np.nan
     return [row[: last + 1] for row, last in zip(table, traces.last_epochs, strict=True)]
 
 

@@ -10,6 +10,11 @@ law: more than `MOST_VALUES` of them as the means of those that lie within a twe
 deviation of each other, weighted by their number, which keeps the mean and takes at most a 1600th off the
 variance. Switches that no run made are forbidden.
 
+*Losses before training.* Most loggers record none. The affine law then takes l(1) as it was seen
+(`depl.models.estimation.affine`), and a plan without an epoch is none. The paper's laws begin at one l(0):
+the mean over the runs, where l(0) of a run that was not evaluated is taken to be its l(1) and the improvement
+expected in epoch 1, so that the mean of l(1) is right.
+
 *The same file on every machine.* Sums of many numbers differ in their last digits from processor to
 processor, and a minimum is found to half of them only. Coefficients in closed form are therefore rounded to
 `CLOSED_FORM_DIGITS` significant digits, parameters that a search has found to `SEARCHED_DIGITS`, and what
@@ -22,6 +27,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from depl.models.estimation.affine import FEWEST, fit_affine
 from depl.models.estimation.choices import CARE
@@ -95,7 +101,7 @@ def fit_instance(
     Parameters
     ----------
     traces : Traces
-        Runs with their loss before training, at epoch 0.
+        Runs, if they were evaluated before training with that loss, at epoch 0.
     setup : Setup
         Its models are those of the traces; under the affine law its clusters, too, are where they trained.
     law, residuals : str
@@ -128,11 +134,11 @@ def fit_instance(
     Raises
     ------
     InvalidInputError
-        If models or clusters of traces and setup do not match, a run lacks the metric before training or an
-        epoch, or a model's improvements are too few or do not move; if runs that diverged cannot be counted
-        with this law, or would meet the target.
+        If models or clusters of traces and setup do not match, a run has no epoch, or a model's improvements
+        are too few or do not move; if runs that diverged cannot be counted with this law, or would meet the
+        target, as the loss before training would that had to be estimated.
     """
-    initial_losses = _first_losses(traces, metric)
+    _require_epochs(traces)
     _require_match(traces, setup, law)
     _require_countable(law, residuals, confidence, diverged)
     rng = np.random.default_rng(0) if rng is None else rng
@@ -142,7 +148,10 @@ def fit_instance(
     if law == "affine":
         level = setup.target.quantile_level
         affine = _affine(traces, metric, residuals, scale, care, confidence, level, diverged)
-    return _assembled(traces, setup, fit, improvements, initial_losses, affine, metric, name)
+    initial_loss = significant(_mean_first_loss(traces, metric, fit), CLOSED_FORM_DIGITS)
+    if affine is None:
+        _require_training(traces, setup, initial_loss)
+    return _assembled(traces, setup, fit, improvements, initial_loss, affine, metric, name)
 
 
 def _assembled(
@@ -150,7 +159,7 @@ def _assembled(
     setup: Setup,
     fit: TracesFit,
     improvements: dict[str, Improvement],
-    initial_losses: FloatArray,
+    initial_loss: float,
     affine: TracedLaw | None,
     metric: str,
     name: str | None,
@@ -162,7 +171,7 @@ def _assembled(
     )
     return setup.with_improvements(
         improvements,
-        significant(float(initial_losses.mean()), CLOSED_FORM_DIGITS),
+        initial_loss,
         name=setup.name if name is None else name,
         switches=switches,
         other_switches=Forbidden(),
@@ -294,19 +303,36 @@ def _on(field: str) -> str:
     return "on " if field == "clusters" else ""
 
 
-def _first_losses(traces: Traces, metric: str) -> FloatArray:
-    """The metric before training, one per run."""
-    table = traces.matrix(metric)
-    if table.shape[1] < 2:
+def _require_epochs(traces: Traces) -> None:
+    if not traces.epoch.max():
         raise InvalidInputError("no run has an epoch of training", ".epoch")
-    for index, value in enumerate(table[:, 0].tolist()):
-        if math.isnan(value):
-            raise InvalidInputError(
-                f"run {traces.runs[index]!r} has no epoch 0: evaluate the model before its first epoch, or "
-                "leave the run out",
-                f".epoch[{int(traces.bounds[index])}]",
-            )
-    return table[:, 0]
+
+
+def _unevaluated(traces: Traces) -> NDArray[np.bool_]:
+    """Which runs begin at epoch 1."""
+    return np.asarray(traces.epoch[traces.bounds[:-1]] == 1)
+
+
+def _mean_first_loss(traces: Traces, metric: str, fit: TracesFit) -> float:
+    """The mean metric before training, estimated for runs that were not evaluated then."""
+    table, without = traces.matrix(metric), _unevaluated(traces)
+    found = table[:, 0].copy()
+    for index in np.flatnonzero(without).tolist():
+        curve = fit.improvements[Combination(traces.schedules[index][0][0])].curve
+        found[index] = table[index, 1] + float(curve.at(np.array([1.0]))[0])
+    return float(found.mean())
+
+
+def _require_training(traces: Traces, setup: Setup, initial_loss: float) -> None:
+    """Refuse an estimated loss before training that would meet the target: nobody has seen it."""
+    estimated = setup.target.initial_loss is None and _unevaluated(traces).any()
+    if estimated and initial_loss <= setup.target.maximum_loss:
+        raise InvalidInputError(
+            f"not every run was evaluated before training, and the {initial_loss:g} estimated for it would "
+            "meet the target without an epoch: give initial_loss in the target of the setup, evaluate before "
+            "the first epoch, or lower maximum_loss",
+            ".epoch",
+        )
 
 
 def _improvements(traces: Traces, setup: Setup, metric: str, fit: TracesFit) -> dict[str, Improvement]:
@@ -355,14 +381,14 @@ def _affine(
 ) -> TracedLaw:
     """The law as part of an instance, with rounded coefficients."""
     if scale is None:
-        scale = "log" if all(run.min() > 0 for run in _runs(traces, metric)) else "loss"
+        scale = "log" if traces.target(metric).min() > 0 else "loss"
     law = fit_affine(traces, metric, scale=scale)
     if not any(first and age == 1 for _, first, age, *_ in law.steps):
         raise InvalidInputError(
             f"the runs are too few for the affine law: it takes {FEWEST} that begin with the same model",
             ".run",
         )
-    greatest = max(float(run.observed.max()) for run in law.records)
+    greatest = float(traces.target(metric).max())
     margin = () if confidence is not None else _margin(traces, metric, scale, care)
     alone = care is not None and not margin  # then plans that too few runs went through are refused
     found = traced_law(
@@ -399,18 +425,16 @@ def _margin(traces: Traces, metric: str, scale: Scale, care: float | None) -> tu
     return tuple(significant(value, CLOSED_FORM_DIGITS) for value in careful_deviations(found, care))
 
 
-def _runs(traces: Traces, metric: str) -> list[FloatArray]:
-    table = traces.matrix(metric)
-    return [row[: last + 1] for row, last in zip(table, traces.last_epochs, strict=True)]
-
-
 def _provenance(
     traces: Traces, setup: Setup, fit: TracesFit, affine: TracedLaw | None, metric: str
 ) -> tuple[Provenance, ...]:
     """What was measured, and in how many runs."""
     rows = []
     if setup.target.initial_loss is None:
-        rows.append(_measured("target.initial_loss", f"mean {metric} before training", len(traces.runs)))
+        without = int(_unevaluated(traces).sum())
+        told = f", in {counted(without, 'run')} estimated from epoch 1 on" if without else ""
+        what = f"mean {metric} before training{told}"
+        rows.append(_measured("target.initial_loss", what, len(traces.runs)))
     for index, model in enumerate(setup.models):
         found, path = fit.improvements[Combination(model.name)], f"models[{index}].improvement"
         what = f"{found.ratios.size} ratios, {found.nonpositive} of them not positive"

@@ -255,11 +255,13 @@ class _Laws:
         curves, jumps = self._paper
         models = [model for model, _ in plan]
         steps: list[LossStep] = []
+        begun = 0 if known is None else known.epoch
         if known is None:
-            seen = [run.observed[0] for run in self._law.records if run.positions[0].trained == plan[0]]
+            begun = int(plan[0] in self._law.unevaluated)  # then l(1) is as it was seen
+            seen = [run.observed[begun] for run in self._law.records if run.positions[0].trained == plan[0]]
             steps.append(LossStep(0.0, 0.0, (Term(1.0, Empirical(values=tuple(map(float, seen)))),)))
         for k, (previous, model) in enumerate(pairwise([models[0], *models]), start=1):
-            if known is not None and k <= known.epoch:
+            if k <= begun:
                 continue
             if model not in curves or (previous != model and (previous, model) not in jumps):
                 raise NotCoveredError(f"no fit of {model!r} after {previous!r}")

@@ -35,6 +35,13 @@ CONFIDENT_REST = (
 """Why a law with a confidence says nothing of a run under way."""
 
 
+UNEVALUATED = (
+    "some runs were not evaluated before training, so nothing is known of the loss without an epoch: plan at "
+    "least one"
+)
+"""Why a plan without an epoch is none."""
+
+
 class OutsideSupportError(InvalidInputError):
     """No run resembles the schedule, or too few went through it to promise anything."""
 
@@ -78,7 +85,14 @@ def untrained_law(traced: TracedLaw, initial_loss: float) -> EndLaw:
 
     That of all runs, with those that diverged and one more unlike all seen, counted as whole runs are; of a
     run under way the loss that was observed, which the instance has as its ``initial_loss``.
+
+    Raises
+    ------
+    OutsideSupportError
+        If some run was not evaluated before training.
     """
+    if not traced.evaluated:
+        raise OutsideSupportError(UNEVALUATED, "$.epochs")
     if traced.known is not None:
         return EndLaw(FinalLoss(initial_loss, ()))
     values = np.sort([run.losses[0] for run in traced.runs])

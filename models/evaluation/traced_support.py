@@ -87,10 +87,11 @@ def strays(law: AffineLaw, place: Position, loss: float) -> str | None:
     """Why the law of an epoch must not be asked from a mean loss before it; None if it may.
 
     The mean before the epoch lies among the losses that its step was fitted to, and that after it among all
-    that were ever seen.
+    that were ever seen. A first epoch whose law does not ask for l(0) may follow on any.
     """
     before = law.step(place).losses
-    if not _among(loss, before):
+    begins = place.previous is None and place.age == 1
+    if not (begins and place.trained in law.unevaluated) and not _among(loss, before):
         return f"a loss of {loss:.4g} where {_span(before)} were seen before the epoch {told(place)}"
     after = mean_after(law, place, loss)
     if not _among(after, law.seen):

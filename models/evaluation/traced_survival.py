@@ -33,6 +33,8 @@ def traced_survival(traced: TracedLaw, schedule: Schedule, maximum_loss: float) 
 
     What a plan as such deviates by is the same in all its epochs; a run unlike all that were seen, whose
     losses from the stage on in which it is so are not known, reaches the target at its end or not at all.
+    A run whose loss before training is not known is not stopped by it: k = 0 has probability 1.
+
     Where the law has a confidence these are upper ends. Of a run under way, epoch 0 is where it stands, and
     what plans deviate by is in the epochs to come alone.
 
@@ -58,7 +60,8 @@ def _on_grid(traced: TracedLaw, schedule: Schedule, limit: float) -> Survival:
     ahead, _ = epochs_ahead(traced.from_start(schedule), traced.known)
     bounds = []
     for moved in traced.deviations or (0.0,):
-        now = limit - moved if traced.known is None else -math.inf  # what was seen is above, as it is
+        # what was seen is above, as it is; what is not known stops no run
+        now = limit - moved if traced.known is None and traced.evaluated else -math.inf
         bounds.append(list(grid.survival(ahead, [now, *[limit - moved] * len(ahead)])))
     lower, upper = np.mean(np.array(bounds), axis=0).T
     return Survival(lower, np.maximum(lower, upper), None, "directed grid")
@@ -101,6 +104,8 @@ def _whole_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]:
         retained = retained_since(traced.law, last_positions(traced, schedule), known)
     for k in range(len(schedule) + 1):
         own = np.array([run.losses[begun + k] for run in runs])
+        if not k and not traced.evaluated:
+            own[:] = math.inf
         if known is not None:
             left = retained[k - 1] if k else 1.0
             own = own + left * (known.loss - np.array([run.losses[begun] for run in runs]))
@@ -130,7 +135,8 @@ def _staged_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]
             yield np.full((offsets.size, 1), known.loss)
         elif not number:
             losses = np.pad(donors.first_losses, (0, beside))
-            yield offsets + np.where(_last(beside, part.size, 1), math.inf, losses)
+            stops = traced.evaluated & ~_last(beside, part.size, 1)
+            yield offsets + np.where(stops, losses, math.inf)
         unlike = np.repeat(unlike, part.size) | _last(beside, part.size, combined)
         for place, residuals in zip(stage, donors.residuals.T, strict=True):
             step = law.step(place)

@@ -110,8 +110,9 @@ def _search(instance: Instance, limits: Limits, maximum: int, judge_of: _JudgeOf
     traced, target = instance.traced_law, instance.target
     if traced is None:
         raise InvalidInputError("there is no law to search under", ".traced_law")
-    start = untrained_law(traced, target.initial_loss).violation(target.maximum_loss)
-    if start.at_most(target.violation_budget) and instance.rules.may_stop:
+    if instance.rules.may_stop and untrained_law(traced, target.initial_loss).violation(
+        target.maximum_loss
+    ).at_most(target.violation_budget):
         return Outcome(Termination.OPTIMAL, Plan(), 0.0)
     if traced.confidence is not None and traced.observed is not None:
         raise NotCoveredError(CONFIDENT_REST)

@@ -8,7 +8,8 @@ is high by chance falls faster. The affine law
 (of the loss, or of its logarithm in the place of l: `Scale`) has coefficients of its own for every model on
 its cluster, every predecessor and every epoch t since it took over (the *age*); s is the switch epoch, the
 number of epochs before it took over. Predecessors with few runs share theirs. A first model has neither
-predecessor nor s.
+predecessor nor s. Where some run of a first model was not evaluated before training, l(1) is as it was seen:
+the law of its first epoch has retention 0, and a stand-in takes the place of l(0).
 
 `depl.models.estimation.affine` fits the coefficients; here they meet the runs that they were fitted to, which
 lend the residuals e and say where the law may be asked at all.
@@ -160,11 +161,11 @@ class RunRecord:
     positions : tuple of Position
         Of epochs 1, ..., K.
     losses : float array (K + 1,)
-        l(0), ..., l(K), on the scale of the law.
+        l(0), ..., l(K), on the scale of the law; an l(0) that was not observed is the greatest of all losses.
     residuals : float array (K,)
         e of epochs 1, ..., K, on the scale of the law; NaN where there is no law.
     observed : float array (K + 1,)
-        The losses as they were recorded [loss].
+        The losses as they were recorded, NaN for l(0) where the run was not evaluated before training [loss].
     """
 
     positions: tuple[Position, ...]
@@ -176,6 +177,11 @@ class RunRecord:
     def trained(self) -> Schedule:
         """Model and cluster of epochs 1, ..., K."""
         return tuple(item.trained for item in self.positions)
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether l(0) was observed."""
+        return math.isfinite(self.observed[0])
 
 
 StepKey = tuple[Trained, bool, int, Trained | None]
@@ -236,6 +242,11 @@ class AffineLaw:
             min(float(run.losses.min()) for run in self.records),
             max(float(run.losses.max()) for run in self.records),
         )
+
+    @cached_property
+    def unevaluated(self) -> frozenset[Trained]:
+        """What first stages train of which some run was not evaluated before training."""
+        return frozenset(run.positions[0].trained for run in self.records if not run.evaluated)
 
     @cached_property
     def with_own(self) -> frozenset[tuple[Trained, Trained]]:
@@ -385,7 +396,7 @@ def assembled(
     places : sequence of tuple of Position
         Of every run.
     observed : sequence of float arrays (K + 1,)
-        Of every run, l(0) first [loss].
+        Of every run, l(0) first, NaN where it was not observed [loss].
     scale : "loss" or "log"
         Of the coefficients; all losses must be positive for the second.
 
@@ -394,7 +405,7 @@ def assembled(
     NotCoveredError
         If no epoch of a run belongs to the pool of a step.
     """
-    losses = [on_scale(row, scale) for row in observed]
+    losses = [on_scale(row, scale) for row in with_stand_ins(observed)]
     epochs = epochs_of(places, losses)
     pools = Pools(epochs.place)
     found_steps = {key: _step(epochs, pools.of_step(key, found), found) for key, found in steps.items()}
@@ -405,6 +416,19 @@ def assembled(
         _record(run, *lines[run], row, raw) for run, row, raw in zip(places, losses, observed, strict=True)
     )
     return AffineLaw(bare.steps, bare.jumps, records, scale)
+
+
+def with_stand_ins(observed: Sequence[FloatArray]) -> Sequence[FloatArray]:
+    """The same with the greatest loss of all runs for each l(0) that was not observed, NaN.
+
+    Laws of the epoch after it have retention 0, so nothing depends on the number. It is one that was seen,
+    lest the range of all losses change, and the worst of them, lest it count as met.
+    """
+    if all(math.isfinite(row[0]) for row in observed):
+        return observed
+    greatest = max(float(row[1:].max()) for row in observed)
+    greatest = max([greatest, *(float(row[0]) for row in observed if math.isfinite(row[0]))])
+    return [np.where(np.isnan(row), greatest, row) for row in observed]
 
 
 def on_scale(losses: FloatArray, scale: Scale) -> FloatArray:

@@ -6,7 +6,8 @@ Three optional rules of the statement (`docs/problem`), asked by every method at
 - *memory*: a model trains on a cluster iff it needs no more than a node has, `Model.memory` <=
   `Cluster.memory`;
 - *deployment*: the model of the last epoch is one of `Target.deployable`; without an epoch it is the initial
-  model, so that without one there has to be an epoch.
+  model, so that without one there has to be an epoch. There also has to be one where the runs of a traced law
+  were not evaluated before training, as nothing is known of the loss then.
 
 The verifier does not ask here: it reads the rules by itself.
 """
@@ -39,6 +40,8 @@ class SiteRules:
         The models that may be the last; None if all may.
     initial_model : str or None
         The model before epoch 1.
+    known_start : bool
+        Whether the loss before epoch 1 is known.
     restrict_data, restrict_models : bool
         Whether some dataset is forbidden on some cluster, and some model does not fit somewhere.
     """
@@ -47,6 +50,7 @@ class SiteRules:
     models: dict[str, frozenset[str]]
     deployable: frozenset[str] | None
     initial_model: str | None
+    known_start: bool
     restrict_data: bool
     restrict_models: bool
 
@@ -77,6 +81,7 @@ class SiteRules:
             models,
             None if last is None else frozenset(last),
             instance.target.initial_model,
+            instance.traced_law is None or instance.traced_law.evaluated,
             any(len(usable) < len(instance.datasets) for usable in data.values()),
             any(len(held) < len(instance.models) for held in models.values()),
         )
@@ -112,7 +117,7 @@ class SiteRules:
     @property
     def may_stop(self) -> bool:
         """Whether the plan without an epoch is one, whatever its loss."""
-        return self.may_end(self.initial_model)
+        return self.known_start and self.may_end(self.initial_model)
 
     @property
     def restrict_sites(self) -> bool:
@@ -138,6 +143,8 @@ class SiteRules:
 def why_not_idle(instance: "Instance", too_high: str = "the initial loss is above the target") -> str:
     """Why the plan without an epoch is none, in words, for an instance in which it is none."""
     target = instance.target
+    if not instance.rules.known_start:
+        return "the loss without an epoch is not known, as runs were not evaluated before training"
     if instance.rules.may_stop or target.initial_loss > target.maximum_loss:
         return too_high
     if target.initial_model is None:

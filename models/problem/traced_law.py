@@ -29,6 +29,7 @@ from depl.models.problem.affine_law import (
     positions,
 )
 from depl.models.problem.counting import LEAST_TOGETHER, MOST_DIVERGED, Counting
+from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Schedule
 
 Residuals = Literal["per_run", "independent"]
@@ -92,17 +93,31 @@ class RecordedRun(Checked, frozen=True, kw_only=True):
     """One run of the traces."""
 
     stages: Annotated[tuple[Stage, ...], Meta(min_length=1)]
-    losses: Annotated[tuple[float, ...], Meta(min_length=2, description="l(0), ..., l(K) [loss]")]
+    losses: Annotated[tuple[float, ...], Meta(min_length=1, description="l(first_epoch), ..., l(K) [loss]")]
+    first_epoch: Annotated[
+        Literal[0, 1], Meta(description="of the losses; 1 where the run was not evaluated before training")
+    ] = 0
 
     def validate(self) -> None:
-        """Require one loss per epoch and one before them."""
+        """Require one loss per epoch and, unless it was not observed, one before them."""
         epochs = sum(stage.epochs for stage in self.stages)
-        if len(self.losses) != epochs + 1:
-            raise InvalidInputError(
-                f"has {len(self.losses)} entries for {epochs} epochs; give l(0) and one loss per epoch",
-                ".losses",
-            )
+        if len(self.losses) != epochs + 1 - self.first_epoch:
+            wanted = "one loss per epoch" if self.first_epoch else "l(0) and one loss per epoch"
+            message = f"has {len(self.losses)} entries for {epochs} epochs; give {wanted}"
+            if len(self.losses) == epochs:
+                message += ', or "first_epoch": 1 where l(0) was not observed'
+            raise InvalidInputError(message, ".losses")
         require_joined(self.stages)
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether l(0) was observed."""
+        return self.first_epoch == 0
+
+    @cached_property
+    def observed(self) -> FloatArray:
+        """l(0), ..., l(K), NaN for l(0) where it was not observed [loss]."""
+        return np.array(self.losses if self.evaluated else (math.nan, *self.losses))
 
     @cached_property
     def positions(self) -> tuple[Position, ...]:
@@ -264,6 +279,7 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         require_unique([item.key for item in self.jumps], ".jumps")
         if self.scale == "log":
             self._require_positive()
+        self._require_starts()
         try:
             self.law  # noqa: B018 - says whether it can be put together
         except NotCoveredError as error:
@@ -283,6 +299,11 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         rest = msgspec.structs.replace(self, observed=ObservedRun(stages=stages, loss=loss))
         rest.__dict__["law"] = self.law  # the same coefficients and runs: what was worked out stays
         return rest
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether the loss before epoch 1 is known: observed of the run under way, or of all runs."""
+        return self.observed is not None or all(run.evaluated for run in self.runs)
 
     @property
     def trained_before(self) -> Schedule:
@@ -340,12 +361,29 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         """Whether plans that fewer than `whole_runs` runs went through are refused."""
         return self.confidence is not None or (self.care is not None and not self.deviations)
 
+    def _require_starts(self) -> None:
+        """Where one run of a first stage was not evaluated before it, l(1) is as it was seen for all."""
+        without = {run.stages[0].trained for run in self.runs if not run.evaluated}
+        for index, run in enumerate(self.runs):
+            if run.evaluated and run.stages[0].trained in without:
+                raise InvalidInputError(
+                    "another run that begins with the same stage has no l(0): leave this one's out, too, "
+                    "as the law of l(1) must not depend on it",
+                    f".runs[{index}].first_epoch",
+                )
+        for index, step in enumerate(self.steps):
+            if step.retention and step.first and step.age == 1 and (step.model, step.cluster) in without:
+                raise InvalidInputError(
+                    "must be 0: of some runs that begin so, l(0) was not observed",
+                    f".steps[{index}].retention",
+                )
+
     def _require_positive(self) -> None:
         message = "only positive losses have logarithms; use the scale of the loss"
         for index, run in enumerate(self.runs):
             if min(run.losses) <= 0:
-                epoch = run.losses.index(min(run.losses))
-                raise InvalidInputError(message, f".runs[{index}].losses[{epoch}]")
+                place = run.losses.index(min(run.losses))
+                raise InvalidInputError(message, f".runs[{index}].losses[{place}]")
         if self.unseen_loss is not None and self.unseen_loss <= 0:
             raise InvalidInputError(message, ".unseen_loss")
         if self.observed is not None and self.observed.loss <= 0:
@@ -358,7 +396,7 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
             {item.key: item.coefficients for item in self.steps},
             {item.key: item.coefficients for item in self.jumps},
             [run.positions for run in self.runs],
-            [np.array(run.losses) for run in self.runs],
+            [run.observed for run in self.runs],
             self.scale,
         )
 
@@ -394,7 +432,11 @@ def traced_law(
     """A fitted law as part of an instance; see `TracedLaw` for the arguments."""
     return TracedLaw(
         runs=tuple(
-            RecordedRun(stages=_stages(run.positions), losses=tuple(run.observed.tolist()))
+            RecordedRun(
+                stages=_stages(run.positions),
+                losses=tuple(run.observed[int(not run.evaluated) :].tolist()),
+                first_epoch=0 if run.evaluated else 1,
+            )
             for run in law.records
         ),
         steps=tuple(_step(*key, step) for key, step in sorted(law.steps.items(), key=_order)),

@@ -103,7 +103,10 @@ def _require_all_deployable(instance: Instance, plan: Plan) -> None:
     """Refuse a plan with an epoch after which the run has to go on, whatever its loss."""
     rules, target = instance.rules, instance.target
     passing = [epoch.model for epoch in plan.epochs if not rules.may_end(epoch.model)]
-    if not passing and not rules.may_stop and target.initial_loss <= target.maximum_loss:
+    idle = (
+        rules.known_start and target.initial_loss <= target.maximum_loss
+    )  # else nothing stops before epoch 1
+    if not passing and not rules.may_stop and idle:
         passing = [target.initial_model or "no model"]
     if passing:
         raise NotCoveredError(

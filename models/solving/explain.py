@@ -223,12 +223,18 @@ def _traced_lines(traced: TracedLaw, plan: Plan, budget: Fraction) -> list[str]:
     found = end_law(traced, plan.schedule)
     return [
         f"Loss  {loss}(k) = a + b ln s + retention {loss}(k-1) + e, the traced law, "
-        f"from {'a mean' if known is None else 'the'} {loss}(0) of {number(start)}",
+        f"from {_beginning(traced, loss, start)}",
         *aligned(rows),
         f"  residuals e are {kind}",
         f"  rests on {basis(traced, plan.schedule)}",
         *_disbelief(traced, found, budget),
     ]
+
+
+def _beginning(traced: TracedLaw, loss: str, start: float) -> str:
+    if not traced.evaluated:
+        return f"{loss}(1) as it was seen where runs were not evaluated before training"
+    return f"{'a mean' if traced.known is None else 'the'} {loss}(0) of {number(start)}"
 
 
 def _disbelief(traced: TracedLaw, law: EndLaw, budget: Fraction) -> list[str]:

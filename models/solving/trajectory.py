@@ -48,7 +48,7 @@ def trajectory(
     tail : Fraction
         Probability below the band, and above it; between 0 and 1/2.
     epochs : sequence of int, optional
-        The k to look at; all from 0 to K by default.
+        The k to look at; by default all from 0 to K, or from 1 where l(0) is not known.
 
     Raises
     ------
@@ -60,7 +60,8 @@ def trajectory(
     if not 0 < tail <= Fraction(1, 2):
         raise InvalidInputError(f"tail must lie between 0 and 1/2, not be {tail}")
     last = len(plan.epochs)
-    chosen = tuple(sorted(set(range(last + 1) if epochs is None else epochs)))
+    first = 0 if instance.rules.known_start else 1
+    chosen = tuple(sorted(set(range(first, last + 1) if epochs is None else epochs)))
     if chosen and not 0 <= chosen[0] <= chosen[-1] <= last:
         raise InvalidInputError(f"the plan has epochs up to {last}, which {chosen} exceeds", "epochs")
     prefixes = loss_law(instance).after_epochs(plan, chosen)

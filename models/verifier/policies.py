@@ -105,7 +105,9 @@ def verify_policy(instance: Instance, policy: Policy) -> PolicyReport:
     start = starting_losses(instance, policy, _first_pair(policy)) if followed else None
     if start is None:
         if followed:
-            findings.append(undecided("l(0)", "no first epoch is named, so no run tells the loss before it"))
+            findings.append(
+                undecided("l(0)", "no run tells the loss before the first epoch, or none is named")
+            )
         return PolicyReport(tuple(findings), None, policy)
     found = course(policy, walk, *start)
     met = float(start[1][start[0] <= policy.grid.limit + ATOM_TOLERANCE].sum())

@@ -257,7 +257,7 @@ def starting_losses(
     """Values of l(0) on the scale of the law, and their probabilities; None where no run tells them."""
     if instance.traced_law is None:
         return np.array([instance.target.initial_loss]), np.ones(1)
-    if first is None:
+    if first is None or first in seen_in(instance.traced_law).begun_blind:
         return None
     losses = seen_in(instance.traced_law).first_losses(first)
     return (losses, np.full(losses.size, 1.0 / losses.size)) if losses.size else None

@@ -25,6 +25,7 @@ from depl.models.problem.laws import Deterministic, Forbidden, ImprovementLaw, S
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier.laws import Increment, decimal, expectation, log_expectation, merged
+from depl.models.verifier.sites import untrained_is_known
 from depl.models.verifier.traces import traced_loss, untrained
 
 _LARGEST_LOGARITHM = 709.0
@@ -265,6 +266,9 @@ def data_share(instance: Instance, data: frozenset[str]) -> Fraction:
 
 
 def _traced_facts(instance: Instance, law: TracedLaw, plan: Plan) -> LossFacts:
+    if not plan.epochs and not untrained_is_known(instance):
+        reason = "without an epoch nothing is known of the loss: runs were not evaluated before training"
+        return LossFacts(Fraction(0), (), (), outside=(0, reason))
     if not plan.epochs:
         return LossFacts(Fraction(0), (untrained(law),), (), support=f"{len(law.runs)} runs before training")
     names = [epoch.model for epoch in plan.epochs]

@@ -37,6 +37,12 @@ def fits(instance: Instance, model: int, cluster: int) -> bool:
     return asked is None or held is None or not asked > held
 
 
+def untrained_is_known(instance: Instance) -> bool:
+    """Whether anything is known of the loss before epoch 1: all runs of a traced law tell it, or one does."""
+    law = instance.traced_law
+    return law is None or law.observed is not None or not any(run.first_epoch for run in law.runs)
+
+
 def may_be_last(instance: Instance, model: str | None) -> bool:
     """Whether a plan may end with a model; without an epoch, with the initial one, or None."""
     last = instance.target.deployable

@@ -331,7 +331,8 @@ def _strays(seen: Seen, stages: Sequence[SeenStage], past: Past) -> tuple[int, s
         for age in past.ages(stage):
             row = seen.known(stage, age)
             slack = EDGE * max(abs(row.least), abs(row.greatest))
-            if not row.least - slack <= loss <= row.greatest + slack:
+            blind = stage.before is None and age == 1 and stage.pair in seen.begun_blind
+            if not blind and not row.least - slack <= loss <= row.greatest + slack:
                 mean = f"a mean {seen.told} of {loss:.6g}"
                 message = f"{mean} where {row.least:.6g} to {row.greatest:.6g} were seen"
                 return stage.start + age - past.epochs, message

@@ -257,11 +257,19 @@ def test_a_setup_that_is_none_is_refused_with_file_and_place(ask, here) -> None:
     assert ask("fit", "runs.csv", *WORDS)[0] == 2
 
 
-def test_traces_without_the_loss_before_training_are_refused(ask, here) -> None:
+def test_traces_without_the_loss_before_training_lead_to_a_checked_plan(ask, here) -> None:
     write_traces(here / "late.csv", without_first_epoch(drawn()))
-    code, _, err = ask("fit", "late.csv", *WORDS)
+    code, text, _ = ask("fit", "late.csv", *WORDS)
+    assert code == 0
+    assert "at most 1.2, from l(1) on as it was seen: runs were not evaluated before training" in text
+    assert ask("solve", "mine.json", "--method", "enumerate", "--out", "plan.json")[0] == 0
+    assert ask("check", "mine.json", "plan.json")[0] == 0
+    assert "ln l(1) as it was seen" in ask("explain", "mine.json", "plan.json")[1]
+    assert "l(1) on, as runs were not evaluated" in ask("instances", "show", "mine.json")[1]
+    ask("fit", "late.csv", *WORDS, "--care", "0")
+    code, _, err = ask("policy", "solve", "mine.json")
     assert code == 2
-    assert ".epoch[0]: run 'r0' has no epoch 0" in err
+    assert "runs of this law were not evaluated" in err
 
 
 def test_errors_are_json_where_that_was_asked_for(ask) -> None:

@@ -10,7 +10,8 @@ from depl.models.evaluation.traced_support import extreme_predictions
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import LARGEST_RETENTION, Position, Scale, maturity, positions
 from depl.models.problem.epochs import compose
-from depl.models.traces.table import Schedule, Traces
+from depl.models.traces.table import Schedule, Traces, joined
+from tests.cases.fit_cases import without_first_epoch
 
 FULL, CUT = ("full", "edge"), ("cut", "far")
 EPOCHS = 8
@@ -241,7 +242,42 @@ def test_what_cannot_be_fitted_is_refused_or_left_out() -> None:
         fit_affine(traces, least=3)
     with pytest.raises(NotCoveredError, match="outside the support"):
         fit_affine(traces).step(Position(FULL, None, 1, 0))  # three runs only
-    late = traces.epoch > 0
-    columns = (traces.run, traces.epoch, traces.model, traces.cluster, traces.loss)
-    with pytest.raises(InvalidInputError, match="epoch 0"):
-        fit_affine(Traces(*(column[late] for column in columns)))
+    untrained = Traces(np.array(["a"]), np.array([0]), np.array(["full"]), np.array(["edge"]), np.ones(1))
+    with pytest.raises(InvalidInputError, match="'a' has no epoch of training"):
+        fit_affine(untrained)
+
+
+def test_without_losses_before_training_the_first_epoch_is_as_it_was_seen() -> None:
+    """All else is fitted to the same epochs as with them."""
+    traces = drawn(20, 0.1, np.random.default_rng(8))
+    told, law = fit_affine(traces), fit_affine(without_first_epoch(traces))
+    first = [key for key in law.steps if key[1] and key[2] == 1]
+    for key in first:
+        here = (traces.epoch == 1) & (traces.model == key[0][0]) & (traces.cluster == key[0][1])
+        own = traces.loss[here]
+        assert law.steps[key].intercept == pytest.approx(own.mean())
+        assert (law.steps[key].retention, law.steps[key].start_slope) == (0.0, 0.0)
+        assert sorted(law.steps[key].residuals) == pytest.approx(sorted(own - own.mean()))
+    assert {key: step.coefficients for key, step in law.steps.items() if key not in first} == {
+        key: step.coefficients for key, step in told.steps.items() if key not in first
+    }
+    assert law.jumps.keys() == told.jumps.keys()
+    assert law.seen == (traces.loss[traces.epoch > 0].min(), traces.loss[traces.epoch > 0].max())
+
+
+def test_losses_before_training_are_used_where_all_runs_of_a_first_stage_have_them() -> None:
+    """One run that begins with the full model lacks it; those that begin with the cut one do not."""
+    traces = drawn(8, 0.1, np.random.default_rng(8))
+    other = Traces(
+        np.repeat([f"c{index}" for index in range(8)], 3),
+        np.tile([0, 1, 2], 8),
+        np.full(24, CUT[0]),
+        np.full(24, CUT[1]),
+        np.random.default_rng(1).uniform(0.5, 2.0, 24),
+    )
+    rest = traces.select(np.arange(1, len(traces.runs)))
+    law = fit_affine(joined([without_first_epoch(traces.select([0])), rest, other]))
+    assert {run.trained[0]: run.evaluated for run in law.records} == {FULL: False, CUT: True}
+    assert law.unevaluated == {FULL}
+    key = CUT, True, 1, None
+    assert law.steps[key].coefficients == fit_affine(other).steps[key].coefficients

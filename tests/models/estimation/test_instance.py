@@ -263,10 +263,33 @@ def test_runs_that_stay_within_a_setup_can_be_picked() -> None:
     assert caught.value.path == ".model"
 
 
-def test_runs_without_a_loss_before_training_are_refused_by_name() -> None:
-    error = refusal(without_first_epoch(TRACES), setup())
-    assert error.path == ".epoch[0]"
-    assert "run 'r0' has no epoch 0" in error.message
+def test_runs_that_were_not_evaluated_before_training_make_a_law_of_the_first_epoch() -> None:
+    found = fit_instance(without_first_epoch(TRACES), setup())
+    assert not found.traced_law.evaluated
+    assert not found.rules.may_stop
+    assert {run.first_epoch for run in found.traced_law.runs} == {1}
+    assert found.traced_law.unseen_loss == TRACES.loss[TRACES.epoch > 0].max()
+    (row,) = [row for row in found.provenance if row.path == "$.target.initial_loss"]
+    assert "in 60 runs estimated from epoch 1 on" in row.note
+    solved = solve(found, "enumerate")
+    assert solved.plan is not None
+    assert evaluate(found, solved.plan).feasible
+
+
+def test_the_paper_laws_then_begin_where_the_first_epoch_ends_as_it_was_seen_in_the_mean() -> None:
+    late = without_first_epoch(TRACES)
+    found = fit_instance(late, setup(), law="independent")
+    gain = found.model("full").improvement
+    after = found.target.initial_loss - gain.scale / (1 + gain.offset) ** 0.5
+    assert after == pytest.approx(late.loss[late.epoch == 1].mean(), rel=1e-3)
+    low = {**SETUP["target"], "maximum_loss": 50.0}
+    error = refusal(late, setup(target=low), law="independent")
+    assert "give initial_loss in the target of the setup" in error.message
+    given = fit_instance(late, setup(target={**low, "initial_loss": 60.0}), law="independent")
+    assert given.target.initial_loss == 60
+
+
+def test_runs_that_trained_nothing_are_refused() -> None:
     only = Traces(np.array(["a", "b"]), np.zeros(2, int), ["full", "cut"], ["edge", "far"], np.ones(2))
     assert "no run has an epoch" in refusal(only, setup(), law="independent").message
 

@@ -91,7 +91,8 @@ BAD: list[tuple[str, Any, str, str | None]] = [
     (f"{RUN}.stages[1].cluster", ABSENT, "missing required field `cluster`", f"{RUN}.stages[1]"),
     (f"{RUN}.stages[0].epochs", 3, "has 5 entries for 5 epochs", f"{RUN}.losses"),
     (f"{RUN}.losses", [2.0, 1.0], "give l(0) and one loss per epoch", None),
-    (f"{RUN}.losses", [2.0], "length >= 2", None),
+    (f"{RUN}.losses", [], "length >= 1", None),
+    (f"{RUN}.first_epoch", 2, "Invalid enum value 2", None),
     (f"{RUN}.losses[3]", 1e-101, "beyond what double precision", None),
     (f"{RUN}.stages[1]", {"model": "full", "cluster": "edge", "epochs": 2}, "join the two", None),
     (f"{STEP}.age", 0, ">= 1", None),
@@ -362,7 +363,8 @@ def test_the_schema_describes_the_law() -> None:
         (f"{STEP}.retention", -1.0),
         (f"{STEP}.ages", [1]),
         (f"{JUMP}.previous_model", ABSENT),
-        (f"{RUN}.losses", [1.0]),
+        (f"{RUN}.losses", []),
+        (f"{RUN}.first_epoch", 2),
         (f"{RUN}.stages[0].epochs", 0),
     ):
         assert not schema.is_valid(put(TRACED, place, value)), place

@@ -1,0 +1,214 @@
+"""Runs that were not evaluated before training: l(1) is as it was seen, and a plan without an epoch is none.
+
+The oracle knows nothing of such runs. It is given the same law with losses before training made up, which a
+first epoch of retention 0 must not notice.
+"""
+
+import json
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+import pytest
+
+import depl
+from depl.models.evaluation.loss_law import loss_law
+from depl.models.evaluation.traced_loss import UNEVALUATED, end_law
+from depl.models.evaluation.traced_support import outside_support
+from depl.models.evaluation.traced_survival import traced_survival
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.policy.process import process
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.problem.traced_law import RecordedRun, TracedLaw
+from depl.models.solving.early_stopping import early_stopping
+from depl.models.solving.result import Termination
+from depl.models.solving.trajectory import trajectory
+from depl.models.verifier.distribution import tail_probability
+from depl.models.verifier.laws import decimal
+from depl.models.verifier.traces import traced_loss
+from depl.models.verifier.verify import verify
+from tests.cases.memory_cases import FAR, FULL, every_schedule, fitted, instance_of, random_law, run_of
+from tests.cases.traced_law_cases import plan_of, reading
+from tests.oracles.traced_law import Oracle, Schedule
+
+
+def forgetful(document: TracedLaw) -> TracedLaw:
+    """The same law with first epochs that retain nothing, l(1) spread around its mean."""
+    steps = []
+    for row in document.steps:
+        if row.first and row.age == 1:
+            runs = [run for run in document.runs if run.stages[0].trained == (row.model, row.cluster)]
+            losses = np.array([run.losses[1] for run in runs])
+            mean = float((np.log(losses) if document.scale == "log" else losses).mean())
+            row = msgspec.structs.replace(row, retention=0.0, intercept=mean)
+        steps.append(row)
+    return msgspec.structs.replace(document, steps=tuple(steps))
+
+
+def blind(run: RecordedRun) -> RecordedRun:
+    return RecordedRun(stages=run.stages, losses=run.losses[1:], first_epoch=1)
+
+
+def cases(count: int) -> list[tuple[TracedLaw, TracedLaw, list[Schedule]]]:
+    """Laws of runs that were not evaluated at first, the same with made-up losses, and all schedules."""
+    found = []
+    for seed in range(count):
+        rng = np.random.default_rng(2000 + seed)
+        document = forgetful(random_law(rng, **reading(seed)))
+        least = min(min(run.losses[1:]) for run in document.runs)
+        greatest = max(max(run.losses[1:]) for run in document.runs)
+        runs, told = [], []
+        for run in document.runs:
+            start = float(rng.uniform(least, greatest))
+            told.append(msgspec.structs.replace(run, losses=(start, *run.losses[1:])))
+            runs.append(blind(run))
+        unknown = msgspec.structs.replace(document, runs=tuple(runs))
+        made_up = msgspec.structs.replace(document, runs=tuple(told))
+        found.append((unknown, made_up, every_schedule(instance_of(document))))
+    return found
+
+
+CASES = cases(10)
+
+
+def test_support_and_law_are_those_of_any_made_up_losses_before_training() -> None:
+    judged = 0
+    for unknown, made_up, schedules in CASES:
+        oracle = Oracle(made_up)
+        for schedule in schedules[:: len(schedules) // 8]:
+            assert (not outside_support(unknown.law, schedule)) == oracle.inside(schedule)
+        for schedule in [item for item in schedules if len(item) < 4 and oracle.supported(item)][:4]:
+            judged += 1
+            values, _ = oracle.law(schedule)
+            law, checked = end_law(unknown, schedule), traced_loss(unknown, schedule)
+            for maximum in oracle.observed(np.quantile(values, [0.1, 0.6])):
+                wanted = oracle.violation(schedule, float(maximum))
+                assert law.violation(float(maximum)).exact == wanted
+                limit = decimal(unknown.on_scale(float(maximum)) + 1e-9) - checked.certain
+                assert Fraction(tail_probability(checked.increments, limit).lower) == wanted
+    assert judged >= 25
+
+
+def test_support_is_the_same_for_the_verifier() -> None:
+    for unknown, _, schedules in CASES[:6]:
+        for schedule in schedules[::9]:
+            reasons = outside_support(unknown.law, schedule)
+            if not reasons and unknown.only_whole_runs:
+                continue
+            assert bool(reasons) == (traced_loss(unknown, schedule).outside is not None)
+
+
+def test_no_run_is_stopped_by_a_loss_that_nobody_saw() -> None:
+    """Even under a target above every loss, which the stand-in for l(0) would meet."""
+    seen = set()
+    for unknown, made_up, schedules in CASES:
+        oracle = Oracle(made_up)
+        schedule = next((item for item in schedules if len(item) > 1 and oracle.supported(item)), None)
+        if schedule is None:
+            continue
+        seen.add((unknown.residuals, bool(oracle.whole(schedule))))
+        found = traced_survival(unknown, schedule, 1e6)
+        assert found.lower[0] == pytest.approx(1, abs=1e-9)
+        assert found.upper[0] == 1
+        assert found.upper[1] < 0.6
+        hard = traced_survival(unknown, schedule, float(oracle.observed(np.median(oracle.losses[0][1:]))))
+        counted = traced_survival(made_up, schedule, float(oracle.observed(np.median(oracle.losses[0][1:]))))
+        assert hard.lower[0] >= counted.lower[0]
+        assert (hard.upper >= counted.upper - 1e-9).all()
+    assert seen >= {("per_run", True), ("per_run", False), ("independent", False)}
+
+
+def straight(count: int = 20, **fields: object) -> TracedLaw:
+    """Runs full-far of losses 3, 1 or 2, 0.5 by turns after their two epochs."""
+    runs = [run_of([(FULL, 1), (FAR, 1)], [9.0, 3.0 - k % 2, 1.0 - 0.5 * (k % 2)]) for k in range(count)]
+    law = forgetful(fitted(runs, np.random.default_rng(0), **fields))
+    return msgspec.structs.replace(law, runs=tuple(map(blind, law.runs)))
+
+
+def instance(**target: object) -> Instance:
+    return instance_of(straight(unseen_loss=9.0, whole_runs=6), initial_loss=5.0, **target)
+
+
+def test_whole_runs_are_counted_as_they_were_seen_and_stop_after_an_epoch_at_the_earliest() -> None:
+    found = early_stopping(instance(maximum_loss=2.5), plan_of((FULL, FAR)))
+    assert found.survival.exact == (1, Fraction(11, 21), Fraction(1, 21))
+    assert found.epochs.exact == 1 + Fraction(11, 21)
+
+
+def test_the_cheapest_plan_has_an_epoch_however_easy_the_target_is() -> None:
+    easy = instance(maximum_loss=8.5, quantile_level=0.9)
+    for method in ("enumerate", "auto"):
+        found = depl.solve(easy, method)
+        assert len(found.plan.epochs) == 1
+        assert found.termination is Termination.OPTIMAL
+    told = easy.replace(
+        traced_law=msgspec.structs.replace(
+            easy.traced_law,
+            runs=tuple(
+                msgspec.structs.replace(run, losses=(8.0, *run.losses), first_epoch=0)
+                for run in easy.traced_law.runs
+            ),
+        )
+    )
+    assert not depl.solve(told, "enumerate").plan.epochs
+
+
+def test_a_plan_without_an_epoch_is_refused_and_found_wrong_by_the_verifier() -> None:
+    easy = instance(maximum_loss=8.5)
+    with pytest.raises(InvalidInputError, match="not evaluated before training") as caught:
+        loss_law(easy).end(Plan())
+    assert caught.value.message == UNEVALUATED
+    report = verify(easy, Plan())
+    assert not report.ok
+    assert any("not evaluated before training" in finding.message for finding in report.findings)
+    assert trajectory(easy, plan_of((FULL, FAR))).epochs == (1, 2)
+
+
+def test_policies_say_what_they_would_need() -> None:
+    for residuals in ("independent", "per_run"):
+        law = msgspec.structs.replace(straight(), residuals=residuals)
+        with pytest.raises(NotCoveredError, match="plan without feedback"):
+            process(instance_of(law))
+
+
+def test_what_is_observed_at_run_time_is_used_from_the_first_epoch_on() -> None:
+    law = straight(whole_runs=6).after((), 100.0)
+    assert end_law(law, (FULL,)).violation(2.5).exact == Fraction(1, 2)
+    assert loss_law(instance_of(law, initial_loss=100.0)).end(Plan()).mean() == 100
+    later = straight(whole_runs=6).after((FULL,), 2.0)
+    assert end_law(later, (FAR,)).mean() < 2
+
+
+def test_the_file_says_of_each_run_where_its_losses_begin() -> None:
+    text = instance().to_json()
+    runs = json.loads(text)["traced_law"]["runs"]
+    assert runs[0] == {
+        "stages": [
+            {"model": "full", "cluster": "edge", "epochs": 1},
+            {"model": "cut", "cluster": "far", "epochs": 1},
+        ],
+        "losses": [3.0, 1.0],
+        "first_epoch": 1,
+    }
+    assert Instance.from_json(text) == instance()
+    evaluated = instance_of(random_law(np.random.default_rng(1)))
+    assert "first_epoch" not in evaluated.to_json()
+
+
+def test_files_that_would_need_what_they_do_not_say_are_refused() -> None:
+    law = straight()
+    mixed = (*law.runs[1:], msgspec.structs.replace(law.runs[0], losses=(4.0, 3.0, 1.0), first_epoch=0))
+    with pytest.raises(InvalidInputError, match="leave this one's out") as caught:
+        msgspec.structs.replace(law, runs=mixed)
+    assert caught.value.path.endswith("runs[19].first_epoch")
+    (index,) = [index for index, row in enumerate(law.steps) if row.first]
+    steps = list(law.steps)
+    steps[index] = msgspec.structs.replace(steps[index], retention=0.5)
+    with pytest.raises(InvalidInputError, match="must be 0") as caught:
+        msgspec.structs.replace(law, steps=tuple(steps))
+    assert caught.value.path.endswith(f"steps[{index}].retention")
+    with pytest.raises(InvalidInputError, match='"first_epoch": 1'):
+        RecordedRun(stages=law.runs[0].stages, losses=(1.0, 2.0))
+    with pytest.raises(InvalidInputError, match="give one loss per epoch"):
+        RecordedRun(stages=law.runs[0].stages, losses=(3.0, 1.0, 2.0), first_epoch=1)
