@@ -126,7 +126,7 @@ FAMILIES = {
     for family in (
         Family(
             names.DIGITS_ALEXNET,
-            "AlexNet-like, digits, learning rate 0.05",
+            "AlexNet-like, digits, learning rate .05",
             data.digits,
             alexnet,
             Descent(0.05),
@@ -134,7 +134,7 @@ FAMILIES = {
         ),
         Family(
             names.DIGITS_MOBILENET,
-            "MobileNet-like, digits, learning rate 0.05",
+            "MobileNet-like, digits, learning rate .05",
             data.digits,
             mobilenet,
             Descent(0.05),
@@ -142,7 +142,7 @@ FAMILIES = {
         ),
         Family(
             names.DIGITS_ALEXNET_SLOW,
-            "AlexNet-like, digits, learning rate 0.02",
+            "AlexNet-like, digits, learning rate .02",
             data.digits,
             alexnet,
             Descent(0.02),
@@ -150,7 +150,7 @@ FAMILIES = {
         ),
         Family(
             names.DIGITS_MOBILENET_SLOW,
-            "MobileNet-like, digits, learning rate 0.02",
+            "MobileNet-like, digits, learning rate .02",
             data.digits,
             mobilenet,
             Descent(0.02),
@@ -162,7 +162,7 @@ FAMILIES = {
             data.digits,
             alexnet,
             Descent(0.002, squares=0.999),
-            200,
+            100,
         ),
         Family(
             names.DIGITS_COSINE,
@@ -170,7 +170,7 @@ FAMILIES = {
             data.digits,
             alexnet,
             Descent(0.05, decay=EPOCHS),
-            200,
+            100,
         ),
         Family(
             names.CELLS_PERCEPTRON,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ class Examples(NamedTuple):
     groups: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Descent:
     """Stochastic gradient descent as every client does it; its averages start at zero in every round.
 
@@ -56,6 +56,11 @@ class Descent:
     batch: int = 64
     squares: float | None = None
     decay: int | None = None
+
+    def __repr__(self) -> str:
+        """Without what is not set: shipped traces name the hash of it, and descent had fewer options then."""
+        told = (f"{item.name}={getattr(self, item.name)!r}" for item in fields(self))
+        return f"Descent({', '.join(text for text in told if not text.endswith('=None'))})"
 
     def at(self, epoch: int) -> "Descent":
         """The descent in epoch 1, 2, ...: with the rate that has fallen until then.
