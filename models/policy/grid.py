@@ -28,11 +28,12 @@ from scipy import fft
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.policy.densities import Atoms, Range, masses_of_one, masses_of_two, reach
 from depl.models.policy.lattice import lattice_unit
 from depl.models.policy.ledger import EDGE
 from depl.models.policy.process import Process
 from depl.models.problem.epochs import Term
-from depl.models.problem.laws import FloatArray, Law, Normal
+from depl.models.problem.laws import FloatArray, Normal
 from depl.models.problem.laws.law import UNIT_ROUNDOFF
 
 Integers = NDArray[np.int64]
@@ -49,10 +50,6 @@ _MOST_SUMS = 200_000
 _REACH = 2
 """How many grids a noise may lead down before its size no longer counts: then a run is below the grid,
 wherever it was, unless it was expected more than so far above the grid."""
-
-_TAIL = 1e-13
-"""Probability that is not looked for at either end of a law without atoms. It counts as missing, so any value
-is sound."""
 
 
 @dataclass(frozen=True)
@@ -166,11 +163,10 @@ def noise_cells(noise: Sequence[Term], grid: Grid, *, up: bool) -> Cells:
     Raises
     ------
     NotCoveredError
-        If two of the terms have densities and are not both normal: the law of their sum is then not known on
-        cells.
+        If two of the terms have densities, and neither of these laws is known to have a single mode.
     """
     atoms, smooth = _split(noise)
-    if smooth is None:
+    if not smooth:
         values, weights = atoms
         indices = rounded_indices(values, grid.step, up=up)
         first = int(indices.min())
@@ -180,8 +176,8 @@ def noise_cells(noise: Sequence[Term], grid: Grid, *, up: bool) -> Cells:
     return _smooth_cells(atoms, smooth, grid, up=up)
 
 
-def _split(noise: Sequence[Term]) -> tuple[tuple[FloatArray, FloatArray], Term | None]:
-    """All sums of the terms with atoms, and the one term without, which may be a sum of normal ones."""
+def _split(noise: Sequence[Term]) -> tuple[Atoms, tuple[Term, ...]]:
+    """All sums of the terms with atoms, and the terms without, of which normal ones are one."""
     values, weights = np.zeros(1), np.ones(1)
     smooth: list[Term] = []
     for term in noise:
@@ -196,68 +192,30 @@ def _split(noise: Sequence[Term]) -> tuple[tuple[FloatArray, FloatArray], Term |
             )
         values = (values[:, None] + term.coefficient * own[None, :]).ravel()
         weights = (weights[:, None] * shares[None, :]).ravel()
-    if len(smooth) < 2:
-        return (values, weights), smooth[0] if smooth else None
-    if not all(term.law.is_normal for term in smooth):
-        names = " and ".join(sorted({term.law.wording or term.law.tag() for term in smooth}))
-        raise NotCoveredError(
-            f"an epoch whose noise is a sum of two laws with densities ({names}) has no closed law; policies "
-            "cover one of them beside laws of finitely many values, or normal ones"
-        )
-    means = [term.coefficient * term.law.moments().mean for term in smooth]
-    variances = [term.coefficient**2 * term.law.moments().variance for term in smooth]
-    return (values, weights), Term(1.0, Normal(mean=math.fsum(means), variance=math.fsum(variances)))
+    normal = [term for term in smooth if term.law.is_normal]
+    if len(normal) < 2:
+        return (values, weights), tuple(smooth)
+    means = [term.coefficient * term.law.moments().mean for term in normal]
+    variances = [term.coefficient**2 * term.law.moments().variance for term in normal]
+    together = Term(1.0, Normal(mean=math.fsum(means), variance=math.fsum(variances)))
+    return (values, weights), (together, *(term for term in smooth if not term.law.is_normal))
 
 
-def _smooth_cells(atoms: tuple[FloatArray, FloatArray], smooth: Term, grid: Grid, *, up: bool) -> Cells:
-    """A law with a density, alone or mixed over atoms."""
-    low, high = _ends(smooth)
-    values, weights = atoms
-    first = int(rounded_indices(np.array([low + values.min()]), grid.step, up=up)[0])
-    last = int(rounded_indices(np.array([high + values.max()]), grid.step, up=up)[0])
+def _smooth_cells(atoms: Atoms, smooth: tuple[Term, ...], grid: Grid, *, up: bool) -> Cells:
+    """One law with a density, or the sum of two, alone or mixed over atoms."""
+    low, high = reach(smooth)
+    first = int(rounded_indices(np.array([low + atoms[0].min()]), grid.step, up=up)[0])
+    last = int(rounded_indices(np.array([high + atoms[0].max()]), grid.step, up=up)[0])
     lumped = first < -_REACH * grid.cells
     first, last = max(first, -_REACH * grid.cells), max(min(last, grid.cells), -_REACH * grid.cells)
     if first > last:
         return Cells(0, np.zeros(1), 1.0)
-    # the cell of index j is (j - 1, j] rounded up, [j, j + 1) rounded down, edges moved by EDGE
-    whole = np.arange(first - 1, last + 1) if up else np.arange(first, last + 2)
-    edges = (whole + (EDGE if up else -EDGE)) * grid.step
-    masses: FloatArray = np.zeros(last - first + 1)
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        masses += weight * _between(smooth, edges - value)
-        if lumped:
-            masses[0] += weight * _at_most(smooth, float(edges[0]) - value)
-    masses = np.maximum(masses * (1 - (len(weights) + 4) * UNIT_ROUNDOFF), 0.0)
+    cells = Range(grid.step, first, last, up)
+    if len(smooth) == 1:
+        masses = masses_of_one(atoms, smooth[0], cells, lumped=lumped)
+    else:
+        masses = masses_of_two(atoms, (smooth[0], smooth[1]), cells, lumped=lumped)
     return Cells(first, masses, _rest(masses), lumped)
-
-
-def _ends(term: Term) -> tuple[float, float]:
-    """Where nearly all of coefficient * X lies."""
-    law: Law = term.law
-    ends = sorted(term.coefficient * float(law.quantile(_TAIL, upper=upper)) for upper in (False, True))
-    return ends[0], ends[1]
-
-
-def _between(term: Term, points: FloatArray) -> FloatArray:
-    """Lower bounds of P(points[i] < coefficient * X <= points[i + 1])."""
-    law, arguments = term.law, points / term.coefficient
-    if term.coefficient < 0:
-        arguments = arguments[::-1]
-    below, above = law.cdf(arguments), law.survival(arguments)
-    # whichever tail is smaller is known better
-    lower_tail = np.diff(below) - law.tail_error * (below[1:] + below[:-1])
-    upper_tail = -np.diff(above) - law.tail_error * (above[1:] + above[:-1])
-    found = np.where(below[1:] < 0.5, lower_tail, upper_tail) - 2 * law.survival_slack(arguments)
-    found = np.maximum(found, 0.0)
-    return found if term.coefficient > 0 else found[::-1]
-
-
-def _at_most(term: Term, point: float) -> float:
-    """A lower bound of P(coefficient * X <= point)."""
-    argument = np.array([point / term.coefficient])
-    tail = term.law.cdf(argument) if term.coefficient > 0 else term.law.survival(argument)
-    found = float(tail[0]) * (1 - term.law.tail_error) - term.law.survival_slack(argument)
-    return max(0.0, found)
 
 
 def _rest(masses: FloatArray) -> float:

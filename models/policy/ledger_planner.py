@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 from depl.models.policy.dynamic import Table, certified, lower, upper
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.hull import Walk, walk
-from depl.models.policy.planner import Price, Request, careful_table, grids, held, nothing, policy_of, priced
+from depl.models.policy.planner import (
+    Price,
+    Request,
+    careful_table,
+    grids,
+    held,
+    nothing,
+    policy_of,
+    priced,
+    refined,
+)
 from depl.models.policy.process import Process
 from depl.models.policy.result import PolicyResult
 from depl.models.policy.static import StaticPlan, actions_of, static_plans
@@ -24,7 +34,7 @@ class LedgerPlanner:
     request : Request
     process : Process
     price : Price or None
-        Known once the first grid was solved.
+        Known once the first grid was solved, and no greater on finer ones.
     hint : float or None
         Price at which the promise was just kept on the grid before [cost].
     fixed : StaticPlan or None
@@ -51,6 +61,8 @@ class LedgerPlanner:
                 continue
             if self.price is None:
                 self.price = priced(self.request, self.process, up, down, careful)
+            else:
+                self.price = refined(self.request, self.process, up, down, self.price)
             if self.fixed is None:
                 self.fixed = best_static(self.process, up, self.price.rho, self.request.budget)
             yield (
@@ -64,7 +76,7 @@ class LedgerPlanner:
 
     def _optimal(self, careful: Table, up: Expectations, down: Expectations) -> PolicyResult:
         found = self._walked(careful, up)
-        self.hint = found.price
+        self.hint = None if found.failing is None else found.price
         bound = min(lower(self.process, down, found.price, self.request.options))
         spent = (found.price - self.rho) * float(self.request.instance.target.violation_budget)
         bound -= spent + 8 * UNIT_ROUNDOFF * (bound + spent)  # prices may exceed costs a million times

@@ -7,7 +7,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.dynamic import Options, Table, upper
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.process import Process
-from depl.models.policy.ratio import least_ratio, least_ratio_below
+from depl.models.policy.ratio import excess_at, least_ratio, least_ratio_below, ratio_of
 from depl.models.policy.result import PolicyResult, Rung
 from depl.models.policy.tables import policy_nodes
 from depl.models.problem.instance import Instance
@@ -20,12 +20,21 @@ FAILURE_FACTOR = 1.5
 every run whose first loss makes a success cost more than that; at 1.5 no run was given up before its first
 epoch on the real runs of the case `closed-loop`, whose record says what a success costs then."""
 
-GRIDS = (4_096, 16_384, 65_536, 262_144)
+GRIDS = (1_024, 4_096, 16_384, 65_536, 262_144)
 """Cells of the grids, one after the other: each costs four times as much as the one before, and leaves about
 a quarter of its gap."""
 
-_FIRST_WORK = 1e7
-"""Most nodes times cells of the first grid, on which prices are found: set by hand, half a second a sweep."""
+_FIRST_WORK = 1e6
+"""Most nodes times cells of the first grid, on which prices and fixed plans are looked for in many sweeps:
+set by hand, half a second each."""
+
+_SETTLED = 1e-3
+"""Relative width of the enclosure of rho* at which it is not narrowed any more: set by hand, a tenth of the
+default gap."""
+
+_CLOSER = 3.0
+"""How many times closer the lower end of rho* is tried on a grid with four times as many cells, where errors
+fall about fourfold: set by hand."""
 
 _CAREFUL = 1e6
 """Price of a failure, in the greatest cost of a run, at which a policy of (nearly) least failure is found: F
@@ -111,6 +120,19 @@ def priced(request: Request, process: Process, up: Expectations, down: Expectati
             "failure_cost",
         )
     return Price(rho, ratio)
+
+
+def refined(request: Request, process: Process, up: Expectations, down: Expectations, price: Price) -> Price:
+    """The price on a finer grid: one step of either search, and the better end of each is kept."""
+    low, high = price.ratio
+    if high - low <= _SETTLED * high:
+        return price
+    high = min(high, ratio_of(process, upper(process, up, high, request.options)))
+    guess = max(low, high - (high - low) / _CLOSER)
+    if excess_at(process, down, guess, request.options) >= 0:
+        low = guess
+    given = request.failure_cost
+    return Price(FAILURE_FACTOR * high if given is None else given, (low, high))
 
 
 def policy_of(

@@ -96,11 +96,9 @@ def least_ratio_below(
     expectations : Expectations
         Of direction down.
     """
-    misses = [(1 - met_at_start(process, start)) * (1 + 8 * UNIT_ROUNDOFF) for start in process.starts]
 
     def excess(price: float) -> float:
-        bounds = lower(process, expectations, price, options)
-        return min(bound - price * missed for bound, missed in zip(bounds, misses, strict=True))
+        return excess_at(process, expectations, price, options)
 
     low, high = 0.0, ceiling
     below, above = excess(low), excess(high)
@@ -117,3 +115,10 @@ def least_ratio_below(
         else:
             high, above = middle, found
     return low
+
+
+def excess_at(process: Process, expectations: Expectations, price: float, options: Options) -> float:
+    """V(price) - price (1 - P0), the least over the starts, rounded down: if not negative, rho* >= price."""
+    misses = ((1 - met_at_start(process, start)) * (1 + 8 * UNIT_ROUNDOFF) for start in process.starts)
+    bounds = lower(process, expectations, price, options)
+    return min(bound - price * missed for bound, missed in zip(bounds, misses, strict=True))

@@ -32,6 +32,9 @@ from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError
 from depl.models.verifier.policies import verify_policy
 
+_ROUNDING = 1e-14
+"""Relative rounding of a product and a difference, on which soundness rests."""
+
 _LONGER = 4.0
 """How many times longer the next policy takes to verify: its grid has four times as many cells."""
 
@@ -151,12 +154,34 @@ def _planner(
 
 
 def _better(old: PolicyResult, new: PolicyResult) -> PolicyResult:
-    """The cheaper of two answers with the better bound."""
+    """The cheaper of two answers with the better bound, at the price of a failure of the newer one.
+
+    That price is the lesser one. For policies with F <= p, C + rho F is less than with the greater price by
+    at most the difference of the prices times p.
+    """
     if new.policy is None or old.policy is None:
         return new if old.policy is None else old
+    old = _repriced(old, new)
     bound = max(old.lower_bound, new.lower_bound)
     kept = new if (new.objective or math.inf) <= (old.objective or math.inf) else old
     return replace(kept, lower_bound=bound, cells=new.cells)
+
+
+def _repriced(old: PolicyResult, new: PolicyResult) -> PolicyResult:
+    """An answer at the price of a failure of another one."""
+    before, after = old.failure_cost, new.failure_cost
+    if old.policy is None or before is None or after is None or before <= after:
+        return old
+    lost = (before - after) * float(old.instance.target.violation_budget) * (1 + _ROUNDING)
+    multiplier = after if old.multiplier == before else old.multiplier
+    certificate = msgspec.structs.replace(old.policy.certificate, ratio=new.ratio)
+    policy = msgspec.structs.replace(
+        old.policy, failure_cost=after, multiplier=multiplier, certificate=certificate
+    )
+    bound = max(0.0, old.lower_bound * (1 - _ROUNDING) - lost)
+    return replace(
+        old, failure_cost=after, ratio=new.ratio, multiplier=multiplier, lower_bound=bound, policy=policy
+    )
 
 
 def _ended(best: PolicyResult, ending: Termination, gap: float, seconds: float) -> PolicyResult:

@@ -291,10 +291,10 @@ def _first_pair(policy: Policy) -> tuple[str, str] | None:
 
 def _claim_findings(policy: Policy, found: Course) -> Iterator[Finding]:
     """Cost and probability, up to the rounding of the sums here."""
-    claimed, slack = policy.certificate, RELATIVE_ROUNDING + found.lost + found.rounding
+    claimed, slack = policy.certificate, RELATIVE_ROUNDING + found.unsure
     longest = max((step for step in _greatest_prices(policy)), default=0.0) * policy.maximum_epochs
     away = found.cost - claimed.cost
-    if away <= RELATIVE_ROUNDING * found.cost + (found.lost + found.rounding) * longest:
+    if away <= RELATIVE_ROUNDING * found.cost + found.unsure * longest:
         yield passed(f"{CLAIM}cost", f"at most {claimed.cost:.12g}, recomputed {found.cost:.12g}", away)
     else:
         message = f"at most {claimed.cost:.12g} is claimed, {found.cost:.12g} recomputed"

@@ -48,6 +48,8 @@ class Course:
         Probability in the tails that was not followed.
     rounding : float
         What the sums of the probabilities may be off in all.
+    doubt : float
+        What quadratures may be off, where two laws with densities meet in an epoch, as they measure it.
     """
 
     cost: float
@@ -58,6 +60,12 @@ class Course:
     epochs: float
     lost: float
     rounding: float
+    doubt: float = 0.0
+
+    @property
+    def unsure(self) -> float:
+        """What the probabilities may be off in all."""
+        return self.lost + self.rounding + self.doubt
 
     @property
     def failed(self) -> float:
@@ -127,6 +135,7 @@ class _Chain:
         after[0] += cells.below * share
         self.sums["beyond"] += cells.above * share
         self.sums["lost"] += cells.lost * share
+        self.sums["doubt"] += cells.doubt * share
 
     def _add(self, after: FloatArray, found: FloatArray, least: int) -> None:
         """Add probabilities of the indices from ``least`` on; those below 0 to it, those above end."""
@@ -150,6 +159,7 @@ class _Chain:
             sums["epochs"],
             sums["lost"],
             abs(1.0 - ended),
+            sums["doubt"],
         )
 
 

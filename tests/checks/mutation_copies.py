@@ -12,12 +12,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.checks.mutation_hanging import HUNG, awaited
 from tests.checks.rooms import statements
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,18 +116,20 @@ def module_of(path: str) -> str:
 
 def files_testing(root: Path, modules: Iterable[str]) -> list[str]:
     """The test files that import one of these modules, themselves or through a helper of the tests."""
-    wanted = set(modules)
-    helpers = {
-        ".".join(path.relative_to(root).with_suffix("").parts): imported(path)
-        for path in (root / "tests").rglob("*.py")
-    }
+    files = _imports_of_tests(root)
+    reaching, found = set[str](), set(modules)
+    while found:
+        found = {name for name, imports in files.items() if name not in reaching and imports & found}
+        reaching |= found
+    paths = (name.replace(".", "/") + ".py" for name in reaching)
+    return sorted(path for path in paths if Path(path).name.startswith("test_"))
 
-    def reaches(names: frozenset[str], seen: frozenset[str]) -> bool:
-        inner = [name for name in names if name in helpers and name not in seen]
-        return bool(names & wanted) or any(reaches(helpers[name], seen | {name}) for name in inner)
 
-    found = (root / "tests").rglob("test_*.py")
-    return sorted(str(path.relative_to(root)) for path in found if reaches(imported(path), frozenset()))
+@cache
+def _imports_of_tests(root: Path) -> dict[str, frozenset[str]]:
+    """What each module of the tests imports; read once."""
+    paths = (root / "tests").rglob("*.py")
+    return {".".join(path.relative_to(root).with_suffix("").parts): imported(path) for path in paths}
 
 
 def run(copy: Path, files: Sequence[str], seconds: float) -> Ending:
@@ -134,8 +138,8 @@ def run(copy: Path, files: Sequence[str], seconds: float) -> Ending:
     Parameters
     ----------
     seconds : float
-        Of the processor, for the run and for each process that it starts; ten times that of the wall. What
-        takes longer hangs: a busy machine makes no run hang.
+        Of the processor, for the run and what it starts. What takes longer hangs, and so does a run that does
+        nothing (`tests.checks.mutation_hanging`): a busy machine makes no run hang.
 
     Raises
     ------
@@ -156,28 +160,27 @@ def run(copy: Path, files: Sequence[str], seconds: float) -> Ending:
     )
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     before, started = _children(), time.perf_counter()
-    process = subprocess.Popen(
-        command,
-        cwd=copy,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,  # so that all that it starts can be ended with it
-        preexec_fn=lambda: _limited(seconds),
-    )
-    try:
-        output, _ = process.communicate(timeout=10 * seconds)
-        code = process.returncode
-    except subprocess.TimeoutExpired:
-        code, output = -9, ""
-    finally:
-        _ended(process)
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        process = subprocess.Popen(
+            command,
+            cwd=copy,
+            env=environment,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # so that all that it starts can be ended with it
+            preexec_fn=lambda: _limited(seconds),
+        )
+        try:
+            code = awaited(process.pid, process.poll, seconds)
+        finally:
+            _ended(process)
+        said.seek(0)
+        output = said.read()
     wall, processor = round(time.perf_counter() - started, 2), round(_children() - before, 2)
     if code in _NO_VERDICT:
         raise BrokenRunError(f"pytest ended with {code}:\n{output[-2000:]}")
     failed = _FAILED.search(output)
-    how = "passed" if code == 0 else "hung" if code in (-9, -24) else "failed"
+    how = "passed" if code == 0 else "hung" if code in (HUNG, -signal.SIGXCPU) else "failed"
     return Ending(how, failed.group(1) if failed else "", wall, processor)
 
 
@@ -188,7 +191,7 @@ def _limited(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def _ended(process: "subprocess.Popen[str]") -> None:
+def _ended(process: "subprocess.Popen[bytes]") -> None:
     """End a run, and what it left behind."""
     try:
         os.killpg(process.pid, 9)

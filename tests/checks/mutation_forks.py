@@ -6,9 +6,12 @@ changed so (compiled kernels, bodies of modules and classes) is left to copies
 (`tests.checks.mutation_copies`). A function that is only called while modules are imported has done its work
 before it is changed: such mutants survive here, which can make the score too low but never too high.
 
-When the tests are measured without a fault, the functions of the room that each calls are recorded. A file
-none of whose tests calls the changed function cannot notice the fault and is not run; in the others the tests
-that do come first, the quickest first. The others follow, as they may read what those have cached.
+When the tests are measured without a fault, the functions of the room that each calls are recorded
+(`tests.checks.mutation_calls`), itself or by a fixture that it shares with others. Only tests that call the
+changed function are run, file by file, the quickest of a file first. Others could notice the fault only by
+what those have cached; without them the score may be too low, but never too high. On a busy machine a test
+that measures time may fail without a fault: the test that noticed one is run again at once without it, and
+is left out from then on if it fails.
 
 `tests.checks.mutation` runs it in a copy of the project: ``python -m tests.checks.mutation_forks ROOM NAMES
 LOG``.
@@ -23,20 +26,21 @@ import os
 import resource
 import signal
 import sys
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 from tests.checks.mutation import MOST_SECONDS, SLOWER, Log, chosen_by_name, distance, files_of, tell
+from tests.checks.mutation_calls import Calls
 from tests.checks.mutation_copies import MEMORY, ROOT, files_testing, module_of
+from tests.checks.mutation_hanging import HUNG, awaited
 from tests.checks.mutation_operators import Mutant, mutated
 
 LEAST_SECONDS = 20.0
@@ -51,7 +55,7 @@ def main() -> int:
     drawn = chosen_by_name(room, json.loads(names.read_text(encoding="utf-8")))
     files = files_testing(ROOT, map(module_of, files_of(room)))
     plugin = Forks(Log(log), drawn, files_of(room))
-    pytest.main(["-q", "--tb=no", "-p", "no:cacheprovider", *files], plugins=[plugin])
+    pytest.main(["-q", "--tb=no", "-p", "no:cacheprovider", *files], plugins=[plugin, plugin.calls])
     return 0 if plugin.finished else 3
 
 
@@ -60,7 +64,7 @@ class Forks:
 
     def __init__(self, log: Log, drawn: Sequence[Mutant], watched: Sequence[str]) -> None:
         self.log, self.drawn, self.finished = log, drawn, False
-        self.watched = frozenset(watched)
+        self.watched, self.calls = frozenset(watched), Calls()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -73,8 +77,10 @@ class Forks:
         for number, mutant in enumerate(self.drawn, start=1):
             calling = callers(known, mutant.path, changed_functions(mutant) or set())
             items = in_order(by_file, seconds, mutant.path, calling)
-            usual = sum(seconds[item.nodeid] for item in items)
-            ending = self._judged(mutant, items, max(LEAST_SECONDS, SLOWER * usual))
+            ending, unreliable = self._confirmed(mutant, items, seconds)
+            for name in unreliable:
+                tell(f"left out from here on, failed without a fault: {name}")
+                del known[name], seconds[name]
             if ending is not None:
                 self.log.add({"mutant": mutant.name, "line": mutant.line, **ending})
                 told = f"{ending['how']} in {ending['wall']:.1f} s"
@@ -88,7 +94,7 @@ class Forks:
         for name, items in by_file.items():
             if all(item.nodeid in known for item in items):
                 continue
-            for row in _measured(items, self.watched):
+            for row in _measured(items, self.watched, self.calls):
                 known[row["test"]] = row
                 self.log.add(row)
             tell(f"{name}: {sum(known[item.nodeid]['processor'] for item in items):.1f} CPU-s")
@@ -97,8 +103,29 @@ class Forks:
                 tell(f"left out, {row['how']} without a fault: {row['test']}")
         return {name: row for name, row in known.items() if row["how"] == "passed"}
 
-    def _judged(self, mutant: Mutant, items: Sequence[pytest.Item], seconds: float) -> dict[str, Any] | None:
-        """What a fork says of a mutant; None if it cannot be put in here."""
+    def _confirmed(
+        self, mutant: Mutant, items: Sequence[pytest.Item], seconds: Mapping[str, float]
+    ) -> tuple[dict[str, Any] | None, list[str]]:
+        """What a fork says of a mutant, and the tests that fail without it, too, which are not believed."""
+        by_name = {item.nodeid: item for item in items}
+        unreliable: list[str] = []
+        while True:
+            usual = sum(seconds[name] for name in by_name)
+            limit = max(LEAST_SECONDS, SLOWER * usual)
+            ending = self._judged(mutant, list(by_name.values()), limit)
+            named = by_name.get(ending["by"]) if ending is not None else None
+            if named is None:
+                return ending, unreliable
+            alone = self._judged(None, [named], limit)
+            if alone is not None and alone["how"] == "passed":
+                return ending, unreliable
+            unreliable.append(named.nodeid)
+            del by_name[named.nodeid]
+
+    def _judged(
+        self, mutant: Mutant | None, items: Sequence[pytest.Item], seconds: float
+    ) -> dict[str, Any] | None:
+        """What a fork says of a mutant, or of no fault at all; None if it cannot be put in here."""
         reading, writing = os.pipe()
         before, started = _children(), time.perf_counter()
         child = os.fork()
@@ -106,7 +133,7 @@ class Forks:
             os.close(reading)
             _leave(writing, mutant, items, seconds)
         os.close(writing)
-        code, name = _awaited(child, reading, 10 * seconds)
+        code, name = _awaited(child, reading, seconds)
         if code == _NOT_HERE:
             return None
         how = {_UNCHANGED: "passed", _NOTICED: "failed"}.get(code, "hung")
@@ -128,16 +155,14 @@ def in_order(
 ) -> list[pytest.Item]:
     """The tests to run, file by file in the order of `distance`, up to `MOST_SECONDS`.
 
-    Files without a test that is ``calling`` are left out; in the others those that are come first, the
-    quickest first.
+    Those that are ``calling`` alone, the quickest of a file first.
     """
     passing = {
         name: sorted(
-            (item for item in items if item.nodeid in seconds),
-            key=lambda item: (item.nodeid not in calling, seconds[item.nodeid]),
+            (item for item in items if item.nodeid in seconds and item.nodeid in calling),
+            key=lambda item: seconds[item.nodeid],
         )
         for name, items in by_file.items()
-        if any(item.nodeid in calling for item in items)
     }
     total = {name: sum(seconds[item.nodeid] for item in items) for name, items in passing.items()}
     near = set(files_testing(ROOT, [module_of(path)]))
@@ -150,13 +175,13 @@ def in_order(
 # --- in a fork ----------------------------------------------------------------------------------------------
 
 
-def _leave(writing: int, mutant: Mutant, items: Sequence[pytest.Item], seconds: float) -> None:
+def _leave(writing: int, mutant: Mutant | None, items: Sequence[pytest.Item], seconds: float) -> None:
     """Put the fault in, run the tests, say which one failed, and end."""
     code, name = 3, ""
     try:
         os.setsid()
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        if not put_in(mutant):
+        if mutant is not None and not put_in(mutant):
             os._exit(_NOT_HERE)
         resource.setrlimit(resource.RLIMIT_CPU, (int(_used() + seconds) + 1, int(_used() + seconds) + 5))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -176,7 +201,7 @@ def _first_failing(items: Sequence[pytest.Item]) -> str:
     return ""
 
 
-def _measured(items: Sequence[pytest.Item], watched: frozenset[str]) -> list[dict[str, Any]]:
+def _measured(items: Sequence[pytest.Item], watched: frozenset[str], calls: Calls) -> list[dict[str, Any]]:
     """How the tests of a file end without a fault, in a fork, their seconds, and the functions they call."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -187,15 +212,15 @@ def _measured(items: Sequence[pytest.Item], watched: frozenset[str]) -> list[dic
             signal.signal(signal.SIGINT, signal.default_int_handler)
             with os.fdopen(writing, "w") as file:
                 for item, following in itertools.zip_longest(items, items[1:]):
-                    before, codes = _used() + _children(), set[CodeType]()
-                    with _calls(codes):
+                    before = _used() + _children()
+                    with calls.recording():
                         reports = runtestprotocol(item, log=False, nextitem=following)
                     spent = _used() + _children() - before
                     ends = {report.outcome for report in reports}
                     how = "failed" if "failed" in ends else "skipped" if "skipped" in ends else "passed"
                     row = {"test": item.nodeid, "how": how, "processor": round(spent, 3)}
-                    calls = {(_file_of(code.co_filename), code.co_qualname) for code in codes}
-                    row["calls"] = sorted(f"{path}::{name}" for path, name in calls if path in watched)
+                    called = {(_file_of(code.co_filename), code.co_qualname) for code in calls.of(item)}
+                    row["calls"] = sorted(f"{path}::{name}" for path, name in called if path in watched)
                     file.write(json.dumps(row) + "\n")
                     file.flush()
         finally:
@@ -219,37 +244,19 @@ def _file_of(filename: str) -> str:
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else ""
 
 
-@contextlib.contextmanager
-def _calls(codes: set[CodeType]) -> Iterator[None]:
-    """Add the code of every function that is called, in this thread and in those that it starts."""
-
-    def entered(frame: FrameType, event: str, argument: object) -> None:
-        codes.add(frame.f_code)
-
-    sys.settrace(entered)
-    threading.settrace(entered)
-    try:
-        yield
-    finally:
-        sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type] - that is how it is switched off
-
-
 def _awaited(child: int, reading: int, seconds: float) -> tuple[int, str]:
-    """Exit code of a fork, -9 where it had to be killed, and what it said; nothing it started stays."""
-    deadline = time.monotonic() + seconds
-    code: int | None = None
-    pause = 0.001
-    while code is None and time.monotonic() < deadline:
+    """Exit code of a fork, `HUNG` where it had to be killed, and what it said; nothing it started stays."""
+
+    def ended() -> int | None:
         found, status = os.waitpid(child, os.WNOHANG)
-        code = os.waitstatus_to_exitcode(status) if found else None
-        time.sleep(pause)
-        pause = min(2 * pause, 0.05)
+        return os.waitstatus_to_exitcode(status) if found else None
+
+    code = awaited(child, ended, seconds)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
-    if code is None:
-        os.waitpid(child, 0)
-        code = -9
+    if code == HUNG:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(child, 0)
     with os.fdopen(reading) as file:
         return code, file.read()
 

@@ -21,6 +21,7 @@ from depl.instances.library import load
 from depl.instances.setups import load_setup
 from depl.models.estimation import combinations, diagnosis
 from depl.models.estimation.setup import Setup
+from depl.models.policy import planner
 from depl.models.problem.instance import Instance
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces
@@ -91,7 +92,13 @@ def fewer_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(combinations, "fit_traces", fitted)
 
 
-@pytest.mark.usefixtures("fits_are_the_shipped_ones", "fewer_resamples")
+@pytest.fixture
+def one_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Policies are planned on one coarse grid, on which what the pages say of them holds as well."""
+    monkeypatch.setattr(planner, "GRIDS", (2048,))
+
+
+@pytest.mark.usefixtures("fits_are_the_shipped_ones", "fewer_resamples", "one_grid")
 @pytest.mark.parametrize("page", WITH_EXAMPLES)
 def test_the_examples_of_a_page_give_what_it_says(page: str) -> None:
     run_examples(page)

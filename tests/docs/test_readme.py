@@ -27,6 +27,7 @@ from depl.instances.setups import load_setup
 from depl.instances.template import template
 from depl.models.estimation import diagnosis
 from depl.models.estimation.choices import CARE
+from depl.models.policy import planner
 from depl.models.solving.result import Solution
 from depl.models.solving.solve import solve
 from depl.models.traces.fingerprints import fingerprints
@@ -103,6 +104,7 @@ def test_every_make_target_that_is_named_exists():
 @pytest.mark.parametrize("example", PYTHON, ids=range(len(PYTHON)))
 def test_the_python_examples_run(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(planner, "GRIDS", (2048,))  # on these cells, too, what the example asserts holds
     Path("mine.json").write_text(template(), encoding="utf-8")  # as 'depl instances new' writes it
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(example, "README.md", "exec"), {"__name__": "readme"})

@@ -39,6 +39,7 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
 
     wording: ClassVar[str] = "inverse gamma"
     for_switches: ClassVar[bool] = False
+    unimodal: ClassVar[bool] = True
     positive: ClassVar[bool] = True
     heavy_right_tail: ClassVar[bool] = True
     decays: ClassVar[bool] = True

@@ -83,6 +83,9 @@ class Law(Checked, frozen=True, kw_only=True):
     has_atoms: ClassVar[bool] = False
     """Whether X takes finitely many values, those of `atoms` and `decimals`."""
 
+    unimodal: ClassVar[bool] = False
+    """Whether X has a density that rises up to one point and falls from there."""
+
     positive: ClassVar[bool] = False
     """Whether X > 0, so that one nonpositive value refutes the law."""
 

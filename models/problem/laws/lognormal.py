@@ -30,6 +30,7 @@ class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
     """Law of ``exp(Y)`` with Y normal, given by (log_mean, log_variance) of Y or by (mean, variance)."""
 
     for_switches: ClassVar[bool] = False
+    unimodal: ClassVar[bool] = True
     positive: ClassVar[bool] = True
     heavy_right_tail: ClassVar[bool] = True
     decays: ClassVar[bool] = True

@@ -23,6 +23,7 @@ class Normal(Law, frozen=True, kw_only=True, tag="normal"):
     """Normal law with given mean and variance (> 0; use `Deterministic` for no spread)."""
 
     is_normal: ClassVar[bool] = True
+    unimodal: ClassVar[bool] = True
     decays: ClassVar[bool] = True
     tilts: ClassVar[bool] = True
 

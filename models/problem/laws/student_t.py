@@ -52,6 +52,7 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
     """Student-t law with location and scale, optionally truncated to [lower, upper] and renormalised."""
 
     for_improvements: ClassVar[bool] = False
+    unimodal: ClassVar[bool] = True
     without_transform: ClassVar[str] = "an untruncated Student-t has no exponential moments"
 
     degrees_of_freedom: Positive

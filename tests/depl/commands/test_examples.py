@@ -36,6 +36,7 @@ SLOW = {
     "policy check": "as policy show",
     "policy simulate": "as policy show",
     "policy replay": "as policy solve",
+    "figures": "draws dozens of panels; tests of the command draw each kind once",
     "warm-up": "solves by every method; its own tests do so",
     "bench": "a report with all figures",
     "bench run": "sweeps",

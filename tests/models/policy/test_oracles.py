@@ -124,6 +124,25 @@ def test_neither_is_so_under_laws_of_runs_whose_first_loss_is_random(seed, monke
         judge(instance, traced_tree_of(instance, abandon_at_start=abandon), found)
 
 
+@pytest.mark.parametrize("seed", range(200, 206))
+def test_the_price_of_a_failure_falls_with_finer_grids_and_bounds_hold_at_the_last_one(seed, monkeypatch):
+    instance, abandon = random_traced(seed)
+    monkeypatch.setattr(planner, "GRIDS", (128, 512, 2048))
+    found = solved(instance, abandon_at_start=abandon)
+    if found is None or found.policy is None:
+        return
+    judge(instance, traced_tree_of(instance, abandon_at_start=abandon), found)
+    assert found.failure_cost == pytest.approx(1.5 * found.ratio[1], rel=1e-12)
+    assert found.policy.failure_cost == found.failure_cost
+    assert depl.evaluate_policy(instance, found.policy).ok
+    monkeypatch.setattr(planner, "GRIDS", (128,))
+    coarse = solved(instance, abandon_at_start=abandon)
+    if coarse is not None and coarse.ratio is not None:
+        room = 1e-9 * coarse.ratio[1]
+        assert coarse.ratio[0] - room <= found.ratio[0] <= found.ratio[1] <= coarse.ratio[1] + room
+        assert np.ptp(found.ratio) < max(0.9 * np.ptp(coarse.ratio), room) or found.cells == 128
+
+
 @pytest.mark.slow
 def test_no_certificate_of_five_hundred_random_processes_is_bolder_than_its_tree():
     kinds = {"found": 0, "none": 0}
