@@ -12,7 +12,10 @@ What is certified of a policy holds for runs that are led like this: every epoch
 evaluation that the traces of its law held. A run stops as reached as soon as its loss meets the target and
 its model may be the last.
 
-Nothing but the standard library is imported, so that it can run wherever a model is trained.
+A plan is followed in the same way, `Controller(plan, instance=instance)`: its epochs are trained as planned,
+and the run stops as soon as the target is reached.
+
+Nothing but the standard library is imported for a policy, so that it can run wherever a model is trained.
 """
 
 import math
@@ -37,6 +40,8 @@ from depl.models.policy.run_log import (
 )
 
 if TYPE_CHECKING:  # it comes with msgspec and numpy
+    from depl.models.problem.instance import Instance
+    from depl.models.problem.plan import Plan
     from depl.models.problem.policy import Policy
 
 DIVERGED = "the loss is not finite: the run diverged"
@@ -58,22 +63,25 @@ class _Standing(NamedTuple):
 
 
 class Controller:
-    """What leads one run by a policy: its ledger, its cost, and its log.
+    """What leads one run by a policy, or by a plan: its ledger, its cost, and its log.
 
     It can be pickled, and `resume` makes it again from the log of a process that was killed.
 
     Parameters
     ----------
-    policy : Policy, path or str
-        A policy, the path of its file, its JSON text, or its rules as `read_rules` makes them.
+    policy : Policy, Plan, path or str
+        A policy, the path of its file, its JSON text, or its rules as `read_rules` makes them; with
+        ``instance`` a plan.
     log : str or path, optional
         A new file. After every decision, before it is returned, a line of JSON is added and brought to the
         disk.
+    instance : Instance, path or str, optional
+        That of a plan.
 
     Raises
     ------
     InvalidInputError
-        If the policy cannot be read, or the log exists already.
+        If the policy cannot be read, the plan is not one of the instance, or the log exists already.
 
     Examples
     --------
@@ -87,9 +95,13 @@ class Controller:
     """
 
     def __init__(
-        self, policy: "Policy | Rules | str | os.PathLike[str]", log: str | os.PathLike[str] | None = None
+        self,
+        policy: "Policy | Plan | Rules | str | os.PathLike[str]",
+        log: str | os.PathLike[str] | None = None,
+        *,
+        instance: "Instance | str | os.PathLike[str] | None" = None,
     ) -> None:
-        self._rules = read_rules(policy)
+        self._rules = read_rules(policy, instance)
         self._standing: _Standing | None = None
         self._records: list[Record] = []
         self._log: RunLog | None = None
@@ -103,7 +115,13 @@ class Controller:
             self._log.append(header(self.fingerprint, self._rules.name))
 
     @classmethod
-    def resume(cls, policy: "Policy | Rules | str | os.PathLike[str]", log: str | os.PathLike[str]) -> Self:
+    def resume(
+        cls,
+        policy: "Policy | Plan | Rules | str | os.PathLike[str]",
+        log: str | os.PathLike[str],
+        *,
+        instance: "Instance | str | os.PathLike[str] | None" = None,
+    ) -> Self:
         """The controller of a run whose process has ended, from its log, which it goes on with.
 
         Its `decision` is the last one of the log, None if nothing was observed yet: then call `start`. An
@@ -116,7 +134,7 @@ class Controller:
             If the log is of another policy, or holds what this policy did not decide.
         """
         lines, size = read_lines(log) if os.path.exists(log) else ([], 0)
-        found = cls(policy)
+        found = cls(policy, instance=instance)
         found._log = RunLog(log, size)
         if not lines:
             if size or os.path.exists(log):
@@ -175,6 +193,21 @@ class Controller:
     def epoch(self) -> int:
         """Epochs observed so far."""
         return max(0, len(self._records) - 1)
+
+    @property
+    def last_epoch(self) -> int:
+        """The most epochs that the run may take: K_max of a policy, the length of a plan."""
+        return self._rules.last
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Those that the run may train, by name."""
+        return tuple(sorted({item.model for one in self._rules.places for item in one.trainings}))
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """Those that the run may train on, by name."""
+        return tuple(sorted({item.cluster for one in self._rules.places for item in one.trainings}))
 
     @property
     def cost(self) -> float:
@@ -414,8 +447,8 @@ def _cell(rules: Rules, standing: _Standing) -> str:
     """The losses for which the same is decided."""
     index, place = standing.ledger, rules.places[standing.number]
     met = standing.scaled is not None and place.may_stop and standing.scaled <= rules.limit + ATOM_TOLERANCE
-    if index is None or index >= rules.cells or met:
-        return ""
+    if index is None or index >= rules.cells or met or rules.cells == 1:
+        return ""  # with one cell, as of a plan, the same is decided at any loss above the target
     row = bisect_left(place.upto, index)
     high = _loss(rules, place.upto[row])
     held = f", which counts as at most {_loss(rules, index)}" if rules.ledger else ""

@@ -16,6 +16,8 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.json_keys import require_single_keys
 
 if TYPE_CHECKING:  # it comes with msgspec and numpy
+    from depl.models.problem.instance import Instance
+    from depl.models.problem.plan import Plan
     from depl.models.problem.policy import Policy
 
 STOP = -1
@@ -89,10 +91,14 @@ class Rules(NamedTuple):
         return sha256(repr(tuple(self[1:])).encode()).hexdigest()
 
 
-def read_rules(policy: "Policy | Rules | str | os.PathLike[str]") -> Rules:
+def read_rules(
+    policy: "Policy | Plan | Rules | str | os.PathLike[str]",
+    instance: "Instance | str | os.PathLike[str] | None" = None,
+) -> Rules:
     """The rules of a policy, which is given as such, by the path of its file, or as JSON text.
 
-    Who leads many runs reads them once, and makes each controller of them.
+    With an instance it is a plan of it, which is followed until the target is reached. Who leads many runs
+    reads them once, and makes each controller of them.
 
     Raises
     ------
@@ -101,6 +107,11 @@ def read_rules(policy: "Policy | Rules | str | os.PathLike[str]") -> Rules:
     """
     if isinstance(policy, Rules):
         return policy
+    if instance is not None:
+        # with msgspec and numpy, which a policy can do without
+        from depl.models.policy.followed_plan import plan_rules
+
+        return plan_rules(cast("Plan", policy), instance)
     text, source = _text(policy)
     try:
         return _rules(_Fields(_document(text), "$"))
@@ -108,6 +119,13 @@ def read_rules(policy: "Policy | Rules | str | os.PathLike[str]") -> Rules:
         if not (source and error.path.startswith("$")):
             raise
         raise InvalidInputError(error.message, f"{source}: {error.path}") from error
+
+
+_HINTS = {
+    "PolicyResult": "; give its policy",
+    "Result": "; give its plan, and instance=",
+    "Plan": "; a plan is followed with its instance: Controller(plan, instance=instance)",
+}
 
 
 def _text(policy: Any) -> tuple[str, str]:
@@ -126,7 +144,7 @@ def _text(policy: Any) -> tuple[str, str]:
         return str(policy.to_json()), ""
     if policy is None:
         raise InvalidInputError("there is no policy: result.reason says why none was found", "policy")
-    hint = "; give its policy" if type(policy).__name__ == "PolicyResult" else ""
+    hint = _HINTS.get(type(policy).__name__, "")
     raise InvalidInputError(
         f"must be a Policy, the path of its file or its JSON text, not {type(policy).__name__}{hint}",
         "policy",
@@ -246,7 +264,8 @@ def _rules(given: _Fields) -> Rules:
 def _require_header(given: _Fields) -> None:
     found = given.text("format")
     if found != FORMAT:
-        given.refuse("format", f"this is a {found!r} document; a {FORMAT!r} one is needed here")
+        hint = _HINTS["Plan"] if found == "depl-plan" else ""
+        given.refuse("format", f"this is a {found!r} document; a {FORMAT!r} one is needed here{hint}")
     version = given.whole("version", 0, _ANY)
     if version != VERSION:
         given.refuse(

@@ -1,0 +1,258 @@
+"""Flower: a strategy that ends ``start`` where the controller stops the run.
+
+    guarded = guard(FedAvg(), depl.Controller("policy.json", log="run.jsonl"))
+    result = guarded.start(grid, arrays, evaluate_fn=evaluate)
+
+Flower has no hook to stop. But ``evaluate_fn`` is called before the first round and as the last step of every
+round, so an exception out of it loses nothing: `guard` keeps arrays and metrics in a ``Result`` of its own,
+and returns that. Without ``evaluate_fn`` it is raised after the evaluation of the clients is aggregated.
+"""
+
+import contextlib
+import logging
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy.controller import Controller
+from depl.models.policy.decisions import Stop
+from depl.training.checkpoints import Checkpoints, observe
+from depl.training.following import changed_model, loss_of, require_clusters, require_convert
+
+try:
+    from flwr.app import Array, ArrayRecord
+    from flwr.serverapp.strategy import Result, Strategy
+except ImportError as error:
+    raise ImportError("this adapter needs Flower 1.22 or newer: pip install 'depl[flower]'") from error
+
+
+def guard(
+    strategy: Any,
+    controller: Controller,
+    *,
+    loss: str = "loss",
+    convert: Callable[[Any, str], Any] | None = None,
+    nodes: Mapping[str, Collection[int]] | None = None,
+    checkpoints: Checkpoints | None = None,
+    first_loss: float = math.nan,
+) -> "GuardedStrategy":
+    """A strategy that does what another one does, until the controller stops the run.
+
+    Model and cluster of a round stand in the configuration that the clients are sent, as ``"model"`` and
+    ``"cluster"``.
+
+    Parameters
+    ----------
+    strategy : flwr.serverapp.strategy.Strategy
+        Whose ``start`` is that of Flower.
+    controller : Controller
+        Of this run.
+    loss : str
+        Name of the loss in what ``evaluate_fn`` returns or, without it, in what the clients' evaluations are
+        aggregated to: the same evaluation that the traces held.
+    convert : callable, optional
+        ``convert(arrays, to)`` returns the ArrayRecord of the model ``to``; needed where the run may switch.
+    nodes : mapping, optional
+        The nodes that train on each cluster; all, if it is not given.
+    checkpoints : Checkpoints, optional
+        Where the arrays are kept, with suffix ".npz".
+    first_loss : float
+        Before the first round; needed without ``evaluate_fn``.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``convert`` or the nodes of a cluster are missing, or the strategy has a ``start`` of its own.
+    """
+    require_convert(controller, convert)
+    if nodes is not None:
+        require_clusters(controller, nodes)
+    if checkpoints is not None and checkpoints.suffix != ".npz":
+        raise InvalidInputError("arrays are saved to files that end in .npz: suffix='.npz'", "checkpoints")
+    if type(strategy).start is not Strategy.start:
+        raise InvalidInputError(
+            f"{type(strategy).__name__} has a start of its own, which would not be followed; ask the "
+            "controller in its loop",
+            "strategy",
+        )
+    return GuardedStrategy(strategy, controller, loss, convert, nodes, checkpoints, first_loss)
+
+
+class GuardedStrategy(Strategy):  # type: ignore[misc]
+    """What `guard` returns."""
+
+    def __init__(
+        self,
+        strategy: Any,
+        controller: Controller,
+        loss: str,
+        convert: Callable[[Any, str], Any] | None,
+        nodes: Mapping[str, Collection[int]] | None,
+        checkpoints: Checkpoints | None,
+        first_loss: float,
+    ) -> None:
+        self.strategy, self.controller, self.loss = strategy, controller, loss
+        self.convert, self.nodes, self.checkpoints = convert, nodes, checkpoints
+        self.first_loss = first_loss
+        self._before, self._central = 0, False
+        self._result, self._arrays = Result(), None
+
+    def start(
+        self,
+        grid: Any,
+        initial_arrays: Any,
+        num_rounds: int | None = None,
+        timeout: float = 3600,
+        train_config: Any = None,
+        evaluate_config: Any = None,
+        evaluate_fn: Callable[[int, Any], Any] | None = None,
+    ) -> Any:
+        """Train as Flower does, and return its ``Result`` as of the round that the run stops at.
+
+        A run that was begun before goes on with the round after the last one of its log; the result then
+        holds the rounds since.
+
+        Raises
+        ------
+        InvalidInputError
+            If fewer rounds are asked for than the run may take, or the first loss is not known.
+        """
+        last = self.controller.last_epoch
+        if num_rounds is not None and num_rounds < last:
+            raise InvalidInputError(
+                f"is {num_rounds}, and the run may take {last}; leave it out", "num_rounds"
+            )
+        self._before, self._central = self.controller.epoch, evaluate_fn is not None
+        self._result = Result()
+        self._arrays = self._result.arrays = _loaded(self.checkpoints, self.controller) or initial_arrays
+        if self.controller.decision is None and not self._central:
+            self._begin_without_evaluation()
+        if not isinstance(self.controller.decision, Stop):
+            wrapped = None if evaluate_fn is None else self._wrapped(evaluate_fn)
+            given = last - self._before, timeout, train_config, evaluate_config, wrapped
+            with contextlib.suppress(_Stopped):
+                super().start(grid, self._arrays, *given)
+        logging.getLogger("flwr").info("depl: %s", self.controller.why())
+        return self._result
+
+    def summary(self) -> None:
+        """That of the strategy."""
+        self.strategy.summary()
+
+    def configure_train(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Iterable[Any]:
+        """Switch model and cluster, if that was decided."""
+        model, decision = changed_model(self.controller), self.controller.decision
+        if model is not None and self.convert is not None:
+            arrays = self.convert(arrays, model)
+        if self.nodes is not None and decision is not None and not isinstance(decision, Stop):
+            grid = _Nodes(grid, self.nodes[decision.cluster])
+        number = self._before + server_round
+        found: Iterable[Any] = self.strategy.configure_train(number, arrays, self._told(config), grid)
+        return found
+
+    def aggregate_train(self, server_round: int, replies: Iterable[Any]) -> tuple[Any, Any]:
+        """Record arrays and metrics."""
+        number = self._before + server_round
+        arrays, metrics = self.strategy.aggregate_train(number, replies)
+        if arrays is not None:
+            self._arrays = self._result.arrays = arrays
+        if metrics is not None:
+            self._result.train_metrics_clientapp[number] = metrics
+        return arrays, metrics
+
+    def configure_evaluate(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Iterable[Any]:
+        """As the strategy does, with model and cluster."""
+        number = self._before + server_round
+        found: Iterable[Any] = self.strategy.configure_evaluate(number, arrays, self._told(config), grid)
+        return found
+
+    def aggregate_evaluate(self, server_round: int, replies: Iterable[Any]) -> Any:
+        """Record metrics, and observe the loss if nobody else does."""
+        number = self._before + server_round
+        metrics = self.strategy.aggregate_evaluate(number, replies)
+        if metrics is not None:
+            self._result.evaluate_metrics_clientapp[number] = metrics
+        if not self._central:
+            self._observe(metrics)
+        return metrics
+
+    def _begin_without_evaluation(self) -> None:
+        if math.isnan(self.first_loss):
+            raise InvalidInputError(
+                "is needed, as there is no evaluate_fn that is called before the first round", "first_loss"
+            )
+        self.controller.start(self.first_loss)
+
+    def _wrapped(self, evaluate: Callable[[int, Any], Any]) -> Callable[[int, Any], Any]:
+        """``evaluate_fn`` that records, observes, and raises where the run stops."""
+
+        def observed(server_round: int, arrays: Any) -> Any:
+            number = self._before + server_round
+            if server_round == 0 and self.controller.decision is not None:
+                return None  # a run that goes on: this loss is in its log
+            metrics = evaluate(number, arrays)
+            if metrics is not None:
+                self._result.evaluate_metrics_serverapp[number] = metrics
+            self._observe(metrics)
+            return metrics
+
+        return observed
+
+    def _observe(self, metrics: Any) -> None:
+        loss = loss_of(metrics, self.loss, "loss")
+        if self.controller.decision is None:
+            decision = self.controller.start(loss)
+        else:
+            decision = observe(self.controller, loss, self.checkpoints, self._save)
+        if isinstance(decision, Stop):
+            raise _Stopped
+
+    def _told(self, config: Any) -> Any:
+        """The configuration with model and cluster of the round."""
+        decision = self.controller.decision
+        if decision is not None and not isinstance(decision, Stop):
+            config["model"], config["cluster"] = decision.model, decision.cluster
+        return config
+
+    def _save(self, path: str) -> None:
+        arrays = dict(self._arrays.items()) if self._arrays is not None else {}
+        np.savez(path, *(array.numpy() for array in arrays.values()), names=np.array(list(arrays)))
+
+
+class _Stopped(BaseException):
+    """Ends ``Strategy.start``; not an Exception, so that nothing on the way takes it for a failure."""
+
+
+class _Nodes:
+    """A grid of which some nodes are seen."""
+
+    def __init__(self, grid: Any, nodes: Collection[int]) -> None:
+        self._grid, self._nodes = grid, frozenset(nodes)
+
+    def get_node_ids(self) -> list[int]:
+        return [node for node in self._grid.get_node_ids() if node in self._nodes]
+
+    def get_nodes(self) -> list[Any]:
+        return [node for node in self._grid.get_nodes() if node.node_id in self._nodes]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._grid, name)
+
+
+def _loaded(checkpoints: Checkpoints | None, controller: Controller) -> Any:
+    """The arrays after the last round of the log; None for a new run."""
+    if checkpoints is None:
+        if controller.epoch and not isinstance(controller.decision, Stop):
+            raise InvalidInputError(
+                f"are needed to go on with a run after {controller.epoch} rounds", "checkpoints"
+            )
+        return None
+    path = checkpoints.found(controller)
+    if path is None:
+        return None
+    with np.load(path) as kept:
+        names = [str(name) for name in kept["names"]]
+        return ArrayRecord({name: Array(kept[f"arr_{index}"]) for index, name in enumerate(names)})

@@ -1,0 +1,71 @@
+"""Keras 3: ``fit`` ends where the controller stops the run or switches to another model.
+
+    controller = depl.Controller("policy.json", log="run.jsonl")
+    controller.start(model.evaluate(*validation, return_dict=True)["loss"])
+    while not isinstance(controller.decision, depl.Stop):
+        if isinstance(controller.decision, depl.Switch):
+            model = convert(model, controller.decision.model)
+        model.fit(*train, validation_data=validation, initial_epoch=controller.epoch,
+                  epochs=controller.last_epoch, callbacks=[ControllerCallback(controller)])
+
+``convert`` is yours; it returns a compiled model, whose optimizer is new.
+"""
+
+from typing import Any
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy.controller import Controller
+from depl.models.policy.decisions import Continue, Stop
+from depl.training.checkpoints import Checkpoints, observe
+from depl.training.following import loss_of
+
+try:
+    from keras.callbacks import Callback
+except ImportError as error:
+    raise ImportError("this adapter needs Keras 3: pip install 'depl[keras]'") from error
+
+
+class ControllerCallback(Callback):  # type: ignore[misc]
+    """Shows the controller the loss of every epoch, and ends ``fit`` unless it says to go on.
+
+    Parameters
+    ----------
+    controller : Controller
+        Of this run, which has been shown the loss before the first epoch.
+    monitor : str
+        Key of the loss in the logs of an epoch: the same evaluation that the traces held.
+    checkpoints : Checkpoints, optional
+        Where the model is kept, with suffix ".keras".
+    """
+
+    def __init__(
+        self, controller: Controller, monitor: str = "val_loss", checkpoints: Checkpoints | None = None
+    ) -> None:
+        super().__init__()
+        if checkpoints is not None and checkpoints.suffix != ".keras":
+            raise InvalidInputError("Keras saves to files that end in .keras: suffix='.keras'", "checkpoints")
+        self.controller, self.monitor, self.checkpoints = controller, monitor, checkpoints
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Refuse a run that has not begun or has stopped: ``fit`` trains at least one batch."""
+        if self.controller.decision is None:
+            raise InvalidInputError(
+                "the run has not begun; call controller.start(model.evaluate(...)) before fit"
+            )
+        if isinstance(self.controller.decision, Stop):
+            raise InvalidInputError(f"the run has stopped, so do not call fit: {self.controller.why()}")
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Refuse an epoch that the controller does not wait for."""
+        if epoch != self.controller.epoch:
+            raise InvalidInputError(
+                f"fit is at epoch {epoch}, and {self.controller.epoch} epochs are observed; call "
+                "fit(initial_epoch=controller.epoch, epochs=controller.last_epoch)"
+            )
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Observe."""
+        loss = loss_of(logs, self.monitor, "monitor")
+        decision = observe(self.controller, loss, self.checkpoints, lambda path: self.model.save(path))
+        if not isinstance(decision, Continue):
+            self.model.stop_training = True

@@ -1,0 +1,34 @@
+"""The adapters, imported with fakes in the place of their frameworks."""
+
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from depl.models.policy.controller import Controller
+from tests.cases import fake_frameworks
+from tests.cases.digits_policy import digits_policy
+
+
+@pytest.fixture
+def adapter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
+    """Imports ``depl.training.NAME`` with the fakes; it is forgotten afterwards."""
+    names = [f"depl.training.{name}" for name in ("keras", "lightning", "flower")]
+    for name, module in fake_frameworks.modules().items():
+        monkeypatch.setitem(sys.modules, name, module)
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    yield lambda name: importlib.import_module(f"depl.training.{name}")
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def controller(tmp_path: Path) -> Callable[[], Controller]:
+    """Makes the controller of the policy by hand, as a program does that is started again."""
+    policy = json.dumps(digits_policy())
+    return lambda: Controller.resume(policy, tmp_path / "run.jsonl")

@@ -1,0 +1,103 @@
+"""Weights beside the log of a run: which there are after every epoch, and after a process is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy.controller import Controller
+from depl.models.policy.decisions import Stop, Switch
+from depl.training.checkpoints import Checkpoints
+from tests.cases.digits_policy import decided, digits_policy
+from tests.cases.fake_frameworks import Network
+
+ROOT = Path(__file__).resolve().parents[3]
+LOSSES = [2.3, 2.0, 1.4, 0.97, 0.8, 0.6, 0.5, 0.44, 0.4]
+
+
+def led(controller: Controller, folder: Path, epochs: int = 99) -> Network:
+    """A plain loop."""
+    network, weights = Network(LOSSES), Checkpoints(folder, ".json")
+    if found := weights.found(controller):
+        network.load(found)
+        network.name = controller.records[-1]["model"]
+    decision = controller.decision or controller.start(network.loss())
+    while not isinstance(decision, Stop) and controller.epoch < epochs:
+        if isinstance(decision, Switch):
+            network.name = decision.model
+        network.trained.append(network.name)
+        decision = weights.observe(controller, network.loss(), network.save)
+    return network
+
+
+def test_a_plain_loop_keeps_the_weights_of_the_last_epoch_alone(
+    controller: Callable[[], Controller], tmp_path: Path
+) -> None:
+    for epochs in (1, 3, 7):
+        led(controller(), tmp_path / "weights", epochs)
+        assert os.listdir(tmp_path / "weights") == [f"epoch-{epochs}.json"]
+    assert json.loads((tmp_path / "weights" / "epoch-7.json").read_text()) == decided(LOSSES)
+    assert decided(LOSSES) == ["p50"] * 3 + ["p75"] * 4
+    assert controller().decision == Stop("reached", 7, 0.44)
+
+
+@pytest.mark.parametrize("moment", ["while it trains", "after its weights", "after its line"])
+def test_a_process_that_is_killed_goes_on_with_the_weights_of_its_log(
+    moment: str, controller: Callable[[], Controller], tmp_path: Path
+) -> None:
+    program = (
+        "import json, os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from depl.models.policy.controller import Controller\n"
+        "from depl.training import checkpoints\n"
+        "from tests.cases.digits_policy import digits_policy\n"
+        "from tests.depl.training import test_checkpoints as case\n"
+        "folder, moment = Path(sys.argv[1]), sys.argv[2]\n"
+        "made = Controller.resume(json.dumps(digits_policy()), folder / 'run.jsonl')\n"
+        "case.led(made, folder / 'weights', 3)\n"
+        "kill = lambda *given: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "if moment == 'after its weights':\n"
+        "    made.observe = kill\n"
+        "if moment == 'after its line':\n"
+        "    checkpoints.os.remove = kill\n"
+        "if moment == 'while it trains':\n"
+        "    case.Network.loss = kill\n"
+        "case.led(made, folder / 'weights', 4)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path), moment],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    again = controller()
+    assert again.epoch == (4 if moment == "after its line" else 3)
+    network = led(again, tmp_path / "weights")
+    whole = Controller(json.dumps(digits_policy()))
+    assert network.trained == led(whole, tmp_path / "whole").trained == decided(LOSSES)
+    assert again.records == whole.records
+
+
+def test_weights_of_another_run_are_refused(controller: Callable[[], Controller], tmp_path: Path) -> None:
+    led(controller(), tmp_path / "weights", 2)
+    with pytest.raises(
+        InvalidInputError, match=r"has no epoch-2.json, and the log of the run holds 2 epochs"
+    ):
+        Checkpoints(tmp_path / "others", ".json").found(controller())
+    assert Checkpoints(tmp_path, ".json").found(Controller(json.dumps(digits_policy()))) is None
+
+
+def test_a_folder_that_cannot_be_written_leaves_the_run_where_it_was(
+    controller: Callable[[], Controller], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    made = controller()
+    made.start(2.3)
+    with pytest.raises(InvalidInputError, match="cannot be written"):
+        Checkpoints(tmp_path / "file", ".json").observe(made, 2.0, Network(LOSSES).save)
+    assert made.epoch == 0
