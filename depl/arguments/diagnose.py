@@ -2,6 +2,7 @@
 
 import argparse
 
+from depl.arguments.logs import add_logs
 from depl.arguments.shared import add_figure, add_json, positive_count, seed
 from depl.models.estimation.choices import RESAMPLES, FitBy
 from depl.models.traces.metrics import TARGETS
@@ -12,7 +13,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "traces",
         metavar="TRACES",
-        help="the path of traces, npz or CSV, or the name of shipped ones, such as digits-alexnet",
+        nargs="+",
+        help="the path of traces, npz or CSV, or the name of shipped ones, such as digits-alexnet; with "
+        "--loss files or folders of logs",
     )
     parser.add_argument(
         "--metric", choices=TARGETS, default=TARGETS[0], help=f"what is bounded; default: {TARGETS[0]}"
@@ -36,4 +39,5 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_figure(parser, "the verdict, and Figs. 2 and 4 of the paper", "NAME-verdict, NAME-loss and NAME-fits")
     add_json(parser, "fits, tests and verdict")
+    add_logs(parser)
     parser.set_defaults(run="depl.commands.diagnose:run")

@@ -2,6 +2,7 @@
 
 import argparse
 
+from depl.arguments.logs import add_logs
 from depl.arguments.shared import add_imports, add_json
 from depl.models.estimation.choices import CARE
 from depl.models.problem.counting import MOST_DIVERGED
@@ -17,7 +18,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "traces",
         metavar="TRACES",
-        help="the path of traces, npz or CSV, or the name of shipped ones, such as digits-alexnet",
+        nargs="+",
+        help="the path of traces, npz or CSV, or the name of shipped ones, such as digits-alexnet; with "
+        "--loss files or folders of logs",
     )
     parser.add_argument(
         "--template",
@@ -41,6 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_imports(parser)
     add_json(parser, "what was fitted")
+    add_logs(parser)
     parser.set_defaults(run="depl.commands.fit:run")
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from depl.commands.answer import Answer
 from depl.commands.figures import saved
 from depl.commands.json_text import as_json
+from depl.commands.logs import named
 from depl.commands.options import figure_files, require_outputs
-from depl.instances.training.recorded import named_traces
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.combinations import TracesFit, fit_rows, fit_traces
 from depl.models.estimation.diagnosis import Diagnosis, diagnose
@@ -29,8 +29,9 @@ def run(options: argparse.Namespace) -> Answer:
     """Fit, test and judge; a verdict against the law is an answer."""
     if options.figure is not None:
         drawn = [file for kind in PARTS for file in figure_files(options.figure, f"-{kind}")]
-        require_outputs(drawn, [options.traces])
-    traces, by = named_traces(options.traces), FitBy(options.by)
+        require_outputs(drawn, options.traces)
+    traces, by = named(options), FitBy(options.by)
+    options.traces = " ".join(options.traces)
     rng = np.random.default_rng(options.seed)
     found = diagnose(traces, rng, options.metric, options.resamples)
     fit = found.fit

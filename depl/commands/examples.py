@@ -138,6 +138,15 @@ depl train --family digits-alexnet --plan plan.json --out fresh.npz   # a plan o
 depl train --family zen-attention --stages pruned-50@edge,pruned-75@edge --switch-epochs 4,6 --epochs 9 \
 --out b.npz
 """,
+    "traces": """\
+depl traces import lightning_logs --loss val_loss --out runs.csv           # hparams.yaml tells the stages
+depl traces import mlflow.db --loss val_loss --stages "p50@edge:17,p75@far-edge" --out runs.csv
+""",
+    "traces import": """\
+depl traces import lightning_logs --loss val_loss --out runs.csv           # hparams.yaml tells the stages
+depl traces import runs --from tensorboard --loss loss/val --stages "net@edge" --out runs.csv
+depl traces import chart.csv --loss val_loss --first 0 --stages "seed1*=p50@edge:17,p75@far-edge"
+""",
     "diagnose": """\
 depl diagnose digits-alexnet                 # shipped traces
 depl diagnose digits-alexnet --by model --resamples 20 --json

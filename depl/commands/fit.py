@@ -11,12 +11,12 @@ import numpy as np
 from depl.arguments.fit import SCALES
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
+from depl.commands.logs import named
 from depl.commands.options import inside, require_outputs
 from depl.commands.table import fields
 from depl.fitting import fit
 from depl.instances.setups import load_setup
 from depl.instances.training.families import FAMILIES
-from depl.instances.training.recorded import named_traces
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.instance import runs_of_setup
 from depl.models.estimation.setup import Setup
@@ -38,12 +38,13 @@ _RESAMPLES = 99
 
 def run(options: argparse.Namespace) -> Answer:
     """Fit, write the instance, and say what it is worth."""
-    require_outputs([options.out], [options.traces, options.template])
+    require_outputs([options.out], [*options.traces, options.template])
     with inside(options.template):
         setup = load_setup(options.template)
     if options.target is not None:
         setup = _retargeted(setup, options.target)
-    traces = named_traces(options.traces)
+    traces = named(options)
+    options.traces = " ".join(options.traces)
     chosen = runs_of_setup(traces, setup) if options.only_setup else traces
     instance = fit(
         chosen,
@@ -111,10 +112,9 @@ def _text(options: argparse.Namespace, traces: Traces, instance: Instance, conte
 
 def _start(instance: Instance) -> str:
     """The loss before training, or why it is not known."""
-    start = number(instance.target.initial_loss)
     if instance.rules.known_start:
-        return start
-    return f"l(1) on as it was seen: runs were not evaluated before training (l(0) is about {start})"
+        return number(instance.target.initial_loss)
+    return "l(1) on as it was seen: runs were not evaluated before training"
 
 
 def _law(options: argparse.Namespace, instance: Instance) -> str:

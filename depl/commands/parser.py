@@ -53,6 +53,7 @@ COMMANDS = {
         "depl.arguments.knapsack", "solve a knapsack from a public file as a planning problem, and check it"
     ),
     "train": Command("depl.arguments.train", "train small networks and record their losses as traces"),
+    "traces": Command("depl.arguments.traces", "read what training tools log, and write it as traces"),
     "diagnose": Command(
         "depl.arguments.diagnose", "fit the paper's laws to training traces and say whether they may be used"
     ),

@@ -77,7 +77,10 @@ def read_csv(path: str | Path) -> Traces:
     sheet = read_sheet(path)
     missing = [name for name in COLUMNS if name not in sheet.header]
     if missing:
-        message = f"there is no column {missing[0]!r}; files of loggers are read by read_long and read_wide"
+        message = (
+            f"there is no column {missing[0]!r}; logs of training tools are read by 'depl traces import "
+            f"{Path(path).name} --loss KEY --out runs.csv', and by --loss KEY of fit and diagnose"
+        )
         raise sheet.error(message, sheet.header_row)
     for name in sheet.header:
         if name not in (*COLUMNS, *METRICS):
@@ -232,7 +235,7 @@ def _number(sheet: Sheet, row: int, column: str, cell: str) -> float:
     if value is None:
         raise sheet.error(f"must be a number, not {cell[:40]!r}", row, column)
     if not np.isfinite(value):
-        read = "a run that diverged or stopped early is read by read_long"
+        read = "'depl traces import --on-missing end' reads runs that diverged or stopped early"
         message = f"must be a finite number, not {cell}; {read}, or {LEFT_OUT}"
         raise sheet.error(message, row, column)
     return value

@@ -111,6 +111,9 @@ class Line:
 
 Runs = dict[str, list[Line]]
 
+NO_RUN_LEFT = "no run is left; see the rules for missing losses"
+"""What is said where every run was dropped."""
+
 
 def settled(
     sheet: Sheet,
@@ -127,20 +130,33 @@ def settled(
     ):
         if value not in known:
             raise InvalidInputError(f"must be one of {', '.join(known)}, not {value!r}", f".{name}")
-    kept: Runs = {}
-    for run, lines in runs.items():
-        single = _single(sheet, run, lines, on_repeated, order, notes)
-        whole = _whole(sheet, run, single, on_missing, notes)
-        if whole:
-            kept[run] = whole
+    found = {
+        run: kept_lines(sheet, run, lines, notes, on_missing, on_repeated, order)
+        for run, lines in runs.items()
+    }
+    kept = {run: lines for run, lines in found.items() if lines}
     if not kept:
-        raise sheet.error("no run is left; see the rules for missing losses")
+        raise sheet.error(NO_RUN_LEFT)
     longest = max(lines[-1].epoch for lines in kept.values())
     for run, lines in kept.items():
         if lines[-1].epoch < longest:
             text = f"run {run!r} ends at epoch {lines[-1].epoch}, the longest at {longest}; kept"
             notes.append(Note(What.SHORTER, text, run, lines[-1].row))
-    return LogReading(_table(sheet, kept), tuple(notes))
+    return LogReading(table_of(sheet, kept), tuple(notes))
+
+
+def kept_lines(
+    sheet: Sheet,
+    run: str,
+    lines: Sequence[Line],
+    notes: list[Note],
+    on_missing: OnMissing,
+    on_repeated: OnRepeated,
+    order: str | None = None,
+) -> list[Line]:
+    """The lines of a run that count, one an epoch; none if it is dropped. What was done is noted."""
+    single = _single(sheet, run, lines, on_repeated, order, notes)
+    return _whole(sheet, run, single, on_missing, notes)
 
 
 def _single(
@@ -163,7 +179,11 @@ def _single(
             text = f"row {pass_over.row} is passed over: row {keep.row} has the loss of its epoch"
             notes.append(Note(What.PASSED_OVER, text, run, pass_over.row))
         elif on_repeated == "refuse":
-            message = f"epoch {line.epoch} of run {run!r} stands in row {there.row} already"
+            message = (
+                f"epoch {line.epoch} of run {run!r} stands in row {there.row} already: if it was logged "
+                "again, as after a crash, --on-repeated last lets the last one count; if these are several "
+                "metrics or runs, --where KEY=VALUE or --run KEY tells them apart"
+            )
             raise sheet.error(message, line.row)
         else:
             keep = _later(sheet, run, there, line, order)
@@ -190,8 +210,8 @@ def _later(sheet: Sheet, run: str, first: Line, second: Line, order: str | None)
     here, there = (f"{line.unread[name]!r:.40}" for line in (second, first))
     raise sheet.error(
         f"epoch {second.epoch} of run {run!r} stands in row {first.row} already, with {there} in place of "
-        f"{here}: say which lines are meant by where={{{name!r}: ...}}, or by order={name!r} that the "
-        "greater one is the later",
+        f"{here}: say which lines are meant (--where {name}=..., in Python where={{{name!r}: ...}}), or by "
+        f"order={name!r} that the greater one is the later",
         second.row,
         name,
     )
@@ -226,8 +246,8 @@ def _whole(
     diverged = any(not later.empty for later in lines[gap:] if later.missing)
     ends = all(later.missing for later in lines[gap:])
     if on_missing == "refuse" or (on_missing == "end" and not ends):
-        way = '"end" or "drop"' if ends else '"drop"; losses follow, and a gap cannot be guessed'
-        message = f"run {run!r} has no loss in epoch {line.epoch}; on_missing may be {way}"
+        way = "end or drop" if ends else "drop alone; losses follow, and a gap cannot be guessed"
+        message = f"run {run!r} has no loss in epoch {line.epoch}; --on-missing (on_missing) may be {way}"
         if diverged:
             message += "; then count it: depl fit --diverged N, or depl certify --diverged NAME"
         raise sheet.error(message, line.row, line.column)
@@ -241,7 +261,8 @@ def _whole(
     return list(lines[:gap])
 
 
-def _table(sheet: Sheet, runs: Runs) -> Traces:
+def table_of(sheet: Sheet, runs: Runs) -> Traces:
+    """The table of runs whose lines were kept."""
     lines = [line for kept in runs.values() for line in kept]
     names = [run for run, kept in runs.items() for _ in kept]
     rows = [line.row for line in lines]

@@ -33,7 +33,7 @@ FLOORS = {
     "models": (
         ("foundation",),
         ("traces",),
-        ("problem",),
+        ("problem", "tool_logs"),
         ("risk", "verifier"),
         ("evaluation",),
         ("scenarios",),

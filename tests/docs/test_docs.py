@@ -185,7 +185,7 @@ def test_the_page_of_the_command_line_lists_every_command_with_its_options_and_e
     assert {int(code) for code in re.findall(r"(?m)^   \* - (\d+)$", page)} == {
         int(code) for code in ExitCode
     }
-    groups = "(?:instances |policy |lessons |bench cases |bench behaviour |bench )?"
+    groups = "(?:instances |policy |traces |lessons |bench cases |bench behaviour |bench )?"
     commands = dict(re.findall(rf"(?m)^   \* - ``depl ({groups}[\w-]+)(.*)``$", page))
     usages = {
         name: {option for action in leaf._actions for option in action.option_strings if option[:2] == "--"}

@@ -29,6 +29,8 @@ SLOW = {
     "certify": "trains networks",
     "diagnose": "resamples for half a minute; tests of the command do so on fewer",
     "fit": "as diagnose",
+    "traces": "reads logs of the reader's own",
+    "traces import": "as traces",
     "policy": "plans a policy, as do all below but the last",
     "policy solve": "seconds, and an instance of the reader's own",
     "policy show": "seconds; tests of the command do so on tiny instances",
@@ -114,8 +116,8 @@ def named(options: argparse.Namespace) -> Iterator[tuple[str, Collection[str]]]:
     yield from ((name, all_suites()) for name in getattr(options, "suites", []))
     if options.command == "knapsack":
         yield options.file, shipped_knapsacks()
-    if traces := getattr(options, "traces", None):
-        yield traces, recorded_names()
+    traces = getattr(options, "traces", None) or []
+    yield from ((name, recorded_names()) for name in ([traces] if isinstance(traces, str) else traces))
     if options.command == "bench" and getattr(options, "action", None) in ("export", "recheck", "resume"):
         yield options.file, recorded()
     yield from ((name, recorded()) for name in getattr(options, "files", []))

@@ -145,7 +145,7 @@ def test_spreadsheets_add_marks_line_ends_and_empty_lines_that_do_not_matter(fil
         ("1.25,0.5", "1_0,0.5", ", row 4, column loss", "must be a number, not '1_0'"),
         ("1.25,0.5", '"1,25",0.5', ", row 4, column loss", "must be a number, not '1,25'"),
         ("1.25,0.5", ",0.5", ", row 4, column loss", "must be a number, not ''"),
-        ("1.25,0.5", "nan,0.5", ", row 4, column loss", "finite number, not nan; a run that diverged"),
+        ("1.25,0.5", "nan,0.5", ", row 4, column loss", "finite number, not nan; 'depl traces import"),
         ("1.25,0.5", "1.25,1.5", ", row 4, column error_rate", "share"),
         ("1.25,0.5", "1.25,", ", row 4, column error_rate", "must be a number"),
         ("7,1,big", "7,1,", ", row 4, column model", "must be a name"),

@@ -88,11 +88,11 @@ GAP = LONG.replace("a,1,1.5", "a,1,nan")
 
 
 @pytest.mark.parametrize(
-    ("text", "row", "way"), [(STOPPED, 4, '"end" or "drop"'), (DIVERGED, 3, '"end" or'), (GAP, 3, '"drop"; ')]
+    ("text", "row", "way"), [(STOPPED, 4, "end or drop"), (DIVERGED, 3, "end or"), (GAP, 3, "drop alone; ")]
 )
 def test_a_missing_loss_is_refused_with_its_row_unless_said_otherwise(file, text, row, way):
     with pytest.raises(
-        InvalidInputError, match=f"run 'a' has no loss in epoch .; on_missing may be {way}"
+        InvalidInputError, match=f"run 'a' has no loss in epoch .; --on-missing .on_missing. may be {way}"
     ) as e:
         long(file(text))
     assert e.value.path.endswith(f"log.csv, row {row}, column val/loss")
@@ -164,7 +164,7 @@ def test_lines_of_several_metrics_are_never_mixed_and_the_order_of_the_lines_doe
         names = {"loss": "value"}
         return read_long(path, names, model="m", cluster="c", on_repeated="last", **more)
 
-    with pytest.raises(InvalidInputError, match="say which lines are meant by where="):
+    with pytest.raises(InvalidInputError, match=r"say which lines are meant \(--where key="):
         read()
     with pytest.raises(InvalidInputError, match=r"'(train|val)/loss' in place of '(train|val)/loss'"):
         read(order="when")  # two metrics were logged at the same time

@@ -1,0 +1,97 @@
+"""What ``traces import``, ``fit`` and ``diagnose`` may be told of logs of training tools."""
+
+import argparse
+
+from depl.arguments.shared import positive_count
+
+TOOLS = ("lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "jsonl", "csv")
+"""Whose logs are read; those of `depl.models.tool_logs.points`, which comes with numpy."""
+
+
+def add_logs(parser: argparse.ArgumentParser, required: bool = False) -> None:
+    """Declare what says how logs are to be read; with ``required`` the loss has to be named."""
+    told = (
+        "" if required else "; with it TRACES may be logs of a training tool, as 'depl traces import' reads"
+    )
+    logs = parser.add_argument_group("logs of training tools")
+    logs.add_argument(
+        "--loss", metavar="KEY", required=required, help=f"what the tool calls the held-out loss{told}"
+    )
+    logs.add_argument(
+        "--from",
+        dest="tool",
+        choices=TOOLS,
+        help="who wrote the logs; default: what the files look like",
+    )
+    _add_clocks(logs)
+    _add_stages(logs)
+    logs.add_argument(
+        "--where",
+        metavar="KEY=VALUE",
+        type=key_and_value,
+        action="append",
+        default=[],
+        help="read only what was logged with this value; may be given several times",
+    )
+    logs.add_argument("--accuracy", metavar="KEY", help="keep this accuracy, too")
+    logs.add_argument("--percent", action="store_true", help="accuracies are in per cent")
+    logs.add_argument(
+        "--on-missing",
+        choices=("refuse", "end", "drop"),
+        default="refuse",
+        help="of a run whose loss is missing or not finite from some epoch on: end it before, or drop it; "
+        "default: refuse",
+    )
+    logs.add_argument(
+        "--on-repeated",
+        choices=("refuse", "last"),
+        default="refuse",
+        help="of an epoch that was logged again, as after a crash: the last one counts; default: refuse",
+    )
+
+
+def _add_clocks(logs: "argparse._ArgumentGroup") -> None:
+    logs.add_argument(
+        "--run", dest="run_key", metavar="KEY", help="what names the runs, where one file holds several"
+    )
+    logs.add_argument(
+        "--epoch",
+        metavar="KEY",
+        help="what tells the epoch, or the global step; default: what is known of it",
+    )
+    logs.add_argument(
+        "--first",
+        type=int,
+        choices=(0, 1),
+        help="what the first trained epoch is called; 1: what is called 0 is the evaluation before training",
+    )
+    logs.add_argument(
+        "--steps-per-epoch", metavar="N", type=positive_count, help="where global steps tell the epoch"
+    )
+
+
+def _add_stages(logs: "argparse._ArgumentGroup") -> None:
+    logs.add_argument(
+        "--stages",
+        metavar="[RUNS=]STAGES",
+        action="append",
+        default=[],
+        help="what was trained where: p50@edge:17,p75@far-edge is model p50 on cluster edge for 17 "
+        "epochs, then p75 on far-edge; with a pattern in front, such as 'seed1*=', only of runs whose names "
+        "match; may be given several times",
+    )
+    logs.add_argument(
+        "--stages-from",
+        choices=("hparams",),
+        help="the same from the hyperparameter 'stages' of each run",
+    )
+    logs.add_argument("--model", metavar="KEY", help="what tells the model of each epoch; default: model")
+    logs.add_argument("--cluster", metavar="KEY", help="what tells its cluster; default: cluster")
+
+
+def key_and_value(text: str) -> tuple[str, str]:
+    """A key, an equals sign and a value."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, such as split=val, not {text!r}")
+    return key, value

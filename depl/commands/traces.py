@@ -1,0 +1,112 @@
+"""What ``depl traces import`` does; `depl.arguments.traces` declares its options."""
+
+import argparse
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from depl.commands.answer import Answer
+from depl.commands.json_text import as_json
+from depl.commands.logs import imported
+from depl.commands.table import fields, table
+from depl.models.foundation.wording import counted, number
+from depl.models.tool_logs.importing import Imported
+from depl.models.tool_logs.stages import told
+from depl.models.traces.files import write_traces
+from depl.models.traces.log_rules import What
+from depl.models.traces.table import Traces
+
+_MOST_STAGES = 8
+"""Schedules that are listed at most: set by hand, so that the answer stays on a screen."""
+_NOTES = {
+    What.SHORTER: "end before the longest",
+    What.STOPPED: "without a loss from some epoch on, ended before it",
+    What.DIVERGED: "with a loss that is not finite, ended before it",
+    What.DROPPED: "dropped, as a loss is missing",
+    What.REPEATED: "epochs logged again, the last one counts",
+    What.PASSED_OVER: "lines without a loss where another has it",
+}
+
+
+def run_import(options: argparse.Namespace) -> Answer:
+    """Read the logs, show what was made of them, and write them."""
+    found = imported(options, options.paths, options.out)
+    content = _content(options, found)
+    text = _text(options, found, content)
+    if options.out is None:
+        return Answer(text, json=as_json(content))
+    write_traces(options.out, found.traces)
+    return Answer(text, json=as_json(content), aside=f"traces written to {options.out}")
+
+
+def _content(options: argparse.Namespace, found: Imported) -> dict[str, Any]:
+    traces, log = found.traces, found.log
+    ends = traces.last_epochs
+    return {
+        "out": options.out,
+        "paths": options.paths,
+        "tool": log.tool,
+        "recognised_by": log.why or None,
+        "runs": len(traces.runs),
+        "epochs": [int(traces.epoch.min()), int(traces.epoch.max())],
+        "shortest": int(ends.min()),
+        "evaluated_before_training": int((traces.epoch == 0).sum()),
+        "decided": dict(found.facts),
+        "schedules": [
+            {"stages": told(schedule), "runs": len(runs)} for schedule, runs in traces.by_schedule().items()
+        ],
+        "notes": {what.value: count for what, count in _noted(found).items()},
+        "diverged": list(found.reading.diverged),
+        "dropped": list(found.reading.dropped),
+    }
+
+
+def _noted(found: Imported) -> Counter[What]:
+    """Notes by kind, and runs that are shorter than the longest, which only all runs together tell."""
+    counts = Counter(note.what for note in found.reading.notes)
+    ends = found.traces.last_epochs
+    counts[What.SHORTER] = int(np.count_nonzero(ends < ends.max()))
+    return +counts
+
+
+def _text(options: argparse.Namespace, found: Imported, content: dict[str, Any]) -> str:
+    traces, log = found.traces, found.log
+    by = f", recognised by {log.why}" if log.why else ""
+    pairs = [("logs", f"{counted(len(traces.runs), 'run')} of {log.tool}{by}"), *found.facts]
+    pairs[1] = ("loss", f"{found.facts[0][1]}: {_course(traces)}")
+    pairs.insert(2, ("epochs", f"{content['epochs'][0]} to {content['epochs'][1]}"))
+    without = len(traces.runs) - content["evaluated_before_training"]
+    if without:
+        which = "no run was" if without == len(traces.runs) else f"{counted(without, 'run')} not"
+        pairs.append(("before training", f"{which} evaluated: the law of l(1) is then as it was seen"))
+    pairs += [(str(what.value), f"{count} {_NOTES[what]}") for what, count in _noted(found).items()]
+    diverged = found.reading.diverged
+    if diverged:
+        pairs.append(("diverged", f"{len(diverged)}: count them, depl fit --diverged {len(diverged)}"))
+    parts = [fields(pairs), _stage_table(content["schedules"], len(traces.runs))]
+    if options.out is not None:
+        lines = (
+            f"  depl diagnose {options.out}\n  depl fit {options.out} --template SETUP --out INSTANCE.json"
+        )
+        parts.append(f"What comes next:\n{lines}")
+    return "\n\n".join(parts)
+
+
+def _course(traces: Traces) -> str:
+    """How the median loss went."""
+    first = traces.loss[traces.bounds[:-1]]
+    last = traces.loss[traces.bounds[1:] - 1]
+    begins = int(traces.epoch.min())
+    medians = [number(float(np.median(losses))) for losses in (first, last)]
+    return f"median {medians[0]} after epoch {begins}, {medians[1]} at the end"
+
+
+def _stage_table(schedules: list[dict[str, Any]], runs: int) -> str:
+    """The most frequent schedules."""
+    ordered = sorted(schedules, key=lambda row: -row["runs"])
+    rows = [(row["stages"], str(row["runs"])) for row in ordered[:_MOST_STAGES]]
+    if len(ordered) > _MOST_STAGES:
+        rest = sum(row["runs"] for row in ordered[_MOST_STAGES:])
+        rows.append((f"{len(ordered) - _MOST_STAGES} others", str(rest)))
+    return f"What was trained, in {counted(runs, 'run')}:\n{table(('stages', 'runs'), rows, right=('runs',))}"

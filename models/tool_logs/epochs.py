@@ -1,0 +1,134 @@
+"""Epochs of logged points: counted by the tool, or from global steps, which count batches.
+
+*Counted from 0 or 1.* Lightning and Keras call the first epoch 0, Flower's round 0 is the evaluation before
+training. What others call 0 may be either, and taking the end of the first epoch for the loss before it would
+promise everything an epoch too early; so the caller has to say (``--first``).
+
+*Global steps.* Evaluations after every N batches stand at steps N, 2 N, ... or, where the first batch is step
+0, at N - 1, 2 N - 1, ...; one at step 0 is before training. N is their distance, the same between any two.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.tool_logs.points import LoggedRun, Point
+
+EPOCH_KEYS = ("epoch", "round", "_epoch", "trainer/epoch", "Epoch", "epochs")
+STEP_KEYS = ("step", "_step", "Step", "global_step", "trainer/global_step", "iteration", "iter")
+"""What keys of epochs and of global steps are called, in the order in which they are looked for."""
+_AMBIGUOUS = (
+    "epochs begin at 0: say --first 0 if that is the first trained epoch, or --first 1 if it is the "
+    "evaluation before training"
+)
+
+
+def clock_key(run: LoggedRun, points: Sequence[Point], given: str | None) -> str:
+    """The key that tells epochs.
+
+    Raises
+    ------
+    InvalidInputError
+        If none is known, or the one given is not there.
+    """
+    there = {key for point in points for key in point.values}
+    everywhere = {key for key in there if all(key in point.values for point in points)}
+    if given is not None:
+        if given not in everywhere:
+            which = "not logged with every loss" if given in there else "not logged"
+            raise InvalidInputError(
+                f"{given!r} is {which}; logged are {', '.join(sorted(there))}: choose one with --epoch",
+                run.path,
+            )
+        return given
+    found = next((key for key in (*EPOCH_KEYS, *STEP_KEYS) if key in everywhere), None)
+    if found is None:
+        raise InvalidInputError(
+            f"no key tells the epoch; logged with it are {', '.join(sorted(there))}: say which by --epoch",
+            run.path,
+        )
+    return found
+
+
+def numbers_of(run: LoggedRun, points: Sequence[Point], key: str) -> list[int]:
+    """What a key says, as whole numbers.
+
+    Raises
+    ------
+    InvalidInputError
+        With the row of one that is none.
+    """
+    found = []
+    for point in points:
+        value = point.values[key]
+        if isinstance(value, str) or not math.isfinite(value) or not value.is_integer():
+            message = f"must be a whole number, not {value!r}; say with --epoch which key tells the epoch"
+            raise InvalidInputError(message, f"{run.path}, row {point.row}, {key}")
+        found.append(int(value))
+    return found
+
+
+def steps_of_epoch(run: LoggedRun, numbers: Sequence[int], given: int | None) -> int | None:
+    """Global steps of an epoch; None if the numbers count epochs one by one.
+
+    Raises
+    ------
+    InvalidInputError
+        If the distances of the evaluations differ.
+    """
+    if given is not None:
+        return given
+    ordered = sorted(set(numbers))
+    if ordered[-1] - ordered[0] == len(ordered) - 1 and ordered[0] <= 1:
+        return None  # one by one
+    later = [number for number in ordered if number > 0]  # an evaluation at step 0 is before training
+    distances = {after - before for before, after in pairwise(later)}
+    if not distances:
+        message = "a single evaluation does not tell how many steps make an epoch: say --steps-per-epoch N"
+        raise InvalidInputError(message, run.path)
+    if len(distances) > 1:
+        raise InvalidInputError(
+            f"the loss was logged at {', '.join(map(str, ordered[:6]))}, ..., which are not evenly apart: "
+            "say with --steps-per-epoch how many steps make an epoch, or with --epoch which key tells it",
+            run.path,
+        )
+    (distance,) = distances
+    return None if distance == 1 else distance
+
+
+def from_steps(run: LoggedRun, numbers: Sequence[int], steps: int) -> list[int]:
+    """Epochs of global steps.
+
+    Raises
+    ------
+    InvalidInputError
+        If a step is not at the end of an epoch.
+    """
+    found = []
+    for step in numbers:
+        if step and step % steps not in (0, steps - 1):
+            raise InvalidInputError(
+                f"step {step} is not the end of an epoch of {steps} steps: say --steps-per-epoch, or the key "
+                "of the epoch by --epoch",
+                run.path,
+            )
+        found.append((step + 1) // steps if step else 0)
+    return found
+
+
+def first_called(run: LoggedRun, least: int, given: int | None, convention: int | None) -> int:
+    """What is called the first epoch.
+
+    Raises
+    ------
+    InvalidInputError
+        If epochs begin at 0, and nobody says what that is.
+    """
+    if given is not None:
+        return given
+    if convention is not None:
+        return convention
+    if least == 0:
+        raise InvalidInputError(_AMBIGUOUS, run.path)
+    return 1

@@ -1,0 +1,358 @@
+"""Traces from the logs of a tool: losses, epochs and stages of every run, by what the caller says of them.
+
+Which values are the loss and where models were trained has to be told; everything else is recognised, and
+what was decided stands in `Imported.facts`. The rules for losses that are missing and epochs that occur twice
+are those of `depl.models.traces.log_rules`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
+from depl.models.foundation.wording import counted
+from depl.models.tool_logs.epochs import (
+    EPOCH_KEYS,
+    clock_key,
+    first_called,
+    from_steps,
+    numbers_of,
+    steps_of_epoch,
+)
+from depl.models.tool_logs.finding import read_logs
+from depl.models.tool_logs.points import LoggedRun, Point, ToolLog, Value
+from depl.models.tool_logs.stages import HINT, SETTING, Stages, stages_by_pattern, stages_of
+from depl.models.traces.csv_files import Sheet
+from depl.models.traces.log_rules import (
+    NO_RUN_LEFT,
+    Line,
+    LogReading,
+    Note,
+    OnMissing,
+    OnRepeated,
+    kept_lines,
+    table_of,
+)
+from depl.models.traces.table import Traces, joined
+
+HPARAMS = "hparams"
+"""Where ``--stages-from`` may find the stages."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is said of logs.
+
+    Attributes
+    ----------
+    loss : str
+        The key of the loss; or the end of a longer one, such as ``loss`` of ``centralized/loss``, where it is
+        the only one that ends so.
+    tool : str, optional
+        As `depl.models.tool_logs.finding.read_logs`.
+    run, epoch : str, optional
+        Keys of the names of runs, and of epochs or global steps.
+    first : int, optional
+        What is called the first epoch.
+    steps_per_epoch : int, optional
+        Where global steps tell the epoch.
+    stages : sequence of str
+        As `depl.models.tool_logs.stages.stages_by_pattern`.
+    stages_from : str, optional
+        `HPARAMS`.
+    model, cluster : str, optional
+        Keys of model and cluster of each epoch, ``model`` and ``cluster`` unless given.
+    where : mapping of str to str
+        Only points with these values.
+    accuracy : str, optional
+        The key of an accuracy to keep.
+    percent : bool
+        Whether that is in per cent.
+    on_missing, on_repeated : str
+        As `depl.models.traces.logs.read_long`.
+    """
+
+    loss: str
+    tool: str | None = None
+    run: str | None = None
+    epoch: str | None = None
+    first: int | None = None
+    steps_per_epoch: int | None = None
+    stages: Sequence[str] = ()
+    stages_from: str | None = None
+    model: str | None = None
+    cluster: str | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
+    accuracy: str | None = None
+    percent: bool = False
+    on_missing: OnMissing = "refuse"
+    on_repeated: OnRepeated = "refuse"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Traces, and how they were read.
+
+    Attributes
+    ----------
+    log : ToolLog
+    reading : LogReading
+    facts : tuple of (str, str)
+        What was decided, in words.
+    """
+
+    log: ToolLog
+    reading: LogReading
+    facts: tuple[tuple[str, str], ...]
+
+    @property
+    def traces(self) -> Traces:
+        """Of all runs."""
+        return self.reading.traces
+
+
+def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
+    """Read the logs of a tool into traces.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Files and folders.
+
+    Raises
+    ------
+    InvalidInputError
+        With the place, and the option that would help.
+    """
+    log = read_logs(paths, choices.tool)
+    runs = [part for run in log.runs for part in _told_apart(_only(run, choices.where), choices.run)]
+    _require_names(runs)
+    reader = _Reader(log, choices, stages_by_pattern(choices.stages))
+    kept = [run for run in runs if reader.has_loss(run)]
+    if not kept:
+        raise InvalidInputError(_no_loss(runs, choices.loss), ", ".join(paths))
+    notes: list[Note] = []
+    tables = [table for run in kept if (table := reader.read(run, notes)) is not None]
+    if not tables:
+        raise InvalidInputError(NO_RUN_LEFT, ", ".join(paths))
+    provenance = {"imported": f"{log.tool}, {counted(len(kept), 'run')}, loss {choices.loss}"}
+    traces = joined(tables, provenance)
+    left = [run.name for run in runs if run not in kept]
+    return Imported(log, LogReading(traces, tuple(notes)), tuple(reader.facts(kept, left)))
+
+
+def _only(run: LoggedRun, where: Mapping[str, str]) -> LoggedRun:
+    """The points that hold these values."""
+    if not where:
+        return run
+    points = [
+        p for p in run.points if all(_shown(p.values.get(key, "")) == value for key, value in where.items())
+    ]
+    return replace(run, points=tuple(points))
+
+
+def _told_apart(run: LoggedRun, key: str | None) -> list[LoggedRun]:
+    """The runs of a file, by a key that names them: the one given, or ``run`` where it is logged."""
+    if key is None and all("run" in point.values for point in run.points):
+        key = "run"
+    if key is None:
+        return [run]
+    found: dict[str, list[Point]] = {}
+    for point in run.points:
+        if key not in point.values:
+            raise InvalidInputError(
+                f"has no {key!r}, which names runs: choose one of {', '.join(run.logged_keys())} with --run",
+                f"{run.path}, row {point.row}",
+            )
+        found.setdefault(_shown(point.values[key]), []).append(point)
+    return [LoggedRun(name, run.path, tuple(points), run.settings) for name, points in found.items()]
+
+
+def _shown(value: Value) -> str:
+    return value if isinstance(value, str) else f"{value:.15g}"
+
+
+def _require_names(runs: Sequence[LoggedRun]) -> None:
+    paths: dict[str, str] = {}
+    for run in runs:
+        if run.name in paths:
+            message = f"run {run.name!r} is also in {paths[run.name]}: name runs by --run, or leave one out"
+            raise InvalidInputError(message, run.path)
+        paths[run.name] = run.path
+
+
+def _no_loss(runs: Sequence[LoggedRun], loss: str) -> str:
+    keys = list(dict.fromkeys(key for run in runs for key in run.logged_keys()))
+    if not keys:
+        return "hold nothing that was logged, or nothing that --where lets through"
+    return f"nothing is logged under {loss!r}; {advice(loss, keys)}: choose with --loss"
+
+
+class _Reader:
+    """Runs read one by one, with what was decided on the way."""
+
+    def __init__(self, log: ToolLog, choices: Choices, stages: Mapping[str, Stages]) -> None:
+        self.log, self.choices, self.stages = log, choices, stages
+        self.clocks: dict[str, int] = {}
+        self.sources: dict[str, int] = {}
+        self.losses: dict[str, int] = {}
+        self.keys: set[str] = set()
+
+    def has_loss(self, run: LoggedRun) -> bool:
+        """Whether anything is logged under the key of the loss."""
+        return self._key(run, self.choices.loss) is not None
+
+    def read(self, run: LoggedRun, notes: list[Note]) -> Traces | None:
+        """The table of one run; None if it is dropped."""
+        loss = self._key(run, self.choices.loss) or self.choices.loss
+        self.losses[loss] = self.losses.get(loss, 0) + 1
+        points = [point for point in run.points if loss in point.values]
+        epochs = self._epochs(run, points)
+        trained = self._trained(run, points, epochs)
+        accuracy = None if self.choices.accuracy is None else self._required(run, self.choices.accuracy)
+        lines = [
+            Line(
+                epoch,
+                point.row,
+                loss,
+                self._figure(run, point, loss),
+                empty=False,
+                model=place[0],
+                cluster=place[1],
+                metrics=self._metrics(run, point, accuracy),
+            )
+            for point, epoch, place in zip(points, epochs, trained, strict=True)
+        ]
+        sheet = Sheet(run.path, {}, list(run.logged_keys()), 1, [])
+        found = kept_lines(sheet, run.name, lines, notes, self.choices.on_missing, self.choices.on_repeated)
+        return table_of(sheet, {run.name: found}) if found else None
+
+    def facts(self, runs: Sequence[LoggedRun], without: Sequence[str]) -> list[tuple[str, str]]:
+        """What was decided for all runs."""
+        found = [("loss", _listed(self.losses)), ("epochs told by", _listed(self.clocks))]
+        found.append(("stages told by", _listed(self.sources)))
+        keys = {key for run in runs for key in run.logged_keys()} - self.losses.keys()
+        unread = sorted(keys - {self.choices.run, self.choices.accuracy, "run"} - self.keys)
+        if unread:
+            shown = ", ".join(unread[:6]) + (", ..." if len(unread) > 6 else "")
+            found.append(("not read", f"{counted(len(unread), 'key')}: {shown}"))
+        if self.log.passed_over:
+            shown = ", ".join(self.log.passed_over[:3]) + (", ..." if len(self.log.passed_over) > 3 else "")
+            found.append(("no runs", f"{counted(len(self.log.passed_over), 'column')}: {shown}"))
+        if without:
+            shown = ", ".join(without[:4]) + (", ..." if len(without) > 4 else "")
+            found.append(("without loss", f"{counted(len(without), 'run')}, left out: {shown}"))
+        return found
+
+    def _key(self, run: LoggedRun, name: str) -> str | None:
+        """The key of that name, or the only one that ends with it."""
+        keys = run.logged_keys()
+        if name in keys:
+            return name
+        ending = [key for key in keys if key.endswith(f"/{name}")]
+        if len(ending) > 1:
+            message = f"{name!r} may be {' or '.join(map(repr, ending))}: say which by --loss"
+            raise InvalidInputError(message, run.path)
+        return ending[0] if ending else None
+
+    def _required(self, run: LoggedRun, name: str) -> str:
+        found = self._key(run, name)
+        if found is None:
+            raise InvalidInputError(
+                f"nothing is logged under {name!r}; {advice(name, list(run.logged_keys()))}", run.path
+            )
+        return found
+
+    def _figure(self, run: LoggedRun, point: Point, key: str) -> float:
+        value = point.values.get(key)
+        if isinstance(value, float):
+            return value
+        message = f"must be a number, not {value!r}" if value else "must be logged with every loss"
+        raise InvalidInputError(message, f"{run.path}, row {point.row}, {key}")
+
+    def _metrics(self, run: LoggedRun, point: Point, accuracy: str | None) -> dict[str, float]:
+        if accuracy is None:
+            return {}
+        value = self._figure(run, point, accuracy)
+        return {"accuracy": value / 100 if self.choices.percent else value}
+
+    def _epochs(self, run: LoggedRun, points: Sequence[Point]) -> list[int]:
+        choices = self.choices
+        key = clock_key(run, points, choices.epoch)
+        self.keys.add(key)
+        numbers = numbers_of(run, points, key)
+        counted_by_tool = key in EPOCH_KEYS and choices.steps_per_epoch is None
+        steps = None if counted_by_tool else steps_of_epoch(run, numbers, choices.steps_per_epoch)
+        if steps is not None:
+            self._count(self.clocks, f"{key}, {steps} steps an epoch")
+            return from_steps(run, numbers, steps)
+        first = first_called(run, min(numbers), choices.first, self.log.first)
+        begins = "" if first == 1 else f", the first of which is called {first}"
+        self._count(self.clocks, f"{key}{begins}")
+        epochs = [number - first + 1 for number in numbers]
+        if min(epochs) > 1:
+            raise InvalidInputError(
+                f"its first loss is of epoch {min(epochs)}: every epoch is needed, from the first on; say "
+                "with --first what it is called, or with --epoch which key tells it",
+                run.path,
+            )
+        return _before_training(points, epochs)
+
+    def _trained(
+        self, run: LoggedRun, points: Sequence[Point], epochs: Sequence[int]
+    ) -> list[tuple[str, str]]:
+        """Model and cluster of each point."""
+        keys = self.choices.model or "model", self.choices.cluster or "cluster"
+        stages, source = self._stages(run)
+        if stages is None and all(key in run.logged_keys() for key in keys):
+            self._count(self.sources, f"keys {keys[0]} and {keys[1]}")
+            self.keys.update(keys)
+            return [(self._name(run, point, keys[0]), self._name(run, point, keys[1])) for point in points]
+        if stages is None:
+            raise InvalidInputError(f"does not say which model was trained where: {HINT}", run.path)
+        self._count(self.sources, source)
+        last = max(epochs)
+        schedule = stages.schedule(last)
+        if len(schedule) < last:
+            message = f"has {last} epochs, its stages {len(schedule)}: give the rest by --stages"
+            raise InvalidInputError(message, run.path)
+        return [schedule[max(epoch, 1) - 1] for epoch in epochs]
+
+    def _stages(self, run: LoggedRun) -> tuple[Stages | None, str]:
+        found = stages_of(run.name, self.stages)
+        if found is not None:
+            return found, "--stages"
+        given = self.choices.stages_from
+        asked = self.choices.model is None and self.choices.cluster is None and not self.choices.stages
+        if SETTING in run.settings and (given is not None or asked):
+            place = f"{run.path}, hyperparameter {SETTING}"
+            return Stages.of(run.settings[SETTING], place), f"the hyperparameter {SETTING!r}"
+        if given is not None:
+            there = ", ".join(run.settings) or "none"
+            message = f"run {run.name!r} has no hyperparameter {SETTING!r}; there are {there}: use --stages"
+            raise InvalidInputError(message, run.path)
+        return None, ""
+
+    def _name(self, run: LoggedRun, point: Point, key: str) -> str:
+        if key not in point.values:
+            raise InvalidInputError("must be logged with every loss", f"{run.path}, row {point.row}, {key}")
+        return _shown(point.values[key])
+
+    @staticmethod
+    def _count(counts: dict[str, int], what: str) -> None:
+        counts[what] = counts.get(what, 0) + 1
+
+
+def _before_training(points: Sequence[Point], epochs: list[int]) -> list[int]:
+    """Epochs, 0 for an evaluation that stands at step 0 of the first epoch, before another one of it."""
+    firsts = [place for place, epoch in enumerate(epochs) if epoch == 1]
+    begins = [place for place in firsts if points[place].values.get("step") == 0.0]
+    if len(firsts) > 1 and len(begins) == 1:
+        epochs[begins[0]] = 0
+    return epochs
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    if len(counts) == 1:
+        return next(iter(counts))
+    return "; ".join(f"{what} ({counted(number, 'run')})" for what, number in counts.items())

@@ -1,0 +1,91 @@
+"""The wire format of protocol buffers: fields of a message by number, as TensorBoard and W&B store them.
+
+Only what is needed is read: numbers, and bytes that are text or a message within
+(https://protobuf.dev/programming-guides/encoding/, "Message structure").
+"""
+
+import struct
+from collections.abc import Iterator
+
+from depl.models.foundation.errors import InvalidInputError
+
+Field = int | bytes
+"""A whole number or bits of a floating-point one, or bytes."""
+
+_VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
+_LONGEST_VARINT = 10
+"""Bytes of a whole number of 64 bits, 7 bits each."""
+
+
+class BrokenMessageError(InvalidInputError):
+    """Bytes that are no message."""
+
+
+def fields(message: bytes) -> Iterator[tuple[int, Field]]:
+    """Number and value of every field, in order; floating-point numbers as their bytes.
+
+    Raises
+    ------
+    BrokenMessageError
+        If the bytes end within a field, or a field is of an unknown kind.
+    """
+    place = 0
+    while place < len(message):
+        tag, place = _varint(message, place)
+        kind = tag & 7
+        if kind == _VARINT:
+            value, place = _varint(message, place)
+            yield tag >> 3, value
+            continue
+        if kind == _BYTES:
+            size, place = _varint(message, place)
+        elif kind in (_EIGHT, _FOUR):
+            size = 8 if kind == _EIGHT else 4
+        else:
+            raise BrokenMessageError(f"holds a field of the unknown kind {kind}")
+        if place + size > len(message):
+            raise BrokenMessageError("ends within a field")
+        yield tag >> 3, message[place : place + size]
+        place += size
+
+
+def first(message: bytes, number: int) -> Field | None:
+    """The value of a field; None without it."""
+    return next((value for key, value in fields(message) if key == number), None)
+
+
+def within(message: bytes, *numbers: int) -> bytes:
+    """The bytes of a field of a field of ... a message; none where one is not there."""
+    found: Field | None = message
+    for number in numbers:
+        found = first(found, number) if isinstance(found, bytes) else None
+    return found if isinstance(found, bytes) else b""
+
+
+def text(value: Field | None) -> str:
+    """Bytes as text."""
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else ""
+
+
+def double(value: Field | None) -> float | None:
+    """Four or eight bytes as a floating-point number."""
+    if not isinstance(value, bytes) or len(value) not in (4, 8):
+        return None
+    return float(struct.unpack("<f" if len(value) == 4 else "<d", value)[0])
+
+
+def signed(value: Field | None) -> int:
+    """A whole number of 64 bits that may be negative."""
+    if not isinstance(value, int):
+        return 0
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def _varint(message: bytes, place: int) -> tuple[int, int]:
+    value = shift = 0
+    for byte in message[place : place + _LONGEST_VARINT]:
+        value |= (byte & 0x7F) << shift
+        place, shift = place + 1, shift + 7
+        if not byte & 0x80:
+            return value, place
+    raise BrokenMessageError("ends within a number, or holds one of more than 64 bits")

@@ -1,0 +1,71 @@
+"""CSV files as points: one line per epoch, or one column per run as Weights & Biases exports charts."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from depl.models.tool_logs.points import LoggedRun, Point, Value, cell_values
+from depl.models.traces.csv_files import Sheet, read_sheet
+
+EXTREMES = ("__MIN", "__MAX")
+"""Ends of the names of columns that hold the ends of an interval around another column."""
+
+
+def read_table(path: str | Path, name: str) -> LoggedRun:
+    """A CSV file with one line per epoch of a run; a column without a name, as of an index, is passed over.
+
+    Raises
+    ------
+    InvalidInputError
+        As `depl.models.traces.csv_files.read_sheet`.
+    """
+    sheet = read_sheet(path)
+    points = tuple(
+        Point(row.number, {k: v for k, v in cell_values(sheet.header, row.cells).items() if k})
+        for row in sheet.rows
+    )
+    return LoggedRun(name, str(path), points)
+
+
+def charts(sheet: Sheet) -> dict[str, tuple[str, str]]:
+    """Columns "RUN - METRIC" of an exported chart: run and metric by column; extremes are not among them."""
+    names = set(sheet.header)
+    found = {}
+    for column in sheet.header:
+        run, dash, metric = column.rpartition(" - ")
+        if dash and not (metric.endswith(EXTREMES) and column[: -len(EXTREMES[0])] in names):
+            found[column] = run, metric
+    return found
+
+
+def read_charts(path: str | Path) -> tuple[list[LoggedRun], list[str]]:
+    """The runs of an exported chart, and the columns that are no runs.
+
+    Raises
+    ------
+    InvalidInputError
+        As `depl.models.traces.csv_files.read_sheet`; or if no column is named "RUN - METRIC".
+    """
+    sheet = read_sheet(path)
+    columns = charts(sheet)
+    if not columns:
+        raise sheet.error('no column is named "RUN - METRIC", as charts are exported', sheet.header_row)
+    runs: dict[str, dict[str, str]] = {}
+    for column, (run, metric) in columns.items():
+        runs.setdefault(run, {})[column] = metric
+    shared = [column for column in sheet.header if column not in columns and " - " not in column]
+    logged = [LoggedRun(run, str(path), _points(sheet, shared, own)) for run, own in runs.items()]
+    return logged, [name for name in sheet.header if name not in columns and name not in shared]
+
+
+def _points(sheet: Sheet, shared: Iterable[str], own: dict[str, str]) -> tuple[Point, ...]:
+    """The lines in which a run has a value of its own."""
+    clocks = list(shared)
+    found = []
+    for row in sheet.rows:
+        cells = cell_values(sheet.header, row.cells)
+        values: dict[str, Value] = {
+            metric: cells[column] for column, metric in own.items() if column in cells
+        }
+        if values:
+            found.append(Point(row.number, {key: cells[key] for key in clocks if key in cells} | values))
+    return tuple(found)

@@ -1,0 +1,167 @@
+"""Event files of TensorBoard: records with checksums, each an ``Event`` with values by tag.
+
+A record is its length (8 bytes), the checksum of these, the data, and their checksum, all little-endian; a
+checksum is a CRC-32C, rotated and moved by a constant (TensorFlow, ``tsl/lib/io/record_writer.h``). The data
+are a protocol buffer ``Event``, of which the fields are step (2) and summary (5), a list of values (1) with
+tag (1), a number (2, older writers) or a tensor of one number (8), and the metadata (9) of a plugin;
+``add_hparams`` leaves hyperparameters there.
+"""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from depl.models.foundation.documents import LARGEST_FILE
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.tool_logs.points import LoggedRun, merged
+from depl.models.tool_logs.protobuf import BrokenMessageError, double, fields, first, signed, text, within
+
+_POLYNOMIAL = 0x82F63B78
+"""Of CRC-32C, its bits in reversed order."""
+_MASK = 0xA282EAD8
+_STEP, _SUMMARY, _VALUE = 2, 5, 1
+_TAG, _NUMBER, _TENSOR, _METADATA = 1, 2, 8, 9
+_TYPES = {1: (5, "<f"), 2: (6, "<d")}
+"""Of tensors of single and double precision: the field of their numbers, and their form."""
+_CONTENT = 4
+_HPARAMS = "_hparams_/session_start_info"
+SHUT = ("train", "validation")
+"""Folders of one run at Keras; what is logged there gets their name in front."""
+
+
+def _table() -> list[int]:
+    found = []
+    for index in range(256):
+        rest = index
+        for _ in range(8):
+            rest = (rest >> 1) ^ (_POLYNOMIAL if rest & 1 else 0)
+        found.append(rest)
+    return found
+
+
+_TABLE = _table()
+
+
+def masked_checksum(data: bytes) -> int:
+    """The masked CRC-32C of some bytes."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = (crc >> 8) ^ _TABLE[(crc ^ byte) & 0xFF]
+    crc ^= 0xFFFFFFFF
+    return (((crc >> 15) | (crc << 17)) + _MASK) & 0xFFFFFFFF
+
+
+def read_events(folder: str | Path, files: list[Path], name: str) -> LoggedRun:
+    """One run: the event files of a folder and of its parts, one after the other.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Of the run.
+    files : list of Path
+        Within it; a file in a folder of its own (``train``, or one that ``add_scalars`` makes) has its tags
+        after the name of that folder.
+    name : str
+        Of the run.
+
+    Raises
+    ------
+    InvalidInputError
+        If a file is damaged, with the place of the record; an unfinished last record, as of a run under way,
+        is left out.
+    """
+    logged: list[tuple[int, float, str, float]] = []
+    settings: dict[str, str] = {}
+    for path in files:
+        part = path.parent.relative_to(folder).as_posix()
+        prefix = f"{part}/" if part in SHUT else ""
+        for row, record in enumerate(_records(path), start=1):
+            try:
+                step = float(signed(first(record, _STEP)))
+                for tag, value in _values(record, settings):
+                    logged.append((row, step, prefix + tag, value))
+            except BrokenMessageError as error:
+                raise InvalidInputError(f"is no event ({error.message})", f"{path}, record {row}") from error
+    return LoggedRun(name, str(folder), merged(logged, "step"), settings)
+
+
+def _records(path: Path) -> Iterator[bytes]:
+    data = _bytes_of(path)
+    place, row = 0, 1
+    while place + 12 <= len(data):
+        (size,) = struct.unpack_from("<Q", data, place)
+        if _stored(data, place + 8) != masked_checksum(data[place : place + 8]):
+            raise _damaged(path, row, "the checksum of its length is wrong")
+        end = place + 12 + size
+        if end + 4 > len(data):
+            return  # a run under way, or a process that was killed, leaves the last record unfinished
+        record = data[place + 12 : end]
+        if _stored(data, end) != masked_checksum(record):
+            raise _damaged(path, row, "the checksum of its data is wrong")
+        yield record
+        place, row = end + 4, row + 1
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise InvalidInputError(f"is larger than {LARGEST_FILE >> 20} MiB; log scalars alone", str(path))
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"cannot be read ({error.strerror or error})", str(path)) from error
+
+
+def _stored(data: bytes, place: int) -> int:
+    return int(struct.unpack_from("<I", data, place)[0])
+
+
+def _damaged(path: Path, row: int, why: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"is damaged, or no event file: {why}; copy the file again, or leave it out", f"{path}, record {row}"
+    )
+
+
+def _values(record: bytes, settings: dict[str, str]) -> Iterator[tuple[str, float]]:
+    """Tags with their numbers; hyperparameters are put into ``settings``."""
+    summary = first(record, _SUMMARY)
+    if not isinstance(summary, bytes):
+        return
+    for number, value in fields(summary):
+        if number != _VALUE or not isinstance(value, bytes):
+            continue
+        tag = text(first(value, _TAG))
+        if tag == _HPARAMS:
+            settings.update(_hyperparameters(within(value, _METADATA, 1, 2)))
+            continue
+        found = double(first(value, _NUMBER))
+        if found is None:
+            found = _of_tensor(first(value, _TENSOR))
+        if found is not None and not tag.startswith("_hparams_"):
+            yield tag, found
+
+
+def _of_tensor(tensor: object) -> float | None:
+    """The number of a tensor of one number; None for any other."""
+    if not isinstance(tensor, bytes):
+        return None
+    kind = first(tensor, 1)
+    if not isinstance(kind, int) or kind not in _TYPES:
+        return None
+    number, form = _TYPES[kind]
+    content = first(tensor, _CONTENT)
+    content = first(tensor, number) if content is None else content
+    if not isinstance(content, bytes) or len(content) != struct.calcsize(form):
+        return None
+    return float(struct.unpack(form, content)[0])
+
+
+def _hyperparameters(content: bytes) -> Iterator[tuple[str, str]]:
+    """Of ``HParamsPluginData.session_start_info.hparams``, a map to ``google.protobuf.Value``."""
+    for number, entry in fields(within(content, 3)):
+        if number == 1 and isinstance(entry, bytes):
+            value = within(entry, 2)
+            told = first(value, 3)
+            figure = double(first(value, 2))
+            shown = text(told) if told is not None else "" if figure is None else f"{figure:g}"
+            if shown:
+                yield text(first(entry, 1)), shown

@@ -1,0 +1,125 @@
+"""Logs of Weights & Biases: its offline files, ``wandb leet inspect --json``, exported charts and histories.
+
+An offline file (``run-ID.wandb``) is a log of records in blocks of 32 KiB, each record in parts with a header
+of a checksum (CRC-32 of kind and data), a length and a kind (whole, first, middle, last), after 7 bytes that
+name the format; a record is a protocol buffer ``Record``, of which a history row (2), the configuration (5)
+and the run (17) are read.
+"""
+
+import json
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.tool_logs.json_lines import flat
+from depl.models.tool_logs.points import LoggedRun, Point
+from depl.models.tool_logs.protobuf import BrokenMessageError, fields, first, text, within
+
+BLOCK, HEADER = 32_768, 7
+"""Bytes of a block, and of the header of a part (and of the file)."""
+MAGIC = b":W&B"
+_WHOLE, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
+_HISTORY, _CONFIG, _RUN = 2, 5, 17
+_DISPLAY_NAME, _RUN_CONFIG = 8, 4
+
+
+def read_offline(path: Path) -> LoggedRun:
+    """The run of an offline file.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is damaged, with the record; an unfinished last record is left out.
+    """
+    points, settings, name = [], dict[str, str](), path.stem
+    for row, record in enumerate(_records(path), start=1):
+        try:
+            for number, value in fields(record):
+                if not isinstance(value, bytes):
+                    continue
+                if number == _HISTORY:
+                    points.append(Point(row, flat(dict(_items(value, 1)))))
+                elif number == _CONFIG:
+                    settings |= _texts(dict(_items(value, 1)))
+                elif number == _RUN:
+                    name = text(first(value, _DISPLAY_NAME)) or name
+                    settings |= _texts(dict(_items(within(value, _RUN_CONFIG), 1)))
+        except BrokenMessageError as error:
+            raise InvalidInputError(f"is no record ({error.message})", f"{path}, record {row}") from error
+    return LoggedRun(name, str(path), tuple(points), settings)
+
+
+def inspected(path: str | Path, name: str, lines: Iterable[tuple[int, dict[str, Any]]]) -> LoggedRun:
+    """The run of a file that ``wandb leet inspect --json`` has made."""
+    points, settings = [], dict[str, str]()
+    for row, line in lines:
+        kind = str(line.get("type"))
+        content = line.get(kind)
+        if not isinstance(content, dict):
+            continue
+        if kind == "history":
+            points.append(Point(row, flat(content.get("item", {}))))
+        elif kind in ("run", "config"):
+            config = content if kind == "config" else content.get("config", {})
+            settings |= _texts(config.get("update", {}))
+            name = str(content.get("display_name") or name)
+    return LoggedRun(name, str(path), tuple(points), settings)
+
+
+def _texts(config: dict[str, Any]) -> dict[str, str]:
+    return {
+        key: f"{value:g}" if isinstance(value, float) else value
+        for key, value in flat({k: v for k, v in config.items() if k != "_wandb"}).items()
+    }
+
+
+def _items(message: bytes, number: int) -> Iterator[tuple[str, Any]]:
+    """Keys and values of items: key (1), nested key (2), JSON (16)."""
+    for found, item in fields(message):
+        if found != number or not isinstance(item, bytes):
+            continue
+        names = [text(value) for place, value in fields(item) if place == 2]
+        key = text(first(item, 1)) or "/".join(names)
+        try:
+            yield key, json.loads(text(first(item, 16)))
+        except ValueError:
+            continue  # such as a picture: no number either
+
+
+def _records(path: Path) -> Iterator[bytes]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"cannot be read ({error.strerror or error})", str(path)) from error
+    if data[: len(MAGIC)] != MAGIC:
+        raise InvalidInputError(
+            "is no offline file of Weights & Biases; export the runs instead: wandb leet inspect --json FILE "
+            "> FILE.jsonl, or run.history().to_csv(...) of its public API",
+            str(path),
+        )
+    place, parts, row = HEADER, list[bytes](), 1
+    while place + HEADER <= len(data):
+        left = BLOCK - place % BLOCK
+        if left < HEADER:
+            place += left
+            continue
+        checksum, size, kind = struct.unpack_from("<IHB", data, place)
+        if not checksum and not size and not kind:
+            place += left
+            continue
+        end = place + HEADER + size
+        if end > len(data):
+            return
+        if zlib.crc32(data[place + 6 : end]) != checksum:
+            raise InvalidInputError(
+                "is damaged: the checksum is wrong; copy the file again, or leave it out",
+                f"{path}, record {row}",
+            )
+        parts.append(data[place + HEADER : end])
+        if kind in (_WHOLE, _LAST):
+            yield b"".join(parts)
+            parts, row = [], row + 1
+        place = end

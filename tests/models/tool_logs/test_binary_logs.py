@@ -1,0 +1,190 @@
+"""Event files of TensorBoard and offline files of W&B: made here byte by byte, damaged, and cut off."""
+
+import json
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.tool_logs.finding import read_logs
+from depl.models.tool_logs.protobuf import BrokenMessageError, fields, signed
+from depl.models.tool_logs.tensorboard import masked_checksum
+from depl.models.tool_logs.wandb import BLOCK, HEADER, read_offline
+from tests.cases.tool_log_cases import EVERY, LOGS, unpacked
+
+
+def varint(value: int) -> bytes:
+    found = b""
+    while value > 127:
+        found += bytes([value & 127 | 128])
+        value >>= 7
+    return found + bytes([value])
+
+
+def told(number: int, content: bytes | int) -> bytes:
+    """A field of bytes, or of a whole number."""
+    if isinstance(content, int):
+        return varint(number << 3) + varint(content % (1 << 64))
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def record(data: bytes) -> bytes:
+    size = struct.pack("<Q", len(data))
+    sums = [struct.pack("<I", masked_checksum(part)) for part in (size, data)]
+    return size + sums[0] + data + sums[1]
+
+
+def event(step: int, tag: str, value: bytes) -> bytes:
+    return record(told(2, step) + told(5, told(1, told(1, tag.encode()) + value)))
+
+
+def as_number(value: float) -> bytes:
+    return varint(2 << 3 | 5) + struct.pack("<f", value)
+
+
+def as_tensor(value: float, *, packed: bool = True, kind: int = 1) -> bytes:
+    content = struct.pack("<f" if kind == 1 else "<d", value)
+    return told(8, told(1, kind) + told(4 if packed else 4 + kind, content))
+
+
+def written(folder: Path, name: str, data: bytes) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+    return folder / name
+
+
+def test_the_checksum_is_crc_32c_rotated_and_moved() -> None:
+    """Of RFC 3720, section B.4: 32 bytes of zeros have 0x8a9136aa; of "123456789" it is 0xe3069283."""
+    for data, crc in ((bytes(32), 0x8A9136AA), (b"123456789", 0xE3069283)):
+        assert masked_checksum(data) == ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32
+
+
+def test_numbers_and_tensors_of_one_number_are_scalars(tmp_path: Path) -> None:
+    values = [as_number(0.5), as_tensor(0.25), as_tensor(0.125, packed=False), as_tensor(0.1, kind=2)]
+    values.append(as_tensor(0.3, packed=False, kind=2))
+    data = b"".join(event(step, "loss", value) for step, value in enumerate(values))
+    data += event(9, "picture", told(8, told(1, 7) + told(8, b"png"))) + record(told(3, b"brain.Event:2"))
+    (run,) = read_logs([written(tmp_path / "mine", "events.out.tfevents.1", data)]).runs
+    assert [point.values["loss"] for point in run.points] == [0.5, 0.25, 0.125, 0.1, 0.3]
+    assert [point.values["step"] for point in run.points] == [0, 1, 2, 3, 4]
+    assert run.name == "mine"
+
+
+def test_train_and_validation_of_keras_are_one_run(tmp_path: Path) -> None:
+    for part, loss in (("train", 0.5), ("validation", 0.25)):
+        written(tmp_path / "logs/a" / part, "events.out.tfevents.1", event(0, "epoch_loss", as_tensor(loss)))
+        written(tmp_path / "logs/b" / part, "events.out.tfevents.1", event(0, "epoch_loss", as_tensor(loss)))
+    found = read_logs([tmp_path / "logs"])
+    assert [run.name for run in found.runs] == ["a", "b"]
+    assert found.first == 0
+    assert found.runs[0].points[0].values == {
+        "step": 0,
+        "train/epoch_loss": 0.5,
+        "validation/epoch_loss": 0.25,
+    }
+
+
+def test_files_of_one_folder_go_on_with_each_other(tmp_path: Path) -> None:
+    written(tmp_path, "events.out.tfevents.1.a", event(1, "loss", as_number(0.5)))
+    written(tmp_path, "events.out.tfevents.2.a", event(2, "loss", as_number(0.25)))
+    (run,) = read_logs([tmp_path]).runs
+    assert [point.values["loss"] for point in run.points] == [0.5, 0.25]
+
+
+@pytest.mark.parametrize(("place", "what"), [(3, "length"), (9, "length"), (14, "data"), (-2, "data")])
+def test_a_damaged_event_file_is_refused_with_its_record(place: int, what: str, tmp_path: Path) -> None:
+    good = event(1, "loss", as_number(0.5))
+    bad = bytearray(good)
+    bad[place] ^= 1
+    path = written(tmp_path, "events.out.tfevents.1", good + bytes(bad) + good)
+    with pytest.raises(InvalidInputError, match=f"the checksum of its {what} is wrong; copy") as caught:
+        read_logs([path])
+    assert caught.value.path == f"{path}, record 2"
+
+
+def test_the_last_record_of_a_run_under_way_may_be_unfinished(tmp_path: Path) -> None:
+    good = event(1, "loss", as_number(0.5))
+    (run,) = read_logs([written(tmp_path, "events.out.tfevents.1", good + good[:-3])]).runs
+    assert len(run.points) == 1
+
+
+def test_a_record_that_is_no_message_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "events.out.tfevents.1", record(b"\x2a\x7f"))
+    with pytest.raises(InvalidInputError, match=r"is no event \(ends within a field\)"):
+        read_logs([path])
+    for data, message in (
+        (b"\x0b", "unknown kind 3"),
+        (b"\xff" * 11, "more than 64 bits"),
+        (b"\x80", "ends"),
+    ):
+        with pytest.raises(BrokenMessageError, match=message):
+            list(fields(data))
+    assert signed(dict(fields(told(1, -5)))[1]) == -5
+
+
+def offline(*records: bytes) -> bytes:
+    """A log of records in blocks of 32 KiB."""
+    data = b":W&B\xbe\xe1\x00"
+    for content in records:
+        begun = True
+        while True:
+            left = BLOCK - len(data) % BLOCK
+            if left < HEADER:
+                data += bytes(left)
+                continue
+            part, content = content[: left - HEADER], content[left - HEADER :]
+            kind = (2 if content else 1) if begun else (3 if content else 4)
+            checksum = zlib.crc32(bytes([kind]) + part)
+            data += struct.pack("<IHB", checksum, len(part), kind) + part
+            begun = False
+            if not content:
+                break
+    return data
+
+
+def history(**values: object) -> bytes:
+    items = [told(1, key.encode()) + told(16, json.dumps(value).encode()) for key, value in values.items()]
+    return told(2, b"".join(told(1, item) for item in items))
+
+
+def test_records_of_an_offline_file_may_go_over_blocks(tmp_path: Path) -> None:
+    run = told(8, b"mine") + told(4, told(1, told(1, b"lr") + told(16, b"0.5")))
+    rows = [history(epoch=k, note="x" * 20_000, loss=1 / k) for k in range(1, 9)]
+    path = written(tmp_path, "run-a.wandb", offline(told(17, run), *rows))
+    found = read_offline(path)
+    assert (found.name, dict(found.settings)) == ("mine", {"lr": "0.5"})
+    assert [point.values["loss"] for point in found.points] == [1 / k for k in range(1, 9)]
+    path.write_bytes(path.read_bytes()[:-50])
+    assert len(read_offline(path).points) == 7
+
+
+def test_a_damaged_offline_file_is_refused_with_its_record(tmp_path: Path) -> None:
+    data = bytearray(offline(history(loss=1), history(loss=2)))
+    data[-1] ^= 1
+    path = written(tmp_path, "run-a.wandb", bytes(data))
+    with pytest.raises(InvalidInputError, match="checksum is wrong") as caught:
+        read_offline(path)
+    assert caught.value.path == f"{path}, record 2"
+    path.write_bytes(b"something else")
+    with pytest.raises(InvalidInputError, match="wandb leet inspect --json"):
+        read_offline(path)
+
+
+def test_what_wandb_itself_shows_of_an_offline_file_is_what_is_read(tmp_path: Path) -> None:
+    """``wandb leet inspect --json`` is a reader that shares nothing with ours."""
+    own, theirs = (
+        read_logs([unpacked(EVERY[name], tmp_path)]).runs for name in ("wandb-offline", "wandb-inspect")
+    )
+    assert [run.name for run in own] == [run.name for run in theirs]
+    assert [run.settings for run in own] == [run.settings for run in theirs]
+    for one, other in zip(own, theirs, strict=True):
+        assert [point.values for point in one.points] == [point.values for point in other.points]
+
+
+def test_a_store_of_mlflow_that_is_another_database_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "other.db", b"SQLite format 3\x00" + bytes(200))
+    with pytest.raises(InvalidInputError, match="is no store of mlflow"):
+        read_logs([path])
+    assert len(read_logs([LOGS / "jsonl"]).runs) == 24

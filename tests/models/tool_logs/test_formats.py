@@ -1,0 +1,153 @@
+"""Logs as the tools themselves wrote them: what is read from each, and that all agree."""
+
+import functools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from depl.arguments.logs import TOOLS as DECLARED
+from depl.commands.logs import choices_of
+from depl.commands.parser import parser
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.tool_logs.finding import read_logs
+from depl.models.tool_logs.importing import Imported, import_logs
+from depl.models.tool_logs.points import TOOLS
+from depl.models.traces.table import Traces
+from tests.cases.tool_log_cases import EVERY, LOGS, Logged, unpacked
+
+ALIKE = ("wandb-offline", "wandb-inspect", "wandb", "wandb-history", "mlflow-files", "mlflow", "jsonl")
+
+
+def read(logged: Logged, folder: Path, *more: str) -> Imported:
+    path = str(unpacked(logged, folder))
+    options = parser(["traces"]).parse_args(["traces", "import", path, *logged.options, *more])
+    return import_logs(options.paths, choices_of(options))
+
+
+def by_name(traces: Traces) -> dict[str, list[object]]:
+    starts = zip(traces.runs, traces.bounds[:-1], traces.bounds[1:], strict=True)
+    columns = (traces.epoch, traces.model, traces.cluster, traces.loss)
+    return {name: [column[a:b].tolist() for column in columns] for name, a, b in starts}
+
+
+@functools.cache
+def of_the_plain_loop() -> dict[str, list[object]]:
+    return by_name(read(EVERY["jsonl"], LOGS).traces)
+
+
+def test_the_tools_of_the_options_are_those_that_are_read() -> None:
+    assert DECLARED == TOOLS
+    assert {logged.tool for logged in EVERY.values()} == set(TOOLS)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_log_is_recognised_and_has_all_runs_and_epochs(name: str, tmp_path: Path) -> None:
+    found = read(EVERY[name], tmp_path)
+    assert found.log.tool == EVERY[name].tool
+    assert found.log.why
+    assert len(found.traces.runs) == 24
+    assert set(found.traces.last_epochs.tolist()) == {16}
+    first = 0 if name.startswith("flower") else 1
+    assert found.traces.epoch.min() == first
+    assert not found.reading.notes
+    said = read(EVERY[name], tmp_path, "--from", EVERY[name].tool)
+    assert by_name(said.traces) == by_name(found.traces)
+    assert not said.log.why
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_logs_of_the_same_runs_agree_to_the_last_digit(name: str, tmp_path: Path) -> None:
+    assert by_name(read(EVERY[name], tmp_path).traces) == of_the_plain_loop()
+
+
+@pytest.mark.parametrize(("name", "off"), [("tensorboard", 1e-7), ("csv", 5.1e-7)])
+def test_logs_with_fewer_digits_agree_to_these(name: str, off: float, tmp_path: Path) -> None:
+    found = by_name(read(EVERY[name], tmp_path).traces)
+    assert found.keys() == of_the_plain_loop().keys()
+    for run, (*names, losses) in of_the_plain_loop().items():
+        assert found[run][:3] == names
+        assert np.allclose(found[run][3], losses, rtol=off if name == "tensorboard" else 0, atol=off)
+
+
+def test_what_lightning_logged_is_its_validation_loss_epoch_by_epoch() -> None:
+    """By the standard library: the last column of the lines that have one."""
+    found = by_name(read(EVERY["lightning"], LOGS).traces)
+    for version in ("version_0", "version_10"):
+        lines = (LOGS / "lightning/lightning_logs" / version / "metrics.csv").read_text().split()[1:]
+        losses = [float(line.split(",")[3]) for line in lines if line.split(",")[3]]
+        assert found[version][3] == losses
+    assert list(found)[:3] == ["version_0", "version_1", "version_2"]
+    assert [len(runs) for runs in read(EVERY["lightning"], LOGS).traces.by_schedule().values()] == [12, 12]
+
+
+def test_both_files_of_keras_agree() -> None:
+    table, history = (by_name(read(EVERY[name], LOGS).traces) for name in ("keras", "keras-history"))
+    assert np.allclose([row[3] for row in table.values()], [row[3] for row in history.values()], rtol=1e-12)
+
+
+def test_both_objects_of_flower_hold_the_loss_before_training() -> None:
+    for name, field in (("flower", "losses_centralized"), ("flower-result", "evaluate_metrics_serverapp")):
+        found = by_name(read(EVERY[name], LOGS).traces)
+        run = next(iter(found))
+        content = json.loads(next((LOGS / EVERY[name].path).glob(f"{run}.json")).read_text())[field]
+        losses = (
+            [row[1] for row in content] if name == "flower" else [row["loss"] for row in content.values()]
+        )
+        assert found[run][0] == list(range(17))
+        assert found[run][3] == losses
+
+
+def test_what_clients_evaluated_has_no_round_before_training() -> None:
+    logged = EVERY["flower-result"]._replace(options=("--loss", "eval_loss", "--stages", "dense@edge"))
+    found = read(logged, LOGS)
+    assert found.traces.epoch.min() == 1
+    assert found.facts[0] == ("loss", "distributed/eval_loss")
+
+
+def test_hyperparameters_of_every_tool_are_read(tmp_path: Path) -> None:
+    for name in (
+        "lightning",
+        "tensorboard",
+        "wandb-offline",
+        "wandb-inspect",
+        "mlflow",
+        "mlflow-files",
+        "jsonl",
+    ):
+        runs = read_logs([unpacked(EVERY[name], tmp_path)]).runs
+        assert all(run.settings["stages"].startswith("p50@edge:") for run in runs)
+        assert {run.settings["lr"] for run in runs} == {"0.2"}
+
+
+def test_one_file_of_a_folder_is_read_alone() -> None:
+    files = sorted((LOGS / "tensorboard/digits-seed03").glob("*tfevents*"))
+    assert len(files) == 2  # the second one of add_hparams
+    found = read_logs(files[:1])
+    assert (found.tool, len(found.runs), found.runs[0].name) == ("tensorboard", 1, "digits-seed03")
+
+
+def test_a_pickle_is_never_opened() -> None:
+    (file,) = (LOGS / "flower").glob("*.pkl")
+    with pytest.raises(
+        InvalidInputError, match=r"write JSON instead.*json.dumps\(vars\(history\)\)"
+    ) as caught:
+        read_logs([file])
+    assert caught.value.path == str(file)
+
+
+def test_logs_of_several_tools_are_not_mixed() -> None:
+    with pytest.raises(InvalidInputError, match=r"are of several tools \(keras, csv\).*--from"):
+        read_logs([LOGS / "keras" / "csv", LOGS / "csv"])
+    assert read_logs([LOGS / "keras" / "csv", LOGS / "csv"], "csv").tool == "csv"
+
+
+def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("loss 3", encoding="utf-8")
+    with pytest.raises(InvalidInputError, match="holds no log of lightning, keras"):
+        read_logs([tmp_path])
+    with pytest.raises(InvalidInputError, match="there is no such file"):
+        read_logs([tmp_path / "nowhere"])
+    with pytest.raises(InvalidInputError, match="did you mean 'keras'"):
+        read_logs([tmp_path], "kera")
