@@ -24,10 +24,12 @@ from depl.benchmarks.cases.loop.program import FAMILY, STAGES, Led, Rule, lead, 
 from depl.benchmarks.cases.loop.rules import Patience, SwitchOnce, Threshold, usual_epochs, usual_switch
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.cli import main
+from depl.commands.answer import ExitCode
 from depl.instances.setups import load_setup
 from depl.models.estimation.binomial import clopper_pearson, refuting_p_value
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
+from depl.models.policy.counted_planner import proxy
 from depl.models.policy.process import process
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -140,7 +142,7 @@ def _said(command: str, *codes: int) -> dict[str, str]:
 
 def _prices(instance: Instance) -> tuple[float, float]:
     """Cost of an epoch of either stage."""
-    nodes = process(instance, switch_epochs=PILOT_SWITCHES).nodes
+    nodes = process(proxy(instance), switch_epochs=PILOT_SWITCHES).nodes
     found = {(item.model, item.cluster): item.price for node in nodes for item in node.trainings}
     return found[STAGES[0]], found[STAGES[1]]
 
@@ -172,7 +174,8 @@ def _certified(judges: Sequence[Led], target: float) -> list[dict[str, str]]:
     return [
         _said("traces import fresh --loss val_loss --first 1 --out fresh.csv"),
         _said(
-            f"certify fresh.csv --target {target} --omega {OMEGA} --plan plan.json --chosen-by mine.json", 1
+            f"certify fresh.csv --target {target} --omega {OMEGA} --plan plan.json --chosen-by mine.json",
+            ExitCode.INFEASIBLE,
         ),
     ]
 
