@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.benchmarks.cases.promises.few_runs import (
-    COLLECTIONS,
     CONFIDENCES,
     LEVELS,
     Promise,
@@ -31,6 +30,7 @@ from depl.benchmarks.cases.promises.few_runs import (
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.models.traces.table import Traces
 
+COLLECTIONS = ("tuned", "drawn")
 _DRAWS = 20
 _SIXTY = 60
 

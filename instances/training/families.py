@@ -33,7 +33,7 @@ from depl.models.foundation.names import advice
 
 EPOCHS = 60
 FACTORS = (0.25, 0.36, 0.5, 0.75, 0.9)
-"""Pruning factors: those of Sec. VI-A of the paper, and .9."""
+"""Pruning factors: those of Sec. VI-A of the paper, and 0.9."""
 SWITCH_EPOCHS = (5, 10, 17, 25, 40)
 """K_1 of the design, the 17 of Fig. 4 among them."""
 PLANS = ((0.5, 0.75, 17), (0.25, 0.5, 25), (0.36, 0.9, 10))
@@ -154,6 +154,22 @@ FAMILIES = {
             data.digits,
             mobilenet,
             Descent(0.02),
+            100,
+        ),
+        Family(
+            names.DIGITS_ADAM,
+            "AlexNet-like, digits, Adam with learning rate 0.002",
+            data.digits,
+            alexnet,
+            Descent(0.002, squares=0.999),
+            100,
+        ),
+        Family(
+            names.DIGITS_COSINE,
+            "AlexNet-like, digits, learning rate 0.05 that falls to zero along half a cosine",
+            data.digits,
+            alexnet,
+            Descent(0.05, decay=EPOCHS),
             100,
         ),
         Family(

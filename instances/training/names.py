@@ -4,6 +4,8 @@ DIGITS_ALEXNET = "digits-alexnet"
 DIGITS_MOBILENET = "digits-mobilenet"
 DIGITS_ALEXNET_SLOW = "digits-alexnet-slow"
 DIGITS_MOBILENET_SLOW = "digits-mobilenet-slow"
+DIGITS_ADAM = "digits-adam"
+DIGITS_COSINE = "digits-cosine"
 CELLS_PERCEPTRON = "cells-perceptron"
 ZEN_ATTENTION = "zen-attention"
 CIFAR_ALEXNET = "cifar-alexnet"
@@ -14,6 +16,8 @@ SHIPPED = (
     DIGITS_MOBILENET,
     DIGITS_ALEXNET_SLOW,
     DIGITS_MOBILENET_SLOW,
+    DIGITS_ADAM,
+    DIGITS_COSINE,
     CELLS_PERCEPTRON,
     ZEN_ATTENTION,
 )

@@ -1,8 +1,11 @@
-"""Promises from few runs, judged on runs that nobody had seen: two collections of 1200 real runs.
+"""Promises from few runs, judged on runs that nobody had seen: collections of real runs.
 
 ``python -m depl.benchmarks.cases.promises.few_runs NAME FILE`` trains the runs of a collection again
-(`COLLECTIONS`; about half an hour on one core); the files that are shipped were made so. Every schedule has
-75 runs of 45 epochs with seeds that no shipped trace has.
+(`COLLECTIONS`; five minutes to half an hour on one core); the files that are shipped were made so. The seeds
+are those of no shipped trace. *tuned* and *drawn* have 75 runs of 45 epochs of each of 16 schedules; one more
+collection for every family (`OF_FAMILIES`) has 400 runs of 20 epochs of two schedules that were drawn, so
+that 300 runs of one plan can be known and 100 judge. These, too, were committed before their first run was
+trained.
 
 *tuned* (AlexNet-like networks, 16 schedules chosen by hand) is the collection on which the rule
 ``settled_epochs`` of `fit_instance` was chosen. It therefore cannot judge that rule. *drawn* can: another
@@ -26,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.instances.setups import load_setup
+from depl.instances.training import names
 from depl.instances.training.families import family
 from depl.instances.training.recording import record
 from depl.instances.training.runs import Epoch
@@ -45,13 +49,13 @@ _Stages = tuple[float, float, int]
 """Pruning factors on the edge and on the far edge, and epochs on the edge."""
 
 
-def drawn_schedules(seed: int) -> tuple[_Stages, ...]:
-    """`SCHEDULES` different ones: two factors, the smaller first, and 5 to 30 epochs before the switch."""
+def drawn_schedules(seed: int, count: int = SCHEDULES, latest: int = 30) -> tuple[_Stages, ...]:
+    """Different ones: two factors, the smaller first, and 5 to ``latest`` epochs before the switch."""
     rng = np.random.default_rng(seed)
     found: dict[_Stages, None] = {}
-    while len(found) < SCHEDULES:
+    while len(found) < count:
         first, second = sorted(rng.choice(FACTORS, size=2, replace=False).tolist())
-        found[first, second, int(rng.integers(5, 31))] = None
+        found[first, second, int(rng.integers(5, latest + 1))] = None
     return tuple(found)
 
 
@@ -69,13 +73,32 @@ class Collection:
         Of the first run of the first schedule.
     file : str
         Where the runs are shipped.
+    epochs, runs : int
+        Of every schedule.
+    setup : str
+        Whose clusters and models: those of all families have the same names.
     """
 
     family: str
     schedules: tuple[_Stages, ...]
     first_seed: int
     file: str
+    epochs: int = EPOCHS
+    runs: int = RUNS
+    setup: str = names.DIGITS_ALEXNET
 
+
+def _of_family(name: str, number: int) -> Collection:
+    """400 runs of 20 epochs of two schedules that switch after 5 to 15."""
+    schedules = drawn_schedules(20261124 + number, 2, 15)
+    seed = 400_000 + 10 * _SEEDS_APART * number
+    return Collection(name, schedules, seed, f"runs-per-plan-{name}.npz", epochs=20, runs=400)
+
+
+_SEEDS_APART = 1_000
+
+OF_FAMILIES = names.SHIPPED
+"""Collections named after their family."""
 
 COLLECTIONS: Mapping[str, Collection] = {
     "tuned": Collection(
@@ -101,7 +124,14 @@ COLLECTIONS: Mapping[str, Collection] = {
         40_000,
         "few-runs.npz",
     ),
-    "drawn": Collection("digits-mobilenet", drawn_schedules(20261123), 80_000, "few-runs-drawn.npz"),
+    "drawn": Collection(
+        "digits-mobilenet",
+        drawn_schedules(20261123),
+        80_000,
+        "few-runs-drawn.npz",
+        setup=names.DIGITS_MOBILENET,
+    ),
+    **{name: _of_family(name, number) for number, name in enumerate(OF_FAMILIES)},
 }
 
 LEVELS = (0.8, 0.9, 0.95, 0.99)
@@ -113,7 +143,6 @@ CONFIDENCES = (0.8, 0.9, 0.95)
 FEW = (15, 12, 12, 12)
 """Known runs of four schedules: 51 in all."""
 
-_SEEDS_APART = 1_000
 _COMMAND = "python -m depl.benchmarks.cases.promises.few_runs"
 
 
@@ -159,16 +188,19 @@ class Promise:
         return self.judged and refuting_p_value(self.judges - self.kept, self.judges, self.level) <= 0.05
 
 
-def train(name: str, path: Path, schedules: int = SCHEDULES, runs: int = RUNS) -> None:
+def train(name: str, path: Path, schedules: int = SCHEDULES, runs: int | None = None) -> None:
     """Train the runs of a collection, or of its first schedules alone, and write them to one file."""
     collection = COLLECTIONS[name]
+    count = collection.runs if runs is None else runs
     with TemporaryDirectory() as folder:
         parts = []
         for number, (first, second, switch) in enumerate(collection.schedules[:schedules]):
-            schedule = [Epoch(first, "edge")] * switch + [Epoch(second, "far-edge")] * (EPOCHS - switch)
+            schedule = [Epoch(first, "edge")] * switch + [Epoch(second, "far-edge")] * (
+                collection.epochs - switch
+            )
             start = collection.first_seed + _SEEDS_APART * number
             part = Path(folder) / f"{number}.npz"
-            record(family(collection.family), range(start, start + runs), part, schedule=schedule)
+            record(family(collection.family), range(start, start + count), part, schedule=schedule)
             parts.append(read_traces(part))
         told = {
             **parts[0].provenance,
@@ -179,7 +211,7 @@ def train(name: str, path: Path, schedules: int = SCHEDULES, runs: int = RUNS) -
 
 
 def shipped_runs(name: str) -> Traces:
-    """The 1200 runs of a collection."""
+    """The runs of a collection."""
     with resources.as_file(resources.files("depl.benchmarks") / "data" / COLLECTIONS[name].file) as path:
         return read_traces(path)
 
@@ -280,7 +312,7 @@ def delivered(promises: Sequence[Promise]) -> Mapping[str, float | int | None]:
 
 def _fitted(collection: str, known: Traces) -> Instance:
     """The instance of the models that were trained."""
-    setup = load_setup(COLLECTIONS[collection].family)
+    setup = load_setup(COLLECTIONS[collection].setup)
     trained = {model for plan in known.schedules for model, _ in plan}
     models = tuple(model for model in setup.models if model.name in trained)
     return fit_instance(known, msgspec.structs.replace(setup, models=models, provenance=()))
