@@ -131,6 +131,37 @@ def promises_kept(values: Values) -> Iterator[str]:
     yield f"For MobileNet {exceeded} of 300 exceeded"
 
 
+def runs_per_plan(values: Values) -> Iterator[str]:
+    """A row for each promise and number of runs, and what is said below the table."""
+    found = {(item["known"], item["confidence"], item["promised"]): item for item in values["pooled"]}
+    for level in (0.8, 0.9, 0.95, 0.99):
+        for known in (12, 24, 60, 300):
+            told = []
+            for confidence in (None, 0.95):
+                item = found[known, confidence, level]
+                made = item["delivered"] is not None
+                least = f"({cell(item['least'])}; {item['families']})" if made else ""
+                told += [f"{cell(item['delivered'])} {least}" if made else "none", percent(item["refused"])]
+            yield row(cell(level), known, *told)
+    judged = [item for item in values["pooled"] if item["refuted"] is not None]
+    assert all(item["delivered"] >= item["promised"] for item in judged)
+    most = max(item["refuted"] for item in judged if item["confidence"] is None)
+    yield f"at most {percent(most)} of the single ones of a row are refuted"
+    worst = max((item for item in values["rows"] if item["judged"]), key=lambda item: item["refuted"])
+    assert (worst["promises"], round(worst["promises"] / (1 - worst["refused"]))) == (3, 60)
+    assert worst["refuted"] == 1
+    told = f"is *{worst['family']}* with {worst['known']} runs: in 60 problems it is promised {worst['promised']}"
+    yield f"{told} three times, and all three are refuted (kept in {worst['delivered']:.2f})"
+    sure = [item for item in values["rows"] if item["confidence"] is not None and item["judged"]]
+    assert max(item["refuted"] for item in sure) == 0
+    yield "Of the promises with confidence 0.95 none is refuted in any family"
+    assert found[12, 0.95, 0.8]["families"] == 3
+    assert found[12, 0.95, 0.9]["families"] == 0
+    short = [item["delivered"] for item in sure if item["delivered"] < item["promised"]]
+    yield f"In one family promises of 0.90 with confidence from 300 runs were kept in {min(short):.2f}"
+    assert len(short) == 1
+
+
 def few_runs_in_the_readme(values: Values) -> Iterator[str]:
     asked = {"collection": "drawn", "known": "halves", "confidence": None}
     rows = [row for row in values["rows"] if all(row[name] == value for name, value in asked.items())]

@@ -22,6 +22,7 @@ from tests.docs.prose_of_promises import (
     promised_delivered,
     promises_in_the_readme,
     promises_kept,
+    runs_per_plan,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -293,6 +294,7 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/estimation.rst", "promised-delivered", promised_delivered),
     ("docs/estimation.rst", "promises-kept", promises_kept),
     ("docs/estimation.rst", "few-runs", few_runs),
+    ("docs/estimation.rst", "runs-per-plan", runs_per_plan),
     ("docs/howto/ground_truth.rst", "exact-law", reach_of_exact),
     ("docs/howto/ground_truth.rst", "ladder", reach_on_samples),
     ("docs/howto/ratio.rst", "competitive-ratio", how_to_ratio),

@@ -59,7 +59,5 @@ def _panel(
     axes.set_xlabel("known runs of each plan, and refused: marginal | with confidence")
     axes.set_ylabel("delivered by other runs")
     made = [row["delivered"] for row in pooled if row["confidence"] is None and row["delivered"] is not None]
-    told_least = (
-        f"marginal promises keep {min(made):.3f} on average or more" if made else "nothing is promised"
-    )
+    told_least = f"marginal keep {min(made):.3f} or more" if made else "nothing is promised"
     set_title(axes, f"promised {level:g}: {told_least}")
