@@ -420,6 +420,13 @@ def test_before_the_first_plan_a_share_of_the_fall_stands_for_the_deviation(unit
     assert 0.01 < search._deviation() / (4.0 * unit) < 1.0
 
 
+def test_where_neither_a_fall_nor_a_loss_gives_a_scale_grids_have_one_all_the_same():
+    """Of a model that may not be the last: it has to be left at a loss of 0, which is to stay."""
+    search = prepared(make([BELL], initial_loss=0.0, maximum_loss=0.0))
+    assert search._deviation() > 0
+    assert search._grid(3, 512).step > 0
+
+
 @pytest.mark.parametrize("deviation", [0.01, 0.3, 4.0])
 def test_the_grid_holds_the_start_the_target_and_a_deviation_above_the_start(deviation):
     search = prepared(make([BELL]))

@@ -124,3 +124,19 @@ def test_a_plan_is_found_on_parts_just_where_there_is_one() -> None:
                 cost = {choices: cost for cost, choices in known}[search.best.choices]
                 assert math.isclose(search.best.cost, cost, rel_tol=1e-9)
     assert min(outcomes.count(True), outcomes.count(False)) >= 4
+
+
+@pytest.mark.parametrize("bounds", [(3.0, 7.0), (7.0, 3.0), (5.0, 5.0)])
+def test_what_is_left_of_a_task_keeps_the_bound_down(
+    bounds: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two subproblems that run out of effort: no bound is claimed above either of the two that are left."""
+    (problem,) = tiny_problems(70, 1)
+    search = search_of(problem)
+    assignment = search._assigned[0]
+    rests = [Task(bound, assignment, 1, 0.0) for bound in bounds]
+    monkeypatch.setattr(search, "_explored", lambda task, effort: rests[task.length])
+    monkeypatch.setattr(search, "_unit", 0)
+    left = search.explore([Task(1.0, assignment, place, 0.0) for place in (0, 1)], effort=1)
+    assert [task.bound for task in left] == sorted(bounds)
+    assert search.lower == pytest.approx(min(bounds), rel=1e-8)
