@@ -30,7 +30,7 @@ _COARSE, _FINE = 512, 2_048
 """Cells of the grids on which numbers of epochs are compared: set by hand. One sweep of the coarse one takes
 some hundredths of a second; on it the promise takes some epochs more than it has to."""
 
-_LOOKS = 6
+_LOOKS = 8
 """Numbers of epochs that are looked at before halving: set by hand, so that too few and too many are seen."""
 
 _WORSE = 2
@@ -118,35 +118,40 @@ class _Search:
     ) -> None:
         self.budget, self.options = float(instance.target.violation_budget), options
         self.price: float | None = None
-        self.classes: dict[int, Class] = {}
-        self.chains: dict[int, Process] = {}
-        for found in _classes(instance):
-            chain = process(found.of(instance), data, switch_epochs)
-            if any(chain.nodes[start.node].trainings for start in chain.starts):
-                self.classes[found.epochs], self.chains[found.epochs] = found, chain
-        if not self.classes:
+        self.classes = {found.epochs: found for found in _classes(instance)}
+        self._chains: dict[int, Process] = {}
+        self._instance, self._data, self._switch_epochs = instance, data, switch_epochs
+        if not self.classes or not _trains(self.chain(1)):  # one epoch has the longest share
             raise NotCoveredError(
                 f"no epoch can be trained within maximum_time = {instance.target.maximum_time:.6g} and the "
                 "round deadline, so there is no policy that trains; raise them"
             )
 
+    def chain(self, epochs: int) -> Process:
+        """The process of a number of epochs."""
+        if epochs not in self._chains:
+            within = self.classes[epochs].of(self._instance)
+            self._chains[epochs] = process(within, self._data, self._switch_epochs)
+        return self._chains[epochs]
+
     def few_enough(self) -> int:
         """The fewest epochs that keep the promise on a coarse grid; those that fail least if none do.
 
         More epochs fail less often until some model is too slow for its share, so the failures are looked at
-        here and there, and halved down to the first number.
+        here and there from few on, and halved down to the first number.
         """
-        known = sorted(self.classes)
-        spaced = {known[round(i * (len(known) - 1) / _LOOKS)] for i in range(_LOOKS + 1)}
-        failures = {epochs: self._failure(epochs) for epochs in sorted(spaced)}
-        kept = [epochs for epochs, failure in failures.items() if failure <= self.budget]
-        if not kept:
+        most, failures, low = max(self.classes), dict[int, float](), 0
+        for look in range(_LOOKS + 1):
+            high = 1 + round(look * (most - 1) / _LOOKS)
+            failures[high] = self._failure(high)
+            if failures[high] <= self.budget:
+                break
+            low = high
+        else:
             return min(failures, key=lambda epochs: (failures[epochs], epochs))
-        high = kept[0]
-        low = max((epochs for epochs in failures if epochs < high), default=high - 1)
         while high - low > 1:
             middle = (low + high) // 2
-            if middle in self.classes and self._failure(middle) <= self.budget:
+            if self._failure(middle) <= self.budget:
                 high = middle
             else:
                 low = middle
@@ -154,9 +159,9 @@ class _Search:
 
     def judged(self, epochs: int) -> tuple[float, float]:
         """By how much the promise is missed, and what runs cost with their failures; less is better."""
-        if epochs not in self.classes:
+        chain = self.chain(epochs)
+        if not _trains(chain):
             return math.inf, math.inf
-        chain = self.chains[epochs]
         up = Expectations(Grid.of(chain, _FINE), up=True)
         careful = careful_table(chain, up, self.options)
         missed = max(0.0, careful.failure - self.budget)
@@ -167,7 +172,9 @@ class _Search:
         return missed, upper(chain, up, self.price, self.options).value(self.price)
 
     def _failure(self, epochs: int) -> float:
-        chain = self.chains[epochs]
+        chain = self.chain(epochs)
+        if not _trains(chain):
+            return 1.0
         return careful_table(chain, Expectations(Grid.of(chain, _COARSE), up=True), self.options).failure
 
 
@@ -180,6 +187,11 @@ def _classes(instance: Instance) -> Iterator[Class]:
         share = target.maximum_time / epochs
         shortest = share if target.round_deadline is None else min(share, target.round_deadline)
         yield Class(epochs, shortest, target.maximum_time)
+
+
+def _trains(chain: Process) -> bool:
+    """Whether there is a first epoch that keeps its deadline."""
+    return any(chain.nodes[start.node].trainings for start in chain.starts)
 
 
 def _price(chain: Process, careful: Table) -> float:
