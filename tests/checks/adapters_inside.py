@@ -5,6 +5,7 @@ results of the guarded strategy and of the strategy alone.
 """
 
 import io
+import random
 import sys
 import zipfile
 from pathlib import Path
@@ -62,6 +63,7 @@ def same_result(policy, folder):
     from grid_here import GridHere
 
     folder.mkdir(parents=True)
+    random.seed(1)  # Flower draws the order of the clients
     guarded, controller = example.server(GridHere(example.client, nodes=4), policy, folder)
     models = [record.get("model") for record in controller.records]
 
@@ -75,6 +77,7 @@ def same_result(policy, folder):
             return super().configure_train(server_round, arrays, config, grid)
 
     weights = np.random.default_rng(1).normal(0, 0.1, (65, 10))
+    random.seed(1)
     alone = Alone(fraction_evaluate=0.0).start(
         GridHere(example.client, nodes=4),
         example.convert(example.ArrayRecord([weights]), "p50"),
