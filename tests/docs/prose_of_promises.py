@@ -151,7 +151,8 @@ def runs_per_plan(values: Values) -> Iterator[str]:
     assert (worst["promises"], round(worst["promises"] / (1 - worst["refused"]))) == (3, 60)
     assert worst["refuted"] == 1
     told = f"is *{worst['family']}* with {worst['known']} runs: in 60 problems it is promised"
-    yield f"{told} {worst['promised']} three times, and all three are refuted (kept in {worst['delivered']:.2f})"
+    kept = f"(kept in {worst['delivered']:.2f})"
+    yield f"{told} {worst['promised']} three times, and all three are refuted {kept}"
     sure = [item for item in values["rows"] if item["confidence"] is not None and item["judged"]]
     assert max(item["refuted"] for item in sure) == 0
     yield "Of the promises with confidence 0.95 none is refuted in any family"
