@@ -307,7 +307,10 @@ class _Reader:
         if stages is None and all(key in run.logged_keys() for key in keys):
             self._count(self.sources, f"keys {keys[0]} and {keys[1]}")
             self.keys.update(keys)
-            return [(self._name(run, point, keys[0]), self._name(run, point, keys[1])) for point in points]
+            told = list(points)
+            if len(told) > 1 and epochs[0] == 0 and not any(key in told[0].values for key in keys):
+                told[0] = told[1]  # before training nothing has been trained: the first model will be
+            return [(self._name(run, point, keys[0]), self._name(run, point, keys[1])) for point in told]
         if stages is None:
             raise InvalidInputError(f"does not say which model was trained where: {HINT}", run.path)
         self._count(self.sources, source)
