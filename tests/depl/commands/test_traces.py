@@ -69,7 +69,7 @@ def test_fit_and_diagnose_take_the_logs_themselves(ask, here: Path) -> None:
     texts = [
         ask("diagnose", *words, "--resamples", "9")[1].split("\n", 1)[1] for words in (logs, ("runs.csv",))
     ]
-    assert texts[0] == texts[1]
+    assert texts[0].replace(str(LOGS / "jsonl"), "runs.csv") == texts[1]
 
 
 def test_logs_are_not_read_unless_their_loss_is_named(ask, here: Path) -> None:
