@@ -117,3 +117,61 @@ def at_the_least_price(rows: list[Row]) -> Iterator[str]:
     yield f"({cheap['promised']:.3f} certified, {cheap['delivered']:.3f} delivered)"
     others = [item for key, item in told.items() if key != ("digits-alexnet-slow", 1.0, True)]
     assert all(item["abandoned_at_start"] == 0 for item in others)
+
+
+def counted_policies(values: Values) -> Iterator[str]:
+    """What the page says of counted policies with capped stages."""
+    told = {name: f"{values[name]:.2f}" for name in values if name.endswith(("_90", "_95"))}
+    yield f"{values['policies']} policies, of which {values['watching']} choose the switch by the loss"
+    assert values["refuted"] == values["refuted_omega"] == values["given_up_at_start"] == 0
+    for level, name in (("0.90", "90"), ("0.95", "95")):
+        yield (
+            f"At {level} the cost is {told['mean_ratio_' + name]} of the fixed plan's on average and "
+            f"{told['ratio_' + name]} at worst"
+        )
+        yield (
+            f"cost and failures together {told['mean_objective_' + name]} and {told['objective_' + name]} "
+            f"(clairvoyant: {told['mean_clairvoyant_objective_' + name]} and "
+            f"{told['clairvoyant_objective_' + name]})"
+        )
+    yield from goals_missed(values["rows"])
+    gaps = [item["gap"] for item in values["rows"] if item.get("gap") is not None]
+    yield f"between {100 * min(gaps):.0f} and {100 * max(gaps):.0f} % below"
+
+
+def goals_missed(rows: list[Row]) -> Iterator[str]:
+    """Which goals for the cost are missed."""
+    for level, goal in ((0.9, 0.85), (0.95, 0.77)):
+        ratios = {}
+        for (family, loss, epochs, omega), own in problems(rows).items():
+            policy = own["optimal, counted"]
+            if omega == level and epochs == 47 and policy.get("promised") is not None:
+                ratios[family, loss] = policy["cost"] / own["fixed"]["cost"]
+        yield f"{sum(ratio > goal for ratio in ratios.values())} of {len(ratios)} targets at {level:.2f}"
+
+
+def counted_table(values: Values) -> Iterator[str]:
+    """A row for each problem."""
+    for (family, loss, epochs, omega), own in problems(values["rows"]).items():
+        policy, fixed = own["optimal, counted"], own.get("fixed")
+        bound = "none" if policy.get("promised") is None else f"{100 * policy['gap']:.0f} %"
+        yield row(
+            NAMES[family],
+            f"{loss:g} in {epochs}",
+            f"{omega:.2f}",
+            certified(policy, fixed),
+            plain(own["clairvoyant"], fixed),
+            "none" if policy.get("promised") is None else policy["donors"],
+            bound,
+        )
+
+
+def halves(values: Values) -> Iterator[str]:
+    """What policies that are chosen on half of the runs deliver elsewhere."""
+    rows = [item for item in values["rows"] if item["promised"] is not None]
+    many = len(values["rows"])
+    yield f"in {values['counted_kept']} of {many} splits on the other half"
+    yield f"in {values['judged_kept']} of {many} on the judging seeds"
+    for name in ("counted", "judged"):
+        yield f"{sum(item[name] for item in rows) / len(rows):.3f}"
+    yield f"promised {sum(item['promised'] for item in rows) / len(rows):.3f} on average"
