@@ -85,6 +85,14 @@ def _add_policies(parser: argparse.ArgumentParser) -> None:
         help="after how many epochs model or cluster may change, such as 4,6,8 or 4-34; default: after any",
     )
     parser.add_argument(
+        "--data",
+        metavar="CLUSTER=D,D",
+        action="append",
+        type=data_of_cluster,
+        help="which datasets a cluster uses; may be given for several clusters, others are not used; "
+        "default: all clusters, with all data that may be used there",
+    )
+    parser.add_argument(
         "--abandon-at-start",
         action="store_true",
         help="a run may be given up before its first epoch, on a bad first loss",
@@ -160,6 +168,12 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
         help="counterfactual runs (depl train --stages): a .csv or .npz file, or the name of shipped ones",
     )
     parser.add_argument(
+        "--weighted",
+        action="store_true",
+        help="the runs were each trained by one schedule, chosen without regard to their losses: those that "
+        "agree with the policy are weighted by how few schedules do",
+    )
+    parser.add_argument(
         "--metric",
         choices=TARGETS,
         default=TARGETS[0],
@@ -185,6 +199,17 @@ def failure_cost(text: str) -> float | str:
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"must be positive and finite, not {text}")
     return value
+
+
+def data_of_cluster(text: str) -> tuple[str, tuple[str, ...]]:
+    """A cluster and its datasets, as in ``edge=lidar,archive``."""
+    cluster, mark, names = text.partition("=")
+    found = tuple(name.strip() for name in names.split(","))
+    if not mark or not cluster.strip() or not all(found):
+        raise argparse.ArgumentTypeError(
+            f"must be a cluster and datasets such as edge=lidar,archive, not {text!r}"
+        )
+    return cluster.strip(), found
 
 
 _MOST_EPOCHS = 1_000_000

@@ -10,6 +10,7 @@ from depl.commands.answer import Answer, ExitCode
 from depl.commands.figures import policy_figure
 from depl.commands.json_text import as_json
 from depl.commands.options import figure_files, inside, read_instance, require_outputs
+from depl.commands.progress import Watched
 from depl.models.foundation.documents import read_text, write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.result import PolicyResult
@@ -25,15 +26,18 @@ def run_solve(options: argparse.Namespace) -> Answer:
     """Plan a policy, and write it where one was found and asked for."""
     require_outputs([options.out], [options.instance])
     instance = read_instance(options)
-    result = solve_policy(
-        instance,
-        options.rung,
-        failure_cost=options.failure_cost,
-        gap=options.gap,
-        time_limit=options.time_limit,
-        switch_epochs=options.switch_epochs,
-        abandon_at_start=options.abandon_at_start,
-    )
+    with Watched(f"{options.rung} policy", instance.units, "policy") as watched:
+        result = solve_policy(
+            instance,
+            options.rung,
+            failure_cost=options.failure_cost,
+            gap=options.gap,
+            time_limit=options.time_limit,
+            data=_data(options.data),
+            switch_epochs=options.switch_epochs,
+            abandon_at_start=options.abandon_at_start,
+            progress=watched.progress,
+        )
     explanation = mathematics(result) if options.explain else ""
     text = "\n\n".join(filter(None, [str(result), explanation]))
     code, aside = exit_code(result), [explanation] if options.json and explanation else []
@@ -43,6 +47,23 @@ def run_solve(options: argparse.Namespace) -> Answer:
         except InvalidInputError as error:
             code, aside = ExitCode.INVALID, [*aside, f"depl: {error}"]
     return Answer(text, code, as_json(result.to_dict()), "\n\n".join(filter(None, aside)))
+
+
+def _data(given: list[tuple[str, tuple[str, ...]]] | None) -> dict[str, tuple[str, ...]] | None:
+    """Datasets by cluster; None for all.
+
+    Raises
+    ------
+    InvalidInputError
+        If a cluster is named twice.
+    """
+    if given is None:
+        return None
+    clusters = [cluster for cluster, _ in given]
+    for cluster in clusters:
+        if clusters.count(cluster) > 1:
+            raise InvalidInputError(f"names cluster {cluster!r} twice", "--data")
+    return dict(given)
 
 
 def run_show(options: argparse.Namespace) -> Answer:

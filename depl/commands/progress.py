@@ -27,13 +27,15 @@ class Watched:
         The method that is asked for; it may let others run.
     units : Units
         Of the instance.
+    what : str
+        What is looked for.
     """
 
-    def __init__(self, method: str, units: Units = NO_UNITS) -> None:
+    def __init__(self, method: str, units: Units = NO_UNITS, what: str = "plan") -> None:
         from rich.console import Console
         from rich.live import Live
 
-        self._units = units
+        self._units, self._what = units, what
         console = Console(stderr=True, highlight=False, markup=False)
         self.shown = console.is_terminal
         self._phase, self._cost, self._bound = method, math.inf, 0.0
@@ -79,13 +81,13 @@ class Watched:
         from rich.text import Text
 
         seconds = time.perf_counter() - self._started
-        told = f"{seconds:7.1f} s  {self._phase}: {held(self._cost, self._bound, self._units)}"
+        told = f"{seconds:7.1f} s  {self._phase}: {held(self._cost, self._bound, self._units, self._what)}"
         return Text(printable(told), no_wrap=True, overflow="ellipsis")
 
 
-def held(cost: float, bound: float, units: Units = NO_UNITS) -> str:
+def held(cost: float, bound: float, units: Units = NO_UNITS, what: str = "plan") -> str:
     """The best cost, the lower bound and the gap between them, in words."""
-    best = "no plan yet" if math.isinf(cost) else f"best plan {units.amount(cost, 'cost')}"
+    best = f"no {what} yet" if math.isinf(cost) else f"best {what} {units.amount(cost, 'cost')}"
     proved = (
         "no lower bound yet" if bound <= 0 else "lower bound " + units.after(rounded_down(bound, 6), "cost")
     )

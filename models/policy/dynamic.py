@@ -16,15 +16,19 @@ At epoch 0 a run whose first loss does not meet the target has to train, unless 
 on unlucky first losses is a coin flip in disguise (`docs/policies`).
 """
 
+import functools
 import math
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.foundation.deadline import keep_time
 from depl.models.policy.grid import Beyond, Expectations, Grid, met
-from depl.models.policy.process import Node, Process, Start, Training
+from depl.models.policy.process import Kernel, Node, Process, Start, Training
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.laws.law import UNIT_ROUNDOFF
 
@@ -51,6 +55,8 @@ class Table:
         Upper bounds of C and F under the law.
     multiplier : float
         lam, for which the chain was solved.
+    exact : Fraction or None
+        P(not reached) of the chain itself, where it was worked out; ``failure`` is then none too great.
     """
 
     actions: tuple[Actions, ...]
@@ -58,6 +64,7 @@ class Table:
     cost: float
     failure: float
     multiplier: float
+    exact: Fraction | None = None
 
     def value(self, multiplier: float) -> float:
         """C + lam F [cost]."""
@@ -94,10 +101,11 @@ def upper(
     after: dict[int, FloatArray] = {}
     for numbers in process.by_epoch():
         here: dict[int, FloatArray] = {}
+        shared = _Shared(process, numbers)
         for number in numbers:
             keep_time()
             actions[number], here[number] = _best(
-                process.nodes[number], expectations, after, multiplier, options
+                process.nodes[number], expectations, after, multiplier, options, shared
             )
         after = here
     ends = [_mean(start, after[start.node], grid) for start in process.starts]
@@ -111,6 +119,7 @@ def _best(
     after: dict[int, FloatArray],
     multiplier: float,
     options: Options,
+    shared: "_Shared",
 ) -> tuple[Actions, FloatArray]:
     """Actions of a node, and rows C and F."""
     grid = expectations.grid
@@ -119,7 +128,7 @@ def _best(
     best, actions = stopped, np.full(grid.cells, STOP, dtype=np.int16)
     value = multiplier * stopped[1] + np.where(must_train(node, grid, options, up=True), math.inf, 0.0)
     for number, training in enumerate(node.trainings):
-        found = continued(training, expectations, after[training.following])
+        found = _continued(training, expectations, after[training.following], shared)
         own = found[0] + multiplier * found[1]
         better = own < value
         best, value = np.where(better, found, best), np.where(better, own, value)
@@ -177,13 +186,47 @@ def must_train(node: Node, grid: Grid, options: Options, *, up: bool) -> NDArray
 
 def continued(training: Training, expectations: Expectations, after: FloatArray) -> FloatArray:
     """Rows C and F of a node whose every index trains this; off the top of the grid a run stops and fails."""
+    return _paid(training, _moved(training, expectations, after))
+
+
+def _continued(
+    training: Training, expectations: Expectations, after: FloatArray, shared: "_Shared"
+) -> FloatArray:
+    """The same, where other nodes train it as well."""
+    return _paid(training, shared.of(training, lambda: _moved(training, expectations, after)))
+
+
+def _moved(training: Training, expectations: Expectations, after: FloatArray) -> FloatArray:
     kernel = training.kernel
     images = expectations.grid.images(kernel.shift, kernel.retention, up=True)
     beyond = [Beyond(float(after[0, 0]), 0.0), Beyond(float(after[1, 0]), 1.0)]
-    found = expectations.bounds(after, beyond, images, kernel.noise)
-    found[0] = (found[0] + training.price) * _SUMMED
-    found[1] = np.minimum(found[1], 1.0)
-    return found
+    return expectations.bounds(after, beyond, images, kernel.noise)
+
+
+def _paid(training: Training, moved: FloatArray) -> FloatArray:
+    return np.stack([(moved[0] + training.price) * _SUMMED, np.minimum(moved[1], 1.0)])
+
+
+class _Shared:
+    """Expectations that trainings of several nodes of an epoch have in common.
+
+    They depend on the node that follows and on the kernel alone: of the paper's instances, where three models
+    switch freely, a quarter of all trainings are different. Each is kept as long as it is still needed.
+    """
+
+    def __init__(self, process: Process, numbers: list[int]) -> None:
+        trainings = (item for number in numbers for item in process.nodes[number].trainings)
+        self._left = Counter((item.following, item.kernel) for item in trainings)
+        self._known: dict[tuple[int, Kernel], FloatArray] = {}
+
+    def of(self, training: Training, find: Callable[[], FloatArray]) -> FloatArray:
+        """What was found for another training like it, or is found now; not to be written to."""
+        key = training.following, training.kernel
+        self._left[key] -= 1
+        found = self._known.pop(key) if key in self._known else find()
+        if self._left[key] > 0:
+            self._known[key] = found
+        return found
 
 
 def _mean(start: Start, rows: FloatArray, grid: Grid) -> tuple[float, float]:
@@ -209,28 +252,46 @@ def lower(
     free : bool
         Whether epochs cost nothing: with lam = 1, bounds of F alone.
     """
+    found = lower_by_loss(process, expectations, multiplier, options, free=free)
+    pairs = zip(process.starts, found, strict=True)
+    return [math.fsum((start.weights * values).tolist()) / _SUMMED for start, values in pairs]
+
+
+def lower_by_loss(
+    process: Process,
+    expectations: Expectations,
+    multiplier: float,
+    options: Options = Options(),
+    *,
+    free: bool = False,
+) -> list[FloatArray]:
+    """The same from each l(0), by start; shapes (losses,)."""
     grid = expectations.grid
     after: dict[int, FloatArray] = {}
     lowest = _without_losses(process, multiplier, free)
     for numbers in process.by_epoch():
         here: dict[int, FloatArray] = {}
+        shared = _Shared(process, numbers)
         for number in numbers:
             keep_time()
             node = process.nodes[number]
             forced = must_train(node, grid, options, up=False)
             value = np.where(forced, math.inf, multiplier * failed(node, grid, up=False))
             for training in node.trainings:
-                found = _least(
-                    training, expectations, after[training.following], lowest[training.following], free
+                following = training.following
+                moved = shared.of(
+                    training,
+                    functools.partial(_least, training, expectations, after[following], lowest[following]),
                 )
+                found = (moved + (0.0 if free else training.price)) / _SUMMED
                 np.minimum(value, found, out=value)
             here[number] = value
         after = here
     found_at = []
     for start in process.starts:
         row, indices = after[start.node], grid.indices(start.losses, up=False)
-        reached = np.where(indices < 0, lowest[start.node], row[np.clip(indices, 0, grid.cells - 1)])
-        found_at.append(math.fsum((start.weights * reached).tolist()) / _SUMMED)
+        inside = row[np.clip(indices, 0, grid.cells - 1)]
+        found_at.append(np.where(indices < 0, lowest[start.node], inside))
     return found_at
 
 
@@ -246,14 +307,13 @@ def _without_losses(process: Process, multiplier: float, free: bool) -> list[flo
     return found
 
 
-def _least(
-    training: Training, expectations: Expectations, after: FloatArray, lowest: float, free: bool
-) -> FloatArray:
+def _least(training: Training, expectations: Expectations, after: FloatArray, lowest: float) -> FloatArray:
+    """Lower bounds of the value after an epoch."""
     kernel = training.kernel
     images = expectations.grid.images(kernel.shift, kernel.retention, up=False)
     beyond = [Beyond(lowest, float(after[-1]))]
-    found = expectations.bounds(after[None, :], beyond, images, kernel.noise)[0]
-    return np.asarray((found + (0.0 if free else training.price)) / _SUMMED)
+    found: FloatArray = expectations.bounds(after[None, :], beyond, images, kernel.noise)[0]
+    return found
 
 
 def met_at_start(process: Process, start: Start) -> float:

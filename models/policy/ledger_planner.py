@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from depl.models.policy.dynamic import STOP, Table, certified, lower, met_at_start, upper
+from depl.models.policy.exact import exact_failure
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.hull import Walk, walk
 from depl.models.policy.planner import (
@@ -60,11 +61,11 @@ class LedgerPlanner:
         for cells in grids(self.process):
             grid = Grid.of(self.process, cells)
             up, down = Expectations(grid, up=True), Expectations(grid, up=False)
-            careful = careful_table(self.process, up, self.request.options)
+            careful = self._settled(careful_table(self.process, up, self.request.options), grid)
             if careful.failure > self.request.budget:
                 least = min(lower(self.process, down, 1.0, self.request.options, free=True))
                 yield self._none(cells, least)
-                if least > self.request.budget:
+                if least > self.request.instance.target.violation_budget:
                     return
                 continue
             if self.price is None:
@@ -110,12 +111,22 @@ class LedgerPlanner:
 
     def _walked(self, careful: Table, up: Expectations) -> Walk:
         def solve(price: float) -> Table:
-            return upper(self.process, up, price, self.request.options)
+            return self._settled(upper(self.process, up, price, self.request.options), up.grid)
 
         keeping, failing = careful, None
         if self.hint is not None and self.hint > self.rho:
             keeping, failing = self._near(solve, careful, self.hint)
         return list(walk(solve, self.request.budget, self.rho, keeping, failing))[-1]
+
+    def _settled(self, table: Table, grid: Grid) -> Table:
+        """A policy that may keep its promise with equality, judged by its exact failures."""
+        budget = self.request.instance.target.violation_budget
+        if not self.request.budget < table.failure <= float(budget) + _EQUAL:
+            return table
+        exact = exact_failure(self.process, grid, table)
+        if exact is None or exact > budget:
+            return table
+        return replace(table, failure=self.request.budget, exact=exact)
 
     def _near(
         self, solve: Callable[[float], Table], careful: Table, hint: float
@@ -152,6 +163,7 @@ class LedgerPlanner:
             return None
         actions = actions_of(self.process, up.grid, self.fixed)
         table = certified(self.process, up, actions, self.fixed.start, self.rho)
+        table = self._settled(table, up.grid)
         return table if table.failure <= self.request.budget else None
 
     def _held(self, table: Table, up: Expectations, bound: float) -> PolicyResult:
@@ -163,7 +175,7 @@ class LedgerPlanner:
     def _none(self, cells: int, least: float) -> PolicyResult:
         omega, within = self.request.instance.target.quantile_level, self.request.restriction
         among = f" of {within}," if within else ""
-        if least > self.request.budget:
+        if least > self.request.instance.target.violation_budget:
             reason = (
                 f"no policy{among} reaches the target with probability {omega:g}: under the law at most "
                 f"{1 - least:.6g}; raise maximum_loss or maximum_epochs, or lower quantile_level"
@@ -179,6 +191,10 @@ class LedgerPlanner:
 
 _FEW = 16
 """Cells of a grid on which every loss that occurs is l(0)."""
+
+_EQUAL = 1e-9
+"""By how much failures may seem too many and be worked out exactly: far above what sums are off by. For few
+policies it takes time."""
 
 _NEAR = 1.1
 """Ratio of the prices tried from one grid to the next: set by hand; on the next grid the price at which the

@@ -190,10 +190,17 @@ def policy_of(
         certificate=Certificate(
             method="ledger",
             cost=table.cost,
-            reached=max(0.0, math.nextafter(1 - table.failure, 0.0)),
+            reached=_reached(table),
+            exactly=None if table.exact is None else str(1 - table.exact),
             ratio=price.ratio,
         ),
     )
+
+
+def _reached(table: Table) -> float:
+    """P(reached), rounded down."""
+    found = 1 - table.failure if table.exact is None else float(1 - table.exact)
+    return max(0.0, math.nextafter(found, 0.0))
 
 
 def nothing(request: Request, price: Price | None, reason: str, cells: int = 0) -> PolicyResult:

@@ -12,12 +12,15 @@ C >= lam (P - P0).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.policy.dynamic import Options, Table, lower, met_at_start, upper
-from depl.models.policy.grid import Expectations
-from depl.models.policy.process import Process
+from depl.models.policy.dynamic import Options, Table, lower, lower_by_loss, met_at_start, upper
+from depl.models.policy.grid import Expectations, met
+from depl.models.policy.process import Process, Start
 from depl.models.problem.laws.law import UNIT_ROUNDOFF
 
 _SETTLED = 1e-9
@@ -123,7 +126,25 @@ def least_ratio_below(
 
 
 def excess_at(process: Process, expectations: Expectations, price: float, options: Options) -> float:
-    """V(price) - price (1 - P0), the least over the starts, rounded down: if not negative, rho* >= price."""
-    misses = ((1 - met_at_start(process, start)) * (1 + 8 * UNIT_ROUNDOFF) for start in process.starts)
-    bounds = lower(process, expectations, price, options)
-    return min(bound - price * missed for bound, missed in zip(bounds, misses, strict=True))
+    """How far a price is below rho* for sure, rounded down: where it is not negative, rho* >= price.
+
+    It is V(price) - price (1 - P0), the least over the starts. Where a run may be given up before its first
+    epoch this is 0 at best, as V <= price (1 - P0), and rounding would hide it; so V is then that of runs
+    which train, and each l(0) is asked for by itself: if V >= price for all that do not meet the target, it
+    is as well to give each of them up.
+    """
+    if not options.abandon_at_start:
+        misses = ((1 - met_at_start(process, start)) * (1 + 8 * UNIT_ROUNDOFF) for start in process.starts)
+        bounds = lower(process, expectations, price, options)
+        return min(bound - price * missed for bound, missed in zip(bounds, misses, strict=True))
+    values = lower_by_loss(process, expectations, price, replace(options, abandon_at_start=False))
+    return min(
+        float((found - price * ~_reached(process, start)).min())
+        for found, start in zip(values, process.starts, strict=True)
+    )
+
+
+def _reached(process: Process, start: Start) -> NDArray[np.bool_]:
+    """Whether each l(0) meets the target before the first epoch."""
+    reached = met(start.losses, process.limit)
+    return reached if process.nodes[start.node].may_stop else np.zeros_like(reached)

@@ -28,7 +28,7 @@ from depl.models.policy.result import RUNGS, PolicyResult, Rung
 from depl.models.policy.time_limit import restriction
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData
-from depl.models.solving.methods import require_limits
+from depl.models.solving.methods import Progress, require_limits
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError
 from depl.models.verifier.policies import verify_policy
@@ -50,6 +50,7 @@ def solve_policy(
     data: Mapping[str, Collection[str]] | None = None,
     switch_epochs: Collection[int] | None = None,
     abandon_at_start: bool = False,
+    progress: Progress | None = None,
 ) -> PolicyResult:
     """Plan a policy that stops, goes on or switches after every epoch.
 
@@ -73,6 +74,8 @@ def solve_policy(
         As `depl.models.policy.process.process`.
     abandon_at_start : bool
         Whether a run may be given up before its first epoch.
+    progress : callable, optional
+        Called with seconds, the least objective so far and its lower bound, whenever more is known.
 
     Raises
     ------
@@ -98,6 +101,9 @@ def solve_policy(
             for found in planner.answers():
                 reserve = _LONGER * _verified(found)
                 best = found if best is None else _better(best, found)
+                if progress is not None:
+                    value = math.inf if best.objective is None else best.objective
+                    progress(time.monotonic() - started, value, best.lower_bound)
                 if (best.gap is not None and best.gap <= gap) or best.termination is Termination.INFEASIBLE:
                     ending = Termination.GAP_REACHED
                     break

@@ -8,6 +8,7 @@ and never below the observed loss; with ``"observed"`` it is the index of the ob
 A run also stops as soon as its observed loss meets the target and its model may be the last.
 """
 
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
@@ -77,6 +78,16 @@ class Certificate(Checked, frozen=True, kw_only=True):
     method: Annotated[str, Meta(description="ledger: under the law; counted: over combinations of runs")]
     cost: Annotated[NonNegative, Meta(description="expected cost, at most [cost]")]
     reached: Annotated[Probability, Meta(description="P(target reached), at least")]
+    exactly: (
+        Annotated[
+            str,
+            Meta(
+                pattern=r"^\d{1,400}/\d{1,400}$",
+                description="the same as a fraction, where the promise is kept with equality or nearly so",
+            ),
+        ]
+        | None
+    ) = None
     lower_bound: (
         Annotated[
             NonNegative,
@@ -139,6 +150,7 @@ class Policy(Shown, Checked, frozen=True, kw_only=True):
             raise InvalidInputError(f"there is no node {self.start}", ".start")
         if self.nodes[self.start].epoch != 0:
             raise InvalidInputError("names a node after epoch 0; a policy starts before epoch 1", ".start")
+        self._validate_fraction()
         for number, node in enumerate(self.nodes):
             self._validate_rows(node, f".nodes[{number}]")
             self._validate_trainings(node, f".nodes[{number}]")
@@ -175,6 +187,11 @@ class Policy(Shown, Checked, frozen=True, kw_only=True):
                     f"must be 1 or at most {LARGEST_RETENTION}, not {training.retention}",
                     f"{place}.retention",
                 )
+
+    def _validate_fraction(self) -> None:
+        exactly = self.certificate.exactly
+        if exactly is not None and (int(exactly.split("/")[1]) == 0 or not 0 <= Fraction(exactly) <= 1):
+            raise InvalidInputError(f"is no probability: {exactly}", ".certificate.exactly")
 
     def to_json(self) -> str:
         """The policy as JSON."""

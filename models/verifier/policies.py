@@ -21,6 +21,7 @@ from depl.models.verifier.findings import CLAIM, Finding, Kind, failed, passed, 
 from depl.models.verifier.laws import FloatArray, decimal
 from depl.models.verifier.policy_chain import Course, actions_of, course
 from depl.models.verifier.policy_count import Count
+from depl.models.verifier.policy_exact import exact_reached
 from depl.models.verifier.policy_noise import EDGE
 from depl.models.verifier.policy_walk import Walk, data_of, starting_losses, walked
 from depl.models.verifier.sites import may_be_last
@@ -118,7 +119,8 @@ def verify_policy(instance: Instance, policy: Policy) -> PolicyReport:
     findings += stopped
     met = float(start[1][start[0] <= policy.grid.limit + ATOM_TOLERANCE].sum())
     already = met if may_be_last(instance, instance.target.initial_model) else 0.0
-    findings += [*_claim_findings(policy, found), *_bound_findings(policy, found, already)]
+    exact = None if policy.certificate.exactly is None else exact_reached(policy, walk, start[0])
+    findings += [*_claim_findings(policy, found, exact), *_bound_findings(policy, found, already)]
     return PolicyReport(tuple(findings), found, policy)
 
 
@@ -174,6 +176,10 @@ def _method_failures(policy: Policy, law: TracedLaw | None) -> Iterator[Finding]
         return
     if not counts and method != "ledger":
         yield failed("state", "a policy that carries a ledger is certified under the law", None)
+    if counts and policy.certificate.exactly is not None:
+        yield failed(
+            "state", "an exact probability is claimed of the ledger, and runs are counted here", None
+        )
     alone = law is None or (law.residuals == "independent" and not law.deviations)
     if counts and alone:
         yield failed("law", "no runs are combined under this law, so nothing can be counted over them", None)
@@ -338,7 +344,7 @@ def _first_pair(policy: Policy) -> tuple[str, str] | None:
     return (first.trainings[0].model, first.trainings[0].cluster) if first.trainings else None
 
 
-def _claim_findings(policy: Policy, found: Course) -> Iterator[Finding]:
+def _claim_findings(policy: Policy, found: Course, exact: Fraction | None) -> Iterator[Finding]:
     """Cost and probability, up to the rounding of the sums here."""
     claimed, slack = policy.certificate, RELATIVE_ROUNDING + found.unsure
     longest = max((step for step in _greatest_prices(policy)), default=0.0) * policy.maximum_epochs
@@ -355,14 +361,25 @@ def _claim_findings(policy: Policy, found: Course) -> Iterator[Finding]:
     else:
         message = f"at least {claimed.reached:.12g} is claimed, {found.reached:.12g} recomputed"
         yield failed(f"{CLAIM}reached", message, away)
-    omega = decimal(policy.quantile_level)
-    if Fraction(claimed.reached) >= omega and found.reached >= policy.quantile_level - slack:
-        yield passed("(3)", f"P(reached) >= omega = {policy.quantile_level:g}")
-    else:
-        message = f"P(reached) >= {min(claimed.reached, found.reached):.12g} does not keep omega"
-        yield failed("(3)", f"{message} = {policy.quantile_level:g}", None)
+    yield _promise_finding(policy, found, exact, slack)
     if found.rounding > RELATIVE_ROUNDING:
         yield undecided("(3)", f"the probabilities of the ends add up to 1 but for {found.rounding:.3g}")
+
+
+def _promise_finding(policy: Policy, found: Course, exact: Fraction | None, slack: float) -> Finding:
+    """Whether P(reached) is omega at least, exactly where a fraction is claimed."""
+    claimed, omega = policy.certificate, decimal(policy.quantile_level)
+    if claimed.exactly is not None:
+        told = f"P(reached) is claimed to be {claimed.exactly} at least"
+        if exact is None:
+            return undecided("(3)", f"{told}, which is not worked out here")
+        if Fraction(claimed.exactly) > exact or Fraction(claimed.reached) > exact or exact < omega:
+            return failed("(3)", f"{told}; it is {exact}, omega = {policy.quantile_level:g}", None)
+        return passed("(3)", f"{told}; it is {exact}, not below omega = {policy.quantile_level:g}")
+    if Fraction(claimed.reached) >= omega and found.reached >= policy.quantile_level - slack:
+        return passed("(3)", f"P(reached) >= omega = {policy.quantile_level:g}")
+    message = f"P(reached) >= {min(claimed.reached, found.reached):.12g} does not keep omega"
+    return failed("(3)", f"{message} = {policy.quantile_level:g}", None)
 
 
 def _greatest_prices(policy: Policy) -> Iterator[float]:

@@ -20,6 +20,7 @@ from depl.models.verifier.laws import (
     distribution,
     ends,
     exceedance,
+    integer_atoms,
     is_discrete,
     is_truncated,
     normals_together,
@@ -60,11 +61,15 @@ class CellMasses(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """A sum of atoms (values and probabilities) and at most two increments with densities."""
+    """A sum of atoms (values and probabilities) and at most two increments with densities.
+
+    ``parts`` are the increments that the atoms are sums of; without them the values are equally likely.
+    """
 
     values: FloatArray
     weights: FloatArray
     smooth: tuple[Increment, ...]
+    parts: tuple[Increment, ...] = ()
 
     @classmethod
     def of_values(cls, values: FloatArray) -> "Noise":
@@ -95,7 +100,24 @@ class Noise:
             smooth = list(together)
         if len(smooth) > 2:
             raise LookupError("the sum of more than two laws with densities")
-        return cls(values + float(mean), weights, tuple(smooth))
+        return cls(values + float(mean), weights, tuple(smooth), tuple(increments))
+
+    def exact_atoms(self) -> list[tuple[float, Fraction]] | None:
+        """Values and their probabilities as fractions; None of a law with a density."""
+        if self.smooth:
+            return None
+        if not self.parts:
+            return [(value, Fraction(1, self.values.size)) for value in self.values.tolist()]
+        found = [(Fraction(0), Fraction(1))]
+        for item in self.parts:
+            own = integer_atoms(item.law)
+            total = sum(weight for _, weight in own)
+            found = [
+                (moved + item.coefficient * value, share * Fraction(weight, total))
+                for moved, share in found
+                for value, weight in own
+            ]
+        return [(float(value), share) for value, share in found]
 
     def on_cells(self, step: float, low: int, high: int) -> CellMasses:
         """Probabilities of the cells low, ..., high, and of those beside them."""

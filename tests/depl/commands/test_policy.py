@@ -70,6 +70,33 @@ def pairs(out: str) -> dict[str, str]:
     return {name: value.strip() for name, _, value in rows if value.strip()}
 
 
+def test_the_data_of_a_cluster_may_be_named_and_only_once(ask: Ask, mine) -> None:
+    whole, named = (ask("policy", "solve", mine, "--json", *more) for more in ((), ("--data", "site=data")))
+    assert named[0] == 0
+    assert json.loads(named[1])["cost"] == json.loads(whole[1])["cost"]
+    assert json.loads(named[1])["policy"]["data"] == [{"cluster": "site", "datasets": ["data"]}]
+    for wrong, told in (
+        (("--data", "site"), "must be a cluster and datasets such as edge=lidar,archive, not 'site'"),
+        (("--data", "site=other"), "cluster 'site' cannot use ['other']"),
+        (("--data", "site=data", "--data", "site=data"), "--data: names cluster 'site' twice"),
+    ):
+        code, _, error = ask("policy", "solve", mine, *wrong)
+        assert code == 2
+        assert told in error
+
+
+def test_whoever_waits_is_told_what_is_held_after_every_grid(monkeypatch) -> None:
+    monkeypatch.setattr(planner, "GRIDS", (128, 512))
+    monkeypatch.setattr(planner, "_FIRST_WORK", 1)
+    seen: list[tuple[float, float, float]] = []
+    found = depl.solve_policy(
+        instance(), gap=0.0, progress=lambda seconds, cost, bound: seen.append((seconds, cost, bound))
+    )
+    assert len(seen) == 2
+    assert seen[-1][1:] == (found.objective, found.lower_bound)
+    assert seen[0][0] <= seen[1][0]
+
+
 def test_a_policy_is_planned_written_and_told_with_promise_price_and_bound(ask: Ask, mine, tmp_path) -> None:
     out = tmp_path / "policy.json"
     code, text, aside = ask("policy", "solve", mine, "--gap", "0%", "--out", out)

@@ -128,6 +128,7 @@ def test_neither_is_so_under_laws_of_runs_whose_first_loss_is_random(seed, monke
 def test_the_price_of_a_failure_falls_with_finer_grids_and_bounds_hold_at_the_last_one(seed, monkeypatch):
     instance, abandon = random_traced(seed)
     monkeypatch.setattr(planner, "GRIDS", (128, 512, 2048))
+    monkeypatch.setattr(planner, "_FIRST_WORK", 1)
     found = solved(instance, abandon_at_start=abandon)
     if found is None or found.policy is None:
         return
@@ -273,6 +274,18 @@ def test_a_random_first_loss_is_quit_where_it_may_be_and_the_ratio_is_then_the_l
     assert free.ratio() == min(each)
     found = solve_policy(instance, gap=1e-3, abandon_at_start=True)
     assert found.ratio[0] <= float(min(each)) <= found.ratio[1] * (1 + 1e-12)
+    assert found.ratio[0] >= 0.98 * float(min(each))
+
+
+@pytest.mark.parametrize("seed", range(20, 30))
+def test_the_least_ratio_is_enclosed_as_narrowly_where_runs_may_be_given_up_at_once(seed):
+    instance = random_tiny(np.random.default_rng(seed))
+    found, tree = solved(instance, abandon_at_start=True), tree_of(instance, abandon_at_start=True)
+    if found is None or found.ratio is None:
+        return
+    ratio = float(tree.ratio())
+    assert ratio * (1 - 2e-3) <= found.ratio[0] <= ratio * (1 + 1e-9)
+    assert ratio * (1 - 1e-9) <= found.ratio[1] <= ratio * (1 + 2e-3)
 
 
 def from_one_loss(tree: Tree, start, loss: Fraction) -> Tree:
@@ -332,10 +345,12 @@ def test_a_price_below_the_cost_of_a_success_is_refused_and_one_above_it_never_q
 
 def test_a_policy_keeps_the_promise_that_planning_again_with_the_same_omega_spends():
     # u = 5/19: who gives up delivers 0.70, who goes on 347/380; the policy 0.95, for less than the plan
-    instance = spent_promise().replace(quantile_level=0.949999)  # what holds with equality, rounding loses
+    instance = spent_promise()
     found, tree = solve_policy(instance, gap=1e-6), tree_of(instance)
     cost, failure = tree.followed(found.policy)
     assert failure == VIOLATION
+    assert found.policy.certificate.exactly == "19/20"
+    assert depl.evaluate_policy(instance, found.policy).ok
     assert (found.cost, found.reached) == pytest.approx((float(cost), 0.95), rel=1e-9)
     rho, budget = Fraction(found.failure_cost), instance.target.violation_budget
     kept = [cost + rho * failure for cost, failure in tree.every_policy() if failure <= budget]
@@ -349,6 +364,36 @@ def test_a_policy_keeps_the_promise_that_planning_again_with_the_same_omega_spen
             spent += share * sum(w for e, w in second["pruned"].atoms if state.loss + e <= 0)
     assert spent == Fraction(7, 10)
     assert 1 - failure > spent
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_promised_with_equality_is_found_and_a_little_more_is_proved_infeasible(seed):
+    rng = np.random.default_rng(seed)
+    small, large = (np.sort(rng.choice(np.arange(-1, 5), 2, replace=False)) / 8 for _ in range(2))
+    given = {"maximum_loss": 0.5, "maximum_epochs": 3, "switches": (), "quantile_level": 0.5}
+    instance = tiny(*(Empirical(values=tuple(x.tolist())) for x in (small, large)), **given)
+    least = tree_of(instance).least_failure()
+    if not 0 < least < 1:
+        return
+    instance = instance.replace(quantile_level=float(1 - least))  # dyadic, so it is this number
+    found = solve_policy(instance, time_limit=None)
+    assert found.policy is not None, found.reason
+    assert tree_of(instance).followed(found.policy)[1] == least
+    assert Fraction(found.policy.certificate.exactly) == 1 - least
+    assert depl.evaluate_policy(instance, found.policy).ok
+    more = instance.replace(quantile_level=float(1 - least) + 1e-6)
+    assert solve_policy(more, time_limit=None).termination is Termination.INFEASIBLE
+
+
+@pytest.mark.parametrize("claim", ["20/21", "191/200", "1/1"])
+def test_a_fraction_that_is_more_than_the_chain_delivers_is_objected_to(claim):
+    instance = spent_promise()
+    policy = solve_policy(instance, gap=1e-6).policy
+    bold = msgspec.structs.replace(policy.certificate, exactly=claim)
+    report = depl.evaluate_policy(instance, msgspec.structs.replace(policy, certificate=bold))
+    assert [item.equation for item in report.failures] == ["(3)"]
+    with pytest.raises(depl.InvalidInputError, match="is no probability"):
+        Policy.from_json(policy.to_json().replace('"19/20"', '"21/20"'))
 
 
 def _action_at(policy: Policy, node: PolicyNode, loss: float) -> int:
