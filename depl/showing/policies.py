@@ -195,19 +195,17 @@ def _bounded(result: PolicyResult) -> list[tuple[str, str]]:
 
 def bound_class(policy: Policy) -> str:
     """The policies that the lower bound is of."""
-    if policy.certificate.method == "counted":
-        return (
-            "policies with at most one switch whose stages last no longer, counted on the same runs, even if "
-            "they know before a run begins what it will do"
-        )
+    counts = policy.certificate.method == "counted"
     told = "all policies that keep the promise, also those that draw lots or remember the whole run"
+    if counts:
+        told = "policies with at most one switch whose stages last no longer, counted on the same runs"
     if policy.round_deadline is not None:
         told += f", of at most {policy.maximum_epochs} epochs of at most {number(policy.round_deadline)} each"
     if policy.switch_epochs is not None:
         told += f", and switch only{_switching(policy)[len(', switches') :]}"
     if policy.data:
         told += ", with these data"
-    if not policy.abandon_at_start:
+    if not policy.abandon_at_start and not counts:
         told += "; a run whose first loss is above the target trains at least one epoch"
     return told
 

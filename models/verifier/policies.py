@@ -176,6 +176,10 @@ def _method_failures(policy: Policy, law: TracedLaw | None) -> Iterator[Finding]
         return
     if not counts and method != "ledger":
         yield failed("state", "a policy that carries a ledger is certified under the law", None)
+    if counts and policy.certificate.exactly is not None:
+        yield failed(
+            "state", "an exact probability is claimed of the ledger, and runs are counted here", None
+        )
     alone = law is None or (law.residuals == "independent" and not law.deviations)
     if counts and alone:
         yield failed("law", "no runs are combined under this law, so nothing can be counted over them", None)
