@@ -14,6 +14,7 @@ import pytest
 
 from depl.benchmarks.runner.results import RESULTS, read
 from tests.docs.prose import Values, percent, row
+from tests.docs.prose_of_loop import training_loop, training_loop_commands
 from tests.docs.prose_of_policies import closed_loop, closed_loop_table
 from tests.docs.prose_of_promises import (
     few_runs,
@@ -312,6 +313,8 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/reductions.rst", "chance-knapsacks", chance_knapsacks),
     ("docs/reductions.rst", "knapsacks", published_knapsacks),
     ("docs/scenarios.rst", "sample-size", shares_of_broken),
+    ("docs/training_loop.rst", "training-loop", training_loop),
+    ("docs/training_loop.rst", "training-loop", training_loop_commands),
 ]
 
 ELSEWHERE = {
