@@ -1,7 +1,7 @@
 """What promises deliver when 12, 24, 60 or 300 runs of each plan are known, on every family of real runs.
 
 Of every family 400 runs of each of two drawn schedules were trained for this (`OF_FAMILIES` of
-`depl.benchmarks.cases.promises.few_runs`, committed before the first of them was). In each of 20 draws some
+`depl.benchmarks.cases.promises.few_runs`, committed before the first of them was). In each of 10 draws some
 of them are known, plans are chosen for six targets under the fitted law, and the runs that are left judge
 them: at least 100 of each plan. The rule itself was chosen on other runs (case ``few-runs``).
 
@@ -32,7 +32,7 @@ from depl.benchmarks.runner.registry import Case, Goal
 
 SIZES = (12, 24, 60, 300)
 CONFIDENCE = 0.95
-_DRAWS = 20
+_DRAWS = 10
 _CHANCE = 0.05
 """Share of the promises that hold which a test at 5 % refutes."""
 
