@@ -1,5 +1,7 @@
 """The rules of the sites in the statement: what is read and refused, and what they answer."""
 
+from fractions import Fraction
+
 import msgspec
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from depl.instances.generator import random_instance
 from depl.instances.library import parse
 from depl.instances.template import template
 from depl.models.evaluation.evaluate import SITE_RULES, evaluate
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance, json_schema
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem.site_rules import why_not_idle
@@ -222,14 +224,23 @@ def test_an_evaluation_has_a_constraint_for_every_rule(tiny, ruled):
     assert "memory memory fails: 5 against 4, 1 too much, at epoch 2" in explain(ruled, BROKEN)
 
 
-def test_early_stopping_is_not_followed_past_models_that_may_not_be_last(tiny, tiny_optimum):
-    assert early_stopping(tiny.replace(deployable=("full", "pruned")), change(tiny_optimum, instance=None))
-    with pytest.raises(NotCoveredError, match="may not stop with 'full'"):
-        early_stopping(tiny.replace(deployable=("pruned",)), change(tiny_optimum, instance=None))
+def test_early_stopping_passes_over_epochs_whose_model_may_not_be_last(tiny, tiny_optimum):
+    """Full, full, pruned: a quarter of the runs meets the target after epoch 2, three quarters in the end."""
+    plan = change(tiny_optimum, instance=None)
+    anywhere = early_stopping(tiny.replace(deployable=("full", "pruned")), plan)
+    assert anywhere.survival.exact == (1, 1, Fraction(3, 4), Fraction(1, 4))
+    assert anywhere.cost.exact == 28 - Fraction(1, 4) * 3  # the last epoch costs 3
+    at_the_end = early_stopping(tiny.replace(deployable=("pruned",)), plan)
+    assert at_the_end.survival.exact == (1, 1, 1, Fraction(1, 4))
+    assert at_the_end.cost.exact == 28
+    assert at_the_end.reached.exact == at_the_end.final.exact == Fraction(3, 4)
+
+
+def test_a_target_met_before_training_does_not_stop_a_run_that_has_no_model_to_keep(tiny):
     met = tiny.replace(maximum_loss=16, deployable=("pruned",))
     plan = change(depl.solve(met, "exact").plan, instance=None)
-    with pytest.raises(NotCoveredError, match="may not stop with 'no model'"):
-        early_stopping(met, plan)
+    assert plan.schedule == (("pruned", "edge"),)
+    assert early_stopping(met, plan).epochs.exact == 1
 
 
 def test_the_summary_shows_the_rules_that_there_are(tiny, ruled):

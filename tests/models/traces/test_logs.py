@@ -164,7 +164,7 @@ def test_lines_of_several_metrics_are_never_mixed_and_the_order_of_the_lines_doe
         names = {"loss": "value"}
         return read_long(path, names, model="m", cluster="c", on_repeated="last", **more)
 
-    with pytest.raises(InvalidInputError, match=r"say which lines are meant \(--where key="):
+    with pytest.raises(InvalidInputError, match=r"say which lines are meant \(--where (key|when)="):
         read()
     with pytest.raises(InvalidInputError, match=r"'(train|val)/loss' in place of '(train|val)/loss'"):
         read(order="when")  # two metrics were logged at the same time
