@@ -5,8 +5,10 @@ From there on everything is done by the commands that anybody would give: ``depl
 ``diagnose``, ``fit``, ``solve``, ``policy solve``. Then 120 fresh runs are led by `depl.Controller`, with the
 plan and with the policy, and ``depl certify`` judges fresh runs of the plan. The same seeds are led by what
 people do today: a fixed number of epochs, patience, and a threshold, for which the pilots choose the switch
-and the number of epochs. The rules for the target and for all numbers stood before the first pilot was
-trained (the family, Adam, had been diagnosed on other seeds).
+and the number of epochs. The rules for the target, for these numbers and for what is judged stood before the
+first run. The design of the pilots did not: ten or twelve schedules with fewer runs each were tried before,
+with which no policy was found, or none could be counted; no fresh run but two, which only showed that the
+program works, had been trained then. The family (Adam) had been diagnosed on other seeds.
 """
 
 import contextlib

@@ -97,8 +97,8 @@ def _carried(found: Diagnosis) -> str:
     sure = [level for level in PROMISED if runs_to_carry(level, CONFIDENCE) <= most]
     confident = f"{number(sure[-1])}" if sure else "none"
     return (
-        f"{told}: they can carry a promise of {number(levels[-1])} that is right on average, and "
-        f"{confident} with confidence {number(CONFIDENCE)}"
+        f"{told}: if none of them misses the target, they carry a promise of {number(levels[-1])} that is "
+        f"right on average, and {confident} with confidence {number(CONFIDENCE)}"
     )
 
 

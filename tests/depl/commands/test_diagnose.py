@@ -69,8 +69,8 @@ def test_three_lines_come_first(ask, good, bad) -> None:
     law, runs, following = text.splitlines()[2:5]
     assert law.startswith("paper's law  may be used: whole runs vary ")
     assert runs == (
-        "runs         40, of 1 schedule; 40 of the schedule with most runs: they can carry a promise of 0.95 "
-        "that is right on average, and 0.9 with confidence 0.95"
+        "runs         40, of 1 schedule; 40 of the schedule with most runs: if none of them misses the "
+        "target, they carry a promise of 0.95 that is right on average, and 0.9 with confidence 0.95"
     )
     assert following.startswith(
         f"next         depl fit {good} --template SETUP --out mine.json --law independent"

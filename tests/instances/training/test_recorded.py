@@ -46,7 +46,14 @@ def test_the_provenance_is_that_of_the_code_as_it_is(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "seed"), [("digits-alexnet", 0), ("digits-mobilenet", 1), ("cells-perceptron", 7)]
+    ("name", "seed"),
+    [
+        ("digits-alexnet", 0),
+        ("digits-mobilenet", 1),
+        ("digits-adam", 2),
+        ("digits-cosine", 3),
+        ("cells-perceptron", 7),
+    ],
 )
 def test_a_seed_trained_again_gives_the_shipped_losses(name, seed):
     chosen, shipped = family(name), recorded_traces(name).select([seed])

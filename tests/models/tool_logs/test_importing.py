@@ -91,6 +91,18 @@ def test_the_key_of_epochs_is_told_or_known(tmp_path: Path) -> None:
     assert "must be a whole number, not 0.5" in refusal(path, epoch="half").message
 
 
+def test_before_training_no_model_has_to_be_named_as_in_the_log_of_a_controller(tmp_path: Path) -> None:
+    rows = [{"epoch": k, "loss": 3.0 - k, "model": f"m{k}", "cluster": "c"} for k in range(3)]
+    del rows[0]["model"], rows[0]["cluster"]
+    path = lines(tmp_path / "run.jsonl", rows)
+    found = read(path, first=1, stages=()).traces
+    assert found.epoch.tolist() == [0, 1, 2]
+    assert found.schedules == ((("m1", "c"), ("m2", "c")),)
+    del rows[1]["model"]
+    lines(path, rows)
+    assert "must be logged with every loss" in refusal(path, first=1, stages=()).message
+
+
 def test_lightning_that_was_evaluated_before_it_fitted_has_an_epoch_0(tmp_path: Path) -> None:
     rows = ["epoch,step,train_loss,val_loss", "0,0,,3.0", "0,9,2.5,", "0,9,,2.0", "1,19,,1.5"]
     found = read(table(tmp_path / "version_0/metrics.csv", *rows), loss="val_loss")

@@ -56,8 +56,10 @@ def test_the_schedules_that_judge_are_drawn_and_every_target_is_a_quantile_of_th
         assert 5 <= switch <= 30
     for name in COLLECTIONS:
         traces = shipped_runs(name)
-        below = [np.mean(traces.matrix()[:, -1] <= target) for target in targets_of(traces)]
-        assert below == pytest.approx(QUANTILES, abs=0.008)  # losses of cells stand in groups
+        last = traces.matrix()[:, -1]
+        for target, quantile in zip(targets_of(traces), QUANTILES, strict=True):
+            assert np.mean(last <= target - 0.0005) <= quantile  # a target has three decimals
+            assert np.mean(last <= target + 0.0005) >= quantile - 1 / last.size
 
 
 @pytest.mark.slow
