@@ -228,7 +228,8 @@ def _basis(found: Certificate) -> str:
 
 def _rests_on(found: Certificate) -> str:
     if found.method == "counted":
-        return f"{counted(found.runs or 0, 'run')} or more behind every stage, and one unseen run that fails; the policy was chosen on the same runs"
+        runs = counted(found.runs or 0, "run")
+        return f"{runs} or more behind every stage, one unseen run that fails, and a choice on the same runs"
     return "a law fitted to runs, whose residuals are taken to be independent from epoch to epoch"
 
 
