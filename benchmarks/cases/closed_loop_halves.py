@@ -17,7 +17,8 @@ _SPLITS = 20
 _LEVEL = 0.95
 _TARGETS = {"digits-mobilenet": 0.65}
 _EPOCHS = 47
-_SMOKE_EVERY = 2
+_SMOKE_EVERY = 4
+_SMOKE_SWITCHES = (12,)
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
@@ -26,7 +27,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     for name, target in list(_TARGETS.items())[: 1 if smoke else None]:
         family = Family(name, _SMOKE_EVERY if smoke else 1)
         problem = Problem(name, target, _EPOCHS, _LEVEL)
-        rows += half_rows(family, problem, 1 if smoke else _SPLITS)
+        rows += half_rows(family, problem, 1 if smoke else _SPLITS, _SMOKE_SWITCHES if smoke else None)
     return {**_figures(rows), "rows": rows}
 
 

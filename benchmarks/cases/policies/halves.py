@@ -9,7 +9,7 @@ is taken.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -29,16 +29,24 @@ _ERRORS = 2.0
 """Standard errors that a delivered share may be below omega by."""
 
 
-def half_rows(family: Family, problem: Problem, splits: int) -> Iterator[Row]:
-    """Random splits: what is promised, and what is delivered by the other half and by the judging seeds."""
+def half_rows(
+    family: Family, problem: Problem, splits: int, switches: Sequence[int] | None = None
+) -> Iterator[Row]:
+    """Random splits: what is promised, and what is delivered by the other half and by the judging seeds.
+
+    Policies may switch after ``switches``, all of those of the branches by default.
+    """
+    allowed = family.branches.switch_epochs if switches is None else switches
     for split, known in enumerate(halves(family.runs, splits)):
         planning, counting = (family.runs.select(np.flatnonzero(mask)) for mask in (known, ~known))
-        yield {"split": split, **_half_row(family, problem, planning, counting)}
+        yield {"split": split, **_half_row(family, problem, allowed, planning, counting)}
 
 
-def _half_row(family: Family, problem: Problem, planning: Traces, counting: Traces) -> Row:
+def _half_row(
+    family: Family, problem: Problem, switches: Sequence[int], planning: Traces, counting: Traces
+) -> Row:
     instance = problem.of(fit(planning, family.setup, care=None))
-    result = solve_policy(instance, switch_epochs=family.branches.switch_epochs, time_limit=None)
+    result = solve_policy(instance, switch_epochs=switches, time_limit=None)
     told: Row = {**problem.told(), "promised": result.reached, "promised_cost": result.cost}
     if result.policy is None:
         return told
