@@ -15,7 +15,12 @@ import pytest
 from depl.benchmarks.runner.results import RESULTS, read
 from tests.docs.prose import Values, percent, row
 from tests.docs.prose_of_loop import training_loop, training_loop_commands
-from tests.docs.prose_of_policies import closed_loop, closed_loop_table
+from tests.docs.prose_of_policies import (
+    closed_loop,
+    closed_loop_counted,
+    closed_loop_halves,
+    closed_loop_table,
+)
 from tests.docs.prose_of_promises import (
     few_runs,
     few_runs_in_the_readme,
@@ -303,6 +308,8 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/model_selection.rst", "expanded-graph", measured_graph),
     ("docs/policies_measured.rst", "closed-loop", closed_loop),
     ("docs/policies_measured.rst", "closed-loop", closed_loop_table),
+    ("docs/policies_measured.rst", "closed-loop-counted", closed_loop_counted),
+    ("docs/policies_measured.rst", "closed-loop-halves", closed_loop_halves),
     ("docs/prediction_sets.rst", "prediction-sets", set_sizes),
     ("docs/prediction_sets.rst", "prediction-sets", what_is_beside_set_sizes),
     ("docs/questions.rst", "competitive-ratio", questions_ratio),
