@@ -43,6 +43,12 @@ MOVED = {"howto/traces": "tutorials/wandb"}
 default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_mock_imports = [
+    "flwr",
+    "keras",
+    "lightning",
+    "pytorch_lightning",
+]  # the adapters are documented without them
 autodoc_default_options = {"members": True, "show-inheritance": True}
 napoleon_google_docstring = False
 napoleon_use_rtype = False
