@@ -22,7 +22,7 @@ bound says so, because the second one leans on the count of misses, in which s w
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,8 @@ class Attainable:
         How many scenarios may be missed besides those that are missed anyway; negative if infeasible.
     fastest_times : float array (K_max,)
         Least total time of k epochs, infinite where the deadline or the switches forbid them [time].
+    idle : bool
+        Whether the plan without an epoch is one of the plans; made so by `with_idle`.
     """
 
     usable: NDArray[np.bool_]
@@ -71,6 +73,7 @@ class Attainable:
     greatest_gain: FloatArray
     allowed: int
     fastest_times: FloatArray
+    idle: bool = False
 
     @property
     def possible(self) -> bool:
@@ -80,12 +83,25 @@ class Attainable:
     @property
     def shortest(self) -> int:
         """No feasible plan has fewer epochs."""
-        return int(np.flatnonzero(self.lengths)[0]) + 1
+        return 0 if self.idle else int(np.flatnonzero(self.lengths)[0]) + 1
 
     @property
     def longest(self) -> int:
         """No feasible plan has more epochs."""
         return int(np.flatnonzero(self.lengths)[-1]) + 1
+
+    def with_idle(self, problem: SampledProblem) -> "Attainable":
+        """The same with the plan without an epoch, which gains nothing, among the plans."""
+        met = problem.needed <= 0
+        return replace(
+            self,
+            missed_anyway=self.missed_anyway & (not met),
+            met_anyway=self.met_anyway & met,
+            lowest_gain=np.minimum(self.lowest_gain, 0.0),
+            greatest_gain=np.maximum(self.greatest_gain, 0.0),
+            allowed=problem.allowed - (0 if met else int(self.missed_anyway.sum())),
+            idle=True,
+        )
 
 
 def attainable(
@@ -134,6 +150,40 @@ def attainable(
     if meet_target and lengths.any() and allowed > 0:
         lowest = _raised(worst, problem, usable, lengths, missed, allowed, proceed)
     return Attainable(usable, lengths, missed, met, lowest - margin, best, allowed, fastest)
+
+
+def unrestricted(problem: SampledProblem, capacities: bool) -> Attainable:
+    """Bounds that hold whatever omega, T_max and the prices are; the plan without an epoch is a plan, too.
+
+    Parameters
+    ----------
+    capacities : bool
+        Whether the bounds are to hold whatever the capacities are, too.
+    """
+    steps, deadline = _switch_steps(problem), problem.instance.target.round_deadline
+    usable = _within_time(problem, np.inf)
+    if capacities and deadline is not None:
+        usable |= [[item.communication < deadline for item in row] for row in problem.loads]
+    may_follow = np.where(np.isinf(steps), steps, 0.0)[..., :1]
+    paths = best_by_length(_by_model(problem, usable, np.zeros(usable.shape)), may_follow, problem)
+    lengths = np.isfinite(paths[:, 0])
+    margin = _ROUNDING * _scale(problem)
+    high = best_by_length(_best_gains(problem, usable), steps, problem)
+    best = high[lengths].max(axis=0, initial=-np.inf)
+    worst = np.full(problem.size, np.inf)
+    if lengths.any():
+        worst = _worst_gains(problem, usable, steps, lengths)
+    found = Attainable(
+        usable,
+        lengths,
+        np.zeros(problem.size, dtype=bool),
+        worst >= problem.needed + margin,
+        worst - margin,
+        best,
+        problem.allowed,
+        np.where(lengths, 0.0, np.inf),
+    )
+    return found.with_idle(problem) if problem.instance.rules.may_stop else found
 
 
 def best_by_length(values: FloatArray, steps: FloatArray, problem: SampledProblem) -> FloatArray:

@@ -30,9 +30,12 @@ from below only: if a sampled switch *lowers* the loss, the program sets v = 1 w
 The two equalities leave v no freedom as soon as w is integer: with u[k-1, i] = 1 and u[k, j] = 1 all other
 rows force their v to 0 and so v[k, i, j] = 1. Steps at which no loss is at stake and none is forbidden are
 left out altogether.
+
+Components are filled without rules: a rule stays with its component, and a function of this file that reads
+local names cannot be pickled.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,9 +52,16 @@ from depl.models.programs.attainable import Attainable
 Key = tuple[int, str, str, str]
 """Index of w: epoch, cluster, names of the datasets joined by +, model."""
 
+_MISSES = "(3): at most floor((1 - omega) S + 1e-9) misses"
+
 
 def plan_frame(
-    problem: SampledProblem, bounds: Attainable, reading: Reading = INTENT, *, meet_target: bool = True
+    problem: SampledProblem,
+    bounds: Attainable,
+    reading: Reading = INTENT,
+    *,
+    meet_target: bool = True,
+    mutable: bool = False,
 ) -> pyo.ConcreteModel:
     """The discrete part of the programs, without objective and time; see the module's docstring.
 
@@ -65,6 +75,9 @@ def plan_frame(
     meet_target : bool
         Without it, (3) bounds a variable ``reached`` in place of l(0) - l_max, the gain that all but the
         allowed misses reach [loss]; ``bounds`` must have been computed without it, too.
+    mutable : bool
+        Whether the parameter ``quantile_level`` may be changed later; ``bounds`` must then be
+        `depl.models.programs.attainable.unrestricted`.
 
     Returns
     -------
@@ -78,13 +91,51 @@ def plan_frame(
     """
     model = pyo.ConcreteModel(name="depl")
     keys = usable_keys(problem, bounds)
-    model.w = pyo.Var(list(keys), domain=pyo.Binary)
+    _add_sets(model, problem, bounds, keys)
+    model.quantile_level = pyo.Param(
+        initialize=problem.instance.target.quantile_level,
+        mutable=mutable,
+        doc="omega: probability with which the target is to be met",
+    )
+    model.w = pyo.Var(
+        model.choices, domain=pyo.Binary, doc="Sec. III: the epoch trains the model there, on that data"
+    )
     _add_epochs(model, problem, bounds)
     _add_data(model, problem, bounds, reading)
     _add_switches(model, problem, bounds)
-    _add_quantile(model, problem, bounds, keys, meet_target)
-    model.no_goods = pyo.ConstraintList()
+    _add_quantile(model, problem, bounds, keys, meet_target, mutable)
+    model.no_goods = pyo.ConstraintList(doc="sequences of epochs that are excluded one by one")
+    model.cost_rows = pyo.ConstraintList(doc="what single sequences cost at least")
     return model
+
+
+def add_rows(
+    model: pyo.ConcreteModel, name: str, index: Iterable[Any], row: Callable[..., Any], doc: str
+) -> None:
+    """Add a constraint for every index; ``row`` is called with its parts.
+
+    Nothing of ``row`` stays with the model, see the module's docstring.
+    """
+    rows = pyo.Constraint(index if isinstance(index, pyo.Set) else list(index), doc=doc)
+    setattr(model, name, rows)
+    for each in rows.index_set():
+        rows[each] = row(*each) if isinstance(each, tuple) else row(each)
+
+
+def add_expressions(
+    model: pyo.ConcreteModel, name: str, index: Iterable[Any], value: Callable[..., Any], doc: str
+) -> None:
+    """Add an expression for every index, likewise."""
+    expressions = pyo.Expression(index if isinstance(index, pyo.Set) else list(index), doc=doc)
+    setattr(model, name, expressions)
+    for each in expressions.index_set():
+        expressions[each] = value(*each) if isinstance(each, tuple) else value(each)
+
+
+def add_maximum_time(model: pyo.ConcreteModel, maximum_time: float, mutable: bool) -> Any:
+    """Add the parameter ``maximum_time``; returns it in units of its first value, 1 unless it may change."""
+    model.maximum_time = pyo.Param(initialize=maximum_time, mutable=mutable, doc="T_max: time of all epochs")
+    return model.maximum_time / maximum_time if mutable else 1.0
 
 
 def usable_keys(problem: SampledProblem, bounds: Attainable) -> dict[Key, Configuration]:
@@ -158,6 +209,24 @@ def write_choices(
     return True
 
 
+def add_cost_row(
+    model: pyo.ConcreteModel, problem: SampledProblem, choices: Sequence[Configuration], cost: float
+) -> Any:
+    """Say that one sequence costs at least ``cost``, in the units of the objective; holds for all others.
+
+    The optimality cut of the integer L-shaped method: with K epochs, of which n are as in the sequence, and
+    less 1 if it goes on, the cost is at least ``cost`` (n - K + 1), which for every other sequence is at
+    most 0. No coefficient is larger than the cost, as those of cuts at high prices of time are.
+    """
+    named = [labels(problem, g) for g in choices]
+    terms = [model.w[k, *row] for k, row in enumerate(named, start=1)]
+    onward = [model.w[key] for key in model.w if key[0] == len(named) + 1]
+    same = linear(
+        [cost] * len(terms) + [-cost] * len(onward), terms + onward, constant=cost * (1 - len(named))
+    )
+    return model.cost_rows.add(model.eq2_cost.expr - same >= 0)
+
+
 def add_no_good(
     model: pyo.ConcreteModel, problem: SampledProblem, choices: Sequence[Configuration], same_gain: bool
 ) -> Any:
@@ -175,9 +244,23 @@ def add_no_good(
     return model.no_goods.add(expression <= len(named) - 1)
 
 
+def _add_sets(
+    model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attainable, keys: Iterable[Key]
+) -> None:
+    """What the components are indexed by; names are those of the instance."""
+    instance = problem.instance
+    model.epochs = pyo.Set(initialize=range(1, bounds.longest + 1), doc="k: epochs that a plan may have")
+    model.models = pyo.Set(initialize=[item.name for item in instance.models], doc="m: models")
+    model.clusters = pyo.Set(initialize=[item.name for item in instance.clusters], doc="n: clusters")
+    model.choices = pyo.Set(
+        dimen=4, initialize=list(keys), doc="epoch, cluster, data joined by +, model that may be useful"
+    )
+    model.scenarios = pyo.Set(initialize=range(1, len(problem.scenarios) + 1), doc="s: scenarios")
+
+
 def _add_epochs(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attainable) -> None:
     """Exactly one configuration per trained epoch, and the trained epochs first."""
-    epochs = range(1, bounds.longest + 1)
+    epochs, busy = list(model.epochs), "the epoch is trained"
     by_epoch: dict[int, list[Any]] = {k: [] for k in epochs}
     by_model: dict[tuple[int, str], list[Any]] = {
         (k, item.name): [] for k in epochs for item in problem.instance.models
@@ -185,25 +268,43 @@ def _add_epochs(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attai
     for key in model.w:
         by_epoch[key[0]].append(model.w[key])
         by_model[key[0], key[3]].append(model.w[key])
-    model.busy = pyo.Expression(epochs, rule=lambda _, k: linear([1.0] * len(by_epoch[k]), by_epoch[k]))
-    model.trained = pyo.Expression(
-        list(by_model), rule=lambda _, k, m: linear([1.0] * len(by_model[k, m]), by_model[k, m])
+    add_expressions(
+        model, "busy", model.epochs, lambda k: linear([1.0] * len(by_epoch[k]), by_epoch[k]), f"1: {busy}"
     )
-    first = range(1, bounds.shortest + 1)
-    model.epochs_first = pyo.Constraint(first, rule=lambda b, k: b.busy[k] == 1)
-    later = range(bounds.shortest + 1, bounds.longest + 1)
-    model.epochs_prefix = pyo.Constraint(
-        later, rule=lambda b, k: b.busy[k] <= (1 if k - 1 == bounds.shortest else b.busy[k - 1])
+    add_expressions(
+        model,
+        "trained",
+        list(by_model),
+        lambda k, m: linear([1.0] * len(by_model[k, m]), by_model[k, m]),
+        "1: the epoch trains the model",
+    )
+    first, later = range(1, bounds.shortest + 1), range(bounds.shortest + 1, bounds.longest + 1)
+    add_rows(model, "epochs_first", first, lambda k: model.busy[k] == 1, "no feasible plan is shorter")
+    add_rows(
+        model,
+        "epochs_prefix",
+        later,
+        lambda k: model.busy[k] <= (1 if k - 1 == bounds.shortest else model.busy[k - 1]),
+        "no epoch after the end",
     )
     gaps = [k for k in later if not bounds.lengths[k - 1]]
-    model.epochs_no_end = pyo.Constraint(gaps, rule=lambda b, k: b.busy[k] == b.busy[k + 1])
+    add_rows(
+        model,
+        "epochs_no_end",
+        gaps,
+        lambda k: model.busy[k] == model.busy[k + 1],
+        "no feasible plan has that length",
+    )
     models, rules = problem.instance.models, problem.instance.rules
     passing = [item.name for item in models if not rules.may_end(item.name)]
-    model.last_model = pyo.Constraint(
+    add_rows(
+        model,
+        "last_model",
         [k for k in epochs if any(by_model[k, m] for m in passing)],
-        rule=lambda b, k: (
-            sum(b.trained[k, m] for m in passing) <= (b.busy[k + 1] if k < bounds.longest else 0)
+        lambda k: (
+            sum(model.trained[k, m] for m in passing) <= (model.busy[k + 1] if k < bounds.longest else 0)
         ),
+        "an epoch of a model that may not be the last is followed by another",
     )
 
 
@@ -218,29 +319,45 @@ def _add_data(
     for key in model.w:
         trains.setdefault(key[:3], []).append(model.w[key])
     pairs = sorted({(place, held) for _, place, held in trains})
-    model.q = pyo.Var(pairs, domain=pyo.Binary)
-    model.eq6_data = pyo.Constraint(
+    model.holdings = pyo.Set(dimen=2, initialize=pairs, doc="cluster, data joined by +")
+    model.q = pyo.Var(model.holdings, domain=pyo.Binary, doc="Sec. III: the cluster holds exactly this data")
+    add_rows(
+        model,
+        "eq6_data",
         list(trains),
-        rule=lambda b, k, n, d: linear([1.0] * len(trains[k, n, d]), trains[k, n, d]) <= b.q[n, d],
+        lambda k, n, d: linear([1.0] * len(trains[k, n, d]), trains[k, n, d]) <= model.q[n, d],
+        "(6): an epoch uses the data that its cluster holds",
     )
-    places = sorted({place for place, _ in pairs})
-    model.eq6_one_subset = pyo.Constraint(
-        places, rule=lambda b, n: sum(b.q[pair] for pair in pairs if pair[0] == n) <= 1
+    add_rows(
+        model,
+        "eq6_one_subset",
+        sorted({place for place, _ in pairs}),
+        lambda n: sum(model.q[pair] for pair in pairs if pair[0] == n) <= 1,
+        "a cluster holds one set of data",
     )
     every = [(k, *pair) for k in range(1, bounds.longest + 1) for pair in pairs]
     if reading.data_requires_every_epoch:
-        model.eq6_letter = pyo.Constraint(
-            every, rule=lambda b, k, n, d: b.q[n, d] <= sum(trains.get((k, n, d), [])) + 1 - b.busy[k]
+        add_rows(
+            model,
+            "eq6_letter",
+            every,
+            lambda k, n, d: model.q[n, d] <= sum(trains.get((k, n, d), [])) + 1 - model.busy[k],
+            "(6) as printed, E1: a cluster with data trains in every epoch",
         )
     charged: Any = model.q
     if reading.transfer_every_epoch:
-        model.charged = pyo.Var(every, bounds=(0, 1))
-        model.eq2_letter = pyo.Constraint(
-            every, rule=lambda b, k, n, d: b.charged[k, n, d] >= b.q[n, d] + b.busy[k] - 1
+        model.charged = pyo.Var(every, bounds=(0, 1), doc="E2: the transfer is charged in that epoch")
+        add_rows(
+            model,
+            "eq2_letter",
+            every,
+            lambda k, n, d: model.charged[k, n, d] >= model.q[n, d] + model.busy[k] - 1,
+            "(2) as printed, E2: the transfer is charged in every epoch",
         )
         charged = model.charged
     model.transfers = pyo.Expression(
-        expr=linear([cost[index[-2:]] for index in charged], [charged[index] for index in charged])
+        expr=linear([cost[index[-2:]] for index in charged], [charged[index] for index in charged]),
+        doc="(2): cost of all transfers",
     )
 
 
@@ -258,21 +375,27 @@ def _add_switches(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Att
         for j, after in enumerate(names)
         if problem.may_follow[i, j] and (k > 1 or before == initial)
     ]
-    model.v = pyo.Var(steps, bounds=(0, 1))
+    model.steps = pyo.Set(dimen=3, initialize=steps, doc="epoch, model before, model")
+    model.v = pyo.Var(model.steps, bounds=(0, 1), doc="1: the epoch goes from one model to the other")
     ends = sorted({(k, before) for k, before, _ in steps})
-    model.stop = pyo.Var(ends, bounds=(0, 1))
+    model.ends = pyo.Set(dimen=2, initialize=ends, doc="epoch, model before")
+    model.stop = pyo.Var(model.ends, bounds=(0, 1), doc="1: training ended with that model before the epoch")
 
-    def leaving(block: Any, k: int, before: str) -> Any:
-        onward = sum(block.v[step] for step in steps if step[:2] == (k, before))
-        came = 1 if k == 1 else block.trained[k - 1, before]
-        return onward + block.stop[k, before] == came
+    def leaving(k: int, before: str) -> Any:
+        onward = sum(model.v[step] for step in steps if step[:2] == (k, before))
+        came = 1 if k == 1 else model.trained[k - 1, before]
+        return onward + model.stop[k, before] == came
 
-    model.switch_from = pyo.Constraint(ends, rule=leaving)
-    model.switch_to = pyo.Constraint(
+    add_rows(model, "switch_from", model.ends, leaving, "every step leaves the model before")
+    add_rows(
+        model,
+        "switch_to",
         [(k, after) for k in epochs for after in names],
-        rule=lambda b, k, after: (
-            sum(b.v[step] for step in steps if (step[0], step[2]) == (k, after)) == b.trained[k, after]
+        lambda k, after: (
+            sum(model.v[step] for step in steps if (step[0], step[2]) == (k, after))
+            == model.trained[k, after]
         ),
+        "every step enters the model after",
     )
 
 
@@ -282,6 +405,7 @@ def _add_quantile(
     bounds: Attainable,
     keys: dict[Key, Configuration],
     meet_target: bool,
+    mutable: bool,
 ) -> None:
     """Constraint (3), divided by the largest coefficient so that absolute tolerances mean something."""
     coefficients, variables = _gain_terms(model, problem, keys)
@@ -291,23 +415,35 @@ def _add_quantile(
     if not meet_target:
         counted = list(range(1, len(problem.scenarios) + 1))
         wanted = float(np.sort(bounds.greatest_gain)[problem.allowed])
-        model.reached = pyo.Var(bounds=(None, wanted))
-    optional = [s for s in counted if bounds.lowest_gain[s - 1] < wanted] if bounds.allowed > 0 else []
-    model.z = pyo.Var(optional, domain=pyo.Binary)
+        model.reached = pyo.Var(bounds=(None, wanted), doc="gain that all but the allowed misses reach")
+    may_miss = mutable or bounds.allowed > 0
+    optional = [s for s in counted if bounds.lowest_gain[s - 1] < wanted] if may_miss else []
+    model.z = pyo.Var(optional, domain=pyo.Binary, doc="(3): the scenario may end above l_max")
 
-    def met(block: Any, s: int) -> Any:
+    def met(s: int) -> Any:
         terms, others = list(coefficients[:, s - 1] / unit), []
-        if s in block.z:
+        if s in model.z:
             terms.append((wanted - float(bounds.lowest_gain[s - 1])) / unit)
-            others.append(block.z[s])
+            others.append(model.z[s])
         if not meet_target:
             terms.append(-1 / unit)
-            others.append(block.reached)
+            others.append(model.reached)
         return linear(terms, [*variables, *others]) >= (wanted / unit if meet_target else 0.0)
 
-    model.eq3_quantile = pyo.Constraint(counted, rule=met)
-    if len(optional) > bounds.allowed:
-        model.eq3_misses = pyo.Constraint(expr=sum(model.z[s] for s in optional) <= bounds.allowed)
+    add_rows(
+        model,
+        "eq3_quantile",
+        counted,
+        met,
+        "(3): the gain reaches l(0) - l_max unless the scenario is missed",
+    )
+    if mutable and optional:
+        most = pyo.floor((1 - model.quantile_level) * len(problem.scenarios) + 1e-9)  # as `allowed_misses`
+        model.eq3_misses = pyo.Constraint(expr=sum(model.z[s] for s in optional) <= most, doc=_MISSES)
+    elif len(optional) > bounds.allowed:
+        model.eq3_misses = pyo.Constraint(
+            expr=sum(model.z[s] for s in optional) <= bounds.allowed, doc=_MISSES
+        )
 
 
 def _gain_terms(

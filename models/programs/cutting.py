@@ -20,7 +20,7 @@ the loop goes on. The cost never comes from the solver.
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from depl.models.evaluation.evaluate import INTENT, Reading
@@ -31,7 +31,7 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.allocation import Allocation
 from depl.models.programs.attainable import Attainable, attainable
-from depl.models.programs.common import add_no_good, read_choices, write_choices
+from depl.models.programs.common import add_cost_row, add_no_good, read_choices, write_choices
 from depl.models.programs.highs import Answer, Option, Session, Status, solve_program
 from depl.models.programs.own_rows import OwnRows
 from depl.models.programs.price_space import PriceSpace
@@ -152,7 +152,7 @@ def solve_sampled(
     InvalidInputError
         For an unknown solver or option.
     """
-    loop = _Loop(problem, formulation, limits or Limits(), reading, solve_with, dict(options or {}))
+    loop = CuttingLoop(problem, formulation, limits or Limits(), reading, solve_with, dict(options or {}))
     try:
         return loop.run()
     except KeyboardInterrupt:
@@ -162,8 +162,20 @@ def solve_sampled(
 
 
 @dataclass
-class _Loop:
-    """The state of one solve: what is held and what is proved."""
+class CuttingLoop:
+    """The state of one solve: what is held and what is proved.
+
+    Attributes
+    ----------
+    keep : bool
+        Whether a sequence whose cost is known stays in the program, with a row that says its cost
+        (`depl.models.programs.common.add_cost_row`), in place of being excluded: the optimum of the program
+        is then that of the problem.
+    program : Formulation or None
+        The program with all rows so far, in units of ``unit``.
+    ties : list of (choices, bool)
+        Sequences that the solver took for feasible and the exact count did not; whether they miss scenarios.
+    """
 
     problem: SampledProblem
     formulation: Builder
@@ -176,12 +188,14 @@ class _Loop:
     bound: float = 0.0
     unit: float = 1.0
     programs: int = 0
-    near_ties: int = 0
+    ties: list[tuple[Choices, bool]] = field(default_factory=list)
     build_seconds: float = 0.0
     in_force: Mapping[str, Option] = field(default_factory=dict)
     excluded: set[tuple[Configuration, ...]] = field(default_factory=set)
     settled: set[tuple[Configuration, ...]] = field(default_factory=set)
     own: OwnRows | None = None
+    keep: bool = False
+    program: Formulation | None = None
 
     def run(self) -> ProgramSolution:
         """Bounds, a first plan, the program, its cuts."""
@@ -199,7 +213,7 @@ class _Loop:
         first = first_plan(problem, bounds, self.exact_cost, lambda: not self.limits.expired())
         scale = math.inf if first is None else self.exact_cost(first)
         self.unit = (scale if 0 < scale < math.inf else self._largest_cost()) / _UNITS
-        program = self.formulation(problem, bounds, self.reading, self.unit)
+        self.program = program = self.formulation(problem, bounds, self.reading, self.unit)
         self.own = OwnRows.of(program.model)
         if idle and self.own.permit(problem, []):
             return self._without_training()
@@ -214,6 +228,19 @@ class _Loop:
         ):
             return self.solution(Termination.INTERRUPTED)
         return self._cut(program, backend)
+
+    @property
+    def written(self) -> Formulation:
+        """The program, once a run has written it down."""
+        if self.program is None:
+            raise ValueError("no program was written down: the problem was decided without one")
+        return self.program
+
+    def again(self, options: Mapping[str, Option], gap: float) -> ProgramSolution:
+        """Prove the optimum of the program as it is once more, up to a gap, under other options."""
+        self.options, self.bound = {"mip_rel_gap": 0.0, **self.options, **options}, 0.0
+        self.limits = replace(self.limits, gap=gap)
+        return self._cut(self.written, self._backend(self.written))
 
     def _without_training(self) -> ProgramSolution:
         """The plan without an epoch, which costs nothing."""
@@ -241,7 +268,7 @@ class _Loop:
             bound,
             reason,
             self.programs,
-            self.near_ties,
+            len(self.ties),
             len(self.settled),
             self.build_seconds,
             self.in_force,
@@ -283,8 +310,11 @@ class _Loop:
     def _settle(self, program: Formulation, found: list[Choices]) -> list[Any]:
         """Exclude sequences whose cost is known; see the module's docstring."""
         new = {tuple(choices): choices for choices in found if tuple(choices) not in self.excluded}
-        self.settled.update(new)
         self.excluded.update(new)
+        if self.keep:
+            costs = [(choices, self.exact_cost(choices) / self.unit) for choices in new.values()]
+            return [add_cost_row(program.model, self.problem, choices, cost) for choices, cost in costs]
+        self.settled.update(new)
         return [
             add_no_good(program.model, self.problem, choices, same_gain=False) for choices in new.values()
         ]
@@ -312,7 +342,7 @@ class _Loop:
             allocation = self.problem.allocation(choices)
             if missed or not allocation.feasible:
                 self.excluded.add(tuple(choices))
-                self.near_ties += 1
+                self.ties.append((choices, missed))
                 added.append(add_no_good(program.model, self.problem, choices, same_gain=missed))
                 continue
             if not self._permitted(choices, found=True):

@@ -17,29 +17,13 @@ import pyomo.environ as pyo
 
 from depl.models.foundation.documents import write_bytes
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.programs.notes import RELAXATION, is_relaxation, note_of
 
-RELAXATION = (
-    "a RELAXATION, without the cuts that make it exact: its optimum is a lower bound of the cost, and its "
-    "plan may cost more than that"
-)
-"""What a program is called that has only the first of its cuts."""
-
-_MARK = "depl_relaxation"
 _LONGEST = 100  # characters of a symbol; LP files are read with 255, and writers add a few to rows
 _PLAIN = re.compile(r"[A-Za-z0-9_,+.\[\]]*")
 _KINDS = {".lp": "cpxlp", ".mps": "mps"}  # Pyomo's names; by "lp" it warns that the ending does not match
 _COMMENT = {".lp": "\\ ", ".mps": "* "}
 _NAMED = re.compile(r"(?:\\|\*) (\S+) stands for (\".*\")")
-
-
-def mark_as_relaxation(model: pyo.ConcreteModel) -> None:
-    """Note in a program that its optimum is only a bound; a copy by ``clone`` keeps the note."""
-    setattr(model, _MARK, True)
-
-
-def is_relaxation(model: pyo.ConcreteModel) -> bool:
-    """Whether a program is marked by `mark_as_relaxation`."""
-    return bool(getattr(model, _MARK, False))
 
 
 def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
@@ -59,9 +43,13 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
     names = symbols(model)
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / f"program{ending}"
-        model.write(str(draft), format=_KINDS[ending], io_options={"labeler": _labeler(names)})
+        options: dict[str, Any] = {"labeler": _labeler(names)}
+        if ending == ".mps" and not _maximises(model):
+            options["skip_objective_sense"] = True  # MPS minimises anyway, and GLPK refuses the section
+        model.write(str(draft), format=_KINDS[ending], io_options=options)
         head = "".join(f"{_COMMENT[ending]}{line}\n" for line in _head(model, names))
-        write_bytes(target, head.encode("ascii") + draft.read_bytes())
+        text = draft.read_bytes().replace(b" ^ 2\n", b" ^2\n")  # SCIP reads a square in this way alone
+        write_bytes(target, head.encode("ascii") + text)
     return target
 
 
@@ -95,10 +83,18 @@ def read_names(path: str | Path) -> dict[str, str]:
     return found
 
 
+def _maximises(model: pyo.ConcreteModel) -> bool:
+    return any(
+        item.sense == pyo.maximize for item in model.component_data_objects(pyo.Objective, active=True)
+    )
+
+
 def _head(model: pyo.ConcreteModel, names: pyo.ComponentMap) -> Iterator[str]:
     """The lines before the program."""
     if is_relaxation(model):
         yield f"This program is {RELAXATION}."
+    elif (note := note_of(model)) is not None:
+        yield from note.lines()
     for item, symbol in names.items():
         name = item.getname(True)
         if _PLAIN.fullmatch(name) is None or symbol != _translated(name):

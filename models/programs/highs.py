@@ -41,7 +41,7 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice, nearest
 from depl.models.problem.laws import FloatArray
-from depl.models.programs.export import is_relaxation
+from depl.models.programs.notes import is_relaxation
 
 Option = bool | int | float | str
 
@@ -76,7 +76,7 @@ class Status(Enum):
     OPTIMAL = "optimal"
     """Proved to be optimal, within its gap."""
     RELAXATION_OPTIMAL = "optimal for the relaxation: its objective is a lower bound of the cost"
-    """Proved to be optimal, of a program that lacks cuts (`depl.models.programs.export.is_relaxation`)."""
+    """Proved to be optimal, of a program that lacks cuts (`depl.models.programs.notes.is_relaxation`)."""
     INFEASIBLE = "infeasible"
     """Proved to have no solution."""
     UNBOUNDED = "unbounded"

@@ -24,12 +24,13 @@ ROWS = frozenset(
         *("epochs_first", "epochs_prefix", "epochs_no_end", "last_model", "switch_from", "switch_to"),
         *("eq2_letter", "eq2_price_cuts", "eq2_sums", "eq3_quantile", "eq3_misses", "eq4_time", "eq5_most"),
         *("eq5_least", "eq6_data", "eq6_one_subset", "eq6_letter", "round_deadline", "tangents", "no_goods"),
+        *("work_root", "cones", "cost_rows"),
     }
 )
 """Constraints that the programs have themselves; any other is a caller's."""
 
 _DISCRETE = frozenset({"w", "q", "v", "stop", "z", "charged"})
-_RESOURCES = frozenset({"theta", "x", "t", "surcharge"})
+_RESOURCES = frozenset({"theta", "x", "t", "surcharge", "root"})
 _VIOLATED = 1e-6  # of the larger of 1 and the bound: the rows are of whole numbers, of solvers that keep 1e-9
 _NAMED = 4
 """Rows and variables that a message names."""

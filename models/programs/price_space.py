@@ -46,9 +46,9 @@ from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.allocation import Allocation
 from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.laws import FloatArray
-from depl.models.programs.attainable import Attainable, attainable
-from depl.models.programs.common import linear, plan_frame, usable_keys
-from depl.models.programs.export import mark_as_relaxation
+from depl.models.programs.attainable import Attainable, attainable, unrestricted
+from depl.models.programs.common import add_maximum_time, linear, plan_frame, usable_keys
+from depl.models.programs.notes import mark_as_relaxation
 
 LARGEST_COEFFICIENT = 1e7
 """Cuts with greater ones are left out: HiGHS, whose tolerance they multiply, ends in errors on them."""
@@ -65,6 +65,7 @@ def price_space(
     bounds: Attainable | None = None,
     cost_unit: float = 1.0,
     multipliers: Sequence[float] | None = None,
+    mutable: bool = False,
 ) -> pyo.ConcreteModel:
     """Program F2 with cuts at a few prices of time: a relaxation, whose plan may cost more than its optimum.
 
@@ -79,6 +80,9 @@ def price_space(
         The objective counts in this many units of cost.
     multipliers : sequence of float, optional
         Prices lam >= 0 of the cuts [cost / time]; `first_multipliers` unless given.
+    mutable : bool
+        Whether the parameters ``quantile_level`` and ``maximum_time`` may be changed later. Prices and
+        capacities stand inside of psi, which is not linear in them: they are no parameters of this form.
 
     Returns
     -------
@@ -90,7 +94,8 @@ def price_space(
     NotCoveredError
         If no plan with an epoch can be feasible, so that there is nothing to write down.
     """
-    return PriceSpace(problem, bounds or attainable(problem), reading, cost_unit, multipliers).model
+    bounds = bounds or (unrestricted(problem, capacities=False) if mutable else attainable(problem))
+    return PriceSpace(problem, bounds, reading, cost_unit, multipliers, mutable=mutable).model
 
 
 def best_multiplier(curves: EpochCosts, weights: FloatArray, maximum_time: float) -> float:
@@ -132,6 +137,8 @@ class PriceSpace:
         reading: Reading = INTENT,
         cost_unit: float = 1.0,
         multipliers: Sequence[float] | None = None,
+        *,
+        mutable: bool = False,
     ) -> None:
         """Write the program down; the arguments are those of `price_space`."""
         self.problem, self.cost_unit = problem, cost_unit
@@ -140,17 +147,25 @@ class PriceSpace:
         loads = [problem.loads[key[0] - 1][position[g]] for key, g in self.keys.items()]
         target = problem.instance.target
         self.curves = EpochCosts.of(loads, target.round_deadline)
-        self.model = model = plan_frame(problem, bounds, reading)
+        self.model = model = plan_frame(problem, bounds, reading, mutable=mutable)
         mark_as_relaxation(model)
         self._variables = [model.w[key] for key in self.keys]
-        model.theta = pyo.Var(bounds=(0, None))
-        model.eq2_cost = pyo.Objective(expr=model.transfers / cost_unit + model.theta)
-        model.eq2_price_cuts = pyo.ConstraintList()
+        model.theta = pyo.Var(bounds=(0, None), doc="(2): cost of all resources")
+        model.eq2_cost = pyo.Objective(
+            expr=model.transfers / cost_unit + model.theta, doc="(2): cost of transfers and resources"
+        )
+        model.eq2_price_cuts = pyo.ConstraintList(
+            doc="(2), (4), (5) and the round deadline at one price of time"
+        )
         self._known: set[tuple[float, float]] = set()
         self._latest = math.inf if target.maximum_time is None else target.maximum_time * (1 + TIME_TOLERANCE)
+        self._excess: Any = 1 + TIME_TOLERANCE  # (1 + 1e-9) T_max in units of the T_max of the instance
         if target.maximum_time is not None:
+            self._excess *= add_maximum_time(model, target.maximum_time, mutable)
             shares = self.curves.shortest / target.maximum_time
-            model.eq4_time = pyo.Constraint(expr=linear(shares, self._variables) <= 1 + TIME_TOLERANCE)
+            model.eq4_time = pyo.Constraint(
+                expr=linear(shares, self._variables) <= self._excess, doc="(4) with full resources"
+            )
         self.add_cuts(self.first_multipliers() if multipliers is None else multipliers)
 
     def first_multipliers(self) -> list[float]:
@@ -175,6 +190,8 @@ class PriceSpace:
             psi = self.curves.prices(multiplier) / self.cost_unit
             if max(charge, psi.max(initial=0.0)) <= LARGEST_COEFFICIENT:
                 total = linear([*psi, -1.0], [*self._variables, self.model.theta])
+                if charge > 0 and allowed_time is None:
+                    charge = charge / (1 + TIME_TOLERANCE) * self._excess
                 added.append(self.model.eq2_price_cuts.add(total <= charge))
         return added
 

@@ -27,16 +27,13 @@ of T_max (`depl.models.problem.allocation`) is let through, as in F2 (`depl.mode
 a surcharge of at most lam 1e-9 T_max, so that no sequence within the tolerance is cut off. For the same
 reason (4) speaks of (1 + 1e-9) T_max.
 
+The other components are those of `depl.models.programs.resource_frame`.
+
 ============================  =====================================================================
 component                     meaning
 ============================  =====================================================================
-``x``, ``t``                  resources per node [resource], computing time [time]
-``eq2_cost``                  (2): transfers and nodes * kappa * x, in units of ``cost_unit``
 ``surcharge``                 what the sums of rows ask for beside (2), in the same units
 ``eq2_sums``                  sums of the rows of single sequences
-``eq4_time``                  (4): all times, divided by T_max
-``eq5_most``, ``eq5_least``   (5): x within r and x_min where an epoch computes, else 0
-``round_deadline``            t + s / b <= tau
 ``tangents``                  x t >= c
 ============================  =====================================================================
 """
@@ -51,14 +48,14 @@ import pyomo.environ as pyo
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
-from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.allocation import Allocation
 from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.laws import FloatArray
-from depl.models.programs.attainable import Attainable, attainable
-from depl.models.programs.common import labels, linear, plan_frame, usable_keys
-from depl.models.programs.export import mark_as_relaxation
+from depl.models.programs.attainable import Attainable, attainable, unrestricted
+from depl.models.programs.common import labels, linear
+from depl.models.programs.notes import mark_as_relaxation
 from depl.models.programs.price_space import LARGEST_COEFFICIENT
+from depl.models.programs.resource_frame import Place, ResourceFrame
 
 _FIRST_TANGENTS = 5
 """Tangents from the start: set by hand. Others are added where they are violated, so fewer cost rounds and
@@ -74,6 +71,7 @@ def resource_space(
     *,
     bounds: Attainable | None = None,
     cost_unit: float = 1.0,
+    mutable: bool = False,
 ) -> pyo.ConcreteModel:
     """Program F1 with a few tangents: a relaxation, whose plan may cost more than its optimum.
 
@@ -86,6 +84,9 @@ def resource_space(
         Of this problem, if it is known already.
     cost_unit : float
         The objective counts in this many units of cost.
+    mutable : bool
+        Whether the parameters ``quantile_level``, ``maximum_time``, ``capacity`` and ``unit_cost`` may be
+        changed later; the program is a relaxation of the changed problem then.
 
     Returns
     -------
@@ -97,7 +98,8 @@ def resource_space(
     NotCoveredError
         If no plan with an epoch can be feasible, so that there is nothing to write down.
     """
-    return ResourceSpace(problem, bounds or attainable(problem), reading, cost_unit).model
+    bounds = bounds or (unrestricted(problem, capacities=True) if mutable else attainable(problem))
+    return ResourceSpace(problem, bounds, reading, cost_unit, mutable=mutable).model
 
 
 class ResourceSpace:
@@ -109,28 +111,30 @@ class ResourceSpace:
     """
 
     def __init__(
-        self, problem: SampledProblem, bounds: Attainable, reading: Reading = INTENT, cost_unit: float = 1.0
+        self,
+        problem: SampledProblem,
+        bounds: Attainable,
+        reading: Reading = INTENT,
+        cost_unit: float = 1.0,
+        *,
+        mutable: bool = False,
     ) -> None:
         """Write the program down; the arguments are those of `resource_space`."""
         self.problem, self.cost_unit = problem, cost_unit
-        self.model = plan_frame(problem, bounds, reading)
-        mark_as_relaxation(self.model)
-        keys = usable_keys(problem, bounds)
-        position = {g: index for index, g in enumerate(problem.configurations)}
-        self._loads = {key: problem.loads[key[0] - 1][position[g]] for key, g in keys.items()}
+        self._frame = frame = ResourceFrame(problem, bounds, reading, cost_unit, mutable)
+        self.model = model = frame.model
+        mark_as_relaxation(model)
+        self._loads, self._places = frame.loads, frame.places
         deadline = problem.instance.target.round_deadline
-        self._places: dict[tuple[int, str], tuple[list[Any], EpochCosts]] = {}
-        for place in sorted({key[:2] for key in keys}):
-            there = [key for key in keys if key[:2] == place]
-            curves = EpochCosts.of([self._loads[key] for key in there], deadline)
-            self._places[place] = [self.model.w[key] for key in there], curves
         self._every = EpochCosts.of(list(self._loads.values()), deadline)
         self._known: set[tuple[int, str, float]] = set()
         self._summed: set[tuple[float, float]] = set()
-        self._add_resources()
-        self._add_time()
+        model.surcharge = pyo.Var(bounds=(0, None), doc="cost that the sums of rows ask for beside (2)")
+        frame.add_objective(model.surcharge)
+        model.eq2_sums = pyo.ConstraintList(doc="sums of the rows of single sequences")
+        model.tangents = pyo.ConstraintList(doc="(1): tangents of x t >= c")
         for place, (_, curves) in self._places.items():
-            self._add_tangents(place, _first_slopes(curves))
+            self._add_tangents(place, _first_slopes(curves, frame.capacity[place]))
 
     def tighten(self, choices: Sequence[Configuration], allocation: Allocation) -> list[Any]:
         """Make the program exact at a feasible sequence; returns the new constraints."""
@@ -171,55 +175,6 @@ class ResourceSpace:
         short = [pyo.value(row.lower - row.body) for row in self.model.eq2_sums.values()]
         self.model.surcharge.set_value(max([0.0, *short]))
 
-    def _add_resources(self) -> None:
-        """Objective (2), constraint (5), and the variables."""
-        model, places = self.model, self._places
-        price = {place: float(curves.price[0]) for place, (_, curves) in places.items()}
-        model.x = pyo.Var(list(places), bounds=lambda _, k, n: (0, float(places[k, n][1].capacity[0])))
-        model.t = pyo.Var(list(places), bounds=(0, None))
-        model.surcharge = pyo.Var(bounds=(0, None))
-        model.spent = pyo.Expression(
-            expr=linear(
-                [1.0, *(price[place] / self.cost_unit for place in places)],
-                [model.surcharge, *(model.x[place] for place in places)],
-            )
-        )
-        model.eq2_cost = pyo.Objective(expr=model.transfers / self.cost_unit + model.spent)
-        model.eq2_sums = pyo.ConstraintList()
-
-        def most(block: Any, k: int, n: str) -> Any:
-            variables, curves = places[k, n]
-            return linear([1.0, *-curves.most], [block.x[k, n], *variables]) <= 0
-
-        def least(block: Any, k: int, n: str) -> Any:
-            variables, curves = places[k, n]
-            return linear([-1.0, *curves.least], [block.x[k, n], *variables]) <= 0
-
-        model.eq5_most = pyo.Constraint(list(places), rule=most)
-        hurried = [place for place, (_, curves) in places.items() if curves.least.any()]
-        model.eq5_least = pyo.Constraint(hurried, rule=least)
-        model.tangents = pyo.ConstraintList()
-
-    def _add_time(self) -> None:
-        """Constraint (4) and the round deadline."""
-        model, target = self.model, self.problem.instance.target
-        if target.maximum_time is not None:
-            shares = [item.communication / target.maximum_time for item in self._loads.values()]
-            shares += [1 / target.maximum_time] * len(self._places)
-            variables = [*(model.w[key] for key in self._loads), *(model.t[place] for place in self._places)]
-            model.eq4_time = pyo.Constraint(expr=linear(shares, variables) <= 1 + TIME_TOLERANCE)
-        if target.round_deadline is None:
-            return
-        deadline = target.round_deadline
-
-        def punctual(block: Any, k: int, n: str) -> Any:
-            variables, curves = self._places[k, n]
-            # A deadline that is kept by its tolerance only leaves full resources no more time than c / r.
-            left = np.maximum(deadline, curves.shortest) - curves.communication
-            return linear([1.0, *-left], [block.t[k, n], *variables]) <= 0
-
-        model.round_deadline = pyo.Constraint(list(self._places), rule=punctual)
-
     def _add_sum(self, allocation: Allocation) -> list[Any]:
         """Add the sum of the rows of a feasible sequence unless it is there; see the module's docstring."""
         maximum = self.problem.instance.target.maximum_time
@@ -232,7 +187,7 @@ class ResourceSpace:
         least = linear(psi, [self.model.w[key] for key in self._loads])
         return [self.model.eq2_sums.add(self.model.spent - least >= -charge)]
 
-    def _add_tangents(self, place: tuple[int, str], slopes: Sequence[float]) -> list[Any]:
+    def _add_tangents(self, place: Place, slopes: Sequence[float]) -> list[Any]:
         """Add lines at some u, those that are there already left out; each divided by its largest phi."""
         variables, curves = self._places[place]
         added = []
@@ -256,11 +211,10 @@ def _support(curves: EpochCosts, slope: float) -> FloatArray:
     return replace(curves, price=nothing + 1 / slope, communication=nothing).prices(slope)
 
 
-def _first_slopes(curves: EpochCosts) -> list[float]:
+def _first_slopes(curves: EpochCosts, capacity: float) -> list[float]:
     """u from full resources for the least work to an eighth of them for the greatest."""
     work = curves.work[curves.work > 0]
     if not len(work):
         return []
-    capacity = float(curves.capacity[0])
     fastest, slowest = capacity / work.min() ** 0.5, capacity / (_SLOWEST * work.max() ** 0.5)
     return [float(u) for u in np.geomspace(slowest, fastest, _FIRST_TANGENTS)]

@@ -23,9 +23,8 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
 from depl.models.problem.plan import Asked, Bounds, Claims, DualClaim, Plan, ScenarioClaim
 from depl.models.risk.interval import Interval
-from depl.models.scenarios.draws import Scenarios, draw_scenarios, require_fitting
+from depl.models.scenarios.draws import Scenarios
 from depl.models.scenarios.evidence import ScenarioEvidence, scenario_evidence
-from depl.models.solving.defaults import DEFAULT_SCENARIOS
 from depl.models.solving.interrupts import first_interrupt_ignored
 from depl.models.solving.known_plan import KnownPlan, known_plan
 from depl.models.solving.methods import (
@@ -46,6 +45,7 @@ from depl.models.solving.methods import (
 )
 from depl.models.solving.options import require_declared
 from depl.models.solving.result import Range, Result, Solution, Termination
+from depl.models.solving.sample import sample_of
 from depl.models.solving.spare import Spare
 from depl.models.verifier.bounds import MOST_PLANS, bound_without_plan
 from depl.models.verifier.findings import Finding, Kind
@@ -276,15 +276,7 @@ def _sample(
         if scenarios is not None:
             require_counting(method.name)
         return None
-    if isinstance(scenarios, Scenarios):
-        require_fitting(instance, scenarios)
-        if scenarios.seed is not None and not instance.declares_laws:
-            raise InvalidInputError("have a seed, but there is no law to draw them from", "scenarios")
-        return scenarios
-    size: object = DEFAULT_SCENARIOS if scenarios is None else scenarios
-    if isinstance(size, bool) or not isinstance(size, Integral):
-        raise InvalidInputError(f"must be a whole number or Scenarios, not {size!r:.80}", "scenarios")
-    return draw_scenarios(instance, int(size), seed)
+    return sample_of(instance, scenarios, seed)
 
 
 def _outcome(returned: object, method: str) -> Outcome:

@@ -1,0 +1,214 @@
+"""Programs for other solvers: finished, so that their optimum is that of the problem, or named relaxations.
+
+A program as it is built lacks the cuts that make it exact. `program` runs the loop of
+`depl.models.programs.cutting` until the optimum is proved, and leaves in the program what the proof needed:
+
+- the cuts of all sequences that were found;
+- for a sequence whose cuts a solver's tolerance undoes (where time is expensive, their coefficients are
+  large), a row that states its cost without large coefficients (`depl.models.programs.common.add_cost_row`);
+- a row against every near tie, a sequence that misses too many scenarios, or a time limit, by less than the
+  solver's tolerance.
+
+Then the proof is repeated under `LOOSE`, the feasibility tolerance that most solvers have by default: whoever
+solves the program with such a solver would otherwise meet near ties and roundings that HiGHS under 1e-9 did
+not. The rows that this asks for stay, too. So two proofs say that the optimum of the program is that of the
+problem; what another solver accepts beyond its tolerance, nobody can exclude.
+
+The objective of a finished program counts in the cost of the instance.
+"""
+
+import importlib.metadata
+import math
+from typing import Any
+
+import pyomo.environ as pyo
+
+from depl.models.evaluation.evaluate import INTENT, Reading
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.names import advice
+from depl.models.problem.instance import Instance
+from depl.models.programs.attainable import Attainable, attainable
+from depl.models.programs.common import add_no_good
+from depl.models.programs.cone_space import ConeSpace, cone_space
+from depl.models.programs.cutting import Builder, CuttingLoop
+from depl.models.programs.highs import OPTIONS
+from depl.models.programs.notes import ProgramNote, mark_as_finished
+from depl.models.programs.price_space import PriceSpace, price_space
+from depl.models.programs.resource_space import ResourceSpace, resource_space
+from depl.models.programs.unreachable import why_infeasible
+from depl.models.scenarios.draws import Scenarios
+from depl.models.solving.methods import Limits, require_limits
+from depl.models.solving.result import Termination
+from depl.models.solving.sample import sample_of
+
+LOOSE = 1e-6
+"""The feasibility tolerance by default of HiGHS, SCIP, Gurobi and CPLEX, for which a program is finished."""
+
+FORMS = ("price", "resource", "cone")
+"""F2, F1 and F3."""
+
+
+def program(
+    instance: Instance,
+    scenarios: int | Scenarios | None = None,
+    form: str = "price",
+    finished: bool = True,
+    *,
+    seed: int = 0,
+    mutable: bool = False,
+    time_limit: float | None = None,
+    reading: Reading = INTENT,
+) -> pyo.ConcreteModel:
+    """The planning problem with counted scenarios as a Pyomo model, for any solver.
+
+    Parameters
+    ----------
+    instance : Instance
+    scenarios : int or Scenarios, optional
+        Which, or how many to draw with ``seed``; 100 unless given.
+    form : str
+        ``price`` (F2, few variables), ``resource`` (F1, reads like the paper; both linear), or ``cone`` (F3,
+        exact without cuts, for solvers that know rotated second-order cones, such as SCIP).
+    finished : bool
+        Whether the problem is solved first and the rows that the proof needed are put into the program, so
+        that its optimum is that of the problem. Without it, ``price`` and ``resource`` are relaxations, named
+        so in the status of answers and in the head of files.
+    seed : int
+        Of the scenarios, and of HiGHS.
+    mutable : bool
+        Whether parameters may be changed without building the program again: ``quantile_level`` and
+        ``maximum_time``; and ``capacity`` and ``unit_cost``, but for ``price``. Nothing is left out that
+        other values might need, so the program is larger. The forms ``price`` and ``resource`` are finished
+        at one set of values only, and are therefore only mutable with ``finished=False``.
+    time_limit : float, optional
+        Wall seconds for solving.
+    reading : depl.models.evaluation.evaluate.Reading
+        Intent or letter of (2) and (6).
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        With the objective ``eq2_cost``, in the cost of the instance.
+        `depl.models.programs.notes.note_of` says how it was finished, `depl.models.programs.export.export`
+        writes it to a file.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown form, a form that cannot be finished and mutable, or scenarios that do not fit.
+    NotCoveredError
+        If no plan with an epoch can be feasible, so that there is no program; if the problem has memory or is
+        too large for a program; or if it could not be solved within the time limit.
+    """
+    if form not in FORMS:
+        raise InvalidInputError(f"no form {form!r}; {advice(form, FORMS)}", "form")
+    if mutable and finished and form != "cone":
+        raise InvalidInputError(
+            f"a program of form {form!r} is finished at one set of values only; take finished=False, a "
+            "relaxation at all values, or form='cone', which is exact at all of them",
+            "mutable",
+        )
+    if instance.has_memory:
+        raise NotCoveredError(
+            f"programs need independent increments, and the loss of {instance.name!r} has memory "
+            "(traced_law); the method scenario-search solves it"
+        )
+    _, time_limit, seed = require_limits(0.0, time_limit, seed)
+    problem = SampledProblem(instance, sample_of(instance, scenarios, seed))
+    _require_a_program(problem)
+    if mutable:
+        return _WRITERS[form](problem, reading, mutable=True)
+    bounds = _bounds(problem)
+    if not finished:
+        return _WRITERS[form](problem, reading, bounds=bounds)
+    return _finish(problem, form, bounds, reading, Limits(time_limit=time_limit, seed=seed))
+
+
+def _require_a_program(problem: SampledProblem) -> None:
+    """Refuse a problem in which no plan trains."""
+    if problem.instance.target.maximum_epochs and attainable(problem).possible:
+        return
+    if problem.misses([]) <= problem.allowed:
+        raise NotCoveredError(
+            "the only feasible plan does not train, and costs 0: there is no program to write down"
+        )
+    raise NotCoveredError(f"there is no program: {why_infeasible(problem)}")
+
+
+def _bounds(problem: SampledProblem) -> Attainable:
+    """Bounds with the plan that does not train among the plans, if it is feasible."""
+    bounds = attainable(problem)
+    return bounds.with_idle(problem) if problem.misses([]) <= problem.allowed else bounds
+
+
+def _finish(
+    problem: SampledProblem, form: str, bounds: Attainable, reading: Reading, limits: Limits
+) -> pyo.ConcreteModel:
+    """Solve, and leave in the program what the proof needed."""
+    if bounds.idle:  # no plan costs less than 0
+        model = _FORMULATIONS[form](problem, bounds, reading, 1.0).model
+        mark_as_finished(model, _note(problem, form, None))
+        return model
+    loop = _solved(problem, _FORMULATIONS[_LINEAR.get(form, form)], reading, limits)
+    if form == "cone":
+        model = cone_space(problem, reading, bounds=bounds)
+        for choices, same_gain in loop.ties:
+            add_no_good(model, problem, choices, same_gain)
+    else:
+        model = loop.written.model
+        model.eq2_cost.set_value(loop.unit * model.eq2_cost.expr)
+    mark_as_finished(model, _note(problem, form, loop))
+    return model
+
+
+def _solved(problem: SampledProblem, formulation: Builder, reading: Reading, limits: Limits) -> CuttingLoop:
+    """The loop after both proofs.
+
+    Raises
+    ------
+    NotCoveredError
+        If one of them was not reached.
+    """
+    loop = CuttingLoop(problem, formulation, limits, reading, "session", {}, keep=True)
+    found = loop.run()
+    if found.termination in _PROVED:
+        # Each variable of a sequence may be off by the tolerance, and a cost with all of them.
+        found = loop.again(_LOOSE_OPTIONS, LOOSE * (problem.epochs + 1))
+    if found.termination not in _PROVED:
+        raise NotCoveredError(
+            f"the optimum was not proved ({found.termination.value}: {found.reason or 'time is over'}); "
+            "allow more time, or take finished=False, a relaxation"
+        )
+    return loop
+
+
+def _note(problem: SampledProblem, form: str, loop: CuttingLoop | None) -> ProgramNote:
+    """What is known of a finished program; without a loop, of one in which not training is feasible."""
+    if loop is None:
+        solver, optimum = "the plan that does not train", 0.0
+    else:
+        solver = f"HiGHS {importlib.metadata.version('highspy')}"
+        optimum = math.inf if loop.best is None else loop.cost
+    return ProgramNote(
+        form,
+        problem.instance.name,
+        problem.instance.fingerprint,
+        len(problem.scenarios),
+        problem.scenarios.digest,
+        optimum,
+        solver,
+        () if loop is None else (float(OPTIONS["mip_feasibility_tolerance"]), LOOSE),
+        0 if loop is None else loop.programs,
+        0 if loop is None else len(loop.ties),
+        0 if loop is None else len(loop.written.model.cost_rows),
+    )
+
+
+_LOOSE_OPTIONS = {"mip_feasibility_tolerance": LOOSE, "primal_feasibility_tolerance": LOOSE}
+_PROVED = (Termination.OPTIMAL, Termination.GAP_REACHED, Termination.INFEASIBLE)
+_LINEAR = {"cone": "price"}
+"""The form by which a problem is solved, where HiGHS does not know the form itself."""
+
+_FORMULATIONS: dict[str, Any] = {"price": PriceSpace, "resource": ResourceSpace, "cone": ConeSpace}
+_WRITERS: dict[str, Any] = {"price": price_space, "resource": resource_space, "cone": cone_space}
