@@ -30,17 +30,13 @@ from below only: if a sampled switch *lowers* the loss, the program sets v = 1 w
 The two equalities leave v no freedom as soon as w is integer: with u[k-1, i] = 1 and u[k, j] = 1 all other
 rows force their v to 0 and so v[k, i, j] = 1. Steps at which no loss is at stake and none is forbidden are
 left out altogether.
-
-Components are filled without rules: a rule stays with its component, and a function of this file that reads
-local names cannot be pickled.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from pyomo.core.expr.numeric_expr import LinearExpression
 
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
@@ -48,6 +44,8 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws import FloatArray
 from depl.models.programs.attainable import Attainable
+from depl.models.programs.components import add_expressions, add_rows, linear
+from depl.models.programs.sequences import labels
 
 Key = tuple[int, str, str, str]
 """Index of w: epoch, cluster, names of the datasets joined by +, model."""
@@ -102,34 +100,12 @@ def plan_frame(
     )
     _add_epochs(model, problem, bounds)
     _add_data(model, problem, bounds, reading)
+    _add_transfers(model, problem, bounds, reading)
     _add_switches(model, problem, bounds)
     _add_quantile(model, problem, bounds, keys, meet_target, mutable)
     model.no_goods = pyo.ConstraintList(doc="sequences of epochs that are excluded one by one")
     model.cost_rows = pyo.ConstraintList(doc="what single sequences cost at least")
     return model
-
-
-def add_rows(
-    model: pyo.ConcreteModel, name: str, index: Iterable[Any], row: Callable[..., Any], doc: str
-) -> None:
-    """Add a constraint for every index; ``row`` is called with its parts.
-
-    Nothing of ``row`` stays with the model, see the module's docstring.
-    """
-    rows = pyo.Constraint(index if isinstance(index, pyo.Set) else list(index), doc=doc)
-    setattr(model, name, rows)
-    for each in rows.index_set():
-        rows[each] = row(*each) if isinstance(each, tuple) else row(each)
-
-
-def add_expressions(
-    model: pyo.ConcreteModel, name: str, index: Iterable[Any], value: Callable[..., Any], doc: str
-) -> None:
-    """Add an expression for every index, likewise."""
-    expressions = pyo.Expression(index if isinstance(index, pyo.Set) else list(index), doc=doc)
-    setattr(model, name, expressions)
-    for each in expressions.index_set():
-        expressions[each] = value(*each) if isinstance(each, tuple) else value(each)
 
 
 def add_maximum_time(model: pyo.ConcreteModel, maximum_time: float, mutable: bool) -> Any:
@@ -158,92 +134,6 @@ def usable_keys(problem: SampledProblem, bounds: Attainable) -> dict[Key, Config
     }
 
 
-def labels(problem: SampledProblem, chosen: Configuration) -> tuple[str, str, str]:
-    """Names of cluster, datasets and model; a + in the name of a dataset is written with a backslash."""
-    instance = problem.instance
-    names = [item.name for item in instance.datasets if item.name in chosen.datasets]
-    held = "+".join(name.replace("\\", "\\\\").replace("+", "\\+") for name in names)
-    return instance.clusters[chosen.cluster].name, held, instance.models[chosen.model].name
-
-
-def linear(coefficients: Iterable[float], variables: Iterable[Any], constant: float = 0.0) -> Any:
-    """A linear expression, built at once; zero coefficients are left out."""
-    pairs = [(float(c), x) for c, x in zip(coefficients, variables, strict=True) if c != 0]
-    return LinearExpression(
-        constant=constant, linear_coefs=[c for c, _ in pairs], linear_vars=[x for _, x in pairs]
-    )
-
-
-def read_choices(model: pyo.ConcreteModel, problem: SampledProblem) -> list[Configuration]:
-    """The sequence of configurations that the values of w describe, rounded."""
-    by_labels = {labels(problem, g): g for g in problem.configurations}
-    chosen = [key for key in model.w if (model.w[key].value or 0.0) > 0.5]
-    return [by_labels[key[1:]] for key in sorted(chosen)]
-
-
-def write_choices(
-    model: pyo.ConcreteModel, problem: SampledProblem, choices: Sequence[Configuration]
-) -> bool:
-    """Set w, q, v, stop and z to a plan, as a start; False if the program has no room for it."""
-    named = [labels(problem, g) for g in choices]
-    wanted = {(k, *row) for k, row in enumerate(named, start=1)}
-    if not all(key in model.w for key in wanted):
-        return False
-    for key in model.w:
-        model.w[key].set_value(float(key in wanted))
-    for place, held in model.q:
-        model.q[place, held].set_value(float(any(row[:2] == (place, held) for row in named)))
-    if model.find_component("charged") is not None:
-        for k, place, held in model.charged:
-            model.charged[k, place, held].set_value(model.q[place, held].value * (k <= len(named)))
-    before = [problem.instance.target.initial_model, *(row[2] for row in named)]
-    for k, first, second in model.v:
-        model.v[k, first, second].set_value(
-            float(k <= len(named) and before[k - 1] == first and before[k] == second)
-        )
-    for k, last in model.stop:
-        model.stop[k, last].set_value(float(k == len(named) + 1 and before[k - 1] == last))
-    gains = problem.gain(choices)
-    for s in model.z:
-        model.z[s].set_value(float(gains[s - 1] < problem.needed))
-    return True
-
-
-def add_cost_row(
-    model: pyo.ConcreteModel, problem: SampledProblem, choices: Sequence[Configuration], cost: float
-) -> Any:
-    """Say that one sequence costs at least ``cost``, in the units of the objective; holds for all others.
-
-    The optimality cut of the integer L-shaped method: with K epochs, of which n are as in the sequence, and
-    less 1 if it goes on, the cost is at least ``cost`` (n - K + 1), which for every other sequence is at
-    most 0. No coefficient is larger than the cost, as those of cuts at high prices of time are.
-    """
-    named = [labels(problem, g) for g in choices]
-    terms = [model.w[k, *row] for k, row in enumerate(named, start=1)]
-    onward = [model.w[key] for key in model.w if key[0] == len(named) + 1]
-    same = linear(
-        [cost] * len(terms) + [-cost] * len(onward), terms + onward, constant=cost * (1 - len(named))
-    )
-    return model.cost_rows.add(model.eq2_cost.expr - same >= 0)
-
-
-def add_no_good(
-    model: pyo.ConcreteModel, problem: SampledProblem, choices: Sequence[Configuration], same_gain: bool
-) -> Any:
-    """Exclude one sequence; with ``same_gain`` also those that only use other clusters.
-
-    A sequence of K epochs is another one iff some of its first K epochs differs, or it goes on.
-    """
-    named = [labels(problem, g) for g in choices]
-    terms: list[Any] = []
-    for k, row in enumerate(named, start=1):
-        start = 1 if same_gain else 0
-        terms += [model.w[key] for key in model.w if key[0] == k and key[1 + start :] == row[start:]]
-    onward = [model.w[key] for key in model.w if key[0] == len(named) + 1]
-    expression = linear([1.0] * len(terms) + [-1.0] * len(onward), terms + onward)
-    return model.no_goods.add(expression <= len(named) - 1)
-
-
 def _add_sets(
     model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attainable, keys: Iterable[Key]
 ) -> None:
@@ -260,16 +150,19 @@ def _add_sets(
 
 def _add_epochs(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attainable) -> None:
     """Exactly one configuration per trained epoch, and the trained epochs first."""
-    epochs, busy = list(model.epochs), "the epoch is trained"
-    by_epoch: dict[int, list[Any]] = {k: [] for k in epochs}
+    by_epoch: dict[int, list[Any]] = {k: [] for k in model.epochs}
     by_model: dict[tuple[int, str], list[Any]] = {
-        (k, item.name): [] for k in epochs for item in problem.instance.models
+        (k, item.name): [] for k in model.epochs for item in problem.instance.models
     }
     for key in model.w:
         by_epoch[key[0]].append(model.w[key])
         by_model[key[0], key[3]].append(model.w[key])
     add_expressions(
-        model, "busy", model.epochs, lambda k: linear([1.0] * len(by_epoch[k]), by_epoch[k]), f"1: {busy}"
+        model,
+        "busy",
+        model.epochs,
+        lambda k: linear([1.0] * len(by_epoch[k]), by_epoch[k]),
+        "1: the epoch is trained",
     )
     add_expressions(
         model,
@@ -295,12 +188,22 @@ def _add_epochs(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attai
         lambda k: model.busy[k] == model.busy[k + 1],
         "no feasible plan has that length",
     )
+    _add_last_model(model, problem, bounds, by_model)
+
+
+def _add_last_model(
+    model: pyo.ConcreteModel,
+    problem: SampledProblem,
+    bounds: Attainable,
+    by_model: Mapping[tuple[int, str], list[Any]],
+) -> None:
+    """Plans end with a model that may be the last one."""
     models, rules = problem.instance.models, problem.instance.rules
     passing = [item.name for item in models if not rules.may_end(item.name)]
     add_rows(
         model,
         "last_model",
-        [k for k in epochs if any(by_model[k, m] for m in passing)],
+        [k for k in model.epochs if any(by_model[k, m] for m in passing)],
         lambda k: (
             sum(model.trained[k, m] for m in passing) <= (model.busy[k + 1] if k < bounds.longest else 0)
         ),
@@ -311,10 +214,7 @@ def _add_epochs(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attai
 def _add_data(
     model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attainable, reading: Reading
 ) -> None:
-    """One subset per cluster, its transfers, and the letter of (2) and (6) where asked for."""
-    cost = {
-        labels(problem, g)[:2]: problem.transfer_cost(g.cluster, g.datasets) for g in problem.configurations
-    }
+    """One subset per cluster, and the letter of (6) where asked for."""
     trains: dict[tuple[int, str, str], list[Any]] = {}
     for key in model.w:
         trains.setdefault(key[:3], []).append(model.w[key])
@@ -344,6 +244,16 @@ def _add_data(
             lambda k, n, d: model.q[n, d] <= sum(trains.get((k, n, d), [])) + 1 - model.busy[k],
             "(6) as printed, E1: a cluster with data trains in every epoch",
         )
+
+
+def _add_transfers(
+    model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attainable, reading: Reading
+) -> None:
+    """What all transfers cost; once, or by the letter of (2) in every epoch."""
+    cost = {
+        labels(problem, g)[:2]: problem.transfer_cost(g.cluster, g.datasets) for g in problem.configurations
+    }
+    every = [(k, *pair) for k in range(1, bounds.longest + 1) for pair in model.holdings]
     charged: Any = model.q
     if reading.transfer_every_epoch:
         model.charged = pyo.Var(every, bounds=(0, 1), doc="E2: the transfer is charged in that epoch")
@@ -437,6 +347,12 @@ def _add_quantile(
         met,
         "(3): the gain reaches l(0) - l_max unless the scenario is missed",
     )
+    _add_misses(model, problem, bounds, mutable)
+
+
+def _add_misses(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attainable, mutable: bool) -> None:
+    """The number of misses in (3), where it is a limit."""
+    optional = list(model.z)
     if mutable and optional:
         most = pyo.floor((1 - model.quantile_level) * len(problem.scenarios) + 1e-9)  # as `allowed_misses`
         model.eq3_misses = pyo.Constraint(expr=sum(model.z[s] for s in optional) <= most, doc=_MISSES)

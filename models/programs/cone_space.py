@@ -33,8 +33,9 @@ from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.allocation import Allocation
 from depl.models.programs.attainable import Attainable, attainable, unrestricted
-from depl.models.programs.common import add_rows, labels, linear
+from depl.models.programs.components import add_rows, linear
 from depl.models.programs.resource_frame import ResourceFrame
+from depl.models.programs.sequences import labels
 
 
 def cone_space(

@@ -31,11 +31,11 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.allocation import Allocation
 from depl.models.programs.attainable import Attainable, attainable
-from depl.models.programs.common import add_cost_row, add_no_good, read_choices, write_choices
 from depl.models.programs.highs import Answer, Option, Session, Status, solve_program
 from depl.models.programs.own_rows import OwnRows
 from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.resource_space import ResourceSpace
+from depl.models.programs.sequences import add_cost_row, add_no_good, read_choices, write_choices
 from depl.models.programs.start import Choices, first_plan
 from depl.models.programs.unreachable import why_infeasible
 from depl.models.solving.methods import Limits
@@ -169,8 +169,8 @@ class CuttingLoop:
     ----------
     keep : bool
         Whether a sequence whose cost is known stays in the program, with a row that says its cost
-        (`depl.models.programs.common.add_cost_row`), in place of being excluded: the optimum of the program
-        is then that of the problem.
+        (`depl.models.programs.sequences.add_cost_row`), in place of being excluded: the optimum of the
+        program is then that of the problem.
     program : Formulation or None
         The program with all rows so far, in units of ``unit``.
     ties : list of (choices, bool)

@@ -5,7 +5,7 @@ A program as it is built lacks the cuts that make it exact. `program` runs the l
 
 - the cuts of all sequences that were found;
 - for a sequence whose cuts a solver's tolerance undoes (where time is expensive, their coefficients are
-  large), a row that states its cost without large coefficients (`depl.models.programs.common.add_cost_row`);
+  large), a row that states its cost without them (`depl.models.programs.sequences.add_cost_row`);
 - a row against every near tie, a sequence that misses too many scenarios, or a time limit, by less than the
   solver's tolerance.
 
@@ -29,13 +29,13 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.names import advice
 from depl.models.problem.instance import Instance
 from depl.models.programs.attainable import Attainable, attainable
-from depl.models.programs.common import add_no_good
 from depl.models.programs.cone_space import ConeSpace, cone_space
 from depl.models.programs.cutting import Builder, CuttingLoop
 from depl.models.programs.highs import OPTIONS
 from depl.models.programs.notes import ProgramNote, mark_as_finished
 from depl.models.programs.price_space import PriceSpace, price_space
 from depl.models.programs.resource_space import ResourceSpace, resource_space
+from depl.models.programs.sequences import add_no_good
 from depl.models.programs.unreachable import why_infeasible
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.methods import Limits, require_limits

@@ -17,7 +17,7 @@ from pyomo.core.expr.visitor import identify_variables
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.programs.common import write_choices
+from depl.models.programs.sequences import write_choices
 
 ROWS = frozenset(
     {

@@ -47,7 +47,8 @@ from depl.models.problem.allocation import Allocation
 from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable, unrestricted
-from depl.models.programs.common import add_maximum_time, linear, plan_frame, usable_keys
+from depl.models.programs.common import add_maximum_time, plan_frame, usable_keys
+from depl.models.programs.components import linear
 from depl.models.programs.notes import mark_as_relaxation
 
 LARGEST_COEFFICIENT = 1e7

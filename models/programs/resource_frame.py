@@ -32,7 +32,8 @@ from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.epochs import Load
 from depl.models.programs.attainable import Attainable
-from depl.models.programs.common import Key, add_maximum_time, add_rows, linear, plan_frame, usable_keys
+from depl.models.programs.common import Key, add_maximum_time, plan_frame, usable_keys
+from depl.models.programs.components import add_rows, linear
 
 Place = tuple[int, str]
 """Epoch and cluster."""

@@ -52,10 +52,11 @@ from depl.models.problem.allocation import Allocation
 from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable, unrestricted
-from depl.models.programs.common import labels, linear
+from depl.models.programs.components import linear
 from depl.models.programs.notes import mark_as_relaxation
 from depl.models.programs.price_space import LARGEST_COEFFICIENT
 from depl.models.programs.resource_frame import Place, ResourceFrame
+from depl.models.programs.sequences import labels
 
 _FIRST_TANGENTS = 5
 """Tangents from the start: set by hand. Others are added where they are violated, so fewer cost rounds and

@@ -14,8 +14,10 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.site_rules import why_not_idle
 from depl.models.programs.attainable import Attainable, attainable, shortest_durations
-from depl.models.programs.common import linear, plan_frame, read_choices, usable_keys
+from depl.models.programs.common import plan_frame, usable_keys
+from depl.models.programs.components import linear
 from depl.models.programs.highs import Answer, Session, Status
+from depl.models.programs.sequences import read_choices
 
 LONGEST_EXPLANATION = 20.0
 """Seconds that an explanation may take."""

@@ -19,11 +19,11 @@ from depl.models.problem.instance import ConstantImprovement, Model
 from depl.models.problem.laws import Normal
 from depl.models.programs import cutting
 from depl.models.programs.attainable import attainable
-from depl.models.programs.common import write_choices
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.highs import Answer, Session, Status
 from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.resource_space import ResourceSpace
+from depl.models.programs.sequences import write_choices
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
@@ -283,9 +283,9 @@ def test_a_plan_that_gains_too_little_is_excluded_on_all_clusters_and_a_slow_one
     slow, quick = problem.configurations
     program = PriceSpace(problem, attainable(problem, meet_target=False, within_time=False), INTENT, 1.0)
     backend = SimpleNamespace(sequences=lambda _: [[slow, slow]])
-    loop = cutting._Loop(problem, PriceSpace, Limits(), INTENT, "session", {})
+    loop = cutting.CuttingLoop(problem, PriceSpace, Limits(), INTENT, "session", {})
     (row,) = loop._take(program, backend, Answer(Status.OPTIMAL, 1.0, 1.0))
-    assert loop.near_ties == 1
+    assert len(loop.ties) == 1
     for choices, excluded in (([slow, slow], True), ([slow, quick], shared), ([quick, quick], shared)):
         assert write_choices(program.model, problem, choices)
         assert (pyo.value(row.body) > pyo.value(row.upper)) == excluded

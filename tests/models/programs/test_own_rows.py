@@ -12,11 +12,11 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Dataset, Transfer
 from depl.models.programs.attainable import attainable
-from depl.models.programs.common import labels
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.own_rows import OwnRows
 from depl.models.programs.price_space import PriceSpace, price_space
 from depl.models.programs.resource_space import ResourceSpace, resource_space
+from depl.models.programs.sequences import labels
 from depl.models.programs.start import _simple_plans
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
 from depl.models.solving.result import Termination

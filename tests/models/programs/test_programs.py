@@ -15,11 +15,12 @@ from depl.models.problem.epoch_costs import EpochCosts, price
 from depl.models.problem.instance import ConstantImprovement, Model, Switch
 from depl.models.problem.laws import Forbidden, Normal, Zero
 from depl.models.programs.attainable import attainable
-from depl.models.programs.common import add_no_good, read_choices, usable_keys, write_choices
+from depl.models.programs.common import usable_keys
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.highs import Status, solve_program
 from depl.models.programs.price_space import PriceSpace, price_space
 from depl.models.programs.resource_space import ResourceSpace, resource_space
+from depl.models.programs.sequences import add_no_good, read_choices, write_choices
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
 from depl.models.solving.result import Termination
 from tests.cases.sampled_plans import cheapest, meets_all, sequences

@@ -16,10 +16,10 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
 from depl.models.problem.laws import Normal
 from depl.models.programs.attainable import attainable
-from depl.models.programs.common import write_choices
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.resource_space import ResourceSpace
+from depl.models.programs.sequences import write_choices
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
 from depl.models.solving.result import Solution, Termination
 from tests.cases.sampled_plans import cheapest, meets_all, sequences
