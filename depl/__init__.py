@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from depl.models.problem.laws import Law, register_law
     from depl.models.problem.plan import Plan
     from depl.models.problem.policy import Policy
+    from depl.models.programs.finished import program
     from depl.models.solving.explain import explain
     from depl.models.solving.front import front
     from depl.models.solving.front_points import Front
@@ -95,6 +96,7 @@ _HOMES = {
     "front": "models.solving.front",
     "load": "instances.library",
     "methods": "method_table",
+    "program": "models.programs.finished",
     "register": "models.solving.methods",
     "register_law": "models.problem.laws",
     "replan": "models.solving.replanning",

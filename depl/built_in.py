@@ -48,6 +48,6 @@ def register_all() -> None:
     register("random", random_drafts, options=RANDOM_OPTIONS, proof=nothing)
     register("one-pass", one_pass, options=ONE_PASS_OPTIONS, proof=nothing)
     register("exact", _WITH_FALLBACK[exact], proof=optimum)
-    register("milp", milp, meaning=sampled, proof=optimum, needs=programs)
-    register("milp-resource", milp_resource, meaning=sampled, proof=optimum, needs=programs)
+    register("milp", milp, meaning=sampled, proof=optimum, needs=programs, rows=True)
+    register("milp-resource", milp_resource, meaning=sampled, proof=optimum, needs=programs, rows=True)
     register("scenario-search", scenario_search, meaning=sampled, memory=True, proof=optimum)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from depl.models.problem.plan import Asked
 from depl.models.solving.defaults import DEFAULT_METHOD
 from depl.models.solving.methods import registered
-from depl.models.solving.solve import versions
+from depl.models.solving.versions import versions
 from depl.reporting.facts import PlanFacts
 
 

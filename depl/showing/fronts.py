@@ -24,7 +24,12 @@ _CUT = (
     "machine, it may reach further. --between gives it."
 )
 
-_COLOURS = {Solution.PROVEN_OPTIMAL: "#009E73", Solution.FEASIBLE: "#E69F00", Solution.NONE: "#FFFFFF"}
+_COLOURS = {
+    Solution.PROVEN_OPTIMAL: "#009E73",
+    Solution.PROVEN_UNDER_ROWS: "#009E73",
+    Solution.FEASIBLE: "#E69F00",
+    Solution.NONE: "#FFFFFF",
+}
 _INFEASIBLE = "#999999"
 
 _DIGITS = 5

@@ -108,6 +108,8 @@ def _claims(claims: Claims) -> list[tuple[str, str]]:
             pairs.append((name, _bounds(bounds)))
     if claims.method is not None:
         pairs.append(("method", claims.method))
+    if claims.rows is not None:
+        pairs.append(("under rows", ", ".join(claims.rows)))
     return pairs
 
 

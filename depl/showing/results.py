@@ -48,6 +48,13 @@ CLAIMED = {
 }
 """Of a method that does not come with depl, whose word nothing here proves."""
 
+UNDER_ROWS = {
+    Termination.OPTIMAL: "cheapest on these scenarios, proved under your rows",
+    Termination.GAP_REACHED: "within the wanted gap of the cheapest, proved under your rows",
+    Termination.INFEASIBLE: "no plan meets the target on these scenarios, proved under your rows",
+}
+"""Of a solve to which the caller gave rows."""
+
 NO_BOUND = "no lower bound is proved"
 """In the place of a bound that a method does not have."""
 
@@ -59,6 +66,8 @@ def state_in_words(termination: Termination, fitted: bool) -> str:
 
 def state_of(result: Result) -> str:
     """Why a solve ended, and whether that is proved or only what its method says."""
+    if result.rows and result.termination in UNDER_ROWS:
+        return f"{UNDER_ROWS[result.termination]}: {', '.join(result.rows)}"
     if result.claimed and result.termination in CLAIMED:
         return f"{CLAIMED[result.termination]} by {_claimant(result)}"
     state = state_in_words(result.termination, _fitted(result))
@@ -84,6 +93,7 @@ def result_brief(result: Result) -> str:
             f"cost {_units(result).amount(result.cost, 'cost')}{gap}, {counted(result.epochs or 0, 'epoch')}"
         )
     kind = "claimed lower bound" if result.claimed else "lower bound"
+    kind += " under your rows" if result.rows else ""
     bound = f"{kind} {rounded_down(result.lower_bound)}" if proved else NO_BOUND
     return f"<Result {result.termination.value}: {plan}, {bound}, by {shortened_name(result.method)}>"
 
@@ -136,7 +146,8 @@ def _cost(result: Result) -> tuple[str, str]:
         return "cost", f"{cost}; {NO_BOUND}"
     gap = "" if result.gap is None else f" (gap {percentage(result.gap)})"
     claimed = f", claimed by {_claimant(result)}" if result.claimed else ""
-    return "cost", f"{cost}, lower bound {units.amount(result.lower_bound, 'cost')}{gap}{claimed}"
+    rows = " under your rows" if result.rows else ""
+    return "cost", f"{cost}, lower bound{rows} {units.amount(result.lower_bound, 'cost')}{gap}{claimed}"
 
 
 def _units(result: Result) -> Units:

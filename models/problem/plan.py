@@ -72,6 +72,13 @@ class Claims(Checked, frozen=True, kw_only=True):
     method: str | None = None
     scenarios: ScenarioClaim | None = None
     dual: DualClaim | None = None
+    rows: (
+        Annotated[
+            tuple[str, ...],
+            Meta(min_length=1, description="rows of the caller under which lower_bound holds; absent: none"),
+        ]
+        | None
+    ) = None
 
 
 class Asked(Checked, frozen=True, kw_only=True):

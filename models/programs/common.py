@@ -320,6 +320,8 @@ def _add_quantile(
     """Constraint (3), divided by the largest coefficient so that absolute tolerances mean something."""
     coefficients, variables = _gain_terms(model, problem, keys)
     unit = float(np.abs(coefficients).max(initial=0.0)) or 1.0
+    missed = [int(s) + 1 for s in np.flatnonzero(bounds.missed_anyway)]
+    model.missed_anyway = pyo.Set(initialize=missed, doc="s: scenarios that no plan meets")
     counted = [int(s) + 1 for s in np.flatnonzero(~bounds.missed_anyway & ~bounds.met_anyway)]
     wanted = problem.needed
     if not meet_target:

@@ -21,7 +21,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
@@ -29,13 +29,13 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
-from depl.models.problem.allocation import Allocation
 from depl.models.programs.attainable import Attainable, attainable
-from depl.models.programs.highs import Answer, Option, Session, Status, solve_program
+from depl.models.programs.backends import Backend, DirectBackend, Formulation, PyomoBackend
+from depl.models.programs.highs import Answer, Option, Session, Status
 from depl.models.programs.own_rows import OwnRows
 from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.resource_space import ResourceSpace
-from depl.models.programs.sequences import add_cost_row, add_no_good, read_choices, write_choices
+from depl.models.programs.sequences import add_cost_row, add_no_good, write_choices
 from depl.models.programs.start import Choices, first_plan
 from depl.models.programs.unreachable import why_infeasible
 from depl.models.solving.methods import Limits
@@ -51,27 +51,8 @@ MAXIMUM_TERMS = 1_000_000
 _UNITS = 1000.0
 """Cost of a plan in the units of the program: solvers have absolute tolerances."""
 
-_ROOT_ROUNDS = 12
-"""Rounds of cuts at the root: set by hand. More strengthen the relaxation and delay the search; cuts hold for
-every feasible plan, so the answer is the same."""
-
 _CONTRADICTION = 1e-6
 """Relative amount by which a bound above the cost of a plan is more than rounding."""
-
-
-class Formulation(Protocol):
-    """A program that can be made exact; `PriceSpace` and `ResourceSpace` are two."""
-
-    model: Any
-
-    def tighten(self, choices: Choices, allocation: Allocation) -> list[Any]:
-        """Make the program exact at a feasible sequence; returns the new constraints."""
-
-    def separate(self) -> list[Any]:
-        """Cut off the present, possibly fractional values; returns the new constraints."""
-
-    def write_resources(self, choices: Choices, allocation: Allocation) -> None:
-        """Set the continuous variables to a plan, as a start."""
 
 
 Builder = Callable[[SampledProblem, Attainable, Reading, float], Formulation]
@@ -103,6 +84,8 @@ class ProgramSolution:
         Spent on tables and on writing the program down.
     options : mapping
         The solver's options in force, tolerances included.
+    rows : tuple of str
+        Rows and variables that a caller added, or fixed, by the names of their components.
     """
 
     termination: Termination
@@ -115,6 +98,7 @@ class ProgramSolution:
     settled: int = 0
     build_seconds: float = 0.0
     options: Mapping[str, Option] = field(default_factory=dict)
+    rows: tuple[str, ...] = ()
 
 
 def solve_sampled(
@@ -223,7 +207,7 @@ class CuttingLoop:
         backend = self._backend(program)
         self.limits.report(self.cost, self.bound)
         if (
-            isinstance(backend, _Direct)
+            isinstance(backend, DirectBackend)
             and backend.strengthen(program, self._remaining) is Status.INTERRUPTED
         ):
             return self.solution(Termination.INTERRUPTED)
@@ -272,9 +256,10 @@ class CuttingLoop:
             len(self.settled),
             self.build_seconds,
             self.in_force,
+            () if self.own is None else self.own.components,
         )
 
-    def _cut(self, program: Formulation, backend: "_Backend") -> ProgramSolution:
+    def _cut(self, program: Formulation, backend: Backend) -> ProgramSolution:
         """Solve and add cuts until the bound meets the cost."""
         while True:
             if self._proved(0.0 if self.cost == 0 else PROOF_TOLERANCE):
@@ -328,7 +313,7 @@ class CuttingLoop:
             )
         return self.solution(Termination.EXHAUSTED, f"the solver ended with: {answer.status.value}")
 
-    def _take(self, program: Formulation, backend: "_Backend", answer: Answer) -> list[Any]:
+    def _take(self, program: Formulation, backend: Backend, answer: Answer) -> list[Any]:
         """Judge the solutions of one program, best last; returns the rows that follow from them."""
         if answer.status is not Status.INFEASIBLE and math.isfinite(answer.bound):
             self.bound = max(self.bound, answer.bound * self.unit)
@@ -416,84 +401,13 @@ class CuttingLoop:
             reason = "models: no plan meets the target within the epochs and the time limits"
         return self.solution(Termination.INFEASIBLE, reason)
 
-    def _backend(self, program: Formulation) -> "_Backend":
+    def _backend(self, program: Formulation) -> Backend:
         if self.solve_with == "session":
             options = {"random_seed": self.limits.seed % 2**31, **self.options}
             if self.limits.gap > 0:
                 options.setdefault("mip_rel_gap", self.limits.gap / 2)
-            return _Direct(Session(program.model, options), self.problem)
-        return _ThroughPyomo(program.model, self.problem, self.solve_with, self.options)
+            return DirectBackend(Session(program.model, options), self.problem)
+        return PyomoBackend(program.model, self.problem, self.solve_with, self.options)
 
 
 _STOPPED = {Status.TIME_LIMIT: Termination.TIME_LIMIT, Status.INTERRUPTED: Termination.INTERRUPTED}
-
-
-class _Backend(Protocol):
-    """A solver that holds a program between cuts."""
-
-    def solve(self, time_limit: float | None, watch: Callable[[float], None]) -> Answer:
-        """Solve the program as it is now, started at the values of its variables."""
-
-    def sequences(self, answer: Answer) -> list[Choices]:
-        """The sequences of an answer, best last."""
-
-    def add(self, constraints: list[Any]) -> None:
-        """Take note of new constraints."""
-
-
-@dataclass
-class _Direct:
-    """One HiGHS object, kept."""
-
-    session: Session
-    problem: SampledProblem
-
-    def strengthen(self, program: Formulation, remaining: Callable[[], float | None]) -> Status:
-        """Add cuts at the optimum of the continuous relaxation, a few rounds long; why it stopped."""
-        status = Status.OPTIMAL
-        self.session.relax(True)
-        for _ in range(_ROOT_ROUNDS):
-            answer = self.session.solve(remaining())
-            status = answer.status
-            if not answer.proved:
-                break
-            added = program.separate()
-            if not added:
-                break
-            self.session.add(added)
-        self.session.relax(False)
-        return status
-
-    def solve(self, time_limit: float | None, watch: Callable[[float], None]) -> Answer:
-        self.session.start()
-        return self.session.solve(time_limit, watch)
-
-    def sequences(self, answer: Answer) -> list[Choices]:
-        found = []
-        for values in answer.solutions:
-            self.session.load(values)
-            found.append(read_choices(self.session.model, self.problem))
-        return found
-
-    def add(self, constraints: list[Any]) -> None:
-        self.session.add(constraints)
-
-
-@dataclass
-class _ThroughPyomo:
-    """A solver that is given the whole model every time."""
-
-    model: Any
-    problem: SampledProblem
-    solve_with: str
-    options: dict[str, Option]
-
-    def solve(self, time_limit: float | None, watch: Callable[[float], None]) -> Answer:
-        del watch
-        return solve_program(self.model, time_limit, self.options, self.solve_with)
-
-    def sequences(self, answer: Answer) -> list[Choices]:
-        return [] if answer.objective is None else [read_choices(self.model, self.problem)]
-
-    def add(self, constraints: list[Any]) -> None:
-        """Nothing to do: the constraints are in the model."""

@@ -1,7 +1,7 @@
 """Methods ``milp`` and ``milp-resource``; Pyomo and HiGHS are imported when one of them runs, not before."""
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.deadline import OutOfTimeError
@@ -9,7 +9,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
-from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.methods import Limits, Outcome, Rows
 from depl.models.solving.result import DualBound, Termination
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _solve(instance: Instance, limits: Limits, formulation: type) -> Outcome:
 
     scenarios = limits.scenarios or draw_scenarios(instance, DEFAULT_SCENARIOS, limits.seed)
     problem = SampledProblem(instance, scenarios)
-    found = solve_sampled(problem, formulation, limits)
+    found = solve_sampled(problem, _with_rows(formulation, limits.rows), limits)
     plan = dual = None
     bound = found.lower_bound
     if found.choices is not None:
@@ -63,8 +63,28 @@ def _solve(instance: Instance, limits: Limits, formulation: type) -> Outcome:
     if dual is not None and found.termination not in _PROVED:
         bound = max(bound, min(dual.bound, found.cost))
     return Outcome(
-        found.termination, plan, bound, found.reason, dual, found.build_seconds, tolerances=_tolerances(found)
+        found.termination,
+        plan,
+        bound,
+        found.reason,
+        dual,
+        found.build_seconds,
+        tolerances=_tolerances(found),
+        rows=found.rows,
     )
+
+
+def _with_rows(formulation: Any, rows: Rows | None) -> Any:
+    """The formulation with what the caller adds to its model."""
+    if rows is None:
+        return formulation
+
+    def build(*arguments: Any) -> Any:
+        program = formulation(*arguments)
+        rows(program.model)
+        return program
+
+    return build
 
 
 def _tolerances(found: "ProgramSolution") -> dict[str, float]:

@@ -96,6 +96,12 @@ class OwnRows:
         found = [item.name for item in (*self.rows, *(item for item, _, _ in self.held))]
         return ", ".join(found[:_NAMED]) + (" and others" if len(found) > _NAMED else "")
 
+    @property
+    def components(self) -> tuple[str, ...]:
+        """Names of the components of rows and held variables, each once."""
+        items = (*self.rows, *(item for item, _, _ in self.held))
+        return tuple(dict.fromkeys(item.parent_component().name for item in items))
+
     def permit(self, problem: SampledProblem, choices: Sequence[Configuration]) -> bool:
         """Whether a plan from outside the solver keeps them all; False where only the solver could say.
 

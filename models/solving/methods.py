@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError
@@ -22,6 +22,9 @@ from depl.models.solving.result import DualBound, Phase, Termination
 
 Progress = Callable[[float, float, float], None]
 """Called with (seconds, incumbent cost, lower bound) whenever one of the two has moved."""
+
+Rows = Callable[[Any], object]
+"""Adds a caller's constraints to the Pyomo model of a method that solves by a program."""
 
 OnPhase = Callable[[str], object]
 """Called with the name of a method when another method lets it run."""
@@ -109,6 +112,8 @@ class Limits:
     reserve : float
         Seconds after the time limit in which the plan that is returned is certified. A step that was begun
         before may take of them before it is broken off, as without a plan there is nothing to certify.
+    rows : callable or None
+        Adds rows of the caller to the program of a method that takes some; see `Registered.rows`.
     """
 
     gap: float = 0.0
@@ -122,6 +127,7 @@ class Limits:
     cutoff: "Cutoff | None" = None
     reserve: float = 0.0
     on_phase: OnPhase | None = None
+    rows: Rows | None = None
 
     @property
     def cutoff_cost(self) -> float:
@@ -216,6 +222,8 @@ def require_limits(
 class Outcome:
     """What a method returns: it stopped for ``termination`` and holds ``plan`` or nothing.
 
+    ``rows`` are the names of the caller's rows under which this holds, the lower bound included.
+
     ``dual`` is a weaker lower bound that the verifier can prove again, next to ``lower_bound``, which it can
     only repeat. ``decisions`` is the method's own record of what it chose and why it went back.
     ``tolerances`` are those of the solver that the proof rests on, by its own names. ``stage_seconds`` is
@@ -233,6 +241,7 @@ class Outcome:
     tolerances: Mapping[str, float] = field(default_factory=dict)
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
     phases: tuple[Phase, ...] = ()
+    rows: tuple[str, ...] = ()
 
 
 class Method(Protocol):
@@ -255,7 +264,8 @@ class Registered:
     (`depl.models.problem.instance.Instance.traced_law`). ``version`` is raised when the name begins to mean
     another thing, so that results recorded under it before are not taken for its own
     (`depl.benchmarks.sweep.earlier`). ``shipped`` says whether the method comes with depl; what any other
-    says about all plans is its own claim (`depl.models.solving.result.Result.claimed`).
+    says about all plans is its own claim (`depl.models.solving.result.Result.claimed`). ``rows`` says whether
+    it takes rows of the caller (`Limits.rows`) and then returns no plan that they forbid.
     """
 
     name: str
@@ -268,6 +278,7 @@ class Registered:
     proof: Proof | None = None
     needs: str = ""
     shipped: bool = False
+    rows: bool = False
 
 
 _REGISTRY: dict[str, Registered] = {}
@@ -290,6 +301,7 @@ def register(
     proof: Proof | None = None,
     needs: str = "",
     shipped: bool = False,
+    rows: bool = False,
 ) -> None:
     """Make ``method`` available under ``name`` in solve, benchmarks and reports.
 
@@ -317,6 +329,7 @@ def register(
         proof=proof,
         needs=needs,
         shipped=shipped or (known is not None and known.shipped),
+        rows=rows,
     )
 
 
@@ -362,6 +375,25 @@ def require_counting(name: str) -> Registered:
             "scenarios",
         )
     return method
+
+
+def require_rows(method: Registered, rows: object) -> None:
+    """Refuse rows that are no function, or that the method does not take.
+
+    Raises
+    ------
+    InvalidInputError
+        The message lists the methods that take rows.
+    """
+    if not callable(rows):
+        raise InvalidInputError(
+            f"must be a function that adds constraints to a Pyomo model, not {rows!r:.80}", "rows"
+        )
+    if not method.rows:
+        able = ", ".join(known.name for known in registered() if known.rows)
+        raise InvalidInputError(
+            f"method {method.name!r} has no program to add rows to; methods that take them: {able}", "rows"
+        )
 
 
 def registered() -> tuple[Registered, ...]:

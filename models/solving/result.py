@@ -48,6 +48,8 @@ class Solution(Enum):
 
     PROVEN_OPTIMAL = "proven_optimal"
     """A feasible plan with a proof that none is cheaper, by a method of depl or by the verifier."""
+    PROVEN_UNDER_ROWS = "proven_optimal_under_rows"
+    """The same among the plans that keep the caller's rows (`Result.rows`)."""
     FEASIBLE = "feasible"
     """A plan that the verifier accepts."""
     NONE = "none"
@@ -121,7 +123,10 @@ class Result(Shown):
     cost : float or None
         Cost of the plan [cost].
     lower_bound : float
-        No feasible plan costs less [cost]; +inf if proved infeasible.
+        No feasible plan that keeps ``rows`` costs less [cost]; +inf if proved infeasible.
+    rows : tuple of str
+        Rows that the caller gave to `depl.solve`, by name; all that is proved is proved under them. Empty if
+        there were none.
     reason : str or None
         If there is no plan: the stage that failed and the nearest reachable value.
     violation, quantile : Range or None
@@ -166,6 +171,7 @@ class Result(Shown):
     expected_loss: float | None = None
     scenarios: ScenarioEvidence | None = None
     dual: DualBound | None = None
+    rows: tuple[str, ...] = ()
     reason: str | None = None
     decisions: tuple[Decision, ...] = ()
     tolerances: Mapping[str, float] = field(default_factory=dict)
@@ -222,6 +228,7 @@ class Result(Shown):
             interval: Range | None = getattr(self, name)
             known[name] = {"lower": interval and interval.lower, "upper": interval and interval.upper}
         known["rests_on"] = self.rests_on
+        known["rows"] = list(self.rows)
         known["quantile_means"] = "law" if self.scenarios is None else "scenarios"
         for name in ("scenarios", "dual"):
             evidence: ScenarioEvidence | DualBound | None = getattr(self, name)

@@ -1,9 +1,6 @@
 """Solve an instance by a named method and return only what the independent verifier accepts."""
 
-import functools
-import importlib.metadata
 import math
-import platform
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -36,22 +33,23 @@ from depl.models.solving.methods import (
     Outcome,
     Progress,
     Registered,
+    Rows,
     default_method,
     find,
     is_shipped,
     registered,
     require_counting,
     require_limits,
+    require_rows,
 )
 from depl.models.solving.options import require_declared
 from depl.models.solving.result import Range, Result, Solution, Termination
 from depl.models.solving.sample import sample_of
 from depl.models.solving.spare import Spare
+from depl.models.solving.versions import versions
 from depl.models.verifier.bounds import MOST_PLANS, bound_without_plan
 from depl.models.verifier.findings import Finding, Kind
 from depl.models.verifier.verify import Report, verify
-
-_LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "pyomo", "highspy", "numba")
 
 _CERTIFYING = 0.0003
 """Seconds to certify and verify one epoch of the plan that is returned: about 0.0001 measured for 1000 to
@@ -80,6 +78,7 @@ def solve(
     looks: int | None = None,
     memory: float = MEMORY,
     start: Plan | None = None,
+    rows: Rows | None = None,
 ) -> Result:
     """Find a cheapest plan whose final loss meets its target with its target probability.
 
@@ -113,6 +112,10 @@ def solve(
         A feasible plan that is known. It is returned unless a cheaper one is found, and methods that can
         (`depl.models.solving.methods.Limits.cutoff`) look for cheaper ones alone. Methods that count
         scenarios take none.
+    rows : callable, optional
+        Adds constraints of the caller's own to the Pyomo model of a method that solves by a program
+        (``milp``, ``milp-resource``); what they may speak of, `depl.models.programs.own_rows` says. No plan
+        comes back that they forbid, and what is proved is proved under them: `Result.rows` names them.
 
     Raises
     ------
@@ -132,7 +135,9 @@ def solve(
         limited, watching = (gap, time_limit, seed), (progress, on_phase)
         chosen = find(method)
         known = None if start is None else known_plan(instance, chosen, start)
-        return _solved(instance, chosen, limited, scenarios, watching, options, looks, known)
+        if rows is not None:
+            require_rows(chosen, rows)
+        return _solved(instance, chosen, limited, scenarios, watching, options, looks, known, rows)
 
 
 def verified_result(instance: Instance, method: str, outcome: Outcome, seed: int = 0) -> Result:
@@ -163,6 +168,7 @@ def _solved(
     options: Mapping[str, object] | None,
     looks: int | None,
     known: KnownPlan | None,
+    rows: Rows | None,
 ) -> Result:
     method, (gap, time_limit, seed), (progress, on_phase) = chosen.name, limited, watching
     started, wall, cpu = now(), time.perf_counter(), time.process_time()
@@ -176,6 +182,8 @@ def _solved(
     )
     if known is not None:
         limits = replace(limits, cutoff=Cutoff(known.cost))
+    if rows is not None:
+        limits = replace(limits, rows=rows)
     if time_limit is not None:
         reserve = _reserve(instance, time_limit)
         limits = replace(limits, time_limit=time_limit - reserve, reserve=reserve)
@@ -313,6 +321,7 @@ def _result(
         cost=None,
         lower_bound=math.inf if outcome.termination is Termination.INFEASIBLE else outcome.lower_bound,
         dual=outcome.dual,
+        rows=outcome.rows,
         reason=outcome.reason,
         decisions=outcome.decisions,
         tolerances=dict(outcome.tolerances),
@@ -380,7 +389,7 @@ def _holding(
         violation = Range(evaluation.violation.lower, evaluation.violation.upper, evaluation.violation.exact)
     return replace(
         result,
-        solution=Solution.PROVEN_OPTIMAL if proven and not claimed else Solution.FEASIBLE,
+        solution=_held(outcome) if proven and not claimed else Solution.FEASIBLE,
         plan=plan,
         cost=evaluation.cost,
         lower_bound=bound,
@@ -393,6 +402,11 @@ def _holding(
         training_time=evaluation.training_time,
         expected_loss=_known(evaluation.expected_loss),
     )
+
+
+def _held(outcome: Outcome) -> Solution:
+    """What a plan is that is proved to be cheapest."""
+    return Solution.PROVEN_UNDER_ROWS if outcome.rows else Solution.PROVEN_OPTIMAL
 
 
 def _tells_probability(instance: Instance, evaluation: Evaluation) -> bool:
@@ -419,6 +433,7 @@ def _claiming(
         method=method,
         scenarios=None if evidence is None else _scenario_claim(evidence),
         dual=None if dual is None else DualClaim(**asdict(dual)),
+        rows=outcome.rows or None,
     )
     return msgspec.structs.replace(bare, instance=instance.fingerprint, claims=claims)
 
@@ -472,15 +487,3 @@ def _verified(
             f"is up to {unmet.value:.17g}, its limit {unmet.limit:.17g}"
         )
     return report
-
-
-@functools.cache
-def versions() -> Mapping[str, str]:
-    """Of Python and of what solves, by name; read once, as asking for all takes longer than many a solve."""
-    found = {"python": platform.python_version()}
-    for library in _LIBRARIES:
-        try:
-            found[library] = importlib.metadata.version(library)
-        except importlib.metadata.PackageNotFoundError:  # run from a source tree that was not installed
-            found[library] = "not installed"
-    return found

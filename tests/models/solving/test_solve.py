@@ -110,6 +110,7 @@ KEYS = [
     "violation",
     "quantile",
     "rests_on",
+    "rows",
     "quantile_means",
     "scenarios",
     "dual",
@@ -198,7 +199,12 @@ def test_only_a_proof_of_optimality_makes_a_plan_proven_optimal(steady: Instance
 
 
 def test_every_member_of_both_enums_is_explained_and_written_in_small_letters() -> None:
-    assert [member.value for member in Solution] == ["proven_optimal", "feasible", "none"]
+    assert [member.value for member in Solution] == [
+        "proven_optimal",
+        "proven_optimal_under_rows",
+        "feasible",
+        "none",
+    ]
     assert [member.value for member in Termination] == [
         "optimal",
         "gap_reached",

@@ -1,0 +1,74 @@
+"""Solvers of others, each of which reads a program from a file and says its optimum, with its own tolerances."""
+
+import math
+import subprocess
+from pathlib import Path
+
+import highspy
+import pulp
+import pyscipopt
+import swiglpk
+
+_LONGEST = 60  # seconds of one solve
+
+
+def highs(path: Path) -> float:
+    """HiGHS as it is by default, with a gap of 0."""
+    engine = highspy.Highs()
+    engine.setOptionValue("output_flag", False)
+    engine.setOptionValue("mip_rel_gap", 0.0)
+    assert engine.readModel(str(path)) in (highspy.HighsStatus.kOk, highspy.HighsStatus.kWarning)
+    engine.run()
+    status = engine.getModelStatus()
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return math.inf
+    assert status == highspy.HighsModelStatus.kOptimal, status
+    return engine.getInfo().objective_function_value
+
+
+def scip(path: Path, tolerance: float = 1e-6) -> float:
+    """SCIP, which by default has a gap of 0; cones are kept to the tolerance alone."""
+    engine = pyscipopt.Model()
+    engine.hideOutput()
+    engine.setParam("numerics/feastol", tolerance)
+    engine.readProblem(str(path))
+    engine.optimize()
+    if engine.getStatus() == "infeasible":
+        return math.inf
+    assert engine.getStatus() == "optimal", engine.getStatus()
+    return engine.getObjVal()
+
+
+def cbc(path: Path) -> float:
+    """CBC, the program that comes with PuLP, with a gap of 0."""
+    answer = path.with_suffix(".cbc")
+    command = [pulp.PULP_CBC_CMD.pulp_cbc_path, str(path), "ratio", "0", "allow", "0", "solve"]
+    subprocess.run([*command, "solution", str(answer)], check=True, capture_output=True, timeout=_LONGEST)
+    first = answer.read_text().splitlines()[0]
+    if "nfeasible" in first:
+        return math.inf
+    assert first.startswith("Optimal"), first
+    return float(first.split()[-1])
+
+
+def glpk(path: Path) -> float:
+    """GLPK, by branch and bound with its own presolver."""
+    problem = swiglpk.glp_create_prob()
+    swiglpk.glp_term_out(swiglpk.GLP_OFF)
+    if path.suffix == ".mps":
+        assert swiglpk.glp_read_mps(problem, swiglpk.GLP_MPS_FILE, None, str(path)) == 0
+    else:
+        assert swiglpk.glp_read_lp(problem, None, str(path)) == 0
+    options = swiglpk.glp_iocp()
+    swiglpk.glp_init_iocp(options)
+    options.presolve, options.tm_lim = swiglpk.GLP_ON, 1000 * _LONGEST
+    code = swiglpk.glp_intopt(problem, options)
+    if code == swiglpk.GLP_ENOPFS:
+        return math.inf
+    status = swiglpk.glp_mip_status(problem)
+    assert (code, status) == (0, swiglpk.GLP_OPT), (code, status)
+    return swiglpk.glp_mip_obj_val(problem)
+
+
+LINEAR = {"highs": highs, "scip": scip, "cbc": cbc, "glpk": glpk}
+"""Those for linear programs, by name."""

@@ -1,0 +1,337 @@
+"""Finished programs: four solvers of others find the optimum of depl in the files; relaxations are named so."""
+
+import math
+import pickle
+
+import msgspec
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import depl
+from depl.instances.generator import random_instance
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.programs.cutting import CuttingLoop, solve_sampled
+from depl.models.programs.export import export
+from depl.models.programs.finished import FORMS, program
+from depl.models.programs.highs import Status, solve_program
+from depl.models.programs.notes import is_relaxation, note_of
+from depl.models.programs.price_space import PriceSpace
+from depl.models.programs.sequences import add_cost_row, write_choices
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
+from tests.cases.outside_solvers import LINEAR, cbc, glpk, scip
+from tests.cases.sampled_plans import cost, meets_all, sequences
+
+LINEAR_FORMS = ("price", "resource")
+
+
+def drawn(seed, **limits):
+    sizes = {"models": (2, 3), "clusters": (2, 3), "datasets": (1, 3), "maximum_epochs": (2, 5), **limits}
+    return random_instance(np.random.default_rng(seed), **sizes)
+
+
+def least(instance, size, seed=0):
+    """Oracle: the least cost of all sequences, one by one."""
+    problem = SampledProblem(instance, draw_scenarios(instance, size, seed))
+    return min(
+        (cost(problem, row) for row in sequences(problem) if meets_all(problem, row)), default=math.inf
+    )
+
+
+def optimum(instance, size, seed=0):
+    """The optimum by the search, which needs no program."""
+    result = depl.solve(instance, "scenario-search", scenarios=size, seed=seed)
+    assert result.termination in (Termination.OPTIMAL, Termination.INFEASIBLE)
+    return math.inf if result.cost is None else result.cost
+
+
+# ---- the optimum of the file is that of the problem ----
+
+
+def found_by_others(instance, size, seed, folder):
+    """What every outside solver says of every form, in every kind of file that it reads."""
+    for form in LINEAR_FORMS:
+        model = program(instance, size, form, seed=seed)
+        for ending in ("lp", "mps"):
+            path = export(model, folder / f"{form}.{ending}")
+            yield from ((form, ending, name, solve(path)) for name, solve in LINEAR.items())
+    path = export(program(instance, size, "cone", seed=seed), folder / "cone.lp")
+    yield "cone", "lp", "scip", scip(path, 1e-9)
+
+
+@pytest.mark.parametrize(
+    "seed", [3, 7, 11, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 36))]
+)
+def test_other_solvers_find_the_optimum_of_depl_in_the_file(seed, tmp_path):
+    instance = drawn(seed)
+    wanted = optimum(instance, 15, seed)
+    if wanted == math.inf:
+        with pytest.raises(NotCoveredError, match="there is no program: models:"):
+            program(instance, 15, seed=seed)
+        return
+    answers = list(found_by_others(instance, 15, seed, tmp_path))
+    assert len(answers) == 2 * 2 * len(LINEAR) + 1
+    wrong = [answer for answer in answers if answer[-1] != pytest.approx(wanted, rel=1e-6)]
+    assert wrong == []
+
+
+def test_the_documented_program_has_the_optimum_28_and_the_relaxation_has_not(tiny, tmp_path):
+    assert least(tiny, 50) == pytest.approx(28, rel=1e-12)
+    for form in LINEAR_FORMS:
+        whole, relaxed = program(tiny, 50, form), program(tiny, 50, form, finished=False)
+        assert not is_relaxation(whole)
+        assert is_relaxation(relaxed)
+        assert solve_program(whole).status is Status.OPTIMAL
+        assert solve_program(whole).objective == pytest.approx(28, rel=1e-9)
+        answer = solve_program(relaxed)
+        assert answer.status is Status.RELAXATION_OPTIMAL
+        assert answer.objective < 28 * (1 - 1e-6)
+        first = export(whole, tmp_path / "whole.lp").read_text().splitlines()[0]
+        assert first.startswith("\\ This program is FINISHED: its optimum is 28.0, that of instance ")
+        assert "RELAXATION" in export(relaxed, tmp_path / "relaxed.lp").read_text().splitlines()[0]
+    for finished in (True, False):
+        cone = program(tiny, 50, "cone", finished)
+        assert not is_relaxation(cone)
+        assert solve_program(cone, solve_with="scip").objective == pytest.approx(28, rel=1e-6)
+        assert (note_of(cone) is not None) == finished
+
+
+def test_a_problem_in_which_not_to_train_is_feasible_has_a_program_with_the_optimum_0(tiny, tmp_path):
+    """And one that also lists the plans that train: nothing forces an epoch."""
+    instance = tiny.replace(maximum_loss=tiny.target.initial_loss + 1)
+    for form in LINEAR_FORMS:
+        model = program(instance, 8, form)
+        assert note_of(model).optimum == 0
+        path = export(model, tmp_path / f"{form}.lp")
+        assert [solve(path) for solve in LINEAR.values()] == pytest.approx([0.0] * 4, abs=1e-9)
+        model.must = pyo.Constraint(expr=sum(model.w[key] for key in model.w if key[0] == 1) == 1)
+        problem = SampledProblem(instance, draw_scenarios(instance, 8, 0))
+        trained = min(cost(problem, row) for row in sequences(problem) if row and meets_all(problem, row))
+        assert solve_program(model).objective <= trained * (1 + 1e-9)
+
+
+def test_a_program_that_only_not_training_keeps_is_refused_in_words(tiny):
+    instance = tiny.replace(maximum_loss=tiny.target.initial_loss + 1, maximum_epochs=0)
+    with pytest.raises(NotCoveredError, match="the only feasible plan does not train, and costs 0"):
+        program(instance, 8)
+
+
+# ---- what the proof leaves in the program ----
+
+
+def test_a_near_tie_within_the_tolerance_of_other_solvers_is_excluded_by_a_row(tiny, tmp_path):
+    """A cheap sequence misses a scenario by 2e-7 of the largest gain: HiGHS under 1e-9 sees that, most do not."""
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 10, seed=3))
+    rows = sorted(sequences(problem), key=lambda row: cost(problem, row))
+    cheap = next(
+        row for row in rows if row and math.isfinite(cost(problem, row)) and not meets_all(problem, row)
+    )
+    gains = np.sort(problem.gain(cheap))
+    reached = float(gains[problem.allowed])  # it would do if the target asked for no more than this
+    largest = float(max(np.abs(problem.gains).max(), np.abs(problem.switch_losses).max()))
+    instance = tiny.replace(maximum_loss=tiny.target.initial_loss - reached - 2e-7 * largest)
+    wanted = least(instance, 10, 3)
+    assert wanted > cost(problem, cheap) * (1 + 1e-6)
+    for form in LINEAR_FORMS:
+        model = program(instance, 10, form, seed=3)
+        assert note_of(model).near_ties >= 1
+        assert note_of(model).optimum == pytest.approx(wanted, rel=1e-9)
+        path = export(model, tmp_path / f"{form}.lp")
+        assert [solve(path) for solve in (cbc, glpk, scip)] == pytest.approx([wanted] * 3, rel=1e-6)
+        model.no_goods.deactivate()
+        bare = export(model, tmp_path / f"bare-{form}.lp")
+        assert min(solve(bare) for solve in (cbc, glpk, scip)) < wanted * (1 - 1e-6)  # so the row was needed
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_cost_row_holds_for_every_sequence_and_is_tight_at_its_own(seed):
+    instance = drawn(seed, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 3))
+    problem = SampledProblem(instance, draw_scenarios(instance, 6, seed))
+    model = program(instance, 6, finished=False, seed=seed)
+    plans = [row for row in sequences(problem) if row and meets_all(problem, row)]
+    plans = [row for row in plans if write_choices(model, problem, row)]
+    assert len(plans) >= 2
+    chosen = plans[len(plans) // 2]
+    row = add_cost_row(model, problem, chosen, cost(problem, chosen))
+    for plan in plans:
+        assert write_choices(model, problem, plan)
+        model.theta.set_value(problem.allocation(plan).cost)
+        slack = pyo.value(row.body) - pyo.value(row.lower)
+        assert slack >= -1e-9 * cost(problem, chosen)
+        if plan == chosen:
+            assert slack == pytest.approx(0, abs=1e-9 * cost(problem, chosen))
+
+
+def test_where_cuts_are_too_large_for_a_solver_the_loop_states_costs_and_the_optimum_stays(tiny, monkeypatch):
+    """Without cuts every bound is too low, and rows of costs alone have to lift it."""
+    monkeypatch.setattr(PriceSpace, "tighten", lambda *_: [])
+    monkeypatch.setattr(PriceSpace, "separate", lambda _: [])
+    monkeypatch.setattr(PriceSpace, "first_multipliers", lambda _: [0.0])
+    instance = tiny.replace(maximum_epochs=2, maximum_loss=10)
+    problem = SampledProblem(instance, draw_scenarios(instance, 8, seed=1))
+    model = program(instance, 8, seed=1)
+    note = note_of(model)
+    assert note.cost_rows >= 1
+    assert note.optimum == pytest.approx(least(instance, 8, 1), rel=1e-9)
+    assert solve_program(model).objective == pytest.approx(note.optimum, rel=1e-6)
+    loop = CuttingLoop(problem, PriceSpace, Limits(), depl.models.evaluation.evaluate.INTENT, "session", {})
+    assert loop.run().settled >= 1  # the method itself excludes them in place of that
+
+
+# ---- a model that a user of Pyomo would write ----
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_component_says_what_it_is_and_copies_are_the_same(tiny, form):
+    model = program(tiny, 12, form)
+    silent = [
+        item.name
+        for item in model.component_objects(descend_into=True)
+        if item.doc is None and not item.name.endswith(("_index", "_domain"))
+    ]
+    assert silent == []
+    copies = [model.clone(), pickle.loads(pickle.dumps(model))]
+    solve_with = "scip" if form == "cone" else "highs"
+    for copy in copies:
+        assert note_of(copy) == note_of(model)
+        assert solve_program(copy, solve_with=solve_with).objective == pytest.approx(
+            note_of(model).optimum, rel=1e-6
+        )
+    assert isinstance(model.choices, pyo.Set)
+    assert set(model.clusters) == {"cloud", "edge"}
+
+
+def changed(instance, **values):
+    """The instance with another target, or other clusters."""
+    clusters = tuple(
+        msgspec.structs.replace(item, **{name: values[name][item.name] for name in values if name in _SITES})
+        for item in instance.clusters
+    )
+    target = {name: value for name, value in values.items() if name not in _SITES}
+    return msgspec.structs.replace(instance.replace(**target), clusters=clusters)
+
+
+_SITES = ("capacity", "unit_cost")
+
+
+def put(model, **values):
+    for name, value in values.items():
+        component = getattr(model, name)
+        if isinstance(value, dict):
+            component.store_values(value)
+        else:
+            component.set_value(value)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"quantile_level": 0.5},
+        {"quantile_level": 0.9, "maximum_time": 9.0},
+        {"maximum_time": 4.2},
+        {"capacity": {"cloud": 3.0, "edge": 9.0}},
+        {"unit_cost": {"cloud": 9.0, "edge": 1.0}},
+        {
+            "quantile_level": 0.6,
+            "capacity": {"cloud": 7.0, "edge": 1.5},
+            "unit_cost": {"cloud": 1.0, "edge": 3.0},
+        },
+    ],
+    ids=str,
+)
+def test_parameters_are_changed_without_building_the_cone_program_again(tiny, mutable_cone, values):
+    """The optimum is then that of the changed instance on the same scenarios."""
+    instance = changed(tiny, **values)
+    wanted = least(instance, 10)
+    put(mutable_cone, **values)
+    answer = solve_program(mutable_cone, solve_with="scip")
+    put(
+        mutable_cone,
+        quantile_level=tiny.target.quantile_level,
+        maximum_time=tiny.target.maximum_time,
+        capacity={item.name: item.capacity for item in tiny.clusters},
+        unit_cost={item.name: item.unit_cost for item in tiny.clusters},
+    )
+    if wanted == math.inf:
+        assert answer.status is Status.INFEASIBLE
+    else:
+        assert answer.objective == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.fixture(scope="module")
+def mutable_cone(tiny):
+    return program(tiny, 10, "cone", mutable=True)
+
+
+@pytest.mark.parametrize("form", LINEAR_FORMS)
+def test_changed_parameters_of_the_linear_forms_leave_a_relaxation_of_the_changed_problem(tiny, form):
+    model = program(tiny, 10, form, finished=False, mutable=True)
+    assert is_relaxation(model)
+    moved = 0
+    every = [{"quantile_level": 0.5}, {"maximum_time": 4.2}, {"quantile_level": 0.9, "maximum_time": 30.0}]
+    if form == "resource":
+        every += [{"capacity": {"cloud": 3.0, "edge": 9.0}}, {"unit_cost": {"cloud": 9.0, "edge": 1.0}}]
+    first = solve_program(model).objective
+    for values in every:
+        put(model, **values)
+        answer, wanted = solve_program(model), least(changed(tiny, **values), 10)
+        if answer.status is Status.INFEASIBLE:
+            assert wanted == math.inf
+        else:
+            assert answer.objective <= wanted * (1 + 1e-9)
+            assert answer.objective >= 0.8 * wanted or wanted == math.inf
+            moved += answer.objective != pytest.approx(first, rel=1e-6)
+        put(
+            model,
+            quantile_level=tiny.target.quantile_level,
+            maximum_time=tiny.target.maximum_time,
+            **(
+                {
+                    "capacity": {item.name: item.capacity for item in tiny.clusters},
+                    "unit_cost": {item.name: item.unit_cost for item in tiny.clusters},
+                }
+                if form == "resource"
+                else {}
+            ),
+        )
+    assert moved >= 2
+    assert solve_program(model).objective == pytest.approx(first, rel=1e-9)
+
+
+def test_parameters_of_a_finished_linear_program_cannot_be_changed(tiny):
+    model = program(tiny, 10)
+    with pytest.raises(TypeError, match="mutable"):
+        model.quantile_level.set_value(0.5)
+
+
+# ---- refusals ----
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "words"),
+    [
+        ({"form": "prices"}, InvalidInputError, "no form 'prices'; did you mean 'price'"),
+        ({"mutable": True}, InvalidInputError, "finished at one set of values only; take finished=False"),
+        ({"scenarios": "many"}, InvalidInputError, "must be a whole number or Scenarios"),
+        ({"scenarios": 10, "time_limit": 1e-9}, NotCoveredError, "the optimum was not proved .time_limit"),
+        ({"time_limit": -1}, InvalidInputError, "time_limit must be positive"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(tiny, options, kind, words):
+    with pytest.raises(kind, match=words):
+        depl.program(tiny, **options)
+
+
+def test_a_problem_with_memory_is_refused():
+    with pytest.raises(
+        NotCoveredError, match="has memory .traced_law.; the method scenario-search solves it"
+    ):
+        depl.program(depl.load("digits-mobilenet"))
+
+
+def test_the_optimum_of_the_note_is_that_of_the_method(tiny):
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 20, seed=5))
+    assert note_of(program(tiny, 20, seed=5)).optimum == solve_sampled(problem).cost

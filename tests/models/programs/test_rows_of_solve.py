@@ -1,0 +1,99 @@
+"""``depl.solve(..., rows=...)``: the answer, the plan's file and the verifier say what rests on the rows."""
+
+import math
+
+import pyomo.environ as pyo
+import pytest
+
+import depl
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.scenarios.draws import draw_scenarios
+from tests.cases.sampled_plans import cost, meets_all, sequences
+
+every_method = pytest.mark.parametrize("method", ["milp", "milp-resource"])
+SCENARIOS = 12
+
+
+def on_both_clusters(model):
+    """The cloud, and the edge with all data; excludes every start, as those train on one cluster."""
+    model.cloud = pyo.Constraint(expr=sum(model.q[pair] for pair in model.q if pair[0] == "cloud") >= 1)
+    model.edge = pyo.Constraint(expr=model.q["edge", "archive+sensors"] >= 1)
+
+
+def nothing_at_all(model):
+    model.never = pyo.Constraint(expr=sum(model.w.values()) <= 0)
+
+
+@pytest.fixture(scope="module")
+def least(tiny):
+    """Oracle: the least cost of a plan that keeps the rows, by all sequences one after the other."""
+    problem = SampledProblem(tiny, draw_scenarios(tiny, SCENARIOS, seed=4))
+    both = [row for row in sequences(problem) if {g.cluster for g in row} == {0, 1}]
+    both = [row for row in both if all(len(g.datasets) == 2 for g in row if g.cluster == 1)]
+    return min(cost(problem, row) for row in both if meets_all(problem, row))
+
+
+@every_method
+def test_the_cheapest_plan_under_the_rows_is_found_and_said_to_be_that(tiny, least, method):
+    free = depl.solve(tiny, method, scenarios=SCENARIOS, seed=4)
+    assert (free.rows, free.solution) == ((), depl.Solution.PROVEN_OPTIMAL)
+    result = depl.solve(tiny, method, scenarios=SCENARIOS, seed=4, rows=on_both_clusters)
+    assert result.cost == pytest.approx(least, rel=1e-9)
+    assert result.cost > free.cost * (1 + 1e-6)
+    assert {epoch.cluster for epoch in result.plan.epochs} == {"cloud", "edge"}
+    assert result.solution is depl.Solution.PROVEN_UNDER_ROWS
+    assert result.rows == ("cloud", "edge")
+    assert result.to_dict()["rows"] == ["cloud", "edge"]
+    for text in (str(result), repr(result)):
+        assert "under your rows" in text
+    assert "proved under your rows: cloud, edge" in str(result)
+
+
+@every_method
+def test_the_verifier_says_what_it_checked_and_what_it_took_on_trust(tiny, method):
+    result = depl.solve(tiny, method, scenarios=SCENARIOS, seed=4, rows=on_both_clusters)
+    report = depl.check(tiny, result.plan)
+    assert report.ok
+    trusted = {finding.subject: finding.message for finding in report.repeated}
+    assert "cloud, edge" in trusted["rows"]
+    assert "on trust" in trusted["rows"]
+    assert "keep the rows cloud, edge, taken on trust" in trusted["lower_bound"]
+    assert "cost" in {finding.subject for finding in report.checked}
+    assert report.proved_bound < result.cost  # of all plans, not of those that keep the rows
+
+
+@every_method
+def test_rows_that_forbid_every_plan_leave_none_and_say_so(tiny, method):
+    result = depl.solve(tiny, method, scenarios=SCENARIOS, seed=4, rows=nothing_at_all)
+    assert (result.termination, result.plan) == (depl.Termination.INFEASIBLE, None)
+    assert result.lower_bound == math.inf
+    assert "never" in result.reason
+    assert "under your rows" in str(result)
+
+
+def test_a_function_that_adds_nothing_leaves_the_answer_as_it_is(tiny):
+    result = depl.solve(tiny, "milp", scenarios=SCENARIOS, seed=4, rows=lambda model: None)
+    assert (result.rows, result.solution) == ((), depl.Solution.PROVEN_OPTIMAL)
+    assert result.plan.claims.rows is None
+
+
+def test_what_a_row_says_wrong_reaches_the_caller_as_it_is(tiny):
+    def wrong(model):
+        model.own = pyo.Constraint(expr=model.q["nowhere", "archive"] >= 1)
+
+    with pytest.raises(KeyError, match="nowhere"):
+        depl.solve(tiny, "milp", scenarios=SCENARIOS, rows=wrong)
+
+
+@pytest.mark.parametrize(
+    ("method", "rows", "words"),
+    [
+        ("exact", nothing_at_all, "no program to add rows to; methods that take them: milp, milp-resource"),
+        ("scenario-search", nothing_at_all, "no program to add rows to"),
+        ("milp", "w <= 0", "must be a function that adds constraints"),
+    ],
+)
+def test_methods_without_a_program_and_rows_that_are_no_function_are_refused(tiny, method, rows, words):
+    with pytest.raises(InvalidInputError, match=words):
+        depl.solve(tiny, method, rows=rows)
