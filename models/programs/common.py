@@ -356,7 +356,8 @@ def _add_misses(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attai
     """The number of misses in (3), where it is a limit."""
     optional = list(model.z)
     if mutable and optional:
-        most = pyo.floor((1 - model.quantile_level) * len(problem.scenarios) + 1e-9)  # as `allowed_misses`
+        # The sum is whole, so the floor of `allowed_misses` is left out: few solvers take it.
+        most = (1 - model.quantile_level) * len(problem.scenarios) + 1e-9
         model.eq3_misses = pyo.Constraint(expr=sum(model.z[s] for s in optional) <= most, doc=_MISSES)
     elif len(optional) > bounds.allowed:
         model.eq3_misses = pyo.Constraint(

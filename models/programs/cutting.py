@@ -20,7 +20,7 @@ the loop goes on. The cost never comes from the solver.
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from depl.models.evaluation.evaluate import INTENT, Reading
@@ -220,10 +220,9 @@ class CuttingLoop:
             raise ValueError("no program was written down: the problem was decided without one")
         return self.program
 
-    def again(self, options: Mapping[str, Option], gap: float) -> ProgramSolution:
-        """Prove the optimum of the program as it is once more, up to a gap, under other options."""
-        self.options, self.bound = {"mip_rel_gap": 0.0, **self.options, **options}, 0.0
-        self.limits = replace(self.limits, gap=gap)
+    def again(self) -> ProgramSolution:
+        """Prove the optimum of the program as it is once more, from a bound of 0."""
+        self.bound = 0.0
         return self._cut(self.written, self._backend(self.written))
 
     def _without_training(self) -> ProgramSolution:

@@ -39,7 +39,7 @@ class ProgramNote:
     solver : str
         Which proved it, with its version.
     tolerances : tuple of float
-        With which the proof was made, and repeated.
+        Of the solver of the proof, and that of other solvers for which it was repeated.
     programs : int
         Solved on the way.
     near_ties : int
@@ -69,8 +69,8 @@ class ProgramNote:
         )
         kept = " and ".join(f"{value:g}" for value in self.tolerances) or "none"
         yield (
-            f"Proved by {self.solver} on {self.programs} programs of form {self.form}; feasibility "
-            f"tolerances: {kept}; {self.near_ties} near ties excluded, {self.cost_rows} costs stated by rows."
+            f"Proved by {self.solver} on {self.programs} programs of form {self.form}, for tolerances of "
+            f"{kept}; {self.near_ties} near ties excluded, {self.cost_rows} costs stated by rows."
         )
         yield "Ask your solver for a relative gap of 0: the default of most is 0.0001."
         if self.form == "cone":

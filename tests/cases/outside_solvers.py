@@ -1,4 +1,4 @@
-"""Solvers of others, each of which reads a program from a file and says its optimum, with its own tolerances."""
+"""Solvers of others: each reads a program from a file and says its optimum, by its own tolerances."""
 
 import math
 import subprocess

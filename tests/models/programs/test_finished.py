@@ -1,4 +1,4 @@
-"""Finished programs: four solvers of others find the optimum of depl in the files; relaxations are named so."""
+"""Finished programs: solvers of others find the optimum of depl in the files; relaxations are named so."""
 
 import math
 import pickle
@@ -123,7 +123,7 @@ def test_a_program_that_only_not_training_keeps_is_refused_in_words(tiny):
 
 
 def test_a_near_tie_within_the_tolerance_of_other_solvers_is_excluded_by_a_row(tiny, tmp_path):
-    """A cheap sequence misses a scenario by 2e-7 of the largest gain: HiGHS under 1e-9 sees that, most do not."""
+    """A cheap sequence misses by 2e-7 of the largest gain: HiGHS under 1e-9 sees that, others do not."""
     problem = SampledProblem(tiny, draw_scenarios(tiny, 10, seed=3))
     rows = sorted(sequences(problem), key=lambda row: cost(problem, row))
     cheap = next(
@@ -271,7 +271,7 @@ def test_changed_parameters_of_the_linear_forms_leave_a_relaxation_of_the_change
     model = program(tiny, 10, form, finished=False, mutable=True)
     assert is_relaxation(model)
     moved = 0
-    every = [{"quantile_level": 0.5}, {"maximum_time": 4.2}, {"quantile_level": 0.9, "maximum_time": 30.0}]
+    every = [{"quantile_level": 0.5}, {"maximum_time": 4.2}, {"quantile_level": 0.9, "maximum_time": 9.0}]
     if form == "resource":
         every += [{"capacity": {"cloud": 3.0, "edge": 9.0}}, {"unit_cost": {"cloud": 9.0, "edge": 1.0}}]
     first = solve_program(model).objective
@@ -282,7 +282,7 @@ def test_changed_parameters_of_the_linear_forms_leave_a_relaxation_of_the_change
             assert wanted == math.inf
         else:
             assert answer.objective <= wanted * (1 + 1e-9)
-            assert answer.objective >= 0.8 * wanted or wanted == math.inf
+            assert answer.objective >= 0.5 * wanted or wanted == math.inf
             moved += answer.objective != pytest.approx(first, rel=1e-6)
         put(
             model,
@@ -326,9 +326,7 @@ def test_what_cannot_be_done_is_refused(tiny, options, kind, words):
 
 
 def test_a_problem_with_memory_is_refused():
-    with pytest.raises(
-        NotCoveredError, match="has memory .traced_law.; the method scenario-search solves it"
-    ):
+    with pytest.raises(NotCoveredError, match=r"has memory .*; the method scenario-search solves it"):
         depl.program(depl.load("digits-mobilenet"))
 
 

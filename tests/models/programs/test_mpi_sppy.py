@@ -86,7 +86,7 @@ def test_the_command_line_of_mpi_sppy_finds_the_instance():
 
     cfg = Config()
     inparser_adder(cfg)
-    cfg.num_scens, cfg.instance, cfg.scenario_seed = 5, "tiny", 2
+    cfg.num_scens, cfg.instance, cfg.scenario_seed = 5, "tiny", 0
     program = kw_creator(cfg)["program"]
     assert len(program.scenarios) == 5
 
