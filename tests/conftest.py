@@ -6,7 +6,14 @@
 """
 
 import gc
+import os
 from collections.abc import Callable
+
+# Read when NumPy and SciPy are loaded, which is below, and by the processes that tests start: on arrays as
+# small as those here, further threads of the linear algebra wait for work, which costs more than the work.
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
+# argparse then looks up no translations, most of what making a parser takes; messages are English anyway.
+os.environ["LANGUAGE"] = "C"
 
 import pytest
 from hypothesis import settings

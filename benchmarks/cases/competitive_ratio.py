@@ -90,7 +90,7 @@ def _warm_up(names: Sequence[str]) -> None:
 
 
 def _row(instance: Instance, methods: Sequence[tuple[str, float, float]], smoke: bool) -> Row:
-    most = 1.0 if smoke else math.inf
+    most = 0.2 if smoke else math.inf
     limited = [(name, min(limit, most), gap) for name, limit, gap in methods]
     return compared(instance, tried(instance, "exact", time_limit=min(_REFERENCE_SECONDS, most)), limited)
 

@@ -20,7 +20,7 @@ from depl.instances.library import load
 _COUNTS: Mapping[str, int] = {"random": 100, "extreme": 20, "heterogeneous": 6, "digits": 8}
 _LIMIT, _LONG = 10.0, 60.0
 """Seconds, as in ``default-method``."""
-_BRIEF = 0.25, 0.5
+_BRIEF = 0.1, 0.2
 """The limits of a smoke run [s]."""
 _TRACED = ("digits-alexnet", "digits-mobilenet")
 _LEVELS = (0.6, 0.995)

@@ -26,7 +26,7 @@ _LIMIT, _LONG = 10.0, 60.0
 """Seconds: issue 21."""
 _SHIPPED_LIMIT = 30.0
 _FEW = 1  # instances in a smoke run
-_BRIEF = (0.25, 0.5, 2.0)
+_BRIEF = (0.1, 0.2, 2.0)
 """The limits of a smoke run [s]: too short for its instance, which is asked with the long one, too."""
 
 

@@ -32,6 +32,7 @@ from depl.instances.reductions.knapsack import Knapsack
 from depl.lessons.check import check
 from depl.lessons.exercises import EXERCISES
 from depl.lessons.plans import all_plans
+from depl.models.estimation import instance as fitted
 from depl.models.estimation.binomial import allowed_exceedances, binomial_tail, least_runs
 from depl.models.estimation.certificate import conformal_runs
 from depl.models.estimation.independence import independence
@@ -118,6 +119,7 @@ def test_a_lesson_with_its_solutions_runs_to_its_end_as_a_plain_script(
     script.write_text(filled_in(lesson, solutions()), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr(fitted, "_RESAMPLES", 9)  # for p-values of fits, of which no lesson speaks
     code, out, complaints = run_here(script)
     assert code == 0, complaints
     for name in asked(lesson):

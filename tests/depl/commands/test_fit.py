@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from depl.commands import fit
 from depl.instances.library import load
+from depl.models.estimation import instance as fitted
 from depl.models.estimation.instance import fit_instance
 from depl.models.traces.files import write_traces
 from depl.models.traces.planned import PLAN, plan_text
@@ -19,8 +21,10 @@ WORDS = ("--template", "setup.json", "--out", "mine.json")
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with traces and a setup, in which the command is called."""
+    """A folder with traces and a setup, in which the command is called; p-values are of few resamples."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(fit, "_RESAMPLES", 19)
+    monkeypatch.setattr(fitted, "_RESAMPLES", 9)
     write_traces(tmp_path / "runs.csv", drawn())
     (tmp_path / "setup.json").write_text("// a comment\n" + json.dumps(SETUP), encoding="utf-8")
     return tmp_path

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from depl.commands import fit
+from depl.models.estimation import instance as fitted
 from depl.models.traces.files import read_traces
 from tests.cases.fit_cases import SETUP
 from tests.cases.tool_log_cases import EVERY, LOGS, SWITCHED, unpacked
@@ -22,7 +24,10 @@ ALONE = {"clusters": SITES["clusters"][:1], "models": [{"name": "dense", "size":
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder; p-values of fits are of few resamples."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(fit, "_RESAMPLES", 19)
+    monkeypatch.setattr(fitted, "_RESAMPLES", 9)
     return tmp_path
 
 

@@ -73,7 +73,7 @@ def check_loop(instance: Instance, looks: int | None = None) -> None:
 @pytest.mark.parametrize("number", range(24))
 def test_the_loop_finds_verified_plans_and_its_bound_is_true(number):
     """All of some searches; of the others the first looks, by which they have their bound and their plan."""
-    check_loop(certain(number), None if number < 6 else 200)
+    check_loop(certain(number), None if number in (1, 2, 3, 4) else 200)
 
 
 @pytest.mark.slow
