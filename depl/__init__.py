@@ -187,6 +187,7 @@ __all__ = [
     "load",
     "methods",
     "plot",
+    "program",
     "register",
     "register_law",
     "replan",

@@ -8,7 +8,7 @@ For every epoch k and cluster n let c_g be the work of the configuration g. As a
 is x t >= c_g where g trains, and says nothing where none does. It is a rotated second-order cone, so the
 program needs no cuts: solvers that know such cones (SCIP and others, not HiGHS) take it as it is. Divided by
 the greatest work C of that epoch and cluster, so that absolute tolerances mean something: root**2 <= x t / C,
-root = sum sqrt(c / C) w. A solver keeps that to its tolerance, so ask for 1e-9: at 1e-6, costs are off by
+root = sum sqrt(c / C) w. A solver keeps that to its tolerance, so ask for 1e-8: at 1e-6, costs are off by
 about as much.
 
 The other components are those of `depl.models.programs.resource_frame`.

@@ -1,4 +1,4 @@
-"""Programs as files: LP or MPS, named in ASCII, and called a relaxation in the first line where they are one.
+"""Programs as files: LP, MPS or NL, named in ASCII, and called a relaxation in the first line if they are.
 
 Names in such files are short and made of few characters, while those of an instance are any text. `symbols`
 gives every component a name of its own in ASCII letters, digits, parentheses and underscores; names that do
@@ -6,6 +6,7 @@ not survive this as they are stand in the head of the file, so that a solution c
 (`read_names`).
 """
 
+import io
 import json
 import re
 import tempfile
@@ -14,33 +15,43 @@ from pathlib import Path
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.repn.plugins.nl_writer import NLWriter
 
 from depl.models.foundation.documents import write_bytes
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.programs.notes import RELAXATION, is_relaxation, note_of
+from depl.models.programs.notes import RELAXATION, is_linear, is_relaxation, note_of
 
 _LONGEST = 100  # characters of a symbol; LP files are read with 255, and writers add a few to rows
 _PLAIN = re.compile(r"[A-Za-z0-9_,+.\[\]]*")
-_KINDS = {".lp": "cpxlp", ".mps": "mps"}  # Pyomo's names; by "lp" it warns that the ending does not match
+_KINDS = {
+    ".lp": "cpxlp",
+    ".mps": "mps",
+    ".nl": "nl",
+}  # Pyomo's names; by "lp" it warns that the ending does not match
 _COMMENT = {".lp": "\\ ", ".mps": "* "}
 _NAMED = re.compile(r"(?:\\|\*) (\S+) stands for (\".*\")")
 
 
 def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
-    """Write a program as LP or MPS, by the ending of ``path``, with the names of its components.
+    """Write a program as LP, MPS or NL, by the ending of ``path``, with the names of its components.
 
-    The first line says whether it is a relaxation. The file appears under its name only when it is complete.
+    The first line says whether it is a relaxation. NL has no names: they are written beside it, line by line,
+    to files with the endings ``.col`` and ``.row``. A file appears under its name only when it is complete.
 
     Raises
     ------
     InvalidInputError
-        For another ending.
+        For another ending, or a program with squares or products as MPS.
     """
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in _KINDS:
-        raise InvalidInputError(f"the file must end in .lp or .mps, not {target.suffix!r}", "path")
+        raise InvalidInputError(f"the file must end in .lp, .mps or .nl, not {target.suffix!r}", "path")
     names = symbols(model)
+    if ending == ".nl":
+        return _export_nl(model, target, names)
+    if ending == ".mps" and not is_linear(model):
+        raise InvalidInputError("MPS files have no cones; write the program as .lp or .nl", "path")
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / f"program{ending}"
         options: dict[str, Any] = {"labeler": _labeler(names)}
@@ -50,6 +61,23 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
         head = "".join(f"{_COMMENT[ending]}{line}\n" for line in _head(model, names))
         text = draft.read_bytes().replace(b" ^ 2\n", b" ^2\n")  # SCIP reads a square in this way alone
         write_bytes(target, head.encode("ascii") + text)
+    return target
+
+
+def _export_nl(model: pyo.ConcreteModel, target: Path, names: pyo.ComponentMap) -> Path:
+    """Write AMPL's format, its note as the comment of the first line, and the names beside it."""
+    text = io.StringIO()
+    # without the presolver of the writer: it would leave variables out
+    written = NLWriter().write(model, text, linear_presolve=False, scale_model=False)
+    first, rest = text.getvalue().split("\n", 1)
+    note = next(_notes(model), "problem depl")  # one line: readers of the format have short ones
+    for ending, items in (
+        (".col", written.variables),
+        (".row", [*written.constraints, *written.objectives]),
+    ):
+        lines = "".join(f"{names[item]}\n" for item in items)
+        write_bytes(target.with_suffix(ending), lines.encode("ascii"))
+    write_bytes(target, f"{first.split(chr(9))[0]}\t# {note}\n{rest}".encode("ascii"))
     return target
 
 
@@ -91,14 +119,19 @@ def _maximises(model: pyo.ConcreteModel) -> bool:
 
 def _head(model: pyo.ConcreteModel, names: pyo.ComponentMap) -> Iterator[str]:
     """The lines before the program."""
-    if is_relaxation(model):
-        yield f"This program is {RELAXATION}."
-    elif (note := note_of(model)) is not None:
-        yield from note.lines()
+    yield from _notes(model)
     for item, symbol in names.items():
         name = item.getname(True)
         if _PLAIN.fullmatch(name) is None or symbol != _translated(name):
             yield f"{symbol} stands for {json.dumps(name)}"
+
+
+def _notes(model: pyo.ConcreteModel) -> Iterator[str]:
+    """Whether the program is a relaxation, or how it was finished."""
+    if is_relaxation(model):
+        yield f"This program is {RELAXATION}."
+    elif (note := note_of(model)) is not None:
+        yield from note.lines()
 
 
 def _labeler(names: pyo.ComponentMap) -> Callable[[Any], str]:

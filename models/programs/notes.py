@@ -74,7 +74,7 @@ class ProgramNote:
         )
         yield "Ask your solver for a relative gap of 0: the default of most is 0.0001."
         if self.form == "cone":
-            yield "Ask it for a feasibility tolerance of 1e-9, too: cones are kept up to it alone."
+            yield "Ask it for a feasibility tolerance of 1e-8, too: cones are kept up to it alone."
 
 
 def mark_as_relaxation(model: pyo.ConcreteModel) -> None:
@@ -96,3 +96,9 @@ def mark_as_finished(model: pyo.ConcreteModel, note: ProgramNote) -> None:
 def note_of(model: pyo.ConcreteModel) -> ProgramNote | None:
     """How a program was finished; None if it is not."""
     return getattr(model, _NOTE, None)
+
+
+def is_linear(model: pyo.ConcreteModel) -> bool:
+    """Whether no row has a square or a product."""
+    rows = model.component_data_objects(pyo.Constraint, active=True)
+    return all(row.body.polynomial_degree() in (0, 1) for row in rows)

@@ -27,7 +27,9 @@ LAYERS = ("models", "heuristics", "instances", "benchmarks")
 MEMORY = 16 * 2**30
 """Bytes of addresses of a run: a fault may ask for any amount, and a run without one needs far less."""
 
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?::.+?|\S+)(?: - .*)?$", re.MULTILINE)
+"""The name of a test that failed; names of parameters may have spaces."""
+
 _NO_VERDICT = (3, 4, 5)
 """Exit codes of pytest for its own errors, a wrong usage, and no test."""
 

@@ -151,7 +151,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "depl" / "__init__.py").touch()
     for name, body in {
         "fine": "import depl\ndef test_here():\n    assert %r in depl.__file__",
-        "failing": "def test_it():\n    assert 0 == %r",
+        "failing": "import pytest\n@pytest.mark.parametrize('x', [%r], ids=['two words'])\n"
+        "def test_it(x):\n    assert x == 0",
         "hanging": "def test_it():\n    while %r: pass",
         "empty": "x = %r",
     }.items():
@@ -168,7 +169,7 @@ def test_a_run_in_a_copy_uses_the_copy_and_says_how_it_ended(
 ) -> None:
     ending = run(copy, [f"tests/test_{name}.py"], seconds)
     assert ending.how == how
-    assert ending.by == ("tests/test_failing.py::test_it" if how == "failed" else "")
+    assert ending.by == ("tests/test_failing.py::test_it[two words]" if how == "failed" else "")
 
 
 def test_a_run_without_tests_is_no_verdict(copy: Path) -> None:

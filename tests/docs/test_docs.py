@@ -46,6 +46,7 @@ WITH_EXAMPLES = (
     "placement.rst",
     "policies.rst",
     "prediction_sets.rst",
+    "programs.rst",
     "problem.rst",
     "reductions.rst",
     "replanning.rst",

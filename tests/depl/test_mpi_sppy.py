@@ -10,7 +10,7 @@ import depl
 from depl.instances.generator import random_instance
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.programs.highs import solve_program
-from depl.models.programs.mpi_sppy import (
+from depl.mpi_sppy import (
     chance_level,
     extensive_form,
     inparser_adder,

@@ -14,7 +14,7 @@ What its decomposition cannot do: progressive hedging and the other cylinders of
 and a chance constraint ties all of them together. So they do not have it, and mpi-sppy refuses it without its
 extensive form.
 
-This file is a module as ``python -m mpisppy.generic_cylinders --module-name depl.models.programs.mpi_sppy``
+This file is a module as ``python -m mpisppy.generic_cylinders --module-name depl.mpi_sppy``
 takes it, too. mpi-sppy is an extra: ``depl[mpi-sppy]``.
 """
 
