@@ -12,9 +12,14 @@ A third number in [0.5, 1) is omega, the probability with which the weight has t
 is the factor z of the standard deviation in sum of means + z sqrt(sum of variances) <= capacity, so that
 omega = Phi(z). Any other may be meant either way and is refused, unless it says what it is: ``omega=0.95``,
 ``z=1``. Values, means, variances and the capacity are read as exact decimals.
+
+Published collections use the same format (Wang et al., github.com/AGNORT/SMKP, with the instances of Monaci,
+Pferschy and Serafini, Computers & Operations Research 40 (2013) 2625-2631). Their headers announce one item
+more than there is; ``fewer_items`` takes those that are there.
 """
 
 from fractions import Fraction
+from importlib import resources
 from pathlib import Path
 
 from scipy import special
@@ -22,13 +27,22 @@ from scipy import special
 from depl.instances.knapsack_files import Line, count_of, decimal_text, lines_of, numbers_of
 from depl.instances.reductions.knapsack import ChanceKnapsack
 from depl.models.foundation.documents import write_text
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
+
+_FOLDER = resources.files("depl.instances") / "data" / "robust_knapsack"
 
 LARGEST_SAFETY = 7.0
 """Phi of more leaves less than 1e-12 of probability."""
 
 
-def read_chance_knapsack(path: str | Path) -> ChanceKnapsack:
+def read_chance_knapsack(path: str | Path, fewer_items: bool = False) -> ChanceKnapsack:
     """The chance-constrained knapsack of a file.
+
+    Parameters
+    ----------
+    fewer_items : bool
+        Whether a file with fewer items than its first line announces is taken as it is.
 
     Raises
     ------
@@ -41,12 +55,52 @@ def read_chance_knapsack(path: str | Path) -> ChanceKnapsack:
     number, capacity, third = numbers_of(bare, ("number of items", "capacity", "omega"))
     count = count_of(head, number)
     level = _level(head, kind, third)
-    if len(rest) != count:
+    short = 0 < len(rest) < count
+    if len(rest) != count and not (short and fewer_items):
         place = rest[count] if len(rest) > count else (rest or [head])[-1]
-        raise place.refuse(f"{len(rest)} items where {count} were announced; correct the number of items")
+        way = ", or take those that are there (fewer_items=True, --fewer-items)" if short else ""
+        raise place.refuse(
+            f"{len(rest)} items where {count} were announced; correct the number of items{way}"
+        )
     rows = [numbers_of(line, ("value", "mean", "variance")) for line in rest]
     values, means, variances = zip(*rows, strict=True)
     return ChanceKnapsack(values, means, variances, capacity, level)
+
+
+def shipped_robust_knapsacks() -> tuple[str, ...]:
+    """Names of the published knapsacks that are shipped; their source and licence stand beside them."""
+    return tuple(
+        sorted(item.name.removesuffix(".txt") for item in _FOLDER.iterdir() if item.name.endswith(".txt"))
+    )
+
+
+def shipped_robust_knapsack(name: str) -> tuple[ChanceKnapsack, Fraction]:
+    """A published knapsack by its name, and its published optimum.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none of that name; the message lists those that exist.
+    """
+    known = shipped_robust_knapsacks()
+    if name not in known:
+        raise InvalidInputError(f"no shipped knapsack {name!r}; {advice(name, known)}")
+    lines = (_FOLDER / "optima.csv").read_text(encoding="utf-8").splitlines()
+    optima = dict(line.split(",") for line in lines[1:])
+    with resources.as_file(_FOLDER / f"{name}.txt") as path:
+        return read_chance_knapsack(path, fewer_items=True), Fraction(optima[name])
+
+
+def announced_items(path: str | Path) -> int:
+    """How many items the first line of a file announces.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read, or its first line holds no such number.
+    """
+    head = next(iter(lines_of(path)))
+    return count_of(head, numbers_of(Line(head.source, head.number, head.words[:1]), ("number of items",))[0])
 
 
 def _level(head: Line, kind: str, third: Fraction) -> float:

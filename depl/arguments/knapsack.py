@@ -30,6 +30,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="normal weights: number of items, capacity and omega (0.95, or z=1.645, its factor of the "
         "deviation), then value, mean and variance per line",
     )
+    parser.add_argument(
+        "--fewer-items",
+        action="store_true",
+        help="with --chance: take a file as it is that has fewer items than its first line announces",
+    )
     parser.add_argument("--time-limit", metavar="S", type=float, help="seconds of planning; default: none")
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="for methods that draw; default: 0")
     parser.add_argument(

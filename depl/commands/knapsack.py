@@ -12,7 +12,7 @@ from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
 from depl.commands.options import require_outputs
 from depl.commands.table import fields
-from depl.instances.chance_knapsack_files import read_chance_knapsack
+from depl.instances.chance_knapsack_files import announced_items, read_chance_knapsack
 from depl.instances.knapsack_files import NamedKnapsack, read_knapsacks, shipped_knapsack
 from depl.instances.reductions.branch_and_bound import best_by_branching
 from depl.instances.reductions.chance_program import best_by_value_and_variance
@@ -52,8 +52,10 @@ def run(options: argparse.Namespace) -> Answer:
         )
     solve_instance = solver(method, options.time_limit, options.seed)
     problem: Knapsack | ChanceKnapsack
+    if options.fewer_items and not options.chance:
+        raise InvalidInputError("is for files of --chance; correct the number of items", "--fewer-items")
     if options.chance:
-        name, problem = Path(options.file).name, read_chance_knapsack(options.file)
+        name, problem = Path(options.file).name, read_chance_knapsack(options.file, options.fewer_items)
         found, checked = solve_chance_knapsack(problem, solve_instance), _checked_chance(problem)
     else:
         named = _named(options.file, options.instance)
@@ -142,6 +144,7 @@ def _content(
     return {
         "knapsack": name,
         "number_of_items": len(problem),
+        "announced_items": announced_items(options.file) if options.chance else len(problem),
         "capacity": float(problem.capacity),
         "method": method,
         "reduction": "chance" if options.chance else options.reduction,
@@ -175,6 +178,9 @@ def _text(content: dict[str, Any], found: Found, checked: Checked) -> str:
     if content["omega"] is not None:
         promised = f"P(weight <= {content['capacity']:.12g}) >= {content['omega']:.12g}"
         rows.insert(1, ("promise", f"{promised}, a factor of {content['safety_factor']:.6g} deviations"))
+    if content["announced_items"] != content["number_of_items"]:
+        there, announced = content["number_of_items"], content["announced_items"]
+        rows.insert(1, ("file", f"{there} items, taken as they are; its first line announces {announced}"))
     if content["weight"] is not None:
         rows.append(("weight", f"{content['weight']:.12g} of {content['capacity']:.12g}"))
     if content["slack"] is not None:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from depl.instances.chance_knapsack_files import read_chance_knapsack, write_chance_knapsack
+from depl.cli import main
+from depl.instances.chance_knapsack_files import announced_items, read_chance_knapsack, write_chance_knapsack
 from depl.instances.knapsack_files import (
     NamedKnapsack,
     read_knapsacks,
@@ -157,6 +158,22 @@ def test_numbers_that_no_decimal_is_are_not_written(tmp_path: Path) -> None:
 
 
 # --- chance-constrained ---------------------------------------------------------------------------------
+
+
+def test_a_header_that_announces_more_items_than_there_are_is_refused_or_taken_as_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = written(tmp_path, "3 20 0.95\n10 6 1.5\n7 5 0\n")
+    with pytest.raises(InvalidInputError, match=r"2 items where 3 were announced; .*--fewer-items"):
+        read_chance_knapsack(short)
+    found = read_chance_knapsack(short, fewer_items=True)
+    assert (len(found), announced_items(short)) == (2, 3)
+    assert main(["knapsack", str(short), "--chance", "--fewer-items"]) == 0
+    assert "2 items, taken as they are; its first line announces 3" in capsys.readouterr().out
+    for text in ("1 20 0.95\n10 6 1.5\n7 5 0\n", "2 20 0.95\n"):
+        with pytest.raises(InvalidInputError, match=r"announced; correct the number of items$"):
+            read_chance_knapsack(written(tmp_path, text), fewer_items=True)
+    assert main(["knapsack", "knapPI_1_100_1000_1", "--fewer-items"]) == 2
 
 
 def test_chance_constrained_knapsacks_are_read_with_a_probability_or_a_factor(tmp_path: Path) -> None:
