@@ -26,7 +26,7 @@ from depl.models.foundation.later import METHODS
 from depl.models.foundation.showing import SHOWING
 
 if TYPE_CHECKING:
-    from depl import paths, plot, submodular
+    from depl import paths, plot, risk, submodular
     from depl.certifying import certify
     from depl.fitting import fit
     from depl.instances.library import load
@@ -109,7 +109,7 @@ _HOMES = {
 They are imported when they are first used: all of them, with SciPy and numba, take a second or more."""
 
 
-_ROOMS = ("paths", "plot", "submodular")
+_ROOMS = ("paths", "plot", "risk", "submodular")
 """Public names that are modules with functions of their own."""
 
 
@@ -191,6 +191,7 @@ __all__ = [
     "replan",
     "replay",
     "report",
+    "risk",
     "simulate",
     "solve",
     "solve_policy",
