@@ -49,10 +49,10 @@ class Summand:
             raise InvalidInputError(f"must be a Law, not {type(self.law).__name__}", "law")
         if not self.law.declared or self.law.forbids:
             raise NotCoveredError(f"a law of type {self.law.tag()} has no probabilities; give one that has")
-        if not isinstance(self.coefficient, int | float) or not math.isfinite(self.coefficient):
-            raise InvalidInputError(f"must be a finite number, not {self.coefficient!r}", "coefficient")
-        if not isinstance(self.count, int) or isinstance(self.count, bool) or self.count < 0:
-            raise InvalidInputError(f"must be a whole number of at least 0, not {self.count!r}", "count")
+        _finite(self.coefficient, "coefficient")
+        count: object = self.count
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise InvalidInputError(f"must be a whole number of at least 0, not {count!r}", "count")
 
 
 Given = Law | Summand | tuple[Law, float] | tuple[Law, float, int]
@@ -213,7 +213,7 @@ def _level(level: float | Fraction) -> Fraction:
     return share
 
 
-def _finite(value: float, name: str) -> float:
+def _finite(value: object, name: str) -> float:
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidInputError(f"must be a finite number, not {value!r}", name)
     return float(value)
