@@ -15,7 +15,7 @@ it is "optimal if what you told holds".
 'the undirected cut of arcs of nonnegative capacity'
 >>> own = submodular.claimed(4, lambda chosen: len(chosen) * (3 - len(chosen)), "concave in the size")
 >>> submodular.minimise(own).words
-'optimal if what you told holds: concave in the size'
+'optimal if what you told holds: claimed: concave in the size'
 """
 
 from collections.abc import Callable
@@ -42,6 +42,7 @@ from depl.heuristics.set_functions.calculus import (
 from depl.heuristics.set_functions.expressions import Expression, Monotone, modular, total
 from depl.heuristics.set_functions.families import capped, logarithm, parabola, square_root
 from depl.heuristics.set_functions.functions import Oracle, SetFunction
+from depl.heuristics.set_functions.graphs import GraphFunction
 from depl.heuristics.set_functions.minimise import minimise as minimise_function
 from depl.models.foundation.errors import InvalidInputError
 
@@ -107,8 +108,8 @@ def minimise(
     NotCoveredError
         If a method asked for by name does not cover the function.
     """
-    if isinstance(function, Expression):
-        # sums of arcs and groups are known by their type to the method that is made for them
+    if isinstance(function, Expression) and isinstance(function.function, GraphFunction):
+        # the method that is made for sums of arcs and groups knows them by their type
         return minimise_function(function.function, method)
     if isinstance(function, SetFunction):
         return minimise_function(function, method)

@@ -1,9 +1,9 @@
 """Cheapest paths within limits on any graph without cycles (`depl.paths`), beside a table of states and cspy.
 
 Small graphs are solved again by a dynamic program over all that can be used, which compares no labels. On
-layered graphs cspy is the peer, in its own, bidirectional way and forward, each stopped at a limit; the faster
-way counts, and a limit as if it had ended there. A path of cspy that costs more than ours although it was not stopped is counted: ours is then proved by two methods.
-Without cspy its figures are None.
+layered graphs cspy is the peer, in its own, bidirectional way and forward, each stopped at a limit; the
+faster way counts, and a limit as if it had ended there. What is counted, too, are graphs on which cspy ended
+by itself at a path that costs more than the proved optimum. Without cspy its figures are None.
 """
 
 import importlib.metadata

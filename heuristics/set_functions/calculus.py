@@ -190,7 +190,7 @@ def claimed(
         Said by the caller as well.
     """
     told = Oracle(size, evaluate, known=proved(why), error=error)
-    return Expression(told, monotone, [f"claimed and not proved: {why}"])
+    return Expression(told, monotone, [f"claimed: {why}"])
 
 
 def tried(function: SetFunction) -> Expression:

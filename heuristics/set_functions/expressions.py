@@ -185,12 +185,25 @@ def total(terms: Iterable[Expression], coefficients: Sequence[Number] | None = N
     way = kept[0][0].monotone
     for part, _ in kept[1:]:
         way = way.with_term(part.monotone)
-    functions = [part.function for part, _ in kept]
-    numbers = [factor for _, factor in kept]
-    found = merged(functions, numbers) or WeightedSum(functions, numbers)
+    found = _flat([(part.function, factor) for part, factor in kept])
     inner = list(dict.fromkeys(reason for part, _ in kept for reason in part.reasons))
     head = [] if len(kept) == 1 else ["a sum with nonnegative coefficients"]
     return Expression(found, way, [*head, *[reason for reason in inner if reason not in head]])
+
+
+def _flat(pairs: Sequence[tuple[SetFunction, Fraction]]) -> SetFunction:
+    """A sum without sums inside, its graph functions made one where that rounds nothing."""
+    flat: list[tuple[SetFunction, Fraction]] = []
+    for function, factor in pairs:
+        inner = function if isinstance(function, WeightedSum) else WeightedSum([function], [Fraction(1)])
+        flat += [(f, factor * c) for f, c in zip(inner.terms, inner.coefficients, strict=True)]
+    graphs_of = [pair for pair in flat if isinstance(pair[0], GraphFunction)]
+    one = merged([f for f, _ in graphs_of], [c for _, c in graphs_of]) if graphs_of else None
+    if one is not None:
+        flat = [(one, Fraction(1)), *(pair for pair in flat if not isinstance(pair[0], GraphFunction))]
+    if len(flat) == 1 and flat[0][1] == 1:
+        return flat[0][0]
+    return WeightedSum([f for f, _ in flat], [c for _, c in flat])
 
 
 def exact_number(value: Number, name: str) -> Fraction:
