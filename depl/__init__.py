@@ -26,7 +26,7 @@ from depl.models.foundation.later import METHODS
 from depl.models.foundation.showing import SHOWING
 
 if TYPE_CHECKING:
-    from depl import plot
+    from depl import paths, plot, risk, submodular
     from depl.certifying import certify
     from depl.fitting import fit
     from depl.instances.library import load
@@ -111,7 +111,7 @@ _HOMES = {
 They are imported when they are first used: all of them, with SciPy and numba, take a second or more."""
 
 
-_ROOMS = ("plot",)
+_ROOMS = ("paths", "plot", "risk", "submodular")
 """Public names that are modules with functions of their own."""
 
 
@@ -186,6 +186,7 @@ __all__ = [
     "front",
     "load",
     "methods",
+    "paths",
     "plot",
     "program",
     "register",
@@ -193,7 +194,9 @@ __all__ = [
     "replan",
     "replay",
     "report",
+    "risk",
     "simulate",
     "solve",
     "solve_policy",
+    "submodular",
 ]

@@ -71,6 +71,13 @@ class Minimum:
         return self.proof not in (Proof.NONE, Proof.TOLD)
 
     @property
+    def words(self) -> str:
+        """What may be concluded: "optimal", on what condition it is, or why it is not known to be."""
+        if self.optimal:
+            return "optimal"
+        return self.remark or "not proved to be optimal"
+
+    @property
     def settled(self) -> bool:
         """Whether the set is a minimiser, if what was told of the function holds."""
         return self.proof is not Proof.NONE

@@ -52,12 +52,18 @@ class Shape:
         g on a rational number, to `DIGITS` - 5 digits.
     irrational : bool
         Whether ``exact`` rounds.
+    whole : bool
+        Whether g is an integer at every integer.
+    rises : bool
+        Whether g nowhere falls.
     """
 
     name: str
     at: Callable[[FloatArray], FloatArray]
     exact: Callable[[Fraction], Fraction]
     irrational: bool = True
+    whole: bool = False
+    rises: bool = False
 
 
 def square_root(scale: float = 1.0) -> Shape:
@@ -67,6 +73,7 @@ def square_root(scale: float = 1.0) -> Shape:
         f"{scale:g} sqrt(w)",
         lambda weight: scale * np.sqrt(weight),
         lambda weight: factor * decimal_function(Decimal.sqrt, weight),
+        rises=True,
     )
 
 
@@ -77,6 +84,7 @@ def logarithm(scale: float = 1.0) -> Shape:
         f"{scale:g} ln(1 + w)",
         lambda weight: scale * np.log1p(weight),
         lambda weight: factor * decimal_function(Decimal.ln, 1 + weight),
+        rises=True,
     )
 
 
@@ -88,6 +96,20 @@ def parabola(total: float) -> Shape:
         lambda weight: weight * (total - weight),
         lambda weight: weight * (whole - weight),
         irrational=False,
+        whole=whole.denominator == 1,
+    )
+
+
+def capped(limit: float) -> Shape:
+    """g(w) = min(w, limit), limit >= 0."""
+    most = Fraction(_nonnegative(limit))
+    return Shape(
+        f"min(w, {limit:g})",
+        lambda weight: np.minimum(weight, limit),
+        lambda weight: min(weight, most),
+        irrational=False,
+        whole=most.denominator == 1,
+        rises=True,
     )
 
 
@@ -120,9 +142,9 @@ class ConcaveOfWeight(SetFunction):
 
     @functools.cached_property
     def granularity(self) -> Fraction:
-        """1 if the shape is rational and all data are integers, otherwise unknown."""
-        data = np.concatenate([self.weights, self.modular, [self._top]])
-        whole = not self.shape.irrational and bool((data == np.round(data)).all())
+        """1 if all data are integers and the shape keeps them, otherwise unknown."""
+        data = np.concatenate([self.weights, self.modular])
+        whole = self.shape.whole and bool((data == np.round(data)).all())
         return Fraction(1) if whole else Fraction(0)
 
     @property
@@ -192,7 +214,7 @@ def concave_of_weight(weights: ArrayLike, shape: Shape, modular: ArrayLike = 0.0
     weights : array_like
         w >= 0, shape (n,).
     shape : Shape
-        g, concave: `square_root`, `logarithm` or `parabola`.
+        g, concave: `square_root`, `logarithm`, `parabola` or `capped`.
     modular : array_like
         u, shape (n,) or one number for all.
 

@@ -84,11 +84,51 @@ def exact_quantile(loss: FinalLoss, level: float | Fraction) -> Interval | None:
     return _enclosed(above * law.unit, "exact sum")
 
 
+def exact_at_most(loss: FinalLoss, value: float | Fraction) -> Interval | None:
+    """P(sum <= value) in rational arithmetic, without the leniency of `exact_violation`.
+
+    Parameters
+    ----------
+    value : float or Fraction
+        A float is read as the decimal that it prints as; so are all values, weights and coefficients.
+
+    Returns
+    -------
+    Interval or None
+        With ``exact`` filled, unless ``value`` is as close to an atom as partial sums were merged. None in
+        the cases of `exact_violation`.
+    """
+    law = _distribution(loss)
+    if law is None:
+        return None
+    place = math.floor(decimal(value) / law.unit)
+    # merging has moved atoms down, by law.moved at most
+    upper = Fraction(law.weight_up_to(place), law.total)
+    lower = Fraction(law.weight_up_to(place - law.moved), law.total)
+    if lower == upper:
+        return _enclosed(upper, "exact sum")
+    return Interval(_enclosed(lower, "").lower, _enclosed(upper, "").upper, "exact sum")
+
+
+def exact_level(loss: FinalLoss, level: Fraction) -> Interval | None:
+    """The smallest v with P(sum <= v) >= level, as `exact_quantile` but with what merging has moved.
+
+    Returns
+    -------
+    Interval or None
+        With ``exact`` filled where nothing was merged.
+    """
+    found, law = exact_quantile(loss, level), _distribution(loss)
+    if found is None or law is None or found.exact is None or not law.moved:
+        return found
+    return Interval(found.lower, _enclosed(found.exact + law.moved * law.unit, "").upper, found.evaluator)
+
+
 class _Sums:
     """Sums of two independent discrete variables, in integers; not formed, only counted."""
 
-    def __init__(self, unit: Fraction, first: Atoms, second: Atoms) -> None:
-        self.unit = unit
+    def __init__(self, unit: Fraction, first: Atoms, second: Atoms, moved: int) -> None:
+        self.unit, self.moved = unit, moved
         self._first, self._values = first, sorted(second)
         self._cumulative = [0, *itertools.accumulate(second[value] for value in self._values)]
         self.total = sum(first.values()) * self._cumulative[-1]
@@ -124,7 +164,7 @@ def _distribution(loss: FinalLoss) -> _Sums | None:
         atoms = _merge(_add(atoms, step), distance)
         if len(atoms) > MAXIMUM_ATOMS:
             return None
-    return _Sums(Fraction(1, denominator), atoms, last)
+    return _Sums(Fraction(1, denominator), atoms, last, distance * len(steps))
 
 
 def _support(term: Term) -> dict[Fraction, Fraction]:

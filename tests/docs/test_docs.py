@@ -36,6 +36,7 @@ WITH_EXAMPLES = (
     "benchmarks.rst",
     "dataset_selection.rst",
     "depl_paper.rst",
+    "engines.rst",
     "estimation.rst",
     "exact.rst",
     "fronts.rst",

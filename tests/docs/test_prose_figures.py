@@ -14,6 +14,13 @@ import pytest
 
 from depl.benchmarks.runner.results import RESULTS, read
 from tests.docs.prose import Values, percent, row
+from tests.docs.prose_of_engines import (
+    ball_peers,
+    dag_peers,
+    label_peers,
+    risk_peers,
+    submodular_peers,
+)
 from tests.docs.prose_of_loop import training_loop, training_loop_commands
 from tests.docs.prose_of_policies import (
     closed_loop,
@@ -297,6 +304,11 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/errata.rst", "expanded-graph", errata_graph),
     ("docs/estimation.rst", "estimation-regret", regret),
     ("docs/estimation.rst", "estimation-tests", honest_tests),
+    ("docs/engines.rst", "dag-paths", dag_peers),
+    ("docs/engines.rst", "label-setting", label_peers),
+    ("docs/engines.rst", "risk-balls", ball_peers),
+    ("docs/engines.rst", "risk-speed", risk_peers),
+    ("docs/engines.rst", "submodular", submodular_peers),
     ("docs/estimation.rst", "promised-delivered", promised_delivered),
     ("docs/estimation.rst", "promises-kept", promises_kept),
     ("docs/estimation.rst", "few-runs", few_runs),
@@ -337,6 +349,7 @@ ELSEWHERE = {
     ("docs/model_selection.rst", "real-cost"),
     # Names of pages and of a section, not of the records.
     *((f"docs/{page}.rst", "placement") for page in ("errata", "index", "loop")),
+    ("docs/reference/face.rst", "submodular"),
     ("docs/traces.rst", "closed-loop"),
     ("docs/questions.rst", "scale"),
     # the page quotes what these cases refuse, no figure of theirs

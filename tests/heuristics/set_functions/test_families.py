@@ -10,6 +10,7 @@ import pytest
 from depl.benchmarks.cases.set_functions.random_set_functions import NOT_SUBMODULAR, SUBMODULAR
 from depl.heuristics.set_functions.brute_force import brute_force
 from depl.heuristics.set_functions.families import (
+    capped,
     concave_of_weight,
     facility_location,
     iwata,
@@ -56,6 +57,22 @@ def test_concave_shapes_have_their_values() -> None:
     assert concave_of_weight(weights, square_root(2)).value([0, 1]) == 4
     assert concave_of_weight(weights, logarithm()).value([1]) == pytest.approx(math.log(4))
     assert concave_of_weight(weights, parabola(5), [0, -1]).value([0, 1]) == 3
+
+
+def test_a_capped_weight_has_its_values() -> None:
+    function = concave_of_weight([1.0, 2.0], capped(2.5), [0, 1])
+    assert [function.value(subset) for subset in ([], [0], [1], [0, 1])] == [0, 1, 3, 3.5]
+
+
+@pytest.mark.parametrize("shape", [parabola(0.5), capped(2.5)])
+def test_whole_data_under_a_shape_that_is_not_whole_lose_no_fraction(shape) -> None:
+    """|S| (1/2 - |S|): the values -1/2 and -3 are no multiples of 1, and nothing may round them."""
+    function = concave_of_weight([1.0, 2.0], shape)
+    assert function.granularity == 0
+    chain = function.exact_chain(np.array([0, 1]))
+    exact = [Fraction(int(value), chain.denominator) for value in chain.numerators]
+    assert exact == [Fraction(function.value(range(count))) for count in range(3)]
+    assert brute_force(function).value == min(function.value(subset) for subset in ([], [0], [1], [0, 1]))
 
 
 def test_facility_location_takes_the_best_open_site_for_every_customer() -> None:

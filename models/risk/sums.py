@@ -1,0 +1,219 @@
+"""Certified probabilities and quantiles of any sum of independent random numbers.
+
+    S = constant + sum of coefficient * (X_1 + ... + X_count)      over the summands, all X independent
+
+The evaluators are those of a final loss (`depl.models.risk.certify`), which asks for P(S > x) and where a
+heavy right tail may lower the loss and not raise it. Here a sum is looked at from both sides: where there are
+no atoms P(S <= x) is P(-S > -x), and the side with a contour answers. Atoms are counted exactly, without the
+leniency that a plan has.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from depl.models.foundation.documents import decimal
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import Empirical, Law
+from depl.models.risk.certify import SMALLEST_BUDGET, certified_quantile, certified_violation, has_contour
+from depl.models.risk.conditioning import both
+from depl.models.risk.discrete import exact_at_most, exact_level, is_discrete
+from depl.models.risk.grid import grid_quantile, grid_violation
+from depl.models.risk.interval import Interval
+
+
+@dataclass(frozen=True)
+class Summand:
+    """``coefficient`` times the sum of ``count`` independent random numbers of one law.
+
+    Attributes
+    ----------
+    law : Law
+        Any law of `depl.models.problem.laws`, or one of your own (`depl.register_law`).
+    coefficient : float
+        Any finite number.
+    count : int
+        At least 0.
+    """
+
+    law: Law
+    coefficient: float = 1.0
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.law, Law):
+            raise InvalidInputError(f"must be a Law, not {type(self.law).__name__}", "law")
+        if not self.law.declared or self.law.forbids:
+            raise NotCoveredError(f"a law of type {self.law.tag()} has no probabilities; give one that has")
+        _finite(self.coefficient, "coefficient")
+        count: object = self.count
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise InvalidInputError(f"must be a whole number of at least 0, not {count!r}", "count")
+
+
+Given = Law | Summand | tuple[Law, float] | tuple[Law, float, int]
+"""A summand, or its law with a coefficient and a count after it."""
+
+
+def probability(
+    terms: Iterable[Given], value: float, *, constant: float = 0.0, above: bool = False
+) -> Interval:
+    """An interval that is certain to contain P(S <= value).
+
+    Parameters
+    ----------
+    terms : iterable
+        Laws, `Summand`, or tuples ``(law, coefficient)`` and ``(law, coefficient, count)``.
+    value : float
+        Finite.
+    constant : float
+        What is added to the sum.
+    above : bool
+        Whether P(S > value) is asked for: small probabilities of an upper tail keep their digits.
+
+    Returns
+    -------
+    Interval
+        With ``exact`` filled if all laws take finitely many values and their sums stay few; all numbers are
+        then read as the decimals that they print as.
+
+    Raises
+    ------
+    InvalidInputError
+        If a summand, the value or the constant is no such thing, or numbers are beyond about 1e+-100.
+    NotCoveredError
+        If a law has no probabilities.
+    """
+    total = _sum(terms, constant)
+    value = _finite(value, "value")
+    found = _at_most_atoms(total, value) if is_discrete(total) else None
+    if found is not None:
+        return _rest(found) if above else found
+    turned = _turned(total)
+    sides = [has_contour(total), has_contour(turned)]
+    upper = certified_violation(total, value) if sides[0] or not sides[1] else None
+    lower = certified_violation(turned, -value) if sides[1] else None
+    if above:
+        upper, lower = lower, upper
+    if upper is None or lower is None:
+        return lower or _rest(upper or Interval(0.0, 1.0, "none"))
+    return both(lower, _rest(upper))
+
+
+def quantile(terms: Iterable[Given], level: float | Fraction, *, constant: float = 0.0) -> Interval:
+    """An interval that is certain to contain the least v with P(S <= v) >= level.
+
+    Parameters
+    ----------
+    terms, constant
+        As for `probability`.
+    level : float or Fraction
+        Between 1e-14 and 1 - 1e-14; a float is read as the decimal that it prints as.
+
+    Returns
+    -------
+    Interval
+        An end is infinite where no evaluator can tell.
+
+    Raises
+    ------
+    InvalidInputError
+        As for `probability`, or if the level is out of range.
+    NotCoveredError
+        If a law has no probabilities.
+    """
+    share = _level(level)
+    total = _sum(terms, constant)
+    if is_discrete(total):
+        return exact_level(total, share) or grid_quantile(total, share)
+    turned = _turned(total)
+    sides = [has_contour(total), has_contour(turned)]
+    # a sum with a contour has a density wherever it is between its ends, so that its quantiles are unique
+    lower = _negative(certified_quantile(turned, share)) if sides[1] else None
+    upper = certified_quantile(total, 1 - share) if sides[0] or not sides[1] else None
+    if lower is None or upper is None:
+        return lower or upper or Interval(-math.inf, math.inf, "none")
+    return both(lower, upper)
+
+
+def _sum(terms: Iterable[Given], constant: float) -> FinalLoss:
+    """The sum as a loss; constants among the laws become laws of one value, so that nothing is rounded."""
+    counts: dict[Term, int] = {}
+    for place, given in enumerate(terms):
+        summand = _summand(given, f"terms[{place}]")
+        fixed = summand.law.constant
+        law = summand.law if fixed is None else Empirical(values=(fixed,))
+        term = Term(float(summand.coefficient), law)
+        counts[term] = counts.get(term, 0) + summand.count
+    return FinalLoss(_finite(constant, "constant"), tuple(counts.items())).reduced()
+
+
+def _summand(given: Any, name: str) -> Summand:
+    try:
+        if isinstance(given, Summand):
+            return given
+        if isinstance(given, Law):
+            return Summand(given)
+        if isinstance(given, tuple) and 1 <= len(given) <= 3:
+            return Summand(*given)
+    except NotCoveredError:
+        raise
+    except InvalidInputError as error:
+        raise InvalidInputError(str(error), name) from error
+    raise InvalidInputError("must be a law, with a coefficient and a count if need be", name)
+
+
+def _at_most_atoms(total: FinalLoss, value: float) -> Interval:
+    """P(S <= value) of a sum of atoms; on the grid, which is lenient, the value is moved out of the way."""
+    exact = exact_at_most(total, value)
+    if exact is not None:
+        return exact
+    earlier = math.nextafter(value - 2 * ATOM_TOLERANCE, -math.inf)
+    most, least = grid_violation(total, value), grid_violation(total, earlier)
+    return _rest(Interval(most.lower, least.upper, most.evaluator))
+
+
+def _turned(total: FinalLoss) -> FinalLoss:
+    terms = tuple((replace(term, coefficient=-term.coefficient), count) for term, count in total.terms)
+    return FinalLoss(-total.constant, terms)
+
+
+def _rest(found: Interval) -> Interval:
+    """1 less a probability, rounded outwards."""
+    if found.exact is not None:
+        exact = 1 - found.exact
+        near = float(exact)
+        down, up = math.nextafter(near, -math.inf), math.nextafter(near, math.inf)
+        lower, upper = near if Fraction(near) <= exact else down, near if Fraction(near) >= exact else up
+        return Interval(lower, upper, found.evaluator, exact)
+    lower, upper = 1 - found.upper, 1 - found.lower
+    lower = lower if Fraction(lower) + Fraction(found.upper) == 1 else math.nextafter(lower, -math.inf)
+    upper = upper if Fraction(upper) + Fraction(found.lower) == 1 else math.nextafter(upper, math.inf)
+    return Interval(max(lower, 0.0), min(upper, 1.0), found.evaluator)
+
+
+def _negative(found: Interval) -> Interval:
+    return Interval(-found.upper, -found.lower, found.evaluator)
+
+
+def _level(level: float | Fraction) -> Fraction:
+    try:
+        share = decimal(level)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"must be a number, not {level!r}", "level") from error
+    if not SMALLEST_BUDGET <= share <= 1 - SMALLEST_BUDGET:
+        least = float(SMALLEST_BUDGET)
+        raise InvalidInputError(
+            f"must lie between {least:g} and 1 - {least:g}, not at {float(share)}", "level"
+        )
+    return share
+
+
+def _finite(value: object, name: str) -> float:
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidInputError(f"must be a finite number, not {value!r}", name)
+    return float(value)

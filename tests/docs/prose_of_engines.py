@@ -1,0 +1,84 @@
+"""What the page on the three engines says of their peers, from the records of the cases that measure them."""
+
+from collections.abc import Iterator
+from statistics import median
+
+from tests.docs.prose import Values, row
+
+
+def submodular_peers(values: Values) -> Iterator[str]:
+    """Certified cuts beside a plain flow, and the two general methods beside each other."""
+    yield row(
+        "a certified minimum cut, *n* = 1000",
+        "``maximum_flow`` of scipy, which gives no certificate",
+        f"{values['cut_over_flow_whole']:.1f} times its time for whole numbers, "
+        f"{values['cut_over_flow_real']:.0f} times for real ones, which it rounds",
+        "``submodular``",
+    )
+    yield row(
+        "the minimum-norm point, certificate included",
+        "stabilised cutting planes with HiGHS",
+        f"{values['speed_ratio_median_with_certificates']:.0f} times faster, "
+        "median of ten families, *n* from 200 on",
+        "``submodular``",
+    )
+    assert len(values["speed_ratios"]) == 10
+    assert values["false_claims"] == 0
+    yield "of 500 functions that are not submodular none is called optimal"
+
+
+def dag_peers(values: Values) -> Iterator[str]:
+    """Times beside cspy, and who was wrong."""
+    ratios = [item["times_faster_than_cspy"] for item in values["rows"]]
+    assert values["median_times_faster_than_cspy"] == median(ratios)
+    yield row(
+        "``depl.paths`` on layered graphs, one and two resources",
+        f"cspy {values['cspy_version']}, its faster way, stopped after 10 s",
+        f"{values['median_times_faster_than_cspy']:.0f} times faster in the median of {len(ratios)}, "
+        f"{min(ratios):.1f} times at least, {max(ratios):.0f} at most",
+        "``dag-paths``",
+    )
+    assert values["share_proved"] == 1
+    assert values["answered_differently"] == values["cspy_cheaper"] == 0
+    small = values["small_graphs"]
+    yield f"all {len(ratios)} layered graphs are proved, and none of {small} small ones is answered"
+    wrong = values["cspy_ended_at_a_dearer_path"]
+    yield f"cspy ended by itself at a path that is not cheapest on {wrong} of the {len(ratios)}"
+
+
+def label_peers(values: Values) -> Iterator[str]:
+    """Model selection: an arc-flow program, and cspy."""
+    yield row(
+        "label setting for model selection, 50 epochs",
+        "HiGHS on the arc-flow program; cspy",
+        f"{values['median_times_faster_than_highs']:.0f} and "
+        f"{values['median_times_faster_than_cspy']:.0f} times faster",
+        "``label-setting``",
+    )
+
+
+def risk_peers(values: Values) -> Iterator[str]:
+    """A certified probability and a certified margin beside sampling them, each from scratch."""
+    milliseconds = values["monte_carlo_microseconds_per_sample"] / 1000
+    sampled = values["monte_carlo_samples_for_probability_5_percent"] * milliseconds
+    probability = round(sampled / values["stand_alone_violation_milliseconds"], -2)
+    margin = round(values["stand_alone_margin_faster_than_monte_carlo_5_percent"], -1)
+    yield row(
+        "a certified probability of 5 %, and a certified quantile, of a sum of 100 terms",
+        r"sampling to a relative :math:`10^{-3}`",
+        f"{probability:.0f} and {margin:.0f} times faster",
+        "``risk-speed``",
+    )
+    largest = values["margin_half_width_largest"]
+    yield f"half-width of a quantile's margin is {largest * 1e9:.1f}e-9 of it at worst"
+
+
+def ball_peers(values: Values) -> Iterator[str]:
+    """Intervals beside ball arithmetic."""
+    assert values["missed"] == values["margins_missed"] == values["other_method_disagreements"] == 0
+    yield row(
+        "certified intervals of sums of up to 1000 terms",
+        "ball arithmetic to 50 digits",
+        f"{values['ball_cases']} of {values['ball_cases']} contain the ball",
+        "``risk-balls``",
+    )

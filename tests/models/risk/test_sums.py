@@ -1,0 +1,282 @@
+"""Probabilities and quantiles of sums, against closed forms, enumeration, quadrature and ball arithmetic."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+from flint import arb
+from mpmath import mp
+from scipy import integrate, stats
+
+import depl
+from depl import risk
+from depl.benchmarks.oracles.ball_arithmetic import BallSum
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.problem.epochs import Term
+from depl.models.problem.laws import Undeclared
+from tests.cases.gamma_law import BareGammaLaw, GammaLaw
+
+
+def contains(interval: risk.Interval, truth: float, slack: float = 1e-12) -> bool:
+    """Whether a number known to a relative error of ``slack`` may lie in the interval."""
+    return interval.lower - slack * abs(truth) <= truth <= interval.upper + slack * abs(truth)
+
+
+@pytest.mark.parametrize("place", [-9.0, -3.0, -0.5, 0.0, 1.0, 4.0, 8.0])
+def test_normal_sums_are_normal_far_into_both_tails(place: float) -> None:
+    rng = np.random.default_rng(2603)
+    terms = [
+        (risk.Normal(mean=float(rng.normal()), variance=float(rng.uniform(0.1, 2))), c, n)
+        for c, n in ((1.0, 3), (-2.0, 1), (0.5, 10))
+    ]
+    mean = 0.7 + math.fsum(c * n * law.mean for law, c, n in terms)
+    deviation = math.sqrt(math.fsum(c * c * n * law.variance for law, c, n in terms))
+    value = mean + place * deviation
+    at_most = risk.probability(terms, value, constant=0.7)
+    above = risk.probability(terms, value, constant=0.7, above=True)
+    assert contains(at_most, stats.norm.cdf(value, mean, deviation), 1e-11)
+    assert contains(above, stats.norm.sf(value, mean, deviation), 1e-11)
+    small = at_most if place < 0 else above
+    assert small.width < 1e-6 * small.upper
+
+
+@pytest.mark.parametrize("level", [1e-9, 0.01, 0.5, 0.95, 1 - 1e-9])
+def test_quantiles_of_normal_sums_are_normal(level: float) -> None:
+    found = risk.quantile([(risk.Normal(mean=1.0, variance=0.25), 2.0, 4)], level, constant=-3.0)
+    truth = stats.norm.ppf(level, 5.0, 2.0) if level < 0.9 else 5.0 + stats.norm.isf(1 - level, 0.0, 2.0)
+    assert contains(found, truth, 1e-9)
+    assert found.width < 1e-6
+
+
+@pytest.mark.parametrize("law", [GammaLaw, BareGammaLaw])
+def test_sums_of_laws_of_ones_own_are_those_of_a_closed_form(own_laws: None, law: type) -> None:
+    """Gamma laws of one scale add up their shapes; the twin offers scipy's distribution and nothing else."""
+    depl.register_law(law)
+    terms = [(law(shape=1.0, scale=0.5), 1.0, 3), (law(shape=2.5, scale=1.0), 0.5)]
+    truth = stats.gamma(5.5, scale=0.5)
+    for value in (0.4, 2.0, 2.75, 6.0):
+        found = risk.probability(terms, value)
+        assert contains(found, truth.cdf(value))
+        assert found.width < (1e-9 if law is GammaLaw else 1e-3)
+        assert contains(risk.probability(terms, value, above=True), truth.sf(value))
+    for level in (0.05, 0.5, 0.99):
+        assert contains(risk.quantile(terms, level), truth.ppf(level), 1e-9)
+
+
+def test_exponential_sums_of_different_rates_are_hypoexponential(own_laws: None) -> None:
+    depl.register_law(GammaLaw)
+    rates = [0.5, 1.0, 2.0, 4.0]
+    terms = [(GammaLaw(shape=1.0, scale=1.0), 1 / rate) for rate in rates]
+    with mp.workdps(40):
+        for value in (0.5, 3.0, 12.0):
+            tail = mp.mpf(0)
+            for rate in map(mp.mpf, rates):
+                others = [mp.mpf(other) for other in rates if other != rate]
+                tail += mp.exp(-rate * value) * mp.fprod(other / (other - rate) for other in others)
+            assert contains(risk.probability(terms, value, above=True), float(tail))
+            assert contains(risk.probability(terms, value), float(1 - tail))
+
+
+def test_differences_of_exponentials_are_laplace(own_laws: None) -> None:
+    """E exp(-s S) exists on neither half plane: no contour, and the grid answers."""
+    depl.register_law(GammaLaw)
+    terms = [(GammaLaw(shape=1.0, scale=2.0), sign) for sign in (1.0, -1.0)]
+    for value in (-5.0, 0.3, 2.0):
+        found = risk.probability(terms, value)
+        assert contains(found, stats.laplace.cdf(value, scale=2.0))
+        assert found.width < 1e-3
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        risk.Lognormal(mean=1.0, variance=0.5),
+        risk.InverseGamma(mean=1.0, variance=0.3),
+        risk.InverseGamma(shape=1.5, scale=1.0),
+    ],
+)
+def test_heavy_right_tails_are_contained_on_either_side(law: risk.Law) -> None:
+    """The sum, and less the sum, against ball arithmetic."""
+    terms = ((Term(-1.0, law), 4), (Term(-1.0, risk.Normal(mean=0.3, variance=0.01)), 1))
+    given = [(law, 1.0, 4), risk.Normal(mean=0.3, variance=0.01)]
+    for gain in (2.5, 4.5):
+        ball = BallSum(terms, 0.05, gain - 4 * law.moments().mean - 0.3, digits=14.0)
+        with flint.ctx.workprec(140):
+            truth = float(ball.probability(arb(gain) - ball.expectation).mid())
+        found = risk.probability(given, gain)
+        assert contains(found, truth)
+        assert found.width < 1e-9
+        opposite = [(law, -1.0, 4), risk.Summand(risk.Normal(mean=0.3, variance=0.01), -1.0)]
+        assert contains(risk.probability(opposite, -gain, above=True), truth)
+        assert contains(risk.probability(opposite, -gain), 1 - truth)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_student_t_beside_a_normal_law_is_what_quadrature_says(sign: float) -> None:
+    law = risk.StudentT(degrees_of_freedom=3.0, location=0.2, scale=0.5)
+    terms = [risk.Normal(mean=1.0, variance=0.25), (law, sign)]
+    for value in (-2.0, 0.5, 1.2, 4.0):
+        truth, _ = integrate.quad(
+            lambda t, value=value: stats.norm.cdf(value - sign * t, 1.0, 0.5) * stats.t.pdf(t, 3.0, 0.2, 0.5),
+            -math.inf,
+            math.inf,
+            epsabs=1e-12,
+            epsrel=1e-12,
+            limit=400,
+        )
+        found = risk.probability(terms, value)
+        assert found.lower - 1e-10 <= truth <= found.upper + 1e-10
+        assert found.width < 1e-3
+
+
+def enumerated(laws: list[tuple[list[Fraction], Fraction, int]]) -> dict[Fraction, Fraction]:
+    """The law of a sum of equally likely values, by all combinations."""
+    sides = [[c * value for value in values] for values, c, count in laws for _ in range(count)]
+    share = Fraction(1, math.prod(map(len, sides)))
+    found: dict[Fraction, Fraction] = {}
+    for chosen in itertools.product(*sides):
+        found[sum(chosen)] = found.get(sum(chosen), Fraction(0)) + share
+    return found
+
+
+def test_sums_of_few_values_are_exact() -> None:
+    rng = np.random.default_rng(2604)
+    for _ in range(40):
+        laws = [
+            (
+                [Fraction(int(v), 10) for v in rng.integers(-20, 20, int(rng.integers(1, 4)))],
+                Fraction(int(rng.integers(-9, 10)), 4),
+                int(rng.integers(0, 4)),
+            )
+            for _ in range(2)
+        ]
+        truth = enumerated(laws)
+        terms = [
+            (risk.Empirical(values=tuple(map(float, values))), float(c), count) for values, c, count in laws
+        ]
+        reached = sorted(truth)
+        for atom in reached[:: max(1, len(reached) // 4)]:
+            at_most = sum((p for value, p in truth.items() if value <= atom), Fraction(0))
+            found = risk.probability(terms, float(atom))
+            assert found.exact == at_most
+            assert Fraction(found.lower) <= at_most <= Fraction(found.upper)
+            above = risk.probability(terms, float(atom), above=True)
+            assert above.exact == 1 - at_most
+            assert Fraction(above.lower) <= 1 - at_most <= Fraction(above.upper)
+            before = at_most - truth[atom]
+            if before < at_most < 1:
+                assert risk.quantile(terms, at_most).exact == atom
+                assert risk.quantile(terms, (before + at_most) / 2).exact == atom
+
+
+def test_atoms_are_counted_without_leniency() -> None:
+    """A plan forgives an atom that is 1e-9 beyond its target; a sum does not."""
+    law = risk.Empirical(values=(0.0, 1e-10))
+    assert risk.probability([law], 0.0).exact == Fraction(1, 2)
+    assert risk.probability([(risk.Empirical(values=(0.1,)), 1.0, 3)], 0.3).exact == 1
+    assert risk.probability([(risk.Empirical(values=(0.1,)), 1.0, 3)], 0.29999999999999999).exact == 1
+    assert risk.probability([(risk.Empirical(values=(0.1,)), 1.0, 3)], 0.2999999999999999).exact == 0
+
+
+def test_partial_sums_that_were_merged_leave_an_interval_and_no_wrong_number() -> None:
+    """Two values 1e-16 apart are one atom of the exact sums; close to them the answer says so."""
+    law = risk.Empirical(values=(1.0, 1.0000000000000002, 5.0))
+    terms = [(law, 1.0, 4), (risk.Empirical(values=(0.0, 1.0)), 1.0)]
+    values = [Fraction(str(value)) for value in law.values]
+    truth = enumerated([(values, Fraction(1), 4), ([Fraction(0), Fraction(1)], Fraction(1), 1)])
+    for atom in sorted(truth):
+        near = float(atom)
+        at_most = sum((p for value, p in truth.items() if value <= Fraction(str(near))), Fraction(0))
+        found = risk.probability(terms, near)
+        assert Fraction(found.lower) <= at_most <= Fraction(found.upper)
+        assert found.exact in (None, at_most)
+    found = risk.quantile(terms, Fraction(1, 4))
+    sums = itertools.accumulate(truth[value] for value in sorted(truth))
+    least = next(v for v, total in zip(sorted(truth), sums, strict=True) if total >= Fraction(1, 4))
+    assert Fraction(found.lower) <= least <= Fraction(found.upper)
+
+
+def test_sums_of_very_many_values_are_contained() -> None:
+    """20 irrational values, eight times: all sums of four, twice, counted by sorting."""
+    values = np.random.default_rng(2605).lognormal(size=20)
+    four = np.sort([sum(part) for part in itertools.product(values.tolist(), repeat=4)])
+    law = risk.Empirical(values=tuple(values.tolist()))
+    for value in (8.0, 12.5, 20.0):
+        truth = float(np.searchsorted(four, value - four, side="right").sum()) / 20**8
+        found = risk.probability([(law, 1.0, 8)], value)
+        assert found.evaluator == "directed grid"
+        assert contains(found, truth, 1e-9)
+        assert found.width < 1e-2
+        late = risk.quantile([(law, 1.0, 8)], truth)
+        assert late.lower <= value + 1e-6
+        assert late.upper >= value - 1e-2
+
+
+@pytest.mark.parametrize("level", [0.003, 0.3, 0.9])
+def test_a_quantile_is_where_the_probability_passes_its_level(level: float) -> None:
+    sums = [
+        [(risk.Lognormal(mean=2.0, variance=3.0), 1.0, 5), (risk.InverseGamma(mean=1.0, variance=0.2), 0.5)],
+        [(risk.Lognormal(mean=2.0, variance=3.0), -1.0, 5), risk.Normal(mean=0.0, variance=1.0)],
+        [
+            (risk.StudentT(degrees_of_freedom=4.0, location=0.0, scale=1.0, lower=-2.0, upper=3.0), -1.5, 3),
+            risk.Empirical(values=(0.0, 2.0, 3.0)),
+        ],
+        [(risk.StudentT(degrees_of_freedom=4.0, location=0.0, scale=1.0), 1.0, 2)],
+    ]
+    for terms in sums:
+        found = risk.quantile(terms, level, constant=0.25)
+        assert found.width < 2e-2
+        assert risk.probability(terms, math.nextafter(found.lower, -math.inf), constant=0.25).lower <= level
+        assert risk.probability(terms, math.nextafter(found.upper, math.inf), constant=0.25).upper >= level
+
+
+def test_of_a_gap_at_the_level_the_least_value_is_taken() -> None:
+    """Half of the law lies in [-1, 1], half in [99, 101]: the median is 1, though 99 is as good."""
+    law = risk.StudentT(degrees_of_freedom=4.0, location=0.0, scale=1.0, lower=-1.0, upper=1.0)
+    terms = [law, risk.Empirical(values=(0.0, 100.0))]
+    assert risk.quantile(terms, 0.4999).upper < 1.001
+    median = risk.quantile(terms, 0.5)
+    assert median.lower <= 1.0 <= median.upper
+    assert risk.quantile(terms, 0.5001).lower > 98.9
+
+
+def test_constants_zeros_and_nothing_at_all() -> None:
+    bell = risk.Normal(mean=0.0, variance=1.0)
+    moved = risk.probability([bell, risk.Deterministic(value=0.1), (risk.Deterministic(value=0.2), 2.0)], 0.5)
+    assert contains(moved, 0.5, 1e-15)
+    assert moved.width < 1e-9
+    same = risk.probability([bell, (bell, 0.0), (bell, 5.0, 0)], 1.0)
+    assert contains(same, stats.norm.cdf(1.0))
+    assert risk.probability([], 1.0, constant=1.0).exact == 1
+    assert risk.probability([], 0.9, constant=1.0).exact == 0
+    fixed = risk.probability([(risk.Deterministic(value=0.1), 1.0, 3)], 0.3)
+    assert fixed.exact == 1
+    assert risk.quantile([(risk.Deterministic(value=0.1), 1.0, 3)], 0.5).exact == Fraction(3, 10)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: risk.probability([0.5], 1.0), r"terms\[0\]: must be a law, with a coefficient"),
+        (lambda: risk.probability([("normal", 1.0)], 1.0), r"terms\[0\]: law: must be a Law, not str"),
+        (lambda: risk.probability([(risk.Normal(mean=0.0, variance=1.0), math.nan)], 1.0), "coefficient"),
+        (lambda: risk.probability([(risk.Normal(mean=0.0, variance=1.0), 1.0, -1)], 1.0), "count: must be"),
+        (lambda: risk.probability([(risk.Normal(mean=0.0, variance=1.0), 1.0, 1.5)], 1.0), "count: must be"),
+        (lambda: risk.probability([], math.inf), "value: must be a finite number"),
+        (lambda: risk.probability([], 1.0, constant=math.nan), "constant: must be a finite number"),
+        (lambda: risk.quantile([], 0.0), "level: must lie between 1e-14"),
+        (lambda: risk.quantile([], math.nan), "level: must be a number"),
+        (lambda: risk.quantile([], 1.0), "level: must lie between 1e-14"),
+    ],
+)
+def test_what_is_no_sum_of_laws_is_refused(ask, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        ask()
+
+
+def test_a_law_without_probabilities_is_refused() -> None:
+    with pytest.raises(NotCoveredError, match="has no probabilities"):
+        risk.probability([Undeclared()], 1.0)
