@@ -102,7 +102,8 @@ def require_counted(traced: TracedLaw) -> None:
     if traced.only_whole_runs:
         raise NotCoveredError(
             "the traces hold too few plans to tell by how much plans that were never run deviate, "
-            "and a policy combines stages of different runs: fit with --care 0, and certify it by fresh runs"
+            "and a policy combines stages of different runs: fit with --care 0, which leaves their margin "
+            "out, so that its promise is bold, and certify it by fresh runs"
         )
 
 
