@@ -6,7 +6,15 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from depl.arguments.shared import add_figure, add_instance, add_json, relative_gap, seed
+from depl.arguments.shared import (
+    add_figure,
+    add_imports,
+    add_instance,
+    add_json,
+    add_target,
+    relative_gap,
+    seed,
+)
 from depl.models.traces.metrics import TARGETS
 
 RUNGS = ("optimal", "static")
@@ -121,7 +129,19 @@ def add_show(parser: argparse.ArgumentParser) -> None:
 
 def add_decide(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``decide``."""
-    add_policy(parser)
+    parser.add_argument(
+        "policy",
+        metavar="POLICY|PLAN",
+        help="the path of a policy, as 'depl policy solve --out' writes it; with --instance that of a plan",
+    )
+    parser.add_argument(
+        "--instance",
+        metavar="INSTANCE",
+        help="follow a plan of this instance, and stop once the target is reached; a name of 'depl instances "
+        "list', or the path of a file",
+    )
+    add_target(parser)
+    add_imports(parser)
     parser.add_argument(
         "--log",
         metavar="RUN.jsonl",

@@ -12,10 +12,15 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "instance", metavar="INSTANCE", help="a name of 'depl instances list', or the path of a file"
     )
+    add_target(parser)
+    add_imports(parser)
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--target`` of an instance."""
     parser.add_argument(
         "--target", metavar="L", help="bound on the quantile of the final loss; chooses a family's instance"
     )
-    add_imports(parser)
 
 
 def add_imports(parser: argparse.ArgumentParser) -> None:

@@ -10,13 +10,14 @@ import numpy as np
 from depl.commands.answer import Answer
 from depl.commands.figures import saved
 from depl.commands.json_text import as_json
-from depl.commands.logs import named
+from depl.commands.logs import named, same_runs
 from depl.commands.options import figure_files, require_outputs
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.combinations import TracesFit, fit_rows, fit_traces
 from depl.models.estimation.diagnosis import Diagnosis, diagnose
 from depl.models.estimation.facts import LEAST_RUNS, Facts, three_facts
 from depl.models.estimation.fit import FittedLaw
+from depl.models.traces.metrics import TARGETS
 from depl.models.traces.table import Traces
 from depl.showing.diagnoses import diagnosis_sections
 from depl.showing.parts import text_of
@@ -31,6 +32,7 @@ def run(options: argparse.Namespace) -> Answer:
         drawn = [file for kind in PARTS for file in figure_files(options.figure, f"-{kind}")]
         require_outputs(drawn, options.traces)
     traces, by = named(options), FitBy(options.by)
+    given = same_runs(options) + ("" if options.metric == TARGETS[0] else f" --metric {options.metric}")
     options.traces = " ".join(options.traces)
     rng = np.random.default_rng(options.seed)
     found = diagnose(traces, rng, options.metric, options.resamples)
@@ -41,7 +43,7 @@ def run(options: argparse.Namespace) -> Answer:
     content = _content(options, traces, found, fit) | {
         "facts": None if facts is None else _finite(asdict(facts))
     }
-    text = text_of(diagnosis_sections(found, options.traces, fit, facts, options.details))
+    text = text_of(diagnosis_sections(found, options.traces, fit, facts, options.details, given))
     return Answer(text, json=as_json(content), aside=_drawn(options, traces, found, fit, rng))
 
 

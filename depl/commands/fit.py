@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import shlex
 from dataclasses import asdict
 from statistics import median
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from depl.arguments.fit import SCALES
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
-from depl.commands.logs import named
+from depl.commands.logs import choices_of, log_words, named
 from depl.commands.options import inside, require_outputs
 from depl.commands.table import fields
 from depl.fitting import fit
@@ -182,15 +183,19 @@ def _told(content: dict[str, Any]) -> str:
 def _next(options: argparse.Namespace, traces: Traces, instance: Instance) -> str:
     """The commands that lead on to a plan, and to runs that may judge it."""
     target, family = instance.target, traces.provenance.get("family", "")
-    runs, plan = "FRESH-RUNS", " --plan plan.json"
-    lines = [f"depl solve {options.out} --out plan.json"]
+    out, runs, plan = shlex.quote(options.out), "FRESH-RUNS", " --plan plan.json"
+    lines = [f"depl solve {out} --out plan.json"]
     if family in FAMILIES:
         runs, plan = "fresh.npz", ""
         lines.append(f"depl train --family {family} --plan plan.json --out {runs}")
+    elif options.loss is not None:
+        runs, told = "fresh.csv", shlex.join(log_words(choices_of(options), stages=False))
+        told += " --stages STAGES-OF-THE-PLAN" if options.stages else ""  # elsewhere the logs say it
+        lines.append(f"depl traces import FRESH-LOGS {told} --out {runs}")
     metric = "" if options.metric == TARGETS[0] else f" --metric {options.metric}"
     lines.append(
         f"depl certify {runs} --target {number(target.maximum_loss)} --omega {number(target.quantile_level)}"
-        f"{metric}{plan} --chosen-by {options.out}"
+        f"{metric}{plan} --chosen-by {out}"
     )
     return "What comes next:\n" + "\n".join(f"  {line}" for line in lines)
 

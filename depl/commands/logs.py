@@ -1,17 +1,14 @@
 """Traces as commands are given them: files of depl, shipped ones, or the logs of a training tool."""
 
 import argparse
+import shlex
+from collections.abc import Mapping, Sequence
 
 from depl.commands.options import require_outputs
 from depl.instances.training.recorded import named_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.importing import Choices, Imported, import_logs
 from depl.models.traces.table import Traces
-
-_WITH_LOSS = (
-    *("tool", "run", "epoch", "first", "steps_per_epoch", "stages", "stages_from", "model", "cluster"),
-    *("where", "accuracy", "percent"),
-)
 
 
 def choices_of(options: argparse.Namespace) -> Choices:
@@ -35,6 +32,58 @@ def choices_of(options: argparse.Namespace) -> Choices:
     )
 
 
+_OPTIONS = {
+    "tool": "--from",
+    "run": "--run",
+    "epoch": "--epoch",
+    "first": "--first",
+    "steps_per_epoch": "--steps-per-epoch",
+    "stages": "--stages",
+    "stages_from": "--stages-from",
+    "model": "--model",
+    "cluster": "--cluster",
+    "where": "--where",
+    "accuracy": "--accuracy",
+    "percent": "--percent",
+    "on_missing": "--on-missing",
+    "on_repeated": "--on-repeated",
+}
+"""The option that says a choice, but for the loss."""
+_STAGES = ("stages", "stages_from")
+
+
+def log_words(choices: Choices, stages: bool = True) -> list[str]:
+    """The options by which another command reads logs as these were.
+
+    What is as it would be without its option is left out; without ``stages`` so is what was trained where.
+    """
+    return ["--loss", choices.loss, *_further_words(choices, () if stages else _STAGES)]
+
+
+def _further_words(choices: Choices, but: Sequence[str] = ()) -> list[str]:
+    """The same without the loss."""
+    untold = Choices(choices.loss)
+    found: list[str] = []
+    for name, option in _OPTIONS.items():
+        value = getattr(choices, name)
+        if name in but or value == getattr(untold, name):
+            continue
+        if value is True:
+            found.append(option)
+            continue
+        if isinstance(value, Mapping):
+            value = [f"{key}={wanted}" for key, wanted in value.items()]
+        for item in value if isinstance(value, list | tuple) else (value,):
+            found += [option, str(item)]
+    return found
+
+
+def same_runs(options: argparse.Namespace) -> str:
+    """The runs of ``fit`` or ``diagnose`` as another command is told them, ready for a shell."""
+    told = [] if options.loss is None else log_words(choices_of(options))
+    return shlex.join([*options.traces, *told])
+
+
 def imported(options: argparse.Namespace, paths: list[str], out: str | None) -> Imported:
     """The logs that were named, which an output must not overwrite."""
     require_outputs([] if out is None else [out], paths)
@@ -51,12 +100,9 @@ def named(options: argparse.Namespace) -> Traces:
     """
     if options.loss is not None:
         return import_logs(options.traces, choices_of(options)).traces
-    for name in _WITH_LOSS:
-        if getattr(options, "run_key" if name == "run" else name):
-            asked = "from" if name == "tool" else name.replace("_", "-")
-            raise InvalidInputError(
-                "says how to read logs: name their loss, too, by --loss KEY", f"--{asked}"
-            )
+    told = _further_words(choices_of(options))
+    if told:
+        raise InvalidInputError("says how to read logs: name their loss, too, by --loss KEY", told[0])
     if len(options.traces) > 1:
         message = "traces are one file; logs of a training tool may be many: name their loss by --loss KEY"
         raise InvalidInputError(message, " ".join(options.traces))

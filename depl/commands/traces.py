@@ -1,6 +1,7 @@
 """What ``depl traces import`` does; `depl.arguments.traces` declares its options."""
 
 import argparse
+import shlex
 from collections import Counter
 from typing import Any
 
@@ -86,11 +87,18 @@ def _text(options: argparse.Namespace, found: Imported, content: dict[str, Any])
         pairs.append(("diverged", f"{len(diverged)}: count them, depl fit --diverged {len(diverged)}"))
     parts = [fields(pairs), _stage_table(content["schedules"], len(traces.runs))]
     if options.out is not None:
-        lines = (
-            f"  depl diagnose {options.out}\n  depl fit {options.out} --template SETUP --out INSTANCE.json"
-        )
-        parts.append(f"What comes next:\n{lines}")
+        parts.append(_next(options.out, len(diverged)))
     return "\n\n".join(parts)
+
+
+def _next(out: str, diverged: int) -> str:
+    """The commands that lead on."""
+    runs, lost = shlex.quote(out), f" --diverged {diverged}" if diverged else ""
+    return (
+        f"What comes next:\n  depl diagnose {runs}\n"
+        "  depl instances new --setup --out setup.json   # and write into it what runs do not say\n"
+        f"  depl fit {runs} --template setup.json --out mine.json{lost}"
+    )
 
 
 def _course(traces: Traces) -> str:

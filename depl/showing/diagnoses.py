@@ -42,26 +42,29 @@ def diagnosis_sections(
     fit: TracesFit | None = None,
     facts: Facts | None = None,
     details: bool = False,
+    command: str = "",
 ) -> list[Section]:
     """What to know first: whether the law may be used, how many runs there are, and what to do next.
 
     Parameters
     ----------
     name : str
-        Of the traces, as a command takes them.
+        Of the traces.
     fit : TracesFit, optional
         Shown among the details instead of that of every model.
     facts : Facts, optional
         The three facts of Sec. II, where many runs share a schedule; shown among the details.
     details : bool
         Show fits, tests, warnings, and what promises under the law are worth, too.
+    command : str
+        The traces as a command is told them, with its options; ``name`` by default.
     """
+    given = command or name
     verdict = "the independent law may be used" if found.usable else "the independent law must NOT be used"
+    first = [("paper's law", _why(found)), ("runs", _carried(found)), ("next", _next(found, given))]
     sections = [
         Section("", f"{name}: {verdict}"),
-        Section(
-            "", Pairs([("paper's law", _why(found)), ("runs", _carried(found)), ("next", _next(found, name))])
-        ),
+        Section("", Pairs(first)),
         Section("Runs behind each stage:", stage_listing(found.behind)),
     ]
     if details:
@@ -69,7 +72,7 @@ def diagnosis_sections(
     notes = (
         f"{counted(len(found.warnings), 'warning')}, fits and tests" if found.warnings else "Fits and tests"
     )
-    return [*sections, Section("", f"{notes}: depl diagnose {name} --details")]
+    return [*sections, Section("", f"{notes}: depl diagnose {given} --details")]
 
 
 def _why(found: Diagnosis) -> str:
@@ -102,14 +105,15 @@ def _carried(found: Diagnosis) -> str:
     )
 
 
-def _next(found: Diagnosis, name: str) -> str:
+def _next(found: Diagnosis, given: str) -> str:
     least = runs_to_carry(PROMISED[0])
     if found.most_of_one_schedule < least:
         needed = ", ".join(f"{number(level)} takes {runs_to_carry(level)}" for level in PROMISED)
         return f"train more runs of one schedule: a promise of {needed} of them"
     law = " --law independent" if found.usable else ""
     return (
-        f"depl fit {name} --template SETUP --out mine.json{law}   (depl instances new --setup begins a SETUP)"
+        f"depl fit {given} --template setup.json --out mine.json{law}   # depl instances new --setup --out "
+        "setup.json begins the setup"
     )
 
 

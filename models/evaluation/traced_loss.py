@@ -184,8 +184,9 @@ def only_whole_runs(traced: TracedLaw) -> str:
         which, more = "plans with independent residuals", ""
     return (
         f"{which} need a margin, and one that covers {float(share):g} of such plans takes {needed} schedules "
-        f"that can be held out; the traces have {plans}: record more schedules{more}, or fit with a lower "
-        "--care"
+        f"that can be held out; the traces have {plans}: record more schedules{more}, or fit with --care 0, "
+        "which leaves the margin out; promises for such plans are then bold, and only fresh runs of the plan "
+        "tell whether one holds (depl certify)"
     )
 
 

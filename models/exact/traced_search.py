@@ -206,30 +206,55 @@ class _UnderLaw:
 
     def unreachable(self, least: float, nearest: int) -> str:
         """With a quantile that can be reached, or the number of runs that could carry the promise."""
-        schedule, level = self._listed.schedule(nearest), self._target.quantile_level
-        alone = whole(self._traced, schedule)
-        if self._traced.only_whole_runs and not alone:
-            return f"{_asked(self._target)} cannot be promised: {only_whole_runs(self._traced)}"
-        through, needed = (
-            len(runs_through(self._traced.law, self._traced.from_start(schedule))),
-            runs_to_carry(level, self._traced.confidence, self._traced.diverged),
+        traced, schedule = self._traced, self._listed.schedule(nearest)
+        alone = whole(traced, schedule)
+        if traced.only_whole_runs and not alone:
+            return f"{_asked(self._target)} cannot be promised: {only_whole_runs(traced)}"
+        others = (
+            "" if traced.confidence is not None or not traced.only_whole_runs else only_whole_runs(traced)
         )
-        if alone and self._traced.unseen is not None and through < needed:
-            diverged = self._traced.diverged
-            lost = f" where {diverged} diverged, which count as misses" if diverged else ""
-            return (
-                f"{_asked(self._target)} cannot be promised: it takes {needed} runs of one plan{lost}, and "
-                f"{counted(through, 'run')} went through the one that misses the target least often; record "
-                "more runs, or ask for less"
-            )
+        others = others and f"; {others}"
+        short = self._too_few_whole(schedule) if alone else self._too_few_lend(nearest)
+        if short:
+            short += f"; record more runs, or ask for less{others}"
+            return f"{_asked(self._target)} cannot be promised: {short}"
         if self._below:
-            return f"{_asked(self._target)} {_below(self._traced)}"
-        law = end_law(self._traced, schedule)
-        quantile = law.quantile(self._target.violation_budget)
+            return f"{_asked(self._target)} {_below(traced)}"
+        quantile = end_law(traced, schedule).quantile(self._target.violation_budget)
         return (
             f"{_asked(self._target)} unreachable within {self._target.maximum_epochs} epochs, the time "
             f"limits and the support of the traces: the schedule that misses it least often has the quantile "
-            f"{quantile.upper:.6g}"
+            f"{quantile.upper:.6g}{others}"
+        )
+
+    def _too_few_whole(self, schedule: Schedule) -> str:
+        """Why so few runs of a schedule carry no such promise, or nothing where they could."""
+        traced, level = self._traced, self._target.quantile_level
+        through = len(runs_through(traced.law, traced.from_start(schedule)))
+        needed = runs_to_carry(level, traced.confidence, traced.diverged)
+        if traced.unseen is None or through >= needed:
+            return ""
+        lost = f" where {traced.diverged} diverged, which count as misses" if traced.diverged else ""
+        return (
+            f"it takes {needed} runs of one plan{lost}, and {counted(through, 'run')} went through the one "
+            "that misses the target least often"
+        )
+
+    def _too_few_lend(self, nearest: int) -> str:
+        """The same of a schedule whose stages are lent by different runs, each with misses counted beside."""
+        traced = self._traced
+        if traced.unseen is None or traced.residuals == "independent":
+            return ""
+        mixed = mixture_of(traced.law, self._listed.ends(nearest), traced.counting, traced.known)
+        beside = traced.counting.beside
+        seen = [len(part) - beside for part in mixed.parts]
+        carried = math.prod(Fraction(number, number + beside) for number in seen)
+        if 1 - carried <= self.budget:
+            return ""
+        return (
+            f"to the stages of the plan that misses the target least often {' and '.join(map(str, seen))} "
+            f"runs lend, each with {beside} more counted as a miss: they carry "
+            f"{math.floor(1000 * carried) / 1000:g} at most"
         )
 
     @cached_property

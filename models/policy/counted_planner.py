@@ -102,7 +102,8 @@ def require_counted(traced: TracedLaw) -> None:
     if traced.only_whole_runs:
         raise NotCoveredError(
             "the traces hold too few plans to tell by how much plans that were never run deviate, "
-            "and a policy combines stages of different runs: fit with --care 0, and certify it by fresh runs"
+            "and a policy combines stages of different runs: fit with --care 0, which leaves their margin "
+            "out, so that its promise is bold, and certify it by fresh runs"
         )
 
 
@@ -152,6 +153,50 @@ class CountedPlanner:
             if ratio_of(self.process, found) < float("inf"):
                 return found
         return careful_table(self.process, up, self.request.options)
+
+
+@dataclass
+class WideningPlanner:
+    """Planners of one class of policies after the other, until one finds a policy that keeps the promise.
+
+    Attributes
+    ----------
+    current : CountedPlanner
+        That of the first class, later of that which is tried.
+    further : iterator of CountedPlanner
+        Made when they are asked for.
+    """
+
+    current: CountedPlanner
+    further: Iterator[CountedPlanner]
+
+    @property
+    def request(self) -> Request:
+        """What is asked for in the present class."""
+        return self.current.request
+
+    @property
+    def price(self) -> Price | None:
+        """Of a failure in it, once it was found."""
+        return self.current.price
+
+    def answers(self) -> Iterator[PolicyResult]:
+        """Those of the first class with a policy; before it what each class before is found to lack."""
+        kept = False
+        for found in self.current.answers():
+            kept = kept or found.policy is not None
+            yield found
+        while not kept:
+            following = next(self.further, None)
+            if following is None:
+                return
+            self.current = following
+            try:
+                for found in following.answers():
+                    kept = kept or found.policy is not None
+                    yield found
+            except NotCoveredError:  # longer stages, that too few runs lend to
+                return
 
 
 @dataclass
@@ -264,11 +309,20 @@ class _Search:
         if self.most < 0 and self.refusal is not None:
             raise self.refusal
         omega = self.request.instance.target.quantile_level
-        return (
+        told = (
             f"no policy that was tried reaches the target with probability {omega:g} over the "
-            f"combinations of runs; the most was {max(self.most, 0.0):.4f}. Record more runs, raise "
-            "maximum_loss, or lower quantile_level"
+            f"combinations of runs; the most was {max(self.most, 0.0):.4f}. "
         )
+        if self.traced.deviations:
+            told += (
+                "Every combination is moved up by the margin for plans that were never run: fit with --care "
+                "0, which leaves that out, and certify the policy by fresh runs; or follow a plan that whole "
+                "runs carry until the target is reached (depl solve, then depl policy decide PLAN --instance "
+                "INSTANCE). Or record"
+            )
+        else:
+            told += "Record"
+        return f"{told} more runs, raise maximum_loss, or lower quantile_level"
 
 
 def _near(centre: Caps, firsts: Sequence[int], whole: Caps) -> Iterator[Caps]:

@@ -124,7 +124,8 @@ def read_rules(
 _HINTS = {
     "PolicyResult": "; give its policy",
     "Result": "; give its plan, and instance=",
-    "Plan": "; a plan is followed with its instance: Controller(plan, instance=instance)",
+    "Plan": "; a plan is followed with its instance: Controller(plan, instance=instance), or "
+    "depl policy decide PLAN --instance INSTANCE --log RUN.jsonl",
 }
 
 

@@ -7,8 +7,9 @@ wrongly shows here.
 
 What is claimed is *refuted* where the draws are too unlikely under the claim (`RISK`): fewer runs that reach
 the target than a binomial number would be, or a mean cost above what the empirical Bernstein bound allows
-(Maurer and Pontil, Empirical Bernstein bounds and sample variance penalization, 2009, Thm 4): with
-probability 1 - d the mean of n costs in [0, M] with sample variance v exceeds the expectation by at most
+(Maurer and Pontil, Empirical Bernstein bounds and sample variance penalization, 2009, Thm 4, for independent
+numbers that are alike): with probability 1 - d the mean of n costs in [0, M] with sample variance v exceeds
+the expectation by at most
 
     sqrt(2 v ln(2 / d) / n) + 7 M ln(2 / d) / (3 (n - 1)).
 """

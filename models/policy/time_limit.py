@@ -11,7 +11,9 @@ bound of policies that watch the time, which may be slow when ahead and fast whe
 give epochs unequal shares, as plans do.
 
 Few epochs are slow and cheap, many reach the target more surely. K is chosen on a coarse grid, which decides
-on how good the answer is, not on whether it holds.
+on how good the answer is, not on whether it holds. Where the law is only a proxy of the one that policies are
+counted under, it is the bolder one: if no policy of K epochs keeps the promise as counted, more are tried
+(`wider`).
 """
 
 import math
@@ -36,6 +38,10 @@ _LOOKS = 8
 _WORSE = 2
 """Numbers of epochs in a row that are worse than the best before the search ends: set by hand. The cost rises
 with the number once the promise is kept, as every epoch gets less time."""
+
+_WIDER = 1.25
+"""Growth of the number of epochs where the promise is not kept as counted: set by hand. From 27 epochs, too
+few for the family that needed it, it takes one step to enough of them, and four to 60."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,21 @@ def restriction(
     return search.classes[best]
 
 
+def wider(within: Class, instance: Instance) -> Iterator[Class]:
+    """A class, and those of more and more epochs: for laws under which more is asked than on the grid."""
+    classes = {found.epochs: found for found in _classes(instance)}
+    epochs, most = within.epochs, max(classes)
+    yield within
+    while epochs < most:
+        epochs = min(most, math.ceil(_WIDER * epochs))
+        yield classes[epochs]
+
+
+def trains(chain: Process) -> bool:
+    """Whether there is a first epoch that keeps its deadline."""
+    return any(chain.nodes[start.node].trainings for start in chain.starts)
+
+
 class _Search:
     """Numbers of epochs, and what the policies of each can do."""
 
@@ -121,7 +142,7 @@ class _Search:
         self.classes = {found.epochs: found for found in _classes(instance)}
         self._chains: dict[int, Process] = {}
         self._instance, self._data, self._switch_epochs = instance, data, switch_epochs
-        if not self.classes or not _trains(self.chain(1)):  # one epoch has the longest share
+        if not self.classes or not trains(self.chain(1)):  # one epoch has the longest share
             raise NotCoveredError(
                 f"no epoch can be trained within maximum_time = {instance.target.maximum_time:.6g} and the "
                 "round deadline, so there is no policy that trains; raise them"
@@ -160,7 +181,7 @@ class _Search:
     def judged(self, epochs: int) -> tuple[float, float]:
         """By how much the promise is missed, and what runs cost with their failures; less is better."""
         chain = self.chain(epochs)
-        if not _trains(chain):
+        if not trains(chain):
             return math.inf, math.inf
         up = Expectations(Grid.of(chain, _FINE), up=True)
         careful = careful_table(chain, up, self.options)
@@ -173,7 +194,7 @@ class _Search:
 
     def _failure(self, epochs: int) -> float:
         chain = self.chain(epochs)
-        if not _trains(chain):
+        if not trains(chain):
             return 1.0
         return careful_table(chain, Expectations(Grid.of(chain, _COARSE), up=True), self.options).failure
 
@@ -187,11 +208,6 @@ def _classes(instance: Instance) -> Iterator[Class]:
         share = target.maximum_time / epochs
         shortest = share if target.round_deadline is None else min(share, target.round_deadline)
         yield Class(epochs, shortest, target.maximum_time)
-
-
-def _trains(chain: Process) -> bool:
-    """Whether there is a first epoch that keeps its deadline."""
-    return any(chain.nodes[start.node].trainings for start in chain.starts)
 
 
 def _price(chain: Process, careful: Table) -> float:

@@ -18,7 +18,10 @@ policy may follow what no design began with, Y is missing there; it is refused w
 *Interval.* Given the designs, contributions are independent and lie in [0, M], with M from designs and policy
 alone. So their mean is off by at most sqrt(2 V ln(2 / d) / n) + 7 M ln(2 / d) / (3 (n - 1)) to either side,
 each but for probability d, with V their sample variance (Maurer and Pontil, Empirical Bernstein bounds and
-sample variance penalization, 2009, Thm 11, which is for independent numbers that need not be alike).
+sample variance penalization, 2009, Thm 11, which is for independent numbers that need not be alike; Thm 4 is
+for those that are). It takes half of d for Bernstein's inequality, in which the mean of the variances stands,
+at most E V, and half for their Thm 10, by which sqrt(E V) <= sqrt(V) + M sqrt(2 ln(2 / d) / (n - 1)); then
+2 / (n - 1) + 1 / (3 n) <= 7 / (3 (n - 1)).
 """
 
 import math

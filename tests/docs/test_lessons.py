@@ -29,6 +29,8 @@ from depl.heuristics.set_functions.status import exhaustive
 from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.instances.reductions import knapsack_by_cost, knapsack_free_resources
 from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.setups import load_setup
+from depl.instances.training.recorded import recorded_traces
 from depl.lessons.check import check
 from depl.lessons.exercises import EXERCISES
 from depl.lessons.plans import all_plans
@@ -355,3 +357,15 @@ def test_the_answers_of_the_eighth_lesson_are_those_of_the_policies_and_of_the_l
         assert after(cell, retention, noise) == rounded.sum()
     falls = [run for run in itertools.product((0, -1), repeat=3) if 3 + sum(run) <= 0]
     assert EXERCISES["8.4"](len(falls) / 2**3) is None
+
+
+@pytest.mark.slow
+def test_policies_that_watch_the_loss_are_no_cheaper_where_the_eighth_lesson_says_so() -> None:
+    text = (ROOT / "docs" / "lessons" / "8_when_to_stop.py").read_text(encoding="utf-8")
+    assert "finds nothing cheaper here" in text
+    runs = recorded_traces("digits-mobilenet-fitting")
+    whole_runs = depl.fit(runs, load_setup("closed-loop"), care=None)
+    options = {"gap": 0.03, "time_limit": None, "switch_epochs": (8, 10, 12, 14)}
+    fixed, watching = (depl.solve_policy(whole_runs, rung, **options) for rung in ("static", "optimal"))
+    assert watching.cost == pytest.approx(fixed.cost)
+    assert watching.objective == pytest.approx(fixed.objective)

@@ -128,5 +128,9 @@ def test_trials_of_one_instance_are_drawn_together():
 def test_the_interval_of_equal_values_has_no_width_and_that_of_one_instance_is_none():
     rng = np.random.default_rng(0)
     assert mean_interval([("a", 1.5), ("b", 1.5)], rng) == (1.5, 1.5)
+    alike = [(name, value) for name in "abc" for value in (1.0, 1.5)]
+    assert mean_interval(alike, rng) == (1.25, 1.25)  # whole instances are drawn, and these are equal
+    last_digit = [(name, 1.5 * (1 + number * 2.0**-52)) for number, name in enumerate("abc")]
+    assert mean_interval(last_digit, rng) == pytest.approx((1.5, 1.5))
     assert mean_interval([("a", 1.5), ("a", 2.5)], rng) is None
     assert mean_interval([("a", 1.5), ("b", math.inf)], rng) is None

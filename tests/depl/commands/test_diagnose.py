@@ -73,7 +73,7 @@ def test_three_lines_come_first(ask, good, bad) -> None:
         "target, they carry a promise of 0.95 that is right on average, and 0.9 with confidence 0.95"
     )
     assert following.startswith(
-        f"next         depl fit {good} --template SETUP --out mine.json --law independent"
+        f"next         depl fit {good} --template setup.json --out mine.json --law independent"
     )
     assert "full  | site    |   40 | nothing" in text
     assert text.endswith(f"its and tests: depl diagnose {good} --details\n")

@@ -51,6 +51,9 @@ def test_traces_and_a_setup_become_an_instance_that_can_be_solved(ask) -> None:
     assert lines[5].split(maxsplit=1)[1].startswith("9 runs of one plan carry 0.9, here at most ")
     assert lines[6].split(maxsplit=2)[2].startswith("refused: plans that fewer than 6 runs went through need")
     assert "takes 19 schedules that can be held out; the traces have 3" in lines[6]
+    assert (
+        "or fit with --care 0, which leaves the margin out; promises for such plans are then bold" in lines[6]
+    )
     assert "0.9-quantile of the final loss at most 1.2, from 3" in text
     assert "independent law" in text
     code, text, _ = ask("solve", "mine.json", "--method", "enumerate", "--out", "plan.json")
@@ -95,6 +98,21 @@ def test_runs_that_diverged_are_counted_as_misses_and_said_to_be(ask) -> None:
     assert needed in text
     code, _, err = ask("fit", "runs.csv", *WORDS, "--diverged", "-3")
     assert (code, "-3 is no number of runs from 0 to 1000" in err) == (2, True)
+
+
+def test_where_few_schedules_were_run_the_refusal_names_the_way_out_and_what_it_costs(ask, here) -> None:
+    way_out = "or fit with --care 0, which leaves the margin out; promises for such plans are then bold"
+    for runs, why in ((2, "it takes 9 runs of one plan, and 6 runs"), (4, "unreachable within 7 epochs")):
+        write_traces(here / "few.csv", drawn(runs))
+        assert ask("fit", "few.csv", *WORDS)[0] == 0
+        code, text, _ = ask("solve", "mine.json")
+        assert (code, why in text, way_out in text) == (3, True, True)
+    assert ask("fit", "few.csv", *WORDS, "--care", 0)[0] == 0
+    told = "least often 8 runs lend, each with 1 more counted as a miss: they carry 0.888 at most"
+    assert told in ask("solve", "mine.json")[1]
+    write_traces(here / "few.csv", drawn(7))
+    assert ask("fit", "few.csv", *WORDS, "--care", 0)[0] == 0
+    assert "WITHOUT a margin for plans never run" in ask("solve", "mine.json")[1]
 
 
 def test_traces_with_a_loss_that_is_no_number_are_refused_with_what_counts_them(ask, here) -> None:

@@ -121,7 +121,7 @@ def test_every_command_that_takes_a_method_an_instance_or_a_suite_has_the_option
 
     without = {"completion", "demo", "knapsack", "train", "traces import", "diagnose"}
     without |= {"instances list", "instances make", "instances new", "lessons list", "lessons export"}
-    without |= {"policy show", "policy decide", "policy schema", "policy replay"}
+    without |= {"policy show", "policy schema", "policy replay"}
     apart = {
         "bench resume",
         "bench merge",

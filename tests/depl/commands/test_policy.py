@@ -338,6 +338,43 @@ def test_a_log_that_cannot_be_followed_is_refused_with_its_line(ask: Ask, policy
     assert f"{log}: {words}" in err
 
 
+def test_a_plan_is_followed_with_its_instance_until_the_target_is_reached(ask: Ask, tmp_path) -> None:
+    """As the controller does, from a log of any loop and from its own."""
+    plan, log, own = (str(tmp_path / name) for name in ("plan.json", "run.jsonl", "own.jsonl"))
+    assert ask("solve", "tiny", "--method", "enumerate", "--out", plan)[0] == 0
+    controller = Controller(plan, own, instance=depl.load("tiny"))
+    decide = ("policy", "decide", plan, "--instance", "tiny", "--log")
+    losses, codes = (15.0, 11.0, 9.0, 6.5), []
+    for epoch, loss in enumerate(losses):
+        with Path(log).open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"epoch": epoch, "loss": loss}) + "\n")
+        controller.observe(loss) if epoch else controller.start(loss)
+        code, text, err = ask(*decide, log)
+        assert (text, err) == (controller.why() + "\n", "")
+        assert ask(*decide, own)[0] == code
+        codes.append(code)
+    assert codes == [0, 0, 10, 11]
+    assert json.loads(ask(*decide, log, "--json")[1])["reason"] == "reached"
+
+
+def test_a_plan_without_its_instance_is_refused_with_the_command_that_helps(
+    ask: Ask, policy, log, tmp_path
+) -> None:
+    plan = tmp_path / "plan.json"
+    log.write_text('{"epoch": 0, "loss": 15}\n', encoding="utf-8")
+    assert ask("solve", "tiny", "--method", "enumerate", "--out", plan)[0] == 0
+    code, _, err = ask("policy", "decide", plan, "--log", log)
+    assert (code, f"{plan}: $.format: this is a 'depl-plan' document" in err) == (2, True)
+    assert "depl policy decide PLAN --instance INSTANCE --log RUN.jsonl" in err
+    code, _, err = ask("policy", "decide", plan, "--log", log, "--target", 6)
+    told = "--target: chooses the instance of a plan: name it, too, by --instance"
+    assert (code, told in err) == (2, True)
+    code, _, err = ask("policy", "decide", policy, "--instance", "tiny", "--log", log)
+    assert (code, f"{policy}: $.format: this is a 'depl-policy' document" in err) == (2, True)
+    code, _, err = ask("policy", "decide", plan, "--instance", "paper-alexnet-9", "--log", log)
+    assert (code, "the plan was made for another instance" in err) == (2, True)
+
+
 def test_a_log_of_ours_without_an_epoch_has_nothing_to_decide(ask: Ask, policy, log) -> None:
     Controller(policy, log)
     code, _, err = ask("policy", "decide", policy, "--log", log)

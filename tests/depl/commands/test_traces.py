@@ -1,6 +1,8 @@
 """``depl traces import``: from the files of every tool to a plan that is proved, by commands alone."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +76,92 @@ def test_fit_and_diagnose_take_the_logs_themselves(ask, here: Path) -> None:
     texts = [
         ask("diagnose", *words, "--resamples", "9")[1].split("\n", 1)[1] for words in (logs, ("runs.csv",))
     ]
-    assert texts[0].replace(str(LOGS / "jsonl"), "runs.csv") == texts[1]
+    given = " ".join(map(str, logs))
+    assert texts[0].replace(given, "runs.csv").replace(str(LOGS / "jsonl"), "runs.csv") == texts[1]
+
+
+def typed(line: str) -> list[str]:
+    """The words of a line that is pasted into a shell, without the program's name."""
+    program, *words = shlex.split(line, comments=True)
+    assert program == "depl"
+    return words
+
+
+def following(text: str) -> list[str]:
+    """The lines under *What comes next*."""
+    return [line.strip() for line in text.partition("What comes next:\n")[2].splitlines()]
+
+
+@pytest.mark.parametrize("name", ["csv", "wandb"])
+def test_the_next_command_of_a_diagnosis_of_logs_can_be_pasted(ask, here: Path, name: str) -> None:
+    """Patterns of runs hold characters of the shell, and the folder a space."""
+    written_setup(here, name)
+    (here / "my logs").mkdir()
+    path = Path("my logs", unpacked(EVERY[name], here).name)
+    path.write_bytes(unpacked(EVERY[name], here).read_bytes())
+    _, text, _ = ask("diagnose", path, *EVERY[name].options, "--resamples", "9")
+    (line,) = re.findall(r"(?m)^next +(depl .*)$", text)
+    assert typed(line)[0] == "fit"
+    code, text, err = ask(*typed(line))
+    assert code == 0, err
+    (details,) = re.findall(r"depl diagnose .* --details", ask("diagnose", path, *EVERY[name].options)[1])
+    assert ask(*typed(details), "--resamples", "9")[0] == 0
+    solving, importing, certifying = following(text)
+    assert ask(*typed(solving), "--method", "enumerate")[0] == 0
+    stages = "p50@edge:6,p75@far-edge:10"
+    told = importing.replace("FRESH-LOGS", shlex.quote(str(path))).replace("STAGES-OF-THE-PLAN", stages)
+    assert ask(*typed(told))[0] == 0
+    code, _, err = ask(*typed(certifying))
+    assert (code, "the plan is " in err) == (2, True), err  # these runs are no fresh ones of the plan
+
+
+def test_the_next_commands_of_an_import_can_be_pasted(ask, here: Path) -> None:
+    written_setup(here, "jsonl")
+    words = (LOGS / "jsonl", *EVERY["jsonl"].options)
+    diagnosing, new_setup, fitting = following(ask("traces", "import", *words, "--out", "my runs.csv")[1])
+    assert ask(*typed(diagnosing), "--resamples", "9")[0] == 0
+    assert typed(new_setup)[:3] == ["instances", "new", "--setup"]
+    assert ask(*typed(fitting))[0] == 0
+
+
+def test_every_option_of_logs_is_repeated_and_the_metric_too(ask, here: Path) -> None:
+    told = {
+        "--from": "jsonl",
+        "--run": "who",
+        "--epoch": "when",
+        "--first": "0",
+        "--model": "net",
+        "--cluster": "site",
+        "--where": "split=val",
+        "--accuracy": "acc",
+        "--on-missing": "end",
+        "--on-repeated": "last",
+    }
+    rng = np.random.default_rng(0)
+    rows = [
+        {"who": f"r{run}", "when": k, "loss": 3 / (k + 1) + rng.uniform(), "acc": 50 + k + rng.uniform()}
+        | {"net": "a", "site": "edge", "split": "val"}
+        for run in range(12)
+        for k in range(5)
+    ]
+    (here / "log.txt.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    said = [word for pair in told.items() for word in pair]
+    words = ["log.txt.jsonl", "--loss", "loss", *said, "--percent"]
+    code, text, err = ask("diagnose", *words, "--metric", "error_rate", "--resamples", "9")
+    assert code == 0, err
+    (line,) = re.findall(r"(?m)^next +(depl .*)$", text)
+    found = typed(line)
+    for option, value in told.items():
+        assert found[found.index(option) + 1] == value
+    assert "--percent" in found
+    assert found[found.index("--metric") + 1] == "error_rate"
+
+
+def test_every_option_of_logs_asks_for_their_loss(ask, here: Path) -> None:
+    written_setup(here, "csv")
+    for option, value in (("--first", "0"), ("--on-missing", "end"), ("--stages", "a@b"), ("--where", "a=b")):
+        code, _, err = ask("fit", "a.csv", option, value, "--template", "setup.json", "--out", "mine.json")
+        assert (code, f"{option}: says how to read logs: name their loss" in err) == (2, True)
 
 
 def test_logs_are_not_read_unless_their_loss_is_named(ask, here: Path) -> None:

@@ -2,10 +2,12 @@
 
 import itertools
 
+import msgspec
 import numpy as np
 import pytest
 
-from depl.models.policy import counted_planner
+import depl
+from depl.models.policy import counted_planner, solve, time_limit
 from depl.models.policy.capped import Caps, capped, lengths, switching_ages
 from depl.models.policy.counted_planner import proxy
 from depl.models.policy.process import Process, process
@@ -82,3 +84,27 @@ def test_there_is_an_answer_as_soon_as_a_fixed_plan_keeps_the_promise(monkeypatc
     assert found.termination is Termination.INTERRUPTED
     assert found.policy is not None
     assert found.reached >= 0.6
+
+
+def test_more_epochs_are_tried_where_those_that_the_proxy_asks_for_keep_no_promise(monkeypatch):
+    """The first class has two epochs, after which a third of the runs is below the target."""
+    monkeypatch.setattr(solve, "restriction", lambda *_: time_limit.Class(2, 6.0, 20.0))
+    instance = of_two_lengths().replace(maximum_time=20.0, maximum_loss=0.805)
+    found = solve_policy(instance)
+    assert found.policy is not None
+    assert (found.policy.maximum_epochs, found.policy.round_deadline) == (3, 6.0)
+    assert found.restriction.startswith("at most 3 epochs of at most 6 each")
+    assert depl.evaluate_policy(instance, found.policy).ok
+    nothing = solve_policy(instance.replace(quantile_level=0.99))
+    assert (nothing.policy, nothing.termination) == (None, Termination.EXHAUSTED)
+    assert "Record more runs" in nothing.reason
+    assert nothing.restriction.startswith("at most 4 epochs of at most 5 each")
+
+
+def test_where_combinations_carry_a_margin_the_refusal_names_the_ways_around_it():
+    instance = of_two_lengths()
+    bold = msgspec.structs.replace(instance.traced_law, deviations=(0.5, 0.6), care=0.95)
+    found = solve_policy(instance.replace(traced_law=bold))
+    assert found.policy is None
+    for told in ("fit with --care 0", "depl policy decide PLAN --instance INSTANCE", "record more runs"):
+        assert told in found.reason
