@@ -24,7 +24,7 @@ JSON = (
     '{"termination":"interrupted","solution":"none","claimed":false,"cost":null,"lower_bound":null,"gap":null,"epochs":null,'
     '"training_time":null,"expected_loss":null,"reason":"interrupted before there was an answer",'
     '"violation":{"lower":null,"upper":null},"quantile":{"lower":null,"upper":null},'
-    '"rests_on":null,"quantile_means":"law",'
+    '"rests_on":null,"rows":[],"quantile_means":"law",'
     '"scenarios":null,"dual":null,"decisions":[],"tolerances":{},"method":null,"instance":null,"seed":null,'
     '"versions":{},"wall_seconds":0.0,"cpu_seconds":0.0,"build_seconds":0.0,"stage_seconds":{},"phases":[],'
     '"plan":null,"path":null}'

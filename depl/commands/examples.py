@@ -72,9 +72,7 @@ depl policy show policy.json --details
     "policy decide": """\
 depl policy solve paper-alexnet-9 --gap 5% --out policy.json
 echo '{"epoch": 0, "loss": 13}' > run.jsonl
-depl policy decide policy.json --log run.jsonl
-depl solve paper-alexnet-9 --out plan.json
-depl policy decide plan.json --instance paper-alexnet-9 --log run.jsonl   # until the target is reached
+depl policy decide policy.json --log run.jsonl   # or: decide plan.json --instance paper-alexnet-9 --log run.jsonl
 """,
     "policy check": """\
 depl policy solve paper-alexnet-9 --gap 5% --out policy.json
