@@ -52,7 +52,11 @@ def cbc(path: Path) -> float:
 
 
 def glpk(path: Path) -> float:
-    """GLPK, by branch and bound with its own presolver."""
+    """GLPK, branching on the first fractional variable.
+
+    By its default rule GLPK 5.0 calls 30.2 the optimum of a program of `tiny` (F1, a relaxation) whose optimum
+    is 26.3 by this rule, HiGHS, SCIP and CBC; with the same program as MPS it says 42.6.
+    """
     problem = swiglpk.glp_create_prob()
     swiglpk.glp_term_out(swiglpk.GLP_OFF)
     if path.suffix == ".mps":
@@ -62,6 +66,7 @@ def glpk(path: Path) -> float:
     options = swiglpk.glp_iocp()
     swiglpk.glp_init_iocp(options)
     options.presolve, options.tm_lim = swiglpk.GLP_ON, 1000 * _LONGEST
+    options.br_tech = swiglpk.GLP_BR_FFV
     code = swiglpk.glp_intopt(problem, options)
     if code == swiglpk.GLP_ENOPFS:
         return math.inf
