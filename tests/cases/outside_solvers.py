@@ -54,8 +54,8 @@ def cbc(path: Path) -> float:
 def glpk(path: Path) -> float:
     """GLPK, branching on the first fractional variable.
 
-    GLPK 5.0 prunes too much on some programs of `tiny` that are relaxations (F1): 30.2 and 42.6 are what it calls
-    optimal, by an order of the columns and a rule of branching, where HiGHS, SCIP, CBC and GLPK itself, by
+    GLPK 5.0 prunes too much on some programs of `tiny` that are relaxations (F1): by the order of the columns
+    and the rule of branching it calls 30.2 or 42.6 optimal, where HiGHS, SCIP, CBC and GLPK itself, by
     another rule or with the binaries fixed, find 26.3. `glpk_relaxed` does not branch.
     """
     problem = _read_by_glpk(path)
