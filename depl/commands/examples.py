@@ -39,6 +39,10 @@ depl solve tiny --method exact --out plan.json
 depl report tiny plan.json --no-prices       # into plan.html, at once
 depl report tiny plan.json --out page.html --time-limit 2
 """,
+    "program": """\
+depl program tiny --scenarios 50 --out tiny.lp           # any solver finds its optimum, 28
+depl program tiny --form resource --relaxation --out tiny.mps
+""",
     "front": """\
 depl front tiny --against probability --points 5 --plans plans
 depl front tiny --against loss --out front.json    # the same line again goes on where it stopped
@@ -72,7 +76,7 @@ depl policy show policy.json --details
     "policy decide": """\
 depl policy solve paper-alexnet-9 --gap 5% --out policy.json
 echo '{"epoch": 0, "loss": 13}' > run.jsonl
-depl policy decide policy.json --log run.jsonl   # or: decide plan.json --instance paper-alexnet-9 --log run.jsonl
+depl policy decide policy.json --log run.jsonl   # or a plan: plan.json --instance paper-alexnet-9
 """,
     "policy check": """\
 depl policy solve paper-alexnet-9 --gap 5% --out policy.json

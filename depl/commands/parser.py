@@ -38,6 +38,10 @@ COMMANDS = {
     "report": Command(
         "depl.arguments.report", "write one page on a plan for whoever pays: promise, prices, proof"
     ),
+    "program": Command(
+        "depl.arguments.program",
+        "write the problem as a mathematical program for any solver, with its optimum",
+    ),
     "front": Command(
         "depl.arguments.front",
         "the cost of certified plans against l_max, T_max or omega; with --expected the weight of model "

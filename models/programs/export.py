@@ -44,14 +44,10 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
         For another ending, or a program with squares or products as MPS.
     """
     target = Path(path)
-    ending = target.suffix.lower()
-    if ending not in _KINDS:
-        raise InvalidInputError(f"the file must end in .lp, .mps or .nl, not {target.suffix!r}", "path")
+    ending = require_format(target, cones=not is_linear(model))
     names = symbols(model)
     if ending == ".nl":
         return _export_nl(model, target, names)
-    if ending == ".mps" and not is_linear(model):
-        raise InvalidInputError("MPS files have no cones; write the program as .lp or .nl", "path")
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder) / f"program{ending}"
         options: dict[str, Any] = {"labeler": _labeler(names)}
@@ -62,6 +58,22 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
         text = draft.read_bytes().replace(b" ^ 2\n", b" ^2\n")  # SCIP reads a square in this way alone
         write_bytes(target, head.encode("ascii") + text)
     return target
+
+
+def require_format(path: str | Path, cones: bool) -> str:
+    """The ending of a file of a program, with cones or without, in small letters.
+
+    Raises
+    ------
+    InvalidInputError
+        For another ending than those of `export`, or cones as MPS.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in _KINDS:
+        raise InvalidInputError(f"the file must end in .lp, .mps or .nl, not {Path(path).suffix!r}", "path")
+    if ending == ".mps" and cones:
+        raise InvalidInputError("MPS files have no cones; write the program as .lp or .nl", "path")
+    return ending
 
 
 def _export_nl(model: pyo.ConcreteModel, target: Path, names: pyo.ComponentMap) -> Path:

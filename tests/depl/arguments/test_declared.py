@@ -69,7 +69,7 @@ def told() -> dict[str, object]:
 
 
 def test_there_are_all_commands_and_their_actions() -> None:
-    assert len(ALL) == 52
+    assert len(ALL) == 53
     assert {words[0] for words, _ in ALL if words} == set(COMMANDS)
 
 

@@ -1,0 +1,68 @@
+"""What ``depl program`` does; `depl.arguments.program` declares its options."""
+
+import argparse
+import math
+from dataclasses import asdict
+
+import pyomo.environ as pyo
+
+from depl.commands.answer import Answer, ExitCode
+from depl.commands.json_text import as_json
+from depl.commands.options import read_instance, require_outputs
+from depl.commands.table import fields
+from depl.models.programs.export import export, require_format
+from depl.models.programs.finished import program
+from depl.models.programs.notes import ProgramNote, is_linear, note_of
+from depl.models.scenarios.files import load_scenarios
+
+
+def run(options: argparse.Namespace) -> Answer:
+    """Write the program down, finished unless a relaxation is asked for."""
+    scenarios = options.scenarios
+    given = scenarios if isinstance(scenarios, str) else None
+    require_outputs([options.out], [options.instance, given])
+    require_format(options.out, cones=options.form == "cone")
+    instance = read_instance(options)
+    if given is not None:
+        scenarios = load_scenarios(given, instance)
+    model = program(
+        instance,
+        scenarios,
+        options.form,
+        not options.relaxation,
+        seed=options.seed,
+        time_limit=options.time_limit,
+    )
+    path = export(model, options.out)
+    note = note_of(model)
+    optimum = None if note is None or math.isinf(note.optimum) else note.optimum
+    content = {
+        "file": str(path),
+        "form": options.form,
+        "finished": note is not None,
+        "relaxation": note is None and is_linear(model),
+        "optimum": optimum,
+        "scenarios": len(model.scenarios),
+        "binaries": sum(item.is_binary() for item in model.component_data_objects(pyo.Var)),
+        "note": None if note is None else {**asdict(note), "optimum": optimum},
+    }
+    rows = [
+        (str(path), _said(note, bool(content["relaxation"]))),
+        ("form", options.form),
+        ("scenarios", str(content["scenarios"])),
+        ("binaries", str(content["binaries"])),
+    ]
+    if note is not None and optimum is not None:
+        rows.insert(1, ("optimum", f"{optimum:.12g}; ask your solver for a relative gap of 0"))
+    return Answer(fields(rows), ExitCode.ANSWERED, as_json(content))
+
+
+def _said(note: ProgramNote | None, relaxation: bool) -> str:
+    """What the optimum of the file is."""
+    if relaxation:
+        return "a relaxation: its optimum is a lower bound of the cost"
+    if note is None:
+        return "exact as it is; not solved"
+    if math.isinf(note.optimum):
+        return "finished, and infeasible: no plan meets the target on these scenarios"
+    return "finished: its optimum is the least cost of a plan on these scenarios"
