@@ -15,6 +15,16 @@ import pytest
 from depl.benchmarks.runner.results import RESULTS, read
 from tests.docs.prose import Values, percent, row
 from tests.docs.prose_of_loop import training_loop, training_loop_commands
+from tests.docs.prose_of_paper import (
+    paper_agreement,
+    paper_knapsacks,
+    paper_labels,
+    paper_promises,
+    paper_ratio,
+    paper_reach,
+    paper_scale,
+    paper_submodular,
+)
 from tests.docs.prose_of_policies import (
     closed_loop,
     closed_loop_counted,
@@ -322,6 +332,14 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/scenarios.rst", "sample-size", shares_of_broken),
     ("docs/training_loop.rst", "training-loop", training_loop),
     ("docs/training_loop.rst", "training-loop", training_loop_commands),
+    ("paper.md", "competitive-ratio", paper_ratio),
+    ("paper.md", "exact-agreement", paper_agreement),
+    ("paper.md", "exact-law", paper_reach),
+    ("paper.md", "knapsacks", paper_knapsacks),
+    ("paper.md", "label-setting", paper_labels),
+    ("paper.md", "promises-kept", paper_promises),
+    ("paper.md", "scale", paper_scale),
+    ("paper.md", "submodular", paper_submodular),
 ]
 
 ELSEWHERE = {
@@ -374,7 +392,7 @@ def test_a_page_says_what_the_record_holds(page, case, told):
 def test_every_page_that_names_a_record_is_compared_with_it():
     cases = sorted(path.stem for path in RESULTS.glob("*.json"))
     named = set()
-    for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.rst")):
+    for path in (ROOT / "README.md", ROOT / "paper.md", *(ROOT / "docs").rglob("*.rst")):
         text = path.read_text(encoding="utf-8")
         for case in cases:
             names = (
