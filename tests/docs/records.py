@@ -31,7 +31,7 @@ def records_text() -> str:
         table("Records of cases", CASE_COLUMNS, map(case_row, cases)),
         table("Attempts of suites", SUITE_COLUMNS, map(suite_row, suites)),
         f"The behaviour record is of {kept.date}, commit {short(kept)}, {kept.machine_words}: "
-        f"{len(kept.instances)} problems, seed {kept.seed}, at most {kept.looks} looks of a method at the clock.",
+        f"{len(kept.instances)} problems, seed {kept.seed}, {kept.looks} looks at the clock at most.",
         "\n".join(software([*cases, *(attempt for suite in suites for attempt in suite), kept])),
     ]
     return "\n\n".join(parts) + "\n"
