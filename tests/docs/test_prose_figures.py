@@ -24,6 +24,7 @@ from tests.docs.prose_of_paper import (
     paper_reach,
     paper_scale,
     paper_submodular,
+    paper_value,
 )
 from tests.docs.prose_of_policies import (
     closed_loop,
@@ -40,6 +41,7 @@ from tests.docs.prose_of_promises import (
     promises_kept,
     runs_per_plan,
 )
+from tests.docs.prose_of_value import price_curves, value_of_the_solution
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("digits", "cells")
@@ -314,6 +316,8 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/howto/ground_truth.rst", "exact-law", reach_of_exact),
     ("docs/howto/ground_truth.rst", "ladder", reach_on_samples),
     ("docs/howto/ratio.rst", "competitive-ratio", how_to_ratio),
+    ("docs/howto/ratio.rst", "stochastic-value", price_curves),
+    ("docs/howto/ratio.rst", "stochastic-value", value_of_the_solution),
     ("docs/loop.rst", "default-reach", loop_reach),
     ("docs/model_selection.rst", "expanded-graph", measured_graph),
     ("docs/policies_measured.rst", "closed-loop", closed_loop),
@@ -339,6 +343,7 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("paper.md", "label-setting", paper_labels),
     ("paper.md", "promises-kept", paper_promises),
     ("paper.md", "scale", paper_scale),
+    ("paper.md", "stochastic-value", paper_value),
     ("paper.md", "submodular", paper_submodular),
 ]
 

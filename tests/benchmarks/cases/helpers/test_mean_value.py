@@ -19,7 +19,7 @@ from depl.models.solving.solve import solve
 def test_tiny_by_hand():
     """By means, full gains 4 on all data, pruned 2.5, and a switch loses .375; 8.5 are needed.
 
-    One epoch of full and two of pruned on all data gain 8.625: cheapest with full on cloud, pruned on edge, as
+    One epoch of full and two of pruned on all data gain 8.625, cheapest with full on cloud, pruned on edge:
     (4 + sqrt 2 + sqrt 2)^2 / (5 - .5 - 1 - 1) and 3 for both transfers. The 6 of full is needed then, so
     the promise of .7 is kept in half of the runs. More gain by means takes two epochs of full on all data;
     the cheapest of those is the optimum, 28, which keeps the promise with probability 3/4.
