@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from depl.lessons.export.formulas import mathml
 
 project = "depl"
-author = "The depl authors"
+author = "The depl developers"
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",

@@ -22,6 +22,17 @@ from tests.docs.prose_of_engines import (
     submodular_peers,
 )
 from tests.docs.prose_of_loop import training_loop, training_loop_commands
+from tests.docs.prose_of_paper import (
+    paper_agreement,
+    paper_knapsacks,
+    paper_labels,
+    paper_promises,
+    paper_ratio,
+    paper_reach,
+    paper_scale,
+    paper_submodular,
+    paper_value,
+)
 from tests.docs.prose_of_policies import (
     closed_loop,
     closed_loop_counted,
@@ -37,6 +48,7 @@ from tests.docs.prose_of_promises import (
     promises_kept,
     runs_per_plan,
 )
+from tests.docs.prose_of_value import price_curves, value_of_the_solution
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("digits", "cells")
@@ -332,6 +344,8 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/howto/ground_truth.rst", "exact-law", reach_of_exact),
     ("docs/howto/ground_truth.rst", "ladder", reach_on_samples),
     ("docs/howto/ratio.rst", "competitive-ratio", how_to_ratio),
+    ("docs/howto/ratio.rst", "stochastic-value", price_curves),
+    ("docs/howto/ratio.rst", "stochastic-value", value_of_the_solution),
     ("docs/loop.rst", "default-reach", loop_reach),
     ("docs/model_selection.rst", "expanded-graph", measured_graph),
     ("docs/policies_measured.rst", "closed-loop", closed_loop),
@@ -351,6 +365,15 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/scenarios.rst", "sample-size", shares_of_broken),
     ("docs/training_loop.rst", "training-loop", training_loop),
     ("docs/training_loop.rst", "training-loop", training_loop_commands),
+    ("paper.md", "competitive-ratio", paper_ratio),
+    ("paper.md", "exact-agreement", paper_agreement),
+    ("paper.md", "exact-law", paper_reach),
+    ("paper.md", "knapsacks", paper_knapsacks),
+    ("paper.md", "label-setting", paper_labels),
+    ("paper.md", "promises-kept", paper_promises),
+    ("paper.md", "scale", paper_scale),
+    ("paper.md", "stochastic-value", paper_value),
+    ("paper.md", "submodular", paper_submodular),
 ]
 
 ELSEWHERE = {
@@ -404,7 +427,7 @@ def test_a_page_says_what_the_record_holds(page, case, told):
 def test_every_page_that_names_a_record_is_compared_with_it():
     cases = sorted(path.stem for path in RESULTS.glob("*.json"))
     named = set()
-    for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.rst")):
+    for path in (ROOT / "README.md", ROOT / "paper.md", *(ROOT / "docs").rglob("*.rst")):
         text = path.read_text(encoding="utf-8")
         for case in cases:
             names = (
