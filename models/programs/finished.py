@@ -119,9 +119,9 @@ def program(
         )
     _, time_limit, seed = require_limits(0.0, time_limit, seed)
     problem = SampledProblem(instance, sample_of(instance, scenarios, seed))
-    _require_a_program(problem)
-    if mutable:
+    if mutable:  # what no plan keeps now, one may keep under other values
         return _WRITERS[form](problem, reading, mutable=True)
+    _require_a_program(problem)
     bounds = _bounds(problem)
     if not finished:
         return _WRITERS[form](problem, reading, bounds=bounds)

@@ -284,6 +284,14 @@ def test_parameters_are_changed_without_building_the_cone_program_again(tiny, mu
         assert answer.objective == pytest.approx(wanted, rel=1e-6)
 
 
+def test_a_program_of_an_infeasible_instance_becomes_feasible_with_its_parameters(tiny):
+    model = program(tiny.replace(maximum_time=0.1), 6, "cone", mutable=True)
+    assert solve_program(model, solve_with="scip").status is Status.INFEASIBLE
+    model.maximum_time.set_value(tiny.target.maximum_time)
+    answer = solve_program(model, solve_with="scip")
+    assert answer.objective == pytest.approx(least(tiny, 6), rel=1e-6)
+
+
 @pytest.fixture(scope="module")
 def mutable_cone(tiny):
     return program(tiny, 6, "cone", mutable=True)
