@@ -1,23 +1,31 @@
-"""What ``depl program`` does; `depl.arguments.program` declares its options."""
+"""What ``depl program`` does; `depl.arguments.program` declares its options.
+
+Pyomo is imported when a program is written, not before.
+"""
 
 import argparse
 import math
 from dataclasses import asdict
-
-import pyomo.environ as pyo
+from typing import TYPE_CHECKING
 
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
 from depl.commands.options import read_instance, require_outputs
 from depl.commands.table import fields
-from depl.models.programs.export import export, require_format
-from depl.models.programs.finished import program
-from depl.models.programs.notes import ProgramNote, is_linear, note_of
 from depl.models.scenarios.files import load_scenarios
+
+if TYPE_CHECKING:
+    from depl.models.programs.notes import ProgramNote
 
 
 def run(options: argparse.Namespace) -> Answer:
     """Write the program down, finished unless a relaxation is asked for."""
+    import pyomo.environ as pyo
+
+    from depl.models.programs.export import export, require_format
+    from depl.models.programs.finished import program
+    from depl.models.programs.notes import is_linear, note_of
+
     scenarios = options.scenarios
     given = scenarios if isinstance(scenarios, str) else None
     require_outputs([options.out], [options.instance, given])
@@ -57,7 +65,7 @@ def run(options: argparse.Namespace) -> Answer:
     return Answer(fields(rows), ExitCode.ANSWERED, as_json(content))
 
 
-def _said(note: ProgramNote | None, relaxation: bool) -> str:
+def _said(note: "ProgramNote | None", relaxation: bool) -> str:
     """What the optimum of the file is."""
     if relaxation:
         return "a relaxation: its optimum is a lower bound of the cost"
