@@ -6,7 +6,7 @@ Pyomo is imported when a program is written, not before.
 import argparse
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace) -> Answer:
     """Write the program down, finished unless a relaxation is asked for."""
-    import pyomo.environ as pyo
-
     from depl.models.programs.export import export, require_format
     from depl.models.programs.finished import program
-    from depl.models.programs.notes import is_linear, note_of
+    from depl.models.programs.notes import note_of
 
     scenarios = options.scenarios
     given = scenarios if isinstance(scenarios, str) else None
@@ -41,12 +39,25 @@ def run(options: argparse.Namespace) -> Answer:
         seed=options.seed,
         time_limit=options.time_limit,
     )
+    content = _content(model, options.form)
     path = export(model, options.out)
+    rows = [(str(path), _said(note_of(model), bool(content["relaxation"])))]
+    if content["optimum"] is not None:
+        rows.append(("optimum", f"{content['optimum']:.12g}; ask your solver for a relative gap of 0"))
+    rows += [(name, str(content[name])) for name in ("form", "scenarios", "binaries")]
+    return Answer(fields(rows), ExitCode.ANSWERED, as_json({"file": str(path), **content}))
+
+
+def _content(model: Any, form: str) -> dict[str, Any]:
+    """What the file holds."""
+    import pyomo.environ as pyo
+
+    from depl.models.programs.notes import is_linear, note_of
+
     note = note_of(model)
     optimum = None if note is None or math.isinf(note.optimum) else note.optimum
-    content = {
-        "file": str(path),
-        "form": options.form,
+    return {
+        "form": form,
         "finished": note is not None,
         "relaxation": note is None and is_linear(model),
         "optimum": optimum,
@@ -54,15 +65,6 @@ def run(options: argparse.Namespace) -> Answer:
         "binaries": sum(item.is_binary() for item in model.component_data_objects(pyo.Var)),
         "note": None if note is None else {**asdict(note), "optimum": optimum},
     }
-    rows = [
-        (str(path), _said(note, bool(content["relaxation"]))),
-        ("form", options.form),
-        ("scenarios", str(content["scenarios"])),
-        ("binaries", str(content["binaries"])),
-    ]
-    if note is not None and optimum is not None:
-        rows.insert(1, ("optimum", f"{optimum:.12g}; ask your solver for a relative gap of 0"))
-    return Answer(fields(rows), ExitCode.ANSWERED, as_json(content))
 
 
 def _said(note: "ProgramNote | None", relaxation: bool) -> str:
