@@ -139,7 +139,7 @@ def _number(name: str, program: pyo.ConcreteModel) -> int:
 def _add_indicator(model: pyo.ConcreteModel, number: int) -> None:
     """``met``, which the scenario's own rows tie to what is reached."""
     model.met = pyo.Var(domain=pyo.Binary, doc="1 only where the scenario meets the target")
-    if number in model.z:
+    if number in model.undecided:
         model.met_or_missed = pyo.Constraint(expr=model.met + model.z[number] == 1)
     elif number in model.missed_anyway:
         model.met_or_missed = pyo.Constraint(expr=model.met <= 0)

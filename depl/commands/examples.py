@@ -40,7 +40,7 @@ depl report tiny plan.json --no-prices       # into plan.html, at once
 depl report tiny plan.json --out page.html --time-limit 2
 """,
     "program": """\
-depl program tiny --scenarios 50 --out tiny.lp           # any solver finds its optimum, 28
+depl program tiny --scenarios 50 --out tiny.lp           # its optimum, 28, for any solver
 depl program tiny --form resource --relaxation --out tiny.mps
 """,
     "front": """\

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from depl.models.programs.notes import ProgramNote
 
 
+_GAP = "ask your solver for a relative gap of 0"
+_ASK = {"cone": f"{_GAP} and a feasibility tolerance of 1e-8"}
+
+
 def run(options: argparse.Namespace) -> Answer:
     """Write the program down, finished unless a relaxation is asked for."""
     from depl.models.programs.export import export, require_format
@@ -43,7 +47,7 @@ def run(options: argparse.Namespace) -> Answer:
     path = export(model, options.out)
     rows = [(str(path), _said(note_of(model), bool(content["relaxation"])))]
     if content["optimum"] is not None:
-        rows.append(("optimum", f"{content['optimum']:.12g}; ask your solver for a relative gap of 0"))
+        rows.append(("optimum", f"{content['optimum']:.12g}; {_ASK.get(options.form, _GAP)}"))
     rows += [(name, str(content[name])) for name in ("form", "scenarios", "binaries")]
     return Answer(fields(rows), ExitCode.ANSWERED, as_json({"file": str(path), **content}))
 

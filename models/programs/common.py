@@ -10,7 +10,7 @@ component              meaning
 ``w``                  Sec. III: epoch k trains model m on cluster n with its data D (binary)
 ``q``                  cluster n holds the subset D (binary)
 ``v``, ``stop``        step from model to model at epoch k; last model before the end (continuous)
-``z``                  scenario s may end above l_max (binary)
+``z``                  scenario s ends above l_max (binary; fixed where no feasible plan has a choice)
 ``eq2_cost``           (2): transfers, once, and resources; in units of ``cost_unit``
 ``eq2_letter``         (2) as printed, E2: the transfer is charged in every epoch
 ``eq3_quantile``       (3): the gain of scenario s reaches l(0) - l_max unless z_s
@@ -330,11 +330,11 @@ def _add_quantile(
         model.reached = pyo.Var(bounds=(None, wanted), doc="gain that all but the allowed misses reach")
     may_miss = mutable or bounds.allowed > 0
     optional = [s for s in counted if bounds.lowest_gain[s - 1] < wanted] if may_miss else []
-    model.z = pyo.Var(optional, domain=pyo.Binary, doc="(3): the scenario may end above l_max")
+    _add_misses_of_scenarios(model, missed, optional)
 
     def met(s: int) -> Any:
         terms, others = list(coefficients[:, s - 1] / unit), []
-        if s in model.z:
+        if s in model.undecided:
             terms.append((wanted - float(bounds.lowest_gain[s - 1])) / unit)
             others.append(model.z[s])
         if not meet_target:
@@ -352,9 +352,18 @@ def _add_quantile(
     _add_misses(model, problem, bounds, mutable)
 
 
+def _add_misses_of_scenarios(model: pyo.ConcreteModel, missed: list[int], optional: list[int]) -> None:
+    """z of every scenario, as rows of a caller count them; fixed where all feasible plans miss it, or none."""
+    model.undecided = pyo.Set(initialize=optional, doc="s: scenarios that some plan may miss, some meet")
+    model.z = pyo.Var(model.scenarios, domain=pyo.Binary, doc="(3): the scenario ends above l_max")
+    for s in model.scenarios:
+        if s not in model.undecided:
+            model.z[s].fix(float(s in missed))
+
+
 def _add_misses(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attainable, mutable: bool) -> None:
     """The number of misses in (3), where it is a limit."""
-    optional = list(model.z)
+    optional = list(model.undecided)
     if mutable and optional:
         # The sum is whole, so the floor of `allowed_misses` is left out: few solvers take it.
         most = (1 - model.quantile_level) * len(problem.scenarios) + 1e-9

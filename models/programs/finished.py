@@ -216,6 +216,7 @@ def _note(problem: SampledProblem, form: str, loop: CuttingLoop | None) -> Progr
         optimum = math.inf if loop.best is None else loop.cost
     return ProgramNote(
         form,
+        _LINEAR.get(form, form),
         problem.instance.name,
         problem.instance.fingerprint,
         len(problem.scenarios),

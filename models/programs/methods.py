@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.deadline import OutOfTimeError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import draw_scenarios
@@ -79,12 +80,31 @@ def _with_rows(formulation: Any, rows: Rows | None) -> Any:
     if rows is None:
         return formulation
 
+    from pyomo.common.errors import InvalidConstraintError
+
     def build(*arguments: Any) -> Any:
         program = formulation(*arguments)
-        rows(program.model)
+        try:
+            rows(program.model)
+        except (KeyError, AttributeError, InvalidConstraintError) as error:
+            empty = isinstance(error, InvalidConstraintError)
+            raise InvalidInputError(_said(error, empty), "rows") from error
         return program
 
     return build
+
+
+def _said(error: Exception, empty: bool) -> str:
+    """What a function of a caller does wrong with the model, and where to look."""
+    what = str(error.args[0] if error.args else error).strip().splitlines()[0]
+    if empty:
+        return (
+            f"a row has no variable in it ({what}): is the sum empty? An index lists only what some feasible "
+            "plan may use: print sorted(model.w), sorted(model.q)"
+        )
+    return (
+        f"{what}; an index lists only what some feasible plan may use: print sorted(model.w), sorted(model.q)"
+    )
 
 
 def _tolerances(found: "ProgramSolution") -> dict[str, float]:

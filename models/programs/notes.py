@@ -26,6 +26,8 @@ class ProgramNote:
     ----------
     form : str
         ``price``, ``resource`` or ``cone``.
+    proved_as : str
+        The form that was solved for the proof.
     instance : str
         Its name.
     fingerprint : str
@@ -49,6 +51,7 @@ class ProgramNote:
     """
 
     form: str
+    proved_as: str
     instance: str
     fingerprint: str
     scenarios: int
@@ -69,8 +72,8 @@ class ProgramNote:
         )
         kept = " and ".join(f"{value:g}" for value in self.tolerances) or "none"
         yield (
-            f"Proved by {self.solver} on {self.programs} programs of form {self.form}, for tolerances of "
-            f"{kept}; {self.near_ties} near ties excluded, {self.cost_rows} costs stated by rows."
+            f"Proved by {self.solver} on {self.programs} programs of form {self.proved_as}, for tolerances "
+            f"of {kept}; {self.near_ties} near ties excluded, {self.cost_rows} costs stated by rows."
         )
         yield "Ask your solver for a relative gap of 0: the default of most is 0.0001."
         if self.form == "cone":

@@ -16,7 +16,7 @@ from pyomo.core.expr.visitor import identify_variables
 
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
-from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.programs.sequences import write_choices
 
 ROWS = frozenset(
@@ -63,6 +63,8 @@ class OwnRows:
         ------
         NotCoveredError
             If a row speaks of resources, or the objective is not that of the program.
+        InvalidInputError
+            If a miss that no feasible plan has a choice about is given another value.
         """
         objectives = [item.name for item in model.component_data_objects(pyo.Objective, active=True)]
         if objectives != ["eq2_cost"]:
@@ -128,10 +130,20 @@ def _variables(row: Any) -> set[str]:
 def _held(model: pyo.ConcreteModel) -> Iterator[tuple[Any, float, float]]:
     for name in sorted(_DISCRETE):
         component = model.find_component(name)
-        for item in () if component is None else component.values():
+        for index, item in () if component is None else component.items():
             low, high = (item.value, item.value) if item.fixed else item.bounds
-            if (low, high) != (0, 1):
+            if name == "z" and index not in model.undecided:
+                _require_as_it_is(model, index, low, high)
+            elif (low, high) != (0, 1):
                 yield item, low, high
+
+
+def _require_as_it_is(model: pyo.ConcreteModel, scenario: int, low: float, high: float) -> None:
+    """Refuse another value for a scenario that no feasible plan has a choice about."""
+    decided = float(scenario in model.missed_anyway)
+    if not low <= decided <= high or not model.z[scenario].fixed:
+        said = "is missed by every plan" if decided else "is met by every plan that meets the target"
+        raise InvalidInputError(f"scenario {scenario} {said}: leave z[{scenario}] as it is", "rows")
 
 
 def _violated(row: Any) -> bool:

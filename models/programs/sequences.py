@@ -48,7 +48,7 @@ def write_choices(
     for k, last in model.stop:
         model.stop[k, last].set_value(float(k == len(named) + 1 and before[k - 1] == last))
     gains = problem.gain(choices)
-    for s in model.z:
+    for s in model.undecided:
         model.z[s].set_value(float(gains[s - 1] < problem.needed))
     return True
 

@@ -106,8 +106,9 @@ def test_no_solver_calls_a_relaxation_optimal_without_that_word(documented, buil
     assert "relaxation" in build.__doc__.splitlines()[0]
 
 
-def test_the_page_says_that_a_program_without_its_cuts_is_a_relaxation():
+def test_the_page_says_that_a_program_without_its_cuts_is_a_relaxation(tiny):
     text = (Path(__file__).resolve().parents[3] / "docs" / "programs.rst").read_text(encoding="utf-8")
+    assert f"instance {tiny.fingerprint[:16]} on 50 scenarios" in text
     said = "**A program without its cuts is a relaxation**: its optimum is a lower bound of the cost."
     assert said in " ".join(text.split())
 

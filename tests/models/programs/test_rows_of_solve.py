@@ -78,12 +78,49 @@ def test_a_function_that_adds_nothing_leaves_the_answer_as_it_is(tiny):
     assert result.plan.claims.rows is None
 
 
-def test_what_a_row_says_wrong_reaches_the_caller_as_it_is(tiny):
-    def wrong(model):
-        model.own = pyo.Constraint(expr=model.q["nowhere", "archive"] >= 1)
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda model: model.q["nowhere", "archive"] >= 1, "nowhere.*print sorted.model.w., sorted.model.q."),
+        (lambda model: sum(model.q[key] for key in model.q if key[0] == "clowd") == 0, "is the sum empty"),
+        (lambda model: model.x[1, "cloud"] <= 2, "has no attribute 'x'|'x'"),
+    ],
+)
+def test_a_row_that_speaks_of_what_is_not_there_is_refused_with_what_to_look_at(tiny, wrong, words):
+    def add(model):
+        model.own = pyo.Constraint(expr=wrong(model))
 
-    with pytest.raises(KeyError, match="nowhere"):
-        depl.solve(tiny, "milp", scenarios=SCENARIOS, rows=wrong)
+    with pytest.raises(InvalidInputError, match=words):
+        depl.solve(tiny, "milp", scenarios=SCENARIOS, rows=add)
+
+
+@every_method
+@pytest.mark.parametrize("most", [0, 1, 2, 3])
+def test_rows_on_misses_count_every_scenario(tiny, method, most):
+    """Those included that no plan meets: then no plan keeps the row."""
+    problem = SampledProblem(tiny, draw_scenarios(tiny, 50, seed=0))
+    kept = [row for row in sequences(problem) if problem.misses(row) <= most and meets_all(problem, row)]
+    wanted = min((cost(problem, row) for row in kept), default=math.inf)
+
+    def few(model):
+        assert list(model.z) == list(range(1, 51))
+        model.few = pyo.Constraint(expr=sum(model.z.values()) <= most)
+
+    result = depl.solve(tiny, method, scenarios=50, rows=few)
+    if wanted == math.inf:
+        assert result.termination is depl.Termination.INFEASIBLE
+    else:
+        assert result.cost == pytest.approx(wanted, rel=1e-9)
+        assert result.scenarios.misses <= most
+
+
+def test_a_miss_that_no_plan_has_a_choice_about_cannot_be_given_another_value(tiny):
+    def meet(model):
+        lost = next(iter(model.missed_anyway))
+        model.z[lost].fix(0)
+
+    with pytest.raises(InvalidInputError, match="is missed by every plan: leave z"):
+        depl.solve(tiny, "milp", scenarios=50, rows=meet)
 
 
 @pytest.mark.parametrize(
