@@ -353,7 +353,7 @@ def _add_quantile(
 
 
 def _add_misses_of_scenarios(model: pyo.ConcreteModel, missed: list[int], optional: list[int]) -> None:
-    """z of every scenario, as rows of a caller count them; fixed where all feasible plans miss it, or none."""
+    """z of every scenario, as rows of a caller count them; fixed where all feasible plans agree on it."""
     model.undecided = pyo.Set(initialize=optional, doc="s: scenarios that some plan may miss, some meet")
     model.z = pyo.Var(model.scenarios, domain=pyo.Binary, doc="(3): the scenario ends above l_max")
     for s in model.scenarios:
