@@ -16,11 +16,12 @@ def paper_ratio(values: Values) -> Iterator[str]:
         values[f"depl_unproved_{name}"]
         for name in ("compared", "mean_ratio_to_bound", "largest_ratio_to_bound")
     )
-    yield f"On {bounded} others, where no optimum is known, it costs {mean:.2f} times the lower bound on average"
+    yield f"On {bounded} others, where no optimum is known, it costs {mean:.2f} times the lower bound"
     yield f"and {largest:.2f} times at most. The loop"
     plans = values["depl_paper_found"] + values["depl_paper_missed"]
+    mean = values["depl_paper_mean_ratio"]
     missed = f"misses {values['depl_paper_missed']} of the {plans} instances that have a plan"
-    yield f"costs {values['depl_paper_mean_ratio']:.1f} times the optimum on average where it finds a plan, and {missed}"
+    yield f"costs {mean:.1f} times the optimum on average where it finds a plan, and {missed}"
 
 
 def paper_reach(values: Values) -> Iterator[str]:
