@@ -35,7 +35,6 @@ from depl.models.problem.allocation import Allocation
 from depl.models.programs.attainable import Attainable, attainable, unrestricted
 from depl.models.programs.components import add_rows, linear
 from depl.models.programs.resource_frame import ResourceFrame
-from depl.models.programs.sequences import labels
 
 
 def cone_space(
@@ -118,13 +117,7 @@ class ConeSpace:
 
     def write_resources(self, choices: Sequence[Configuration], allocation: Allocation) -> None:
         """Set x, t and the roots to the cheapest resources of a plan."""
-        for variables in (self.model.x, self.model.t, self.model.root):
-            for place in variables:
-                variables[place].set_value(0.0)
-        for k, (g, x) in enumerate(zip(choices, allocation.resources, strict=True), start=1):
-            named = labels(self.problem, g)
-            place, work = (k, named[0]), self._frame.loads[k, *named].work
-            if work > 0:
-                self.model.x[place].set_value(float(x))
-                self.model.t[place].set_value(work / float(x))
-                self.model.root[place].set_value(float(np.sqrt(work / self._greatest[place])))
+        for place in self.model.root:
+            self.model.root[place].set_value(0.0)
+        for place, work in self._frame.write(choices, allocation).items():
+            self.model.root[place].set_value(float(np.sqrt(work / self._greatest[place])))

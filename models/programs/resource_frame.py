@@ -20,6 +20,7 @@ component                     meaning
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,13 +28,16 @@ import numpy as np
 import pyomo.environ as pyo
 
 from depl.models.evaluation.evaluate import Reading
+from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.problem.allocation import Allocation
 from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.epochs import Load
 from depl.models.programs.attainable import Attainable
 from depl.models.programs.common import Key, add_maximum_time, plan_frame, usable_keys
 from depl.models.programs.components import add_rows, linear
+from depl.models.programs.sequences import labels
 
 Place = tuple[int, str]
 """Epoch and cluster."""
@@ -90,6 +94,21 @@ class ResourceFrame:
         model.eq2_cost = pyo.Objective(
             expr=model.transfers / self.cost_unit + model.spent, doc="(2): cost of transfers and resources"
         )
+
+    def write(self, choices: Sequence[Configuration], allocation: Allocation) -> dict[Place, float]:
+        """Set x and t to the cheapest resources of a plan; returns the work of the epochs that compute."""
+        for place in self.model.places:
+            self.model.x[place].set_value(0.0)
+            self.model.t[place].set_value(0.0)
+        worked = {}
+        for k, (g, x) in enumerate(zip(choices, allocation.resources, strict=True), start=1):
+            named = labels(self.problem, g)
+            place, work = (k, named[0]), self.loads[k, *named].work
+            if work > 0:
+                self.model.x[place].set_value(float(x))
+                self.model.t[place].set_value(work / float(x))
+                worked[place] = work
+        return worked
 
     def _add_resources(self) -> None:
         """Constraint (5), and the variables."""

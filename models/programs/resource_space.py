@@ -163,15 +163,7 @@ class ResourceSpace:
 
     def write_resources(self, choices: Sequence[Configuration], allocation: Allocation) -> None:
         """Set x and t to the cheapest resources of a plan, as a start."""
-        for place in self.model.x:
-            self.model.x[place].set_value(0.0)
-            self.model.t[place].set_value(0.0)
-        for k, (g, x) in enumerate(zip(choices, allocation.resources, strict=True), start=1):
-            named = labels(self.problem, g)
-            work = self._loads[k, *named].work
-            if work > 0:
-                self.model.x[k, named[0]].set_value(float(x))
-                self.model.t[k, named[0]].set_value(work / float(x))
+        self._frame.write(choices, allocation)
         self.model.surcharge.set_value(0.0)
         short = [pyo.value(row.lower - row.body) for row in self.model.eq2_sums.values()]
         self.model.surcharge.set_value(max([0.0, *short]))

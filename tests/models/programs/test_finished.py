@@ -12,6 +12,8 @@ import depl
 from depl.instances.generator import random_instance
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.programs.attainable import attainable
+from depl.models.programs.cone_space import ConeSpace
 from depl.models.programs.cutting import CuttingLoop, solve_sampled
 from depl.models.programs.export import export
 from depl.models.programs.finished import FORMS, program
@@ -187,6 +189,34 @@ def test_a_cost_row_holds_for_every_sequence_and_is_tight_at_its_own(seed):
         assert slack >= -1e-9 * cost(problem, chosen)
         if plan == chosen:
             assert slack == pytest.approx(0, abs=1e-9 * cost(problem, chosen))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_feasible_plan_is_a_point_of_the_cone_program_at_its_own_cost(seed):
+    """And one with less of the resources is none: the cones are tight there."""
+    instance = drawn(seed, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 3))
+    problem = SampledProblem(instance, draw_scenarios(instance, 6, seed))
+    space = ConeSpace(problem, attainable(problem))
+    model, cut = space.model, 0
+    plans = [row for row in sequences(problem) if row and meets_all(problem, row)]
+    assert len(plans) >= 2
+    for plan in plans:
+        assert write_choices(model, problem, plan)
+        space.write_resources(plan, problem.allocation(plan))
+        assert violated(model) == []
+        assert pyo.value(model.eq2_cost) == pytest.approx(cost(problem, plan), rel=1e-12)
+        for place in (place for place in model.x if model.x[place].value > 0):
+            held = model.x[place].value
+            model.x[place].set_value(0.99 * held)
+            cut += any("cones" in name or "eq5_least" in name for name in violated(model))
+            model.x[place].set_value(held)
+    assert cut >= 2
+
+
+def violated(model):
+    """Rows that the values of the variables break by more than 1e-9."""
+    rows = model.component_data_objects(pyo.Constraint, active=True)
+    return [row.name for row in rows if min(row.slack(), 0.0) < -1e-9]
 
 
 def test_where_cuts_are_too_large_for_a_solver_the_loop_states_costs_and_the_optimum_stays(tiny, monkeypatch):
