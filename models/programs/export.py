@@ -21,7 +21,9 @@ from depl.models.foundation.documents import write_bytes
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.programs.notes import RELAXATION, is_linear, is_relaxation, note_of
 
-_LONGEST = 100  # characters of a symbol; LP files are read with 255, and writers add a few to rows
+_LONGEST = 40
+"""Characters of a symbol: CBC 2.10 reads up to 100 in LP files and 52 in MPS files, of which writers add 5 to
+rows, and what tells equal ones apart takes some."""
 _PLAIN = re.compile(r"[A-Za-z0-9_,+.\[\]]*")
 _KINDS = {
     ".lp": "cpxlp",

@@ -170,7 +170,7 @@ def test_any_names_are_written_in_ascii_without_collision_and_lead_back(tiny, ki
     columns = set(engine.getLp().col_names_)
     chosen = [symbol for item, symbol in symbols(model).items() if item.parent_component() is model.w]
     assert set(chosen) <= columns
-    assert all(len(symbol) <= 120 and symbol.isascii() for symbol in columns)
+    assert all(len(symbol) <= 45 and symbol.isascii() for symbol in columns)
 
 
 def renamed(tiny, one, other):
