@@ -81,7 +81,6 @@ def test_a_scenario_that_every_plan_misses_is_not_met(tiny):
 
 
 def test_the_command_line_of_mpi_sppy_finds_the_instance():
-    pytest.importorskip("mpisppy")
     from mpisppy.utils.config import Config
 
     cfg = Config()
