@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from depl.models.problem.affine_law import AffineLaw, Position, RunRecord, Trained
 from depl.models.problem.laws import FloatArray
@@ -29,6 +30,8 @@ class Lent:
     Attributes
     ----------
     donors : tuple of RunRecord
+    starts : int array (n,)
+        Epochs that each of them had trained before its stage.
     residuals : float array (n, t)
         [loss]
     gains : float array (n,)
@@ -42,6 +45,7 @@ class Lent:
     """
 
     donors: tuple[RunRecord, ...]
+    starts: NDArray[np.int64]
     residuals: FloatArray
     gains: FloatArray
     first_losses: FloatArray
@@ -71,7 +75,7 @@ def suffix_weights(retentions: Sequence[float]) -> FloatArray:
 
 
 def _lent(law: AffineLaw, last: Position, first_age: int) -> Lent:
-    donors, rows = _donors(law, last, first_age)
+    donors, starts, rows = _donors(law, last, first_age)
     steps = [law.find(last._replace(age=age)) for age in range(first_age, last.age + 1)]
     known = [step for step in steps if step is not None]
     weights = suffix_weights([step.retention for step in known])
@@ -79,6 +83,7 @@ def _lent(law: AffineLaw, last: Position, first_age: int) -> Lent:
     residuals = np.array(rows).reshape(len(rows), len(steps))
     return Lent(
         donors=donors,
+        starts=np.array(starts, dtype=np.int64),
         residuals=residuals,
         gains=residuals @ weights[1:] if donors and complete else np.zeros(0),
         first_losses=np.array([run.losses[0] for run in donors]),
@@ -88,8 +93,10 @@ def _lent(law: AffineLaw, last: Position, first_age: int) -> Lent:
     )
 
 
-def _donors(law: AffineLaw, last: Position, first_age: int) -> tuple[tuple[RunRecord, ...], list[FloatArray]]:
-    """The runs whose residuals can stand for those of a stage, and these residuals."""
+def _donors(
+    law: AffineLaw, last: Position, first_age: int
+) -> tuple[tuple[RunRecord, ...], list[int], list[FloatArray]]:
+    """The runs whose residuals can stand for those of a stage, when theirs began, and these residuals."""
     able: dict[int, slice] = {}
     for index, start, length in law.by_stage.get((last.trained, last.previous is None), ()):
         if length < last.age or index in able:
@@ -100,7 +107,8 @@ def _donors(law: AffineLaw, last: Position, first_age: int) -> tuple[tuple[RunRe
     same = _balanced(law, [row for row in able if _previous(law, row, able[row]) == last.previous])
     chosen = same if len(same) >= LEAST_DONORS else _balanced(law, list(able))
     donors = tuple(law.records[index] for index in chosen)
-    return donors, [law.records[index].residuals[able[index]] for index in chosen]
+    starts = [able[index].start - first_age + 1 for index in chosen]
+    return donors, starts, [law.records[index].residuals[able[index]] for index in chosen]
 
 
 def _previous(law: AffineLaw, index: int, here: slice) -> Trained | None:

@@ -3,12 +3,14 @@
 Which runs lend residuals is decided by the longest stage that a policy may train
 (`depl.models.policy.counted`), and a table over all losses trains very long stages where a loss would be most
 unusual. With a *cap* no policy of the process does: where a stage has lasted so long, the node has no
-training that goes on with it.
+training that goes on with it. Nor does a stage begin later than those of the runs that lend to it.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from depl.models.policy.process import Process, Site, Training
+from depl.models.policy.process import Process, Training
+from depl.models.policy.stages import Kind, Stage, after, stages
 
 
 @dataclass(frozen=True, order=True)
@@ -19,30 +21,61 @@ class Caps:
     later: int
 
 
-@dataclass(frozen=True)
-class _Stage:
-    """Where a node stands: how many epochs of its stage are trained, and whether it is the first one."""
-
-    age: int
-    first: bool
-
-
 def capped(process: Process, caps: Caps) -> Process:
     """The process without the trainings that exceed the caps, and without the nodes behind them."""
-    stages = {start.node: _Stage(0, first=True) for start in process.starts}
+    return _restricted(
+        process, lambda stage: stage.age <= (caps.first if stage.previous is None else caps.later)
+    )
+
+
+def begun_by(process: Process, latest: Mapping[Kind, int]) -> Process:
+    """The process without stages that begin after more epochs than given, or whose kind is not given."""
+    return _restricted(process, lambda stage: stage.start <= latest.get(stage.kind, -1))
+
+
+def lengths(process: Process) -> Caps:
+    """The longest first stage and the longest later one of a process; 0 where there is none."""
+    first, later = 0, 0
+    for stage in _stages(process).values():
+        if stage.previous is None:
+            first = max(first, stage.age)
+        else:
+            later = max(later, stage.age)
+    return Caps(first, later)
+
+
+def switching_ages(process: Process) -> tuple[int, ...]:
+    """After how many epochs of a first stage the process may switch, ascending."""
+    found = _stages(process)
+    return tuple(
+        sorted(
+            {
+                stage.age
+                for number, stage in found.items()
+                if stage.previous is None
+                for training in process.nodes[number].trainings
+                if found[training.following].previous is not None
+            }
+        )
+    )
+
+
+def _restricted(process: Process, allowed: Callable[[Stage], bool]) -> Process:
+    """The process without the trainings that lead to a stage that is not allowed."""
+    found: dict[int, Stage | None] = {start.node: None for start in process.starts}
     kept: list[int] = []
     trainings: dict[int, tuple[Training, ...]] = {}
     for number, node in enumerate(process.nodes):  # later epochs stand behind earlier ones
-        if number not in stages:
+        if number not in found:
             continue
         kept.append(number)
-        allowed = []
+        going = []
         for training in node.trainings:
-            stage = _after(stages[number], node.site, training)
-            if stage.age <= (caps.first if stage.first else caps.later):
-                stages[training.following] = stage
-                allowed.append(training)
-        trainings[number] = tuple(allowed)
+            stage = after(found[number], node.epoch, training)
+            if allowed(stage):
+                found[training.following] = stage
+                going.append(training)
+        trainings[number] = tuple(going)
     numbers = {old: new for new, old in enumerate(kept)}
     nodes = tuple(
         replace(
@@ -55,30 +88,5 @@ def capped(process: Process, caps: Caps) -> Process:
     return replace(process, nodes=nodes, starts=starts)
 
 
-def lengths(process: Process) -> Caps:
-    """The longest first stage and the longest later one of a process; 0 where there is none."""
-    stages = {start.node: _Stage(0, first=True) for start in process.starts}
-    longest = {True: 0, False: 0}
-    for number, node in enumerate(process.nodes):
-        for training in node.trainings if number in stages else ():
-            stage = stages[training.following] = _after(stages[number], node.site, training)
-            longest[stage.first] = max(longest[stage.first], stage.age)
-    return Caps(longest[True], longest[False])
-
-
-def switching_ages(process: Process) -> tuple[int, ...]:
-    """After how many epochs of a first stage the process may switch, ascending."""
-    stages = {start.node: _Stage(0, first=True) for start in process.starts}
-    found = set()
-    for number, node in enumerate(process.nodes):
-        for training in node.trainings if number in stages else ():
-            stage = stages[training.following] = _after(stages[number], node.site, training)
-            if stages[number].first and not stage.first:
-                found.add(stages[number].age)
-    return tuple(sorted(found))
-
-
-def _after(stage: _Stage, site: Site | None, training: Training) -> _Stage:
-    if site is None or (training.model, training.cluster) == site:
-        return _Stage(stage.age + 1, stage.first)
-    return _Stage(1, first=False)
+def _stages(process: Process) -> dict[int, Stage]:
+    return stages(process.nodes, (start.node for start in process.starts))

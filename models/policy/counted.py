@@ -12,6 +12,7 @@ Probabilities are shares of combinations, exact as fractions.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,6 +25,7 @@ from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy.grid import met, rounded_indices
 from depl.models.policy.process import Site
+from depl.models.policy.stages import Extent, Kind, extents, stages
 from depl.models.problem.affine_law import AffineLaw, Position
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.policy import STOP, LossGrid, NextEpoch, Policy, PolicyNode
@@ -77,20 +79,6 @@ class _Runs:
     weight: Fraction
 
 
-@dataclass(frozen=True)
-class _Stage:
-    """Where a node stands in its stage: model and cluster, those before it, and its age there."""
-
-    site: Site
-    previous: Site | None
-    age: int
-
-    @property
-    def kind(self) -> tuple[Site, Site | None]:
-        """What decides which runs lend to it."""
-        return self.site, self.previous
-
-
 class _Followed:
     """A policy followed over all combinations, epoch by epoch."""
 
@@ -98,8 +86,8 @@ class _Followed:
         self.policy, self.law, self.grid = policy, traced.law, policy.grid
         self.offsets = traced.deviations or (0.0,)
         self.unlike = traced.diverged + 1
-        self.stages = _stages(policy)
-        self.lending = _lending(traced.law, self.stages)
+        self.stages = stages(policy.nodes, [policy.start])
+        self.lending = lending(traced.law, extents(policy.nodes, policy.start))
         self.greatest_costs = _greatest_costs(policy.nodes)
         self.cost, self.reached, self.failed = 0.0, Fraction(0), Fraction(0)
 
@@ -166,40 +154,46 @@ def counted(policy: Policy, traced: TracedLaw) -> Counted:
     """
     followed = _Followed(policy, traced)
     followed.follow()
-    runs = min((len(lending.donors) for lending in followed.lending.values()), default=0)
+    runs = min((len(item.donors) for item in followed.lending.values()), default=0)
     return Counted(followed.cost * (1 + _ROUNDING), followed.reached, runs, followed.failed)
 
 
-def _stages(policy: Policy) -> dict[int, _Stage]:
-    """Where the nodes after epoch 0 stand in their stages."""
-    found: dict[int, _Stage] = {}
-    for number, node in enumerate(policy.nodes):
-        now = found.get(number)
-        for training in node.trainings:
-            site = _site(training)
-            if now is not None and site == now.site:
-                found[training.following] = _Stage(site, now.previous, now.age + 1)
-            else:
-                found[training.following] = _Stage(site, None if now is None else now.site, 1)
+def lending(law: AffineLaw, reach: Mapping[Kind, Extent]) -> dict[Kind, Lent]:
+    """What runs lend to stages that go so far.
+
+    Raises
+    ------
+    NotCoveredError
+        If fewer than `FEWEST_DONORS` runs could lend to a stage, or none that began it as late.
+    """
+    found = {kind: _lent_by_kind(law, kind, extent) for kind, extent in reach.items()}
+    for kind, extent in reach.items():
+        _require_lent(kind, extent, found[kind])
     return found
 
 
-def _lending(law: AffineLaw, stages: dict[int, _Stage]) -> dict[tuple[Site, Site | None], Lent]:
-    """Donors of every kind of stage, for the longest of that kind."""
-    longest: dict[tuple[Site, Site | None], int] = defaultdict(int)
-    for stage in stages.values():
-        longest[stage.kind] = max(longest[stage.kind], stage.age)
-    found = {}
-    for (site, previous), age in longest.items():
-        found[site, previous] = lent(law, Position(site, previous, age, 0))
-        if len(found[site, previous].donors) < FEWEST_DONORS:
-            after = f" after {previous[0]!r}" if previous else ""
-            raise NotCoveredError(
-                f"fewer than {FEWEST_DONORS} runs trained {site[0]!r} on {site[1]!r}{after} for {age} "
-                "epochs, as the policy may; allow switches after fewer epochs (switch_epochs), or record "
-                "longer runs"
-            )
-    return found
+def latest_starts(law: AffineLaw, reach: Mapping[Kind, Extent]) -> dict[Kind, int]:
+    """When stages that last so long may begin at the latest: as late as some run that lends to them did."""
+    found = {kind: _lent_by_kind(law, kind, extent) for kind, extent in reach.items()}
+    return {kind: int(lent.starts.max()) for kind, lent in found.items() if len(lent.donors) >= FEWEST_DONORS}
+
+
+def _lent_by_kind(law: AffineLaw, kind: Kind, extent: Extent) -> Lent:
+    return lent(law, Position(kind[0], kind[1], extent.longest, 0))
+
+
+def _require_lent(kind: Kind, extent: Extent, found: Lent) -> None:
+    (model, cluster), previous = kind
+    after = f" after {previous[0]!r}" if previous else ""
+    told = f"trained {model!r} on {cluster!r}{after} for {extent.longest} epochs, as the policy may"
+    what = "allow switches after fewer epochs (switch_epochs), or record longer runs"
+    if len(found.donors) < FEWEST_DONORS:
+        raise NotCoveredError(f"fewer than {FEWEST_DONORS} runs {told}; {what}")
+    if int(found.starts.max()) < extent.latest:
+        raise NotCoveredError(
+            f"no run that {told}, began with it after {extent.latest} epochs or more, as the policy also "
+            f"may: the combination is outside the support of the traces; {what}"
+        )
 
 
 def _greatest_costs(nodes: tuple[PolicyNode, ...]) -> list[float]:

@@ -142,7 +142,7 @@ def _followed(
     }
     off = float(abs(1 - sum(found.ends.values())))
     sums = Course(cost=float(found.cost), epochs=float(found.epochs), lost=0.0, rounding=off, **ends)
-    return sums, [runs]
+    return sums, [runs, *(failed("support", f"{told} at most", None) for told in found.too_late)]
 
 
 def _reading_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:

@@ -11,6 +11,8 @@ and what is observed is l(k) plus, for k > 0, one of the deviations of plans, al
 where the observed loss meets the target and its model may be the last, where a row stops it, and above the
 grid. With a donor unlike all seen it fails, at the greatest cost of any way on from there.
 
+No stage may begin later than that of some donor: what it does there no run has shown.
+
 The combinations are gone through depth first, schedule by schedule; probabilities and prices are added up as
 fractions. Nothing is shared with `depl.models.policy.counted`.
 """
@@ -64,6 +66,8 @@ class Count:
         Expected; unlike runs at the greatest cost, and without epochs.
     fewest : int
         Donors of the kind that has the fewest.
+    too_late : list of str
+        Kinds whose stages may begin later than those of all their donors, in words.
     refused : str
         Why nothing was counted; empty if it was.
     """
@@ -73,7 +77,9 @@ class Count:
         self.ends: dict[str, Fraction] = defaultdict(Fraction)
         self.cost = self.epochs = Fraction(0)
         self.refused = ""
-        self.lending = _lending(walk, law)
+        longest = _longest(walk)
+        self.lending = _lending(longest, law)
+        self.too_late = list(_too_late(walk, longest, law))
         self.fewest = min((len(item.first) for item in self.lending.values()), default=0)
         self.worst = self._worst()
         deviations = law.deviations or (0.0,)
@@ -155,14 +161,19 @@ class Count:
         yield Group(following, moved, donors, weight)
 
 
-def _lending(walk: Walk, law: TracedLaw) -> dict[Kind, Lending]:
-    """Donors of every kind, for the longest stage of it."""
+def _longest(walk: Walk) -> dict[Kind, SeenStage]:
+    """The longest stage of every kind."""
     longest: dict[Kind, SeenStage] = {}
     for place in walk.places.values():
         if place.stage is not None:
             kind = place.stage.pair, place.stage.before
             if kind not in longest or place.stage.length > longest[kind].length:
                 longest[kind] = place.stage
+    return longest
+
+
+def _lending(longest: dict[Kind, SeenStage], law: TracedLaw) -> dict[Kind, Lending]:
+    """Donors of every kind, for the longest stage of it."""
     seen = seen_in(law)
     found = {}
     for kind, stage in longest.items():
@@ -172,3 +183,24 @@ def _lending(walk: Walk, law: TracedLaw) -> dict[Kind, Lending]:
             np.array([residuals for _, residuals in donors]),
         )
     return found
+
+
+def _too_late(walk: Walk, longest: dict[Kind, SeenStage], law: TracedLaw) -> Iterator[str]:
+    """Kinds of stages that may begin later than any of those that lend to them."""
+    seen = seen_in(law)
+    for kind, wanted in longest.items():
+        begun = max(
+            place.stage.start
+            for place in walk.places.values()
+            if place.stage is not None and (place.stage.pair, place.stage.before) == kind
+        )
+        lends = [
+            next(
+                item.start
+                for item in seen.runs[run].stages
+                if item.kind == wanted.kind and item.length >= wanted.length
+            )
+            for run, _ in seen.donors(wanted)
+        ]
+        if lends and begun > max(lends):
+            yield f"{kind[0][0]!r} on {kind[0][1]!r} may begin after {begun} epochs, its donors {max(lends)}"
