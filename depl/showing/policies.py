@@ -198,7 +198,7 @@ def bound_class(policy: Policy) -> str:
     counts = policy.certificate.method == "counted"
     told = "all policies that keep the promise, also those that draw lots or remember the whole run"
     if counts:
-        told = "policies with at most one switch whose stages last no longer, counted on the same runs"
+        told += ", whose stages are of the same kinds and last no longer, counted on the same runs"
     if policy.round_deadline is not None:
         told += f", of at most {policy.maximum_epochs} epochs of at most {number(policy.round_deadline)} each"
     if policy.switch_epochs is not None:

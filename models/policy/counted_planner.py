@@ -10,8 +10,10 @@ the promise on there is an answer. Then policies of the proxy for several prices
 whose stages are capped (`depl.models.policy.capped`): the longest stage of a policy decides which runs lend
 to it, so a policy that trains a second stage for 23 epochs at most is counted on more runs than one that may
 train it for 40, and runs unlike all seen weigh less. The caps begin at the stages of the best fixed plan and
-move to those beside the best policy so far. Work is counted, not time: the same instance has the same answer
-on a busy machine.
+move to those beside the best policy so far; those are left out of which the bound for policies with memory
+(`depl.models.policy.history_bound`) shows that none of their policies is better. At last the price of a
+failure is varied in ever smaller steps. Work is counted, not time: the same instance has the same answer on a
+busy machine.
 
 *Why capping is sound.* A policy of a capped process is a policy as others are: its file holds no training
 beyond the cap, so no run that follows it has a longer stage. What is counted is exactly P(reached) under the

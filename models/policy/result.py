@@ -49,7 +49,7 @@ class PolicyResult(Shown):
         lam, the price for which the policy is best; above rho where the promise binds [cost].
     lower_bound : float
         Of cost + failure_cost * P(failed), for every policy that keeps the promise; where runs are counted,
-        for those that are counted on the same runs (`depl.models.policy.clairvoyant`) [cost].
+        for those that are counted on the same runs (`depl.models.policy.history_bound`) [cost].
     instance : Instance
     gap_wanted : float
     cells : int

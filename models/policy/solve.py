@@ -56,7 +56,7 @@ def solve_policy(
 
     Under a law whose residuals stay together per run, the policy is planned on independent ones and certified
     by counting over combinations of runs; the lower bound is then one for policies that are counted on the
-    same runs (`depl.models.policy.clairvoyant`).
+    same runs (`depl.models.policy.history_bound`).
 
     Parameters
     ----------

@@ -4,7 +4,8 @@ A counted policy is one under the law of the runs that lend to it, and which the
 longest stages that it may train (`depl.models.policy.counted`). Runs of one first stage and one second stage
 make few different sets of donors: one for each length of a recorded first stage, and of a second. For each
 pair of sets there is a lower bound for all policies that are counted on it, with any memory
-(`depl.models.policy.history_bound`). The least of them holds for every counted policy with at most one switch.
+(`depl.models.policy.history_bound`). The least of them holds for every counted policy that switches once at
+most.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -17,12 +18,15 @@ from depl.models.policy.stages import Extent, Kind, extents
 from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw
 
-_PRICES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""Prices of a failure for which the bound is worked out, in that of the objective; any of them gives one."""
+_BELOW = (0.25, 0.5)
+"""Prices of a failure, in that of the objective, for which the bound is worked out: set by hand, any of them
+gives one. Those below 1 bound costs alone."""
+
+_ABOVE = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 _ALONE = 1e9
-"""Price of a failure, in that of the objective, at which nothing but failures counts: costs are a hundred
-millionth of it."""
+"""Price of a failure, in that of the objective, at which nothing but failures counts: a run costs less than
+ten prices of the objective, a hundred millionth of it."""
 
 
 @dataclass(frozen=True)
@@ -62,38 +66,25 @@ def limits(instance: Instance, switches: Collection[int], failure_cost: float) -
     costs, objectives, failures = [], [], []
     for reach in _reaches(extents(chain.nodes, chain.starts[0].node), traced):
         least = history_values(chain, traced, reach)
-        prices = [factor * failure_cost for factor in _PRICES]
-        values = {price: least(price) for price in prices}
-        costs.append(max(values[price] - price * budget for price in prices))
-        objectives.append(
-            max(values[price] - max(0.0, price - failure_cost) * budget for price in prices)
-            if False
-            else max(
-                values[price] - (price - failure_cost) * budget for price in prices if price >= failure_cost
-            )
-        )
+        values = {factor: least(factor * failure_cost) for factor in (*_BELOW, *_ABOVE)}
+        costs.append(max(value - factor * failure_cost * budget for factor, value in values.items()))
+        objectives.append(max(values[factor] - (factor - 1) * failure_cost * budget for factor in _ABOVE))
         failures.append(least(_ALONE * failure_cost) / (_ALONE * failure_cost))
-    return Limits(min(costs), min(objectives), 1 - min(failures))
+    return Limits(min(costs), min(objectives), 1 - min(failures) + 10 / _ALONE)
 
 
 def _reaches(whole: Mapping[Kind, Extent], traced: TracedLaw) -> Iterator[dict[Kind, Extent]]:
     """How far stages may go, once for every pair of sets of donors."""
     first, later = sorted(whole, key=lambda kind: kind[1] is not None)
-    firsts, laters = (
-        [length for length in _lengths(traced, kind) if _shorter(traced, kind, length) < whole[kind].longest]
-        for kind in (first, later)
-    )
-    for length in firsts:
-        for other in laters:
+    for length in _lengths(traced, first, whole[first].longest):
+        for other in _lengths(traced, later, whole[later].longest):
             yield {first: Extent(length, 0), later: Extent(other, 0)}
 
 
-def _lengths(traced: TracedLaw, kind: Kind) -> list[int]:
-    """Of the recorded stages of a kind, ascending: between two of them the donors are those of the greater."""
-    stages = traced.law.by_stage[kind[0], kind[1] is None]
-    return sorted({length for _, _, length in stages})
+def _lengths(traced: TracedLaw, kind: Kind, longest: int) -> list[int]:
+    """Of recorded stages, up to the first that is as long as any of a policy may be.
 
-
-def _shorter(traced: TracedLaw, kind: Kind, length: int) -> int:
-    """The recorded length below one; 0 below the first."""
-    return max((other for other in _lengths(traced, kind) if other < length), default=0)
+    A stage that is longer than one of them and no longer than the next has the donors of the next.
+    """
+    recorded = sorted({length for _, _, length in traced.law.by_stage[kind[0], kind[1] is None]})
+    return [length for place, length in enumerate(recorded) if place == 0 or recorded[place - 1] < longest]

@@ -3,7 +3,6 @@
 from fractions import Fraction
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -15,8 +14,9 @@ from depl.models.policy.process import Process, process
 from depl.models.policy.solve import solve_policy
 from depl.models.policy.stages import Extent, extents
 from depl.models.problem.instance import Instance
-from depl.models.problem.policy import Policy, Row
+from depl.models.problem.policy import Policy
 from depl.models.problem.traced_law import TracedLaw
+from tests.cases.counted_policies import scrambled
 from tests.cases.memory_cases import instance_of, random_law
 from tests.oracles.policy_counting import Counting
 from tests.oracles.traced_law import Place, Section, regressor
@@ -219,18 +219,6 @@ def test_with_a_promise_it_is_the_linear_program_over_all_randomised_policies(se
         assert bound <= least * (1 + 1e-9)
         assert bound >= least * (1 - 5e-3)
     assert program.least(1.0, rho, fewest + 0.1 * (1 - fewest)) > free * 1.01, "no promise binds"
-
-
-def scrambled(policy: Policy, rng: np.random.Generator) -> Policy:
-    """The policy with other rows: any action up to any loss."""
-    nodes = []
-    for node in policy.nodes:
-        ends = sorted({*rng.integers(0, policy.grid.cells, 2).tolist(), policy.grid.cells - 1})
-        low = 0 if node.epoch == 0 else -1
-        actions = rng.integers(low, len(node.trainings), len(ends)) if node.trainings else [-1] * len(ends)
-        rows = tuple(Row(upto=end, action=int(action)) for end, action in zip(ends, actions, strict=True))
-        nodes.append(msgspec.structs.replace(node, rows=rows))
-    return msgspec.structs.replace(policy, nodes=tuple(nodes))
 
 
 @pytest.mark.parametrize("seed", [*TWO, *THREE])
