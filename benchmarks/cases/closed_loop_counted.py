@@ -111,7 +111,7 @@ def _figures(rows: list[Row]) -> Mapping[str, object]:
     return found | _costs(rows) | _bounds(rows, held)
 
 
-def _bounds(rows: list[Row], held: list[Row]) -> Mapping[str, object]:
+def _bounds(rows: list[Row], held: list[Row]) -> dict[str, object]:
     """How far policies are from the bounds, and which goals no counted policy meets."""
     gaps = [number(row["gap"]) for row in held]
     none = [row for row in rows if row["who"] == LIMITS and number(row["reached"]) < number(row["omega"])]
@@ -127,7 +127,7 @@ def _bounds(rows: list[Row], held: list[Row]) -> Mapping[str, object]:
     return found
 
 
-def _costs(rows: list[Row]) -> Mapping[str, object]:
+def _costs(rows: list[Row]) -> dict[str, object]:
     """Costs and objectives in those of the fixed plan."""
     found: dict[str, object] = {}
     for name, level in (("90", 0.9), ("95", 0.95)):
