@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from depl.models.policy.process import Process, Training
-from depl.models.policy.stages import Kind, Stage, after, stages
+from depl.models.policy.stages import Kind, kind_of, stages
+from depl.models.problem.affine_law import Position, following
 
 
 @dataclass(frozen=True, order=True)
@@ -24,45 +25,40 @@ class Caps:
 def capped(process: Process, caps: Caps) -> Process:
     """The process without the trainings that exceed the caps, and without the nodes behind them."""
     return _restricted(
-        process, lambda stage: stage.age <= (caps.first if stage.previous is None else caps.later)
+        process, lambda place: place.age <= (caps.first if place.previous is None else caps.later)
     )
 
 
 def begun_by(process: Process, latest: Mapping[Kind, int]) -> Process:
     """The process without stages that begin after more epochs than given, or whose kind is not given."""
-    return _restricted(process, lambda stage: stage.start <= latest.get(stage.kind, -1))
+    return _restricted(process, lambda place: place.start <= latest.get(kind_of(place), -1))
 
 
 def lengths(process: Process) -> Caps:
     """The longest first stage and the longest later one of a process; 0 where there is none."""
-    first, later = 0, 0
-    for stage in _stages(process).values():
-        if stage.previous is None:
-            first = max(first, stage.age)
-        else:
-            later = max(later, stage.age)
-    return Caps(first, later)
+    places = _stages(process).values()
+    return Caps(
+        max((place.age for place in places if place.previous is None), default=0),
+        max((place.age for place in places if place.previous is not None), default=0),
+    )
 
 
 def switching_ages(process: Process) -> tuple[int, ...]:
     """After how many epochs of a first stage the process may switch, ascending."""
     found = _stages(process)
-    return tuple(
-        sorted(
-            {
-                stage.age
-                for number, stage in found.items()
-                if stage.previous is None
-                for training in process.nodes[number].trainings
-                if found[training.following].previous is not None
-            }
-        )
-    )
+    ages = {
+        place.age
+        for number, place in found.items()
+        if place.previous is None
+        for training in process.nodes[number].trainings
+        if found[training.following].previous is not None
+    }
+    return tuple(sorted(ages))
 
 
-def _restricted(process: Process, allowed: Callable[[Stage], bool]) -> Process:
+def _restricted(process: Process, allowed: Callable[[Position], bool]) -> Process:
     """The process without the trainings that lead to a stage that is not allowed."""
-    found: dict[int, Stage | None] = {start.node: None for start in process.starts}
+    found: dict[int, Position | None] = {start.node: None for start in process.starts}
     kept: list[int] = []
     trainings: dict[int, tuple[Training, ...]] = {}
     for number, node in enumerate(process.nodes):  # later epochs stand behind earlier ones
@@ -71,9 +67,9 @@ def _restricted(process: Process, allowed: Callable[[Stage], bool]) -> Process:
         kept.append(number)
         going = []
         for training in node.trainings:
-            stage = after(found[number], node.epoch, training)
-            if allowed(stage):
-                found[training.following] = stage
+            place = following(found[number], (training.model, training.cluster))
+            if allowed(place):
+                found[training.following] = place
                 going.append(training)
         trainings[number] = tuple(going)
     numbers = {old: new for new, old in enumerate(kept)}
@@ -88,5 +84,5 @@ def _restricted(process: Process, allowed: Callable[[Stage], bool]) -> Process:
     return replace(process, nodes=nodes, starts=starts)
 
 
-def _stages(process: Process) -> dict[int, Stage]:
+def _stages(process: Process) -> dict[int, Position]:
     return stages(process.nodes, (start.node for start in process.starts))

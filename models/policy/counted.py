@@ -27,7 +27,7 @@ from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy.grid import met, rounded_indices
 from depl.models.policy.process import Site
-from depl.models.policy.stages import Extent, Kind, extents, stages
+from depl.models.policy.stages import Extent, Kind, extents, kind_of, stages
 from depl.models.problem.affine_law import AffineLaw, Position
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.policy import STOP, LossGrid, NextEpoch, Policy, PolicyNode
@@ -129,7 +129,7 @@ class _Followed:
         stage = self.stages[training.following]
         donors, weight = runs.donors[chosen], runs.weight
         losses = runs.losses[chosen]
-        lending = self.lending[stage.kind]
+        lending = self.lending[kind_of(stage)]
         if stage.age == 1 and stage.previous is not None:
             many = len(lending.residuals)
             _require_few(losses.size * many)

@@ -5,10 +5,11 @@ stages of that kind last at most.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from depl.models.policy.process import Site
+from depl.models.problem.affine_law import Position, following
 
 Kind = tuple[Site, Site | None]
 """Of a stage: model and cluster, and those before it; None in a first stage."""
@@ -34,39 +35,8 @@ class Stand(Protocol):
     """A node of a policy or of a process."""
 
     @property
-    def epoch(self) -> int:
-        """Epochs trained so far."""
-
-    @property
     def trainings(self) -> Sequence[Step]:
         """What may be trained next."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Where a node stands in its stage.
-
-    Attributes
-    ----------
-    site : (str, str)
-        Model and cluster.
-    previous : (str, str) or None
-        Those before it.
-    start : int
-        Epochs trained before the stage.
-    age : int
-        Epochs of the stage trained so far, from 1.
-    """
-
-    site: Site
-    previous: Site | None
-    start: int
-    age: int
-
-    @property
-    def kind(self) -> Kind:
-        """What is common to stages that the same runs lend to."""
-        return self.site, self.previous
 
 
 @dataclass(frozen=True)
@@ -85,28 +55,25 @@ class Extent:
     latest: int
 
 
-def after(stage: Stage | None, epoch: int, step: Step) -> Stage:
-    """Where a run stands after one more epoch; None and 0 before the first one."""
-    site = step.model, step.cluster
-    if stage is not None and site == stage.site:
-        return replace(stage, age=stage.age + 1)
-    return Stage(site, None if stage is None else stage.site, epoch, 1)
+def kind_of(place: Position) -> Kind:
+    """What is common to stages that the same runs lend to."""
+    return place.trained, place.previous
 
 
-def stages(nodes: Sequence[Stand], starts: Iterable[int]) -> dict[int, Stage]:
-    """Where the nodes stand that follow on some starts; later epochs stand behind earlier ones."""
-    first, found = set(starts), dict[int, Stage]()
-    for number in range(min(first, default=0), len(nodes)):
+def stages(nodes: Sequence[Stand], starts: Iterable[int]) -> dict[int, Position]:
+    """Where the nodes that follow on some starts stand in their stages."""
+    first, found = set(starts), dict[int, Position]()
+    for number in range(min(first, default=0), len(nodes)):  # later epochs stand behind earlier ones
         if number in first or number in found:
             for step in nodes[number].trainings:
-                found[step.following] = after(found.get(number), nodes[number].epoch, step)
+                found[step.following] = following(found.get(number), (step.model, step.cluster))
     return found
 
 
 def extents(nodes: Sequence[Stand], start: int) -> dict[Kind, Extent]:
     """How far the stages of each kind go in a policy, or in a process whose runs begin at ``start``."""
     found: dict[Kind, Extent] = {}
-    for stage in stages(nodes, [start]).values():
-        before = found.get(stage.kind, Extent(0, 0))
-        found[stage.kind] = Extent(max(before.longest, stage.age), max(before.latest, stage.start))
+    for place in stages(nodes, [start]).values():
+        before = found.get(kind_of(place), Extent(0, 0))
+        found[kind_of(place)] = Extent(max(before.longest, place.age), max(before.latest, place.start))
     return found
