@@ -186,15 +186,18 @@ def _lent_by_kind(law: AffineLaw, kind: Kind, extent: Extent) -> Lent:
 
 def _require_lent(kind: Kind, extent: Extent, found: Lent) -> None:
     (model, cluster), previous = kind
-    after = f" after {previous[0]!r}" if previous else ""
-    told = f"trained {model!r} on {cluster!r}{after} for {extent.longest} epochs, as the policy may"
+    where = f"{cluster!r} after {previous[0]!r}" if previous else repr(cluster)
     what = "allow switches after fewer epochs (switch_epochs), or record longer runs"
     if len(found.donors) < FEWEST_DONORS:
-        raise NotCoveredError(f"fewer than {FEWEST_DONORS} runs {told}; {what}")
+        raise NotCoveredError(
+            f"fewer than {FEWEST_DONORS} runs trained {model!r} on {where} for {extent.longest} epochs, as "
+            f"the policy may; {what}"
+        )
     if int(found.starts.max()) < extent.latest:
         raise NotCoveredError(
-            f"no run that {told}, began with it after {extent.latest} epochs or more, as the policy also "
-            f"may: the combination is outside the support of the traces; {what}"
+            f"outside the support of the traces: no run that trained {model!r} on {where} for "
+            f"{extent.longest} epochs, as the policy may, began with it after {extent.latest} epochs or "
+            f"more, as it also may; {what}"
         )
 
 

@@ -12,6 +12,7 @@ import depl
 from depl.models.policy import planner, simulation, solve
 from depl.models.policy.simulation import RISK, Simulation, _bernstein, share_interval, simulate
 from depl.models.problem.laws import Empirical, Lognormal, Normal
+from depl.models.verifier.policies import verify_policy
 from tests.cases.policy_cases import random_tiny, tiny
 from tests.oracles.policy_processes import tree_of
 
@@ -126,5 +127,26 @@ def test_no_certificate_of_two_hundred_policies_is_refuted_by_a_hundred_thousand
         assert simulate(instance, policy, 100_000, seed=seed).refuted == (), seed
         judged += 1
         if judged == 200:
+            return
+    raise AssertionError(f"only {judged} policies were found")
+
+
+@pytest.mark.slow
+def test_no_certificate_of_fifty_policies_is_refuted_by_a_million_runs_each(monkeypatch):
+    monkeypatch.setattr(simulation, "RISK", 1e-4)
+    judged = 0
+    for seed in range(3000, 4000):
+        instance = random_tiny(np.random.default_rng(seed), atoms=4)
+        try:
+            policy = solve.solve_policy(instance, gap=0.01).policy
+        except depl.NotCoveredError:
+            continue
+        if policy is None:
+            continue
+        assert simulate(instance, policy, 1_000_000, seed=seed).refuted == (), seed
+        report = verify_policy(instance, policy)
+        assert report.ok, report.failures
+        judged += 1
+        if judged == 50:
             return
     raise AssertionError(f"only {judged} policies were found")
