@@ -38,7 +38,16 @@ from depl.models.policy.counted import Counted, counted, latest_starts
 from depl.models.policy.dynamic import Table, certified, upper
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.history_bound import history_bound
-from depl.models.policy.planner import Price, Request, careful_table, held, nothing, policy_of, priced
+from depl.models.policy.planner import (
+    Price,
+    Request,
+    careful_table,
+    held,
+    nothing,
+    policy_of,
+    priced,
+    too_cheap,
+)
 from depl.models.policy.process import Process
 from depl.models.policy.ratio import ratio_of
 from depl.models.policy.result import PolicyResult
@@ -153,6 +162,8 @@ class CountedPlanner:
         plans = list(static_plans(self.process, up))
         first = self._first_table(up, plans)
         self.price = priced(self.request, self.process, up, down, first, _CLOSE)
+        if not self.price.decided:
+            raise too_cheap(self.price)
         search = _Search(self.request, self.traced, self.process, self.price, up)
         yield from search.among_plans(plans)
         if self.request.rung == "optimal":

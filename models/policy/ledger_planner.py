@@ -20,6 +20,7 @@ from depl.models.policy.planner import (
     policy_of,
     priced,
     refined,
+    too_cheap,
 )
 from depl.models.policy.process import Process
 from depl.models.policy.result import PolicyResult
@@ -51,7 +52,13 @@ class LedgerPlanner:
     fixed: StaticPlan | None = None
 
     def answers(self) -> Iterator[PolicyResult]:
-        """What is known after each grid; nothing more once it is proved that there is no policy."""
+        """What is known after each grid; nothing more once it is proved that there is no policy.
+
+        Raises
+        ------
+        InvalidInputError
+            If a given price of a failure is too small, or not shown to be large enough on the finest grid.
+        """
         if (
             self.request.instance.traced_law is None
             and met_at_start(self.process, self.process.starts[0]) == 1
@@ -72,11 +79,23 @@ class LedgerPlanner:
                 self.price = priced(self.request, self.process, up, down, careful)
             else:
                 self.price = refined(self.request, self.process, up, down, self.price)
+            if not self.price.decided:
+                yield self._undecided(self.price, cells)
+                continue
             if self.fixed is None:
                 self.fixed = best_static(self.process, up, self.price.rho, self.request.budget)
             yield (
                 self._static(up, down) if self.request.rung == "static" else self._optimal(careful, up, down)
             )
+
+        if self.price is not None and not self.price.decided:
+            raise too_cheap(self.price)
+
+    def _undecided(self, price: Price, cells: int) -> PolicyResult:
+        """Where the given price of a failure may be too small: a finer grid tells."""
+        if price.ratio is not None and price.rho < price.ratio[0]:
+            raise too_cheap(price)
+        return nothing(self.request, price, str(too_cheap(price)), cells)
 
     def _idle(self) -> PolicyResult:
         """Where l(0) meets the target: stop at once. No run fails, so their price does not matter."""

@@ -83,6 +83,11 @@ class Price:
     rho: float
     ratio: tuple[float, float] | None
 
+    @property
+    def decided(self) -> bool:
+        """Whether rho is shown to be at least the least expected cost of a success."""
+        return self.ratio is None or self.rho >= self.ratio[1]
+
 
 def grids(process: Process) -> tuple[int, ...]:
     """Numbers of cells, from that on which prices are found."""
@@ -122,7 +127,8 @@ def priced(
     Raises
     ------
     InvalidInputError
-        If the given one is below the least expected cost of a success, or none is given and that is nothing.
+        If the given one is below the least expected cost of a success for sure, or none is given and that is
+        nothing.
     """
     found = least_ratio(process, up, first, request.options)
     ratio = least_ratio_below(process, down, found.upper, request.options, close), found.upper
@@ -132,14 +138,27 @@ def priced(
             "a success costs nothing here, so no price of a failure follows from it; give a number",
             "failure_cost",
         )
-    if rho < found.upper:
-        raise InvalidInputError(
-            f"a failed run at {rho:.6g} is cheaper than the least expected cost of a success, which is "
-            f"{ratio[0]:.6g} to {ratio[1]:.6g}: not to train would be best; give at least "
-            f"{math.ceil(found.upper * 1e4) / 1e4:.6g}",
+    price = Price(rho, ratio)
+    if rho < ratio[0]:
+        raise too_cheap(price)
+    return price
+
+
+def too_cheap(price: Price) -> InvalidInputError:
+    """The refusal of a price of a failure that is not shown to be worth a success."""
+    low, high = price.ratio or (math.nan, math.nan)
+    least = f"give at least {math.ceil(high * 1e4) / 1e4:.6g}"
+    if price.rho < low:
+        return InvalidInputError(
+            f"a failed run at {price.rho:.6g} is cheaper than the least expected cost of a success, which is "
+            f"{low:.6g} to {high:.6g}: not to train would be best; {least}",
             "failure_cost",
         )
-    return Price(rho, ratio)
+    return InvalidInputError(
+        f"a failed run at {price.rho:.6g} may be cheaper than the least expected cost of a success, which is "
+        f"{low:.6g} to {high:.6g}, and not to train may then be best; {least}",
+        "failure_cost",
+    )
 
 
 def refined(request: Request, process: Process, up: Expectations, down: Expectations, price: Price) -> Price:

@@ -44,6 +44,22 @@ def test_a_price_below_the_least_expected_cost_of_a_success_is_refused_with_that
         solve_policy(sure, failure_cost=2.4, time_limit=None)
 
 
+def test_a_price_that_a_coarse_grid_leaves_open_is_decided_on_a_finer_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance = depl.load("paper-alexnet-9")
+    monkeypatch.setattr(planner, "GRIDS", (256, 1024))
+    least = solve_policy(instance, gap=1e-3, time_limit=None).ratio[1]
+    found = solve_policy(instance, failure_cost=least, gap=1e-3, time_limit=None)
+    assert found.policy is not None
+    assert found.failure_cost == least
+    assert found.ratio[1] <= least
+    monkeypatch.setattr(planner, "GRIDS", (256,))
+    assert solve_policy(instance, gap=1e-3, time_limit=None).ratio[1] > least
+    with pytest.raises(depl.InvalidInputError, match="may be cheaper than the least expected cost"):
+        solve_policy(instance, failure_cost=least, gap=1e-3, time_limit=None)
+
+
 def test_an_instance_whose_time_may_run_out_is_refused_with_what_to_do() -> None:
     with pytest.raises(depl.NotCoveredError, match="give a round_deadline"):
         process(depl.load("tiny"))
