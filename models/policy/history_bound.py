@@ -4,7 +4,7 @@ Under the law of a counted policy (`depl.models.policy.counted`) a run draws a d
 and from then on its losses in that stage are decided. A policy decides from the losses so far. Losses are
 real numbers, so those of the first epoch of a stage tell as a rule which donor was drawn; what no policy can
 know is the donor of a stage that has not begun. Let therefore a policy be told every donor when it is drawn,
-and take the best of these: with the price lam of a failure and the donor d of the present stage,
+and what plans deviate by before the first epoch, and take the best of these: with the price lam of a failure and the donor d of the present stage,
 
     V(node, l, d) = 0                 if l meets the target and the model may be the last, else the least of
         lam                                     to end the run,
@@ -27,9 +27,9 @@ For the promise F <= p, and every lam >= rho,
 a concave function of lam; its greatest value is looked for. Any lam gives a bound, so nothing rests on how
 well it is found.
 
-Policies that can tell the donors apart attain V(rho), but for what runs unlike all seen are declared to
-cost. So no bound for all policies counted on these donors can be much above it: what is left of the gap is
-what memory is worth. With three kinds of stages in a row, the mean over the donors of the third one is a
+Where plans deviate by nothing, policies that can tell the donors apart attain V(rho), but for what runs
+unlike all seen are declared to cost. So no bound for all policies counted on these donors can be much above
+it: what is left of the gap is what memory is worth. With three kinds of stages in a row, the mean over the donors of the third one is a
 function of the loss at which it begins, and none that falls, as no law of an epoch does. It is tabulated, and
 looked up at the next lower loss of the table.
 
