@@ -4,7 +4,8 @@ Under the law of a counted policy (`depl.models.policy.counted`) a run draws a d
 and from then on its losses in that stage are decided. A policy decides from the losses so far. Losses are
 real numbers, so those of the first epoch of a stage tell as a rule which donor was drawn; what no policy can
 know is the donor of a stage that has not begun. Let therefore a policy be told every donor when it is drawn,
-and what plans deviate by before the first epoch, and take the best of these: with the price lam of a failure and the donor d of the present stage,
+and what plans deviate by before the first epoch, and take the best of these. With the price lam of a failure
+and the donor d of the present stage,
 
     V(node, l, d) = 0                 if l meets the target and the model may be the last, else the least of
         lam                                     to end the run,
@@ -29,8 +30,10 @@ well it is found.
 
 Where plans deviate by nothing, policies that can tell the donors apart attain V(rho), but for what runs
 unlike all seen are declared to cost. So no bound for all policies counted on these donors can be much above
-it: what is left of the gap is what memory is worth. With three kinds of stages in a row, the mean over the donors of the third one is a
-function of the loss at which it begins, and none that falls, as no law of an epoch does. It is tabulated, and
+it: what is left of the gap is what memory is worth.
+
+With three kinds of stages in a row, the mean over the donors of the third one is a function of the loss at
+which it begins that never falls as the loss rises, as retentions are not negative. It is tabulated, and
 looked up at the next lower loss of the table.
 
 It is *no* bound of policies with longer or shorter stages: other runs lend to them, so they have another law.
