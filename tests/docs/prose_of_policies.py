@@ -175,8 +175,8 @@ def beyond(values: Values, asked: Mapping[Any, Any], found: Mapping[Any, Any]) -
     assert len(out) == values["out_of_reach_95"] == 2
     (one, first), (other, second) = out.items()
     yield (
-        f"No counted policy meets {len(out)} of those at 0.95: for {one[0]} and {one[1]:g} every one costs at "
-        f"least {first:.3f} of the fixed plan, for {other[0]} and {other[1]:g} {second:.3f}"
+        f"No counted policy meets {len(out)} of those at 0.95: for {one[0]} and {one[1]:g} every one costs "
+        f"at least {first:.3f} of the fixed plan, for {other[0]} and {other[1]:g} {second:.3f}"
     )
     none = [
         own["limits"]["reached"] for key, own in asked.items() if own["optimal, counted"]["promised"] is None
