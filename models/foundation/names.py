@@ -5,6 +5,7 @@ It stands below all that takes time to import, as commands and options are looke
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import islice
 
 _SHARE = 0.3
 """Of the letters of a name, so many may be wrong. Set by hand: two in `instnaces`, one in `exat`."""
@@ -18,6 +19,10 @@ _SHORTEST_PART = 3
 _LONGEST = 100
 """Characters of a name that is compared: set by hand. Comparing takes time as the product of both lengths,
 and nobody mistypes a longer one."""
+
+_MOST = 10_000
+"""Names that are compared at most, and listed at most in an error, which is shortened: set by hand. A file
+may hold a million keys."""
 
 _SUGGESTED, _LISTED = 3, 24
 """Names that are suggested at most, and listed at most beside a suggestion: a screen of a terminal."""
@@ -45,7 +50,7 @@ def nearest(name: str, known: Collection[str]) -> tuple[str, ...]:
     """
     if len(name) > _LONGEST:
         return ()
-    names = [other for other in dict.fromkeys(known) if len(other) <= _LONGEST]
+    names = [other for other in dict.fromkeys(islice(known, _MOST)) if len(other) <= _LONGEST]
     for rule in (_same_letters, _same_words, _few_changes, _parts):
         found = rule(name, names)
         if found:
@@ -80,8 +85,9 @@ def advice(name: str, known: Collection[str], listed: Collection[str] | None = N
 
 def _list(names: Collection[str]) -> str:
     """The names in a row, in quotation marks if one of them is more than letters, digits and signs."""
-    plain = all(re.fullmatch(r"[\w.:/+-]+", name) for name in names)
-    return ", ".join(names if plain else map(repr, names)) or "none"
+    some = list(islice(names, _MOST))
+    plain = all(re.fullmatch(r"[\w.:/+-]+", name) for name in some)
+    return ", ".join(some if plain else map(repr, some)) or "none"
 
 
 def _same_letters(name: str, known: Sequence[str]) -> list[str]:
@@ -97,10 +103,15 @@ def _few_changes(name: str, known: Sequence[str]) -> list[str]:
     """Those at the least distance, if it is small; first what begins as the name does."""
     letters = _letters(name)
     allowed = min(max(1, round(_SHARE * len(letters))), len(letters) - 1)
-    distances = {other: _distance(letters, _letters(other)) for other in known}
+    spelled = {other: _letters(other) for other in known}
+    distances = {
+        other: _distance(letters, told)
+        for other, told in spelled.items()
+        if abs(len(told) - len(letters)) <= allowed
+    }
     least = min(distances.values(), default=allowed + 1)
-    found = [other for other in known if distances[other] == least <= allowed]
-    return sorted(found, key=lambda other: -_begin_alike(letters, _letters(other)))
+    found = [other for other, distance in distances.items() if distance == least <= allowed]
+    return sorted(found, key=lambda other: -_begin_alike(letters, spelled[other]))
 
 
 def _parts(name: str, known: Sequence[str]) -> list[str]:

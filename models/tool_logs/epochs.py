@@ -8,16 +8,17 @@ promise everything an epoch too early; so the caller has to say (``--first``).
 0, at N - 1, 2 N - 1, ...; one at step 0 is before training. N is their distance, the same between any two.
 """
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.points import LoggedRun, Point
+from depl.models.tool_logs.points import LoggedRun, Point, figure_of, shown
 
 EPOCH_KEYS = ("epoch", "round", "_epoch", "trainer/epoch", "Epoch", "epochs")
 STEP_KEYS = ("step", "_step", "Step", "global_step", "trainer/global_step", "iteration", "iter")
 """What keys of epochs and of global steps are called, in the order in which they are looked for."""
+_LARGEST = 2**53
+"""From here on floating-point numbers are no longer all whole numbers."""
 _AMBIGUOUS = (
     "epochs begin at 0: say --first 0 if that is the first trained epoch, or --first 1 if it is the "
     "evaluation before training"
@@ -61,9 +62,12 @@ def numbers_of(run: LoggedRun, points: Sequence[Point], key: str) -> list[int]:
     """
     found = []
     for point in points:
-        value = point.values[key]
-        if isinstance(value, str) or not math.isfinite(value) or not value.is_integer():
-            message = f"must be a whole number, not {value!r}; say with --epoch which key tells the epoch"
+        value = figure_of(point.values[key])
+        if value is None or not value.is_integer() or abs(value) >= _LARGEST:
+            told = shown(point.values[key])[:40]
+            message = (
+                f"must be a whole number below 2^53, not {told}; say with --epoch which key tells the epoch"
+            )
             raise InvalidInputError(message, f"{run.path}, row {point.row}, {key}")
         found.append(int(value))
     return found

@@ -1,7 +1,6 @@
 """Files and folders of logs: which tool wrote them, which runs are there, and how these are called."""
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -9,14 +8,15 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.foundation.wording import counted
 from depl.models.tool_logs.json_files import read_json
-from depl.models.tool_logs.json_lines import read_json_lines
+from depl.models.tool_logs.json_lines import objects_of, run_of
 from depl.models.tool_logs.mlflow import SQLITE, is_run, read_database, read_store
 from depl.models.tool_logs.plain_yaml import read_flat
-from depl.models.tool_logs.points import TOOLS, LoggedRun, ToolLog
+from depl.models.tool_logs.points import TOOLS, LoggedRun, ToolLog, shown
 from depl.models.tool_logs.tables import charts, read_charts, read_table
 from depl.models.tool_logs.tensorboard import SHUT, read_events
 from depl.models.tool_logs.wandb import MAGIC, inspected, read_offline
 from depl.models.traces.csv_files import read_sheet
+from depl.models.traces.text_files import require_end
 
 _EVENTS = ".tfevents."
 _LINES = (".jsonl", ".ndjson")
@@ -48,8 +48,7 @@ def read_logs(paths: Sequence[str | Path], tool: str | None = None) -> ToolLog:
         raise InvalidInputError(f"there is no tool {tool!r}; {advice(tool, TOOLS)}", "--from")
     found: list[_Found] = []
     for path in map(Path, paths):
-        if not path.exists():
-            raise InvalidInputError("there is no such file or folder", str(path))
+        require_end(path)
         found += _in_folder(path, tool) if path.is_dir() else [_in_file(path, tool, path.stem)]
     if not found:
         wanted = f"of {tool}" if tool else f"of {', '.join(TOOLS)}"
@@ -91,8 +90,8 @@ def _in_folder(folder: Path, tool: str | None) -> list[_Found]:
 
 def _natural(path: Path) -> list[tuple[int, str]]:
     """The order of names in which version_2 stands before version_10."""
-    parts = ["".join(part) for _, part in groupby(path.as_posix(), key=str.isdigit)]
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    parts = ["".join(part) for _, part in groupby(path.as_posix(), key=str.isdecimal)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def _kind(path: Path) -> tuple[str, ...]:
@@ -155,19 +154,13 @@ _BY_START: tuple[tuple[bytes, Callable[[Path], _Found]], ...] = ((SQLITE, _datab
 
 
 def _lines(path: Path, tool: str | None, name: str) -> _Found:
-    run = read_json_lines(path, name)
-    if "type" in run.points[0].values and "num" in run.points[0].values:
-        rows = ((point.row, line) for point, line in zip(run.points, _objects(path), strict=True))
-        return "wandb", f"{path.name}: records of wandb", [inspected(path, name, rows)], []
+    objects = objects_of(path)
+    if {"type", "num"} <= objects[0][1].keys():
+        return "wandb", f"{path.name}: records of wandb", [inspected(path, name, objects)], []
+    run = run_of(path, name, objects)
     if tool == "wandb" or (tool is None and set(_CLOCKS) & run.logged_keys().keys()):
         return "wandb", f"{path.name}: key {_clock(run)}", [run], []
     return "jsonl", path.name, [_with_settings(run)], []
-
-
-def _objects(path: Path) -> Iterator[dict[str, object]]:
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.strip():
-            yield json.loads(line)
 
 
 def _clock(run: LoggedRun) -> str:
@@ -180,17 +173,13 @@ def _with_settings(run: LoggedRun) -> LoggedRun:
     for point in run.points:
         heads = {key.partition("/")[0] for key in point.values if "/" in key}
         if len(heads) == 1 and heads <= set(_SETTINGS) and all("/" in key for key in point.values):
-            settings |= {key.partition("/")[2]: _shown(value) for key, value in point.values.items()}
+            settings |= {key.partition("/")[2]: shown(value) for key, value in point.values.items()}
         else:
             points.append(point)
     return LoggedRun(run.name, run.path, tuple(points), settings)
 
 
 _SETTINGS = ("hparams", "hyperparameters", "config", "params", "settings")
-
-
-def _shown(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _table(path: Path, tool: str | None, name: str) -> _Found:

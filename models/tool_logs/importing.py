@@ -5,6 +5,7 @@ what was decided stands in `Imported.facts`. The rules for losses that are missi
 are those of `depl.models.traces.log_rules`.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +21,7 @@ from depl.models.tool_logs.epochs import (
     steps_of_epoch,
 )
 from depl.models.tool_logs.finding import read_logs
-from depl.models.tool_logs.points import LoggedRun, Point, ToolLog, Value
+from depl.models.tool_logs.points import LoggedRun, Point, ToolLog, figure_of, shown
 from depl.models.tool_logs.stages import HINT, SETTING, Stages, stages_by_pattern, stages_of
 from depl.models.traces.csv_files import Sheet
 from depl.models.traces.log_rules import (
@@ -124,6 +125,8 @@ def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
     InvalidInputError
         With the place, and the option that would help.
     """
+    if choices.run == choices.loss:
+        raise InvalidInputError("names runs by their loss: give the key that tells them apart", "--run")
     log = read_logs(paths, choices.tool)
     runs = [part for run in log.runs for part in _told_apart(_only(run, choices.where), choices.run)]
     _require_names(runs)
@@ -146,7 +149,7 @@ def _only(run: LoggedRun, where: Mapping[str, str]) -> LoggedRun:
     if not where:
         return run
     points = [
-        p for p in run.points if all(_shown(p.values.get(key, "")) == value for key, value in where.items())
+        p for p in run.points if all(shown(p.values.get(key, "")) == value for key, value in where.items())
     ]
     return replace(run, points=tuple(points))
 
@@ -164,12 +167,8 @@ def _told_apart(run: LoggedRun, key: str | None) -> list[LoggedRun]:
                 f"has no {key!r}, which names runs: choose one of {', '.join(run.logged_keys())} with --run",
                 f"{run.path}, row {point.row}",
             )
-        found.setdefault(_shown(point.values[key]), []).append(point)
+        found.setdefault(shown(point.values[key]), []).append(point)
     return [LoggedRun(name, run.path, tuple(points), run.settings) for name, points in found.items()]
-
-
-def _shown(value: Value) -> str:
-    return value if isinstance(value, str) else f"{value:.15g}"
 
 
 def _require_names(runs: Sequence[LoggedRun]) -> None:
@@ -223,6 +222,8 @@ class _Reader:
             )
             for point, epoch, place in zip(points, epochs, trained, strict=True)
         ]
+        if max(epochs) == 0:  # it ended in its first epoch, which has no loss then
+            lines.append(replace(lines[-1], epoch=1, loss=math.nan, empty=True))
         sheet = Sheet(run.path, {}, list(run.logged_keys()), 1, [])
         found = kept_lines(sheet, run.name, lines, notes, self.choices.on_missing, self.choices.on_repeated)
         return table_of(sheet, {run.name: found}) if found else None
@@ -264,10 +265,11 @@ class _Reader:
         return found
 
     def _figure(self, run: LoggedRun, point: Point, key: str) -> float:
-        value = point.values.get(key)
-        if isinstance(value, float):
+        told = point.values.get(key)
+        value = figure_of(told) if told is not None else None
+        if value is not None:
             return value
-        message = f"must be a number, not {value!r}" if value else "must be logged with every loss"
+        message = f"must be a number, not {told!r}" if told is not None else "must be logged with every loss"
         raise InvalidInputError(message, f"{run.path}, row {point.row}, {key}")
 
     def _metrics(self, run: LoggedRun, point: Point, accuracy: str | None) -> dict[str, float]:
@@ -314,7 +316,7 @@ class _Reader:
         if stages is None:
             raise InvalidInputError(f"does not say which model was trained where: {HINT}", run.path)
         self._count(self.sources, source)
-        last = max(epochs)
+        last = max(*epochs, 1)
         schedule = stages.schedule(last)
         if len(schedule) < last:
             message = f"has {last} epochs, its stages {len(schedule)}: give the rest by --stages"
@@ -339,7 +341,7 @@ class _Reader:
     def _name(self, run: LoggedRun, point: Point, key: str) -> str:
         if key not in point.values:
             raise InvalidInputError("must be logged with every loss", f"{run.path}, row {point.row}, {key}")
-        return _shown(point.values[key])
+        return shown(point.values[key])
 
     @staticmethod
     def _count(counts: dict[str, int], what: str) -> None:
@@ -355,6 +357,12 @@ def _every(run: LoggedRun, epochs: list[int]) -> list[int]:
         With the first that is.
     """
     there = set(epochs)
+    if min(there) < 0:
+        raise InvalidInputError(
+            f"has a loss of epoch {min(there)}, and epoch 0 is before training: say with --first what the "
+            "first epoch is called, or with --epoch which key tells it",
+            run.path,
+        )
     if max(there) - min(there) + 1 > len(there):
         missing = next(epoch for epoch in range(min(there), max(there)) if epoch not in there)
         raise InvalidInputError(
@@ -368,7 +376,7 @@ def _every(run: LoggedRun, epochs: list[int]) -> list[int]:
 def _before_training(points: Sequence[Point], epochs: list[int]) -> list[int]:
     """Epochs, 0 for an evaluation that stands at step 0 of the first epoch, before another one of it."""
     firsts = [place for place, epoch in enumerate(epochs) if epoch == 1]
-    begins = [place for place in firsts if points[place].values.get("step") == 0.0]
+    begins = [place for place in firsts if figure_of(points[place].values.get("step")) == 0.0]
     if len(firsts) > 1 and len(begins) == 1:
         epochs[begins[0]] = 0
     return epochs

@@ -1,14 +1,15 @@
 """JSON files: Keras' ``history.history``, Flower's ``History`` and ``Result``, and plain lists of objects."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.json_lines import NOT_FINITE, flat, load_json
-from depl.models.tool_logs.points import LoggedRun, Point, merged
-from depl.models.traces.csv_files import number
+from depl.models.tool_logs.json_lines import flat, load_json, run_of
+from depl.models.tool_logs.points import LoggedRun, Point, Value, figure_of, merged, shown, value_of
+from depl.models.tool_logs.reading import reader
+from depl.models.traces.text_files import log_text
 
 _HISTORY = {
     "losses_distributed": "distributed/",
@@ -23,8 +24,10 @@ _RESULT = {
     "evaluate_metrics_serverapp": "centralized/",
 }
 """Fields of Flower's ``History`` and ``Result``, and what goes before the names of their metrics."""
+_MOST_ROUNDS = 2**53
 
 
+@reader
 def read_json(path: Path, name: str) -> tuple[str, LoggedRun]:
     """The tool that wrote a JSON file, and its run.
 
@@ -33,15 +36,15 @@ def read_json(path: Path, name: str) -> tuple[str, LoggedRun]:
     InvalidInputError
         If the file is nothing that is known.
     """
-    content = load_json(read_text(path), str(path))
+    content = load_json(log_text(path), str(path))
     if isinstance(content, list) and content and all(isinstance(item, dict) for item in content):
-        points = tuple(Point(row, flat(item)) for row, item in enumerate(content, start=1))
-        return "jsonl", LoggedRun(name, str(path), points)
+        return "jsonl", run_of(path, name, list(enumerate(content, start=1)))
     if isinstance(content, dict) and content.keys() & {*_HISTORY, *_RESULT}:
         return "flower", LoggedRun(name, str(path), _rounds(content, str(path)))
-    lists = isinstance(content, dict) and bool(content) and all(isinstance(v, list) for v in content.values())
+    lists, rest = _lists(content)
     if lists:
-        return "keras", LoggedRun(name, str(path), _epochs(content, str(path)))
+        settings = {key: shown(value) for key, value in flat(rest).items()}
+        return "keras", LoggedRun(name, str(path), _epochs(lists, str(path)), settings)
     raise InvalidInputError(
         "is no log that is known: write json.dumps(history.history) at Keras, json.dumps(vars(history)) or "
         "the metrics of a Result at Flower, or one object per line",
@@ -49,53 +52,74 @@ def read_json(path: Path, name: str) -> tuple[str, LoggedRun]:
     )
 
 
-def _figure(value: Any, path: str, key: str) -> float:
-    if isinstance(value, str) and value.lower() in NOT_FINITE:
-        value = number(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInputError(f"{key} must hold numbers, not {str(value)[:40]!r}", path)
-    return float(value)
+def _lists(content: Any) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """The lists of a Keras history, and what was written beside them; none of any other content.
+
+    The history is the object itself, or what it calls ``history``, as ``vars(history)`` does. Beside other
+    content lists are one only where one of them is a loss: settings hold lists, too.
+    """
+    if not isinstance(content, dict):
+        return {}, {}
+    inner = content.get("history")
+    if isinstance(inner, dict):
+        rest = {key: value for key, value in content.items() if key != "history"}
+        told = {"epoch": rest["epoch"]} if isinstance(rest.get("epoch"), list) else {}
+        return {**told, **_lists(inner)[0]}, rest.get("params") or rest
+    lists = {key: value for key, value in content.items() if isinstance(value, list)}
+    rest = {key: value for key, value in content.items() if key not in lists}
+    return ({}, {}) if rest and not any(key.endswith("loss") for key in lists) else (lists, rest)
 
 
-def _epochs(content: dict[str, list[Any]], path: str) -> tuple[Point, ...]:
+def _epochs(content: Mapping[str, list[Any]], path: str) -> tuple[Point, ...]:
     """Lists with one number per epoch, as a Keras history has them; epochs count from 0."""
-    longest = max(map(len, content.values()))
     found = []
-    for epoch in range(longest):
-        figures = {
-            key: _figure(values[epoch], path, key)
-            for key, values in content.items()
-            if epoch < len(values) and not isinstance(values[epoch], list)
-        }
-        found.append(Point(epoch + 1, {"epoch": float(epoch), **figures}))
+    for epoch in range(max(map(len, content.values()))):
+        values: dict[str, Value] = {"epoch": float(epoch)}
+        for key, column in content.items():
+            if epoch < len(column):
+                values[key] = _there(column[epoch])
+                if figure_of(values[key]) is None:
+                    message = f"{key} must hold numbers, not {str(column[epoch])[:40]!r}"
+                    raise InvalidInputError(message, path)
+        found.append(Point(epoch + 1, values))
     return tuple(found)
 
 
 def _rounds(content: dict[str, Any], path: str) -> tuple[Point, ...]:
     """What was logged in every round; round 0 is before training."""
-    found = []
+    found: list[tuple[int, float, str, Value]] = []
     for field, prefix in {**_HISTORY, **_RESULT}.items():
-        told = content.get(field) or {}
-        pairs = _history_pairs(told) if field in _HISTORY else _result_pairs(told)
-        for number_of_round, key, value in pairs:
-            if not isinstance(value, bool) and isinstance(value, int | float | str):
-                figure = _figure(value, path, key)
-                found.append((number_of_round, float(number_of_round), prefix + key, figure))
+        pairs = (_history_pairs if field in _HISTORY else _result_pairs)(content.get(field) or {}, field)
+        for told, key, item in pairs:
+            place = figure_of(_there(told))
+            if place is None or not place.is_integer() or not 0 <= place < _MOST_ROUNDS:
+                message = f"a round must be a whole number from 0 on, not {shown(_there(told))[:40]!r}"
+                raise InvalidInputError(message, f"{path}, {field}")
+            found.append((int(place), place, prefix + key, _there(item)))
     return merged(sorted(found, key=lambda item: item[1]), "round")
 
 
-def _history_pairs(told: Any) -> Iterator[tuple[int, str, Any]]:
+def _there(item: Any) -> Value:
+    """What stands at a place where a number has to be: NaN where it is nothing, a list, or true."""
+    value = value_of(item)
+    return math.nan if value is None else value
+
+
+def _history_pairs(told: Any, field: str) -> Iterator[tuple[Any, str, Any]]:
     """Of ``[[round, loss], ...]``, or of the same by the names of metrics."""
-    by_key = told if isinstance(told, dict) else {"loss": told}
-    for key, rows in by_key.items():
-        for row in rows if isinstance(rows, list) else ():
-            if isinstance(row, list) and len(row) == 2 and isinstance(row[0], int):
-                yield row[0], key, row[1]
+    for key, rows in (told if isinstance(told, dict) else {"loss": told}).items():
+        for row in rows if isinstance(rows, list) else (rows,):
+            if not isinstance(row, list) or len(row) != 2:
+                raise InvalidInputError(
+                    f"{field}, {key}: must be pairs [round, value], not {str(row)[:40]!r}"
+                )
+            yield row[0], key, row[1]
 
 
-def _result_pairs(told: Any) -> Iterator[tuple[int, str, Any]]:
+def _result_pairs(told: Any, field: str) -> Iterator[tuple[Any, str, Any]]:
     """Of ``{round: {metric: value}}``, the keys being texts in JSON."""
-    for key, metrics in told.items() if isinstance(told, dict) else ():
-        if str(key).isdigit() and isinstance(metrics, dict):
-            for name, value in metrics.items():
-                yield int(key), name, value
+    for key, metrics in (told if isinstance(told, dict) else {field: told}).items():
+        if not isinstance(metrics, dict):
+            raise InvalidInputError(f"{field}, {key}: must be metrics by name, not {str(metrics)[:40]!r}")
+        for name, value in metrics.items():
+            yield key, name, value

@@ -1,70 +1,82 @@
 """JSON Lines: one object per line, as plain loops and many tools write; nested keys are joined by ``/``."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.points import EMPTY, LoggedRun, Point, Value
-from depl.models.traces.csv_files import number
+from depl.models.tool_logs.points import LoggedRun, Point, Value, value_of
+from depl.models.tool_logs.reading import reader
+from depl.models.traces.csv_files import MOST_COLUMNS
+from depl.models.traces.text_files import log_text
+
+Objects = list[tuple[int, dict[str, Any]]]
+"""The objects of a file with their lines."""
 
 
-def read_json_lines(path: str | Path, name: str) -> LoggedRun:
-    """The points of a file.
+def run_of(path: str | Path, name: str, objects: Objects) -> LoggedRun:
+    """The run of a file, every object a point.
+
+    Raises
+    ------
+    InvalidInputError
+        If an object has too many keys.
+    """
+    for row, content in objects:
+        if len(content) > MOST_COLUMNS:
+            message = f"has {len(content)} keys; at most {MOST_COLUMNS} are read"
+            raise InvalidInputError(message, f"{path}, row {row}")
+    return LoggedRun(name, str(path), tuple(Point(row, flat(content)) for row, content in objects))
+
+
+@reader
+def objects_of(path: str | Path) -> Objects:
+    """The objects of a file.
 
     Raises
     ------
     InvalidInputError
         With the line that is no object, or if there is none.
     """
-    points = tuple(_points(str(path), read_text(path).removeprefix("\ufeff")))
-    if not points:
+    found: Objects = []
+    for row, line in enumerate(log_text(path).split("\n"), start=1):
+        if line.strip():
+            content = load_json(line, str(path), row)
+            if not isinstance(content, dict):
+                message = f"must be a JSON object, not {type(content).__name__}"
+                raise InvalidInputError(message, f"{path}, row {row}")
+            found.append((row, content))
+    if not found:
         raise InvalidInputError("holds no line; one JSON object per line is needed", str(path))
-    return LoggedRun(name, str(path), points)
-
-
-def flat(content: Any, prefix: str = "") -> dict[str, Value]:
-    """Numbers and texts of an object, those of objects within by the keys that lead to them."""
-    found: dict[str, Value] = {}
-    for key, value in content.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, dict):
-            found |= flat(value, f"{name}/")
-        elif isinstance(value, str) and value.lower() not in EMPTY:
-            told = number(value) if value.lower() in NOT_FINITE else None
-            found[name] = value if told is None else told
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            found[name] = float(value)
     return found
 
 
-NOT_FINITE = ("nan", "inf", "-inf", "infinity", "-infinity")
-"""Texts that stand for numbers JSON does not have."""
+def flat(content: Any, prefix: str = "") -> dict[str, Value]:
+    """Numbers and texts of an object, those of objects within by the keys that lead to them.
+
+    What is no object holds none.
+    """
+    found: dict[str, Value] = {}
+    for key, item in content.items() if isinstance(content, dict) else ():
+        if isinstance(item, dict):
+            found |= flat(item, f"{prefix}{key}/")
+        elif (value := value_of(item)) is not None:
+            found[f"{prefix}{key}"] = value
+    return found
 
 
 def load_json(text: str, path: str, row: int | None = None) -> Any:
-    """What a JSON text says; NaN and infinities are read as Python writes them.
+    """What a JSON text says; NaN and infinities are read as Python writes them, all numbers as floats.
 
     Raises
     ------
     InvalidInputError
         With the place.
     """
+    where = path if row is None else f"{path}, row {row}"
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        where = path if row is None else f"{path}, row {row}"
+        return json.loads(text, parse_int=float)
+    except RecursionError as error:
+        raise InvalidInputError("is nested too deeply to be read", where) from error
+    except ValueError as error:
         raise InvalidInputError(f"is no JSON ({error})", where) from error
-
-
-def _points(path: str, text: str) -> Iterator[Point]:
-    for row, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        content = load_json(line, path, row)
-        if not isinstance(content, dict):
-            message = f"must be a JSON object, not {type(content).__name__}"
-            raise InvalidInputError(message, f"{path}, row {row}")
-        yield Point(row, flat(content))

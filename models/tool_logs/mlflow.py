@@ -1,15 +1,17 @@
 """Runs of mlflow: the file store (a folder ``mlruns``), and SQLite (``mlflow.db``), the default now."""
 
 import contextlib
+import math
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.plain_yaml import read_flat
-from depl.models.tool_logs.points import LoggedRun, merged
+from depl.models.tool_logs.points import LoggedRun, Value, figure_of, merged, value_of
+from depl.models.tool_logs.reading import reader
 from depl.models.traces.csv_files import number
+from depl.models.traces.text_files import log_text
 
 SQLITE = b"SQLite format 3\x00"
 """How files of SQLite begin."""
@@ -17,8 +19,14 @@ SQLITE = b"SQLite format 3\x00"
 _RUNS = "SELECT run_uuid, name FROM runs WHERE lifecycle_stage = 'active' ORDER BY start_time, run_uuid"
 _METRICS = "SELECT step, key, value, is_nan FROM metrics WHERE run_uuid = ? ORDER BY step, timestamp, key"
 _PARAMS = "SELECT key, value FROM params WHERE run_uuid = ?"
+_TABLES = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('runs', 'metrics', 'params')"
+_LONGEST_CELL = 2**20
+"""Bytes of a cell that is read: a column may be computed, and then be of any length."""
+_INFINITE = 1.7976931348623157e308
+"""What mlflow writes into SQL for infinity."""
 
 
+@reader
 def read_store(folder: Path) -> LoggedRun:
     """One run of the file store: a folder with ``metrics``, ``params`` and ``meta.yaml``.
 
@@ -29,10 +37,10 @@ def read_store(folder: Path) -> LoggedRun:
     """
     meta = read_flat(folder / "meta.yaml")
     tag = folder / "tags" / "mlflow.runName"
-    name = meta.get("run_name") or (read_text(tag).strip() if tag.is_file() else "") or folder.name
+    name = meta.get("run_name") or (log_text(tag).strip() if tag.is_file() else "") or folder.name
     logged = sorted(_metric_lines(folder / "metrics"), key=lambda item: (item[1], item[0]))
     settings = {
-        path.relative_to(folder / "params").as_posix(): read_text(path).strip()
+        path.relative_to(folder / "params").as_posix(): log_text(path).strip()
         for path in sorted((folder / "params").rglob("*"))
         if path.is_file()
     }
@@ -46,6 +54,7 @@ def is_run(folder: Path) -> bool:
     return read_flat(folder / "meta.yaml").get("lifecycle_stage", "active") == "active"
 
 
+@reader
 def read_database(path: Path) -> list[LoggedRun]:
     """All runs of a SQLite store that were not deleted.
 
@@ -56,31 +65,42 @@ def read_database(path: Path) -> list[LoggedRun]:
     """
     try:
         with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as store:
+            store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_CELL)
+            if store.execute(_TABLES).fetchone() != (3,):
+                raise InvalidInputError("is no store of mlflow: runs, metrics and params must be tables")
             return [
                 LoggedRun(
-                    name or run,
+                    str(name or run),
                     str(path),
                     merged(_rows(store, run), "step"),
-                    {key: str(value) for key, value in store.execute(_PARAMS, (run,))},
+                    {str(key): str(value) for key, value in store.execute(_PARAMS, (run,))},
                 )
                 for run, name in store.execute(_RUNS).fetchall()
             ]
     except sqlite3.Error as error:
-        raise InvalidInputError(f"is no store of mlflow ({error})", str(path)) from error
+        raise InvalidInputError(f"is no store of mlflow ({error})") from error
 
 
-def _rows(store: sqlite3.Connection, run: str) -> Iterator[tuple[int, float, str, float]]:
+def _rows(store: sqlite3.Connection, run: str) -> Iterator[tuple[int, float, str, Value]]:
+    """The metrics of a run; NULL is how SQLite keeps NaN."""
     for row, (step, key, value, no_number) in enumerate(store.execute(_METRICS, (run,)), start=1):
-        yield row, float(step), key, float("nan") if no_number else float(value)
+        told = math.nan if no_number or value is None else figure_of(value_of(value))
+        place = figure_of(value_of(step))
+        if place is None or told is None or not isinstance(key, str):
+            wrong = f"step {step!r:.40}, key {key!r:.40}, value {value!r:.40}"
+            raise InvalidInputError(f"metric {row} of run {run} must be a number at a step, not {wrong}")
+        yield row, place, key, math.copysign(math.inf, told) if abs(told) >= _INFINITE else told
 
 
-def _metric_lines(folder: Path) -> Iterator[tuple[int, float, str, float]]:
+def _metric_lines(folder: Path) -> Iterator[tuple[int, float, str, Value]]:
     for path in sorted(folder.rglob("*")):
         if not path.is_file():
             continue
         key = path.relative_to(folder).as_posix()
-        for row, line in enumerate(read_text(path).splitlines(), start=1):
+        for row, line in enumerate(log_text(path).split("\n"), start=1):
             cells = [number(cell) for cell in line.split()]
+            if not cells:
+                continue
             if len(cells) not in (2, 3) or any(cell is None for cell in cells):
                 message = f"must be 'timestamp value step', not {line[:40]!r}"
                 raise InvalidInputError(message, f"{path}, row {row}")

@@ -3,15 +3,17 @@
 import re
 from pathlib import Path
 
-from depl.models.foundation.documents import read_text
+from depl.models.tool_logs.reading import reader
+from depl.models.traces.text_files import log_text
 
 _ENTRY = re.compile(r"([A-Za-z_][\w./-]*):[ \t]+(\S.*)")
 
 
+@reader
 def read_flat(path: str | Path) -> dict[str, str]:
     """Keys at the margin and their scalar values, without quotes; what is nested or a list is left out."""
     found = {}
-    for line in read_text(path).splitlines():
+    for line in log_text(path).split("\n"):
         match = _ENTRY.fullmatch(line.rstrip())
         if match is None or match[2][0] in "[{&*!|>#":
             continue

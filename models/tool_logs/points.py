@@ -1,5 +1,6 @@
 """What a tool has logged, before anything is decided: runs, and points of named values in their order."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -82,6 +83,34 @@ class ToolLog:
     passed_over: tuple[str, ...] = ()
 
 
+def value_of(content: object) -> Value | None:
+    """What was logged, if it is a number or a text; None for what is neither, or says that it holds nothing.
+
+    What only texts can say in JSON (``"NaN"``) is a number, and so is every whole one: one of 400 digits is
+    infinite.
+    """
+    if isinstance(content, str):
+        if content.lower() in EMPTY:
+            return None
+        return float(content) if content.lower() in _NOT_FINITE else content
+    if isinstance(content, bool) or not isinstance(content, int | float):
+        return None
+    try:
+        return float(content)
+    except OverflowError:
+        return math.copysign(math.inf, content)
+
+
+def figure_of(value: Value | None) -> float | None:
+    """A value as a number, texts of a number, too; None for any other."""
+    return number(value.strip()) if isinstance(value, str) else value
+
+
+def shown(value: Value) -> str:
+    """A value as a text: a whole number has no point."""
+    return value if isinstance(value, str) else f"{value:.15g}"
+
+
 def cell_values(header: Iterable[str], cells: Iterable[str]) -> dict[str, Value]:
     """The cells of a line that are not empty, by the names of their columns."""
     found: dict[str, Value] = {}
@@ -94,9 +123,11 @@ def cell_values(header: Iterable[str], cells: Iterable[str]) -> dict[str, Value]
 
 EMPTY = ("", "na", "n/a", "null", "none", "-")
 """What cells say that hold nothing."""
+_NOT_FINITE = ("nan", "inf", "-inf", "infinity", "-infinity")
+"""Texts that stand for numbers JSON does not have."""
 
 
-def merged(points: Iterable[tuple[int, float, str, float]], clock: str) -> tuple[Point, ...]:
+def merged(points: Iterable[tuple[int, float, str, Value]], clock: str) -> tuple[Point, ...]:
     """Values that were logged one by one, (row, step, key, value), as points of one step each.
 
     A key that is logged again at a step begins another point: a run that went on after a crash, say.

@@ -10,6 +10,8 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Schedule
 
 _STAGE = re.compile(r"([^@:,=]+)@([^@:,=]+)(?::([1-9][0-9]*))?")
+_LONGEST = 1_000_000
+"""Epochs of a stage at most, as of a recorded plan."""
 SETTING = "stages"
 """The hyperparameter that holds the stages of a run."""
 HINT = (
@@ -45,6 +47,8 @@ class Stages:
             if match[3] is None and index + 1 < len(pieces):
                 message = f"{piece!r} needs its number of epochs, as another stage follows: {piece}:10"
                 raise InvalidInputError(message, place)
+            if match[3] is not None and (len(match[3]) > len(str(_LONGEST)) or int(match[3]) > _LONGEST):
+                raise InvalidInputError(f"{piece[:60]!r} has more than {_LONGEST} epochs", place)
             found.append((match[1].strip(), match[2].strip(), int(match[3]) if match[3] else None))
         return cls(tuple(found))
 
@@ -52,8 +56,9 @@ class Stages:
         """Model and cluster of so many epochs, fewer where the stages end before."""
         found: list[tuple[str, str]] = []
         for model, cluster, count in self.parts:
-            found += [(model, cluster)] * (epochs - len(found) if count is None else count)
-        return tuple(found[:epochs])
+            rest = epochs - len(found)
+            found += [(model, cluster)] * (rest if count is None else min(count, rest))
+        return tuple(found)
 
 
 def stages_by_pattern(given: Sequence[str]) -> dict[str, Stages]:

@@ -1,15 +1,17 @@
 """CSV files as points: one line per epoch, or one column per run as Weights & Biases exports charts."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
-from depl.models.tool_logs.points import LoggedRun, Point, Value, cell_values
+from depl.models.tool_logs.points import LoggedRun, Point, cell_values
+from depl.models.tool_logs.reading import reader
 from depl.models.traces.csv_files import Sheet, read_sheet
 
 EXTREMES = ("__MIN", "__MAX")
 """Ends of the names of columns that hold the ends of an interval around another column."""
 
 
+@reader
 def read_table(path: str | Path, name: str) -> LoggedRun:
     """A CSV file with one line per epoch of a run; a column without a name, as of an index, is passed over.
 
@@ -37,6 +39,7 @@ def charts(sheet: Sheet) -> dict[str, tuple[str, str]]:
     return found
 
 
+@reader
 def read_charts(path: str | Path) -> tuple[list[LoggedRun], list[str]]:
     """The runs of an exported chart, and the columns that are no runs.
 
@@ -57,15 +60,14 @@ def read_charts(path: str | Path) -> tuple[list[LoggedRun], list[str]]:
     return logged, [name for name in sheet.header if name not in columns and name not in shared]
 
 
-def _points(sheet: Sheet, shared: Iterable[str], own: dict[str, str]) -> tuple[Point, ...]:
+def _points(sheet: Sheet, shared: Sequence[str], own: dict[str, str]) -> tuple[Point, ...]:
     """The lines in which a run has a value of its own."""
-    clocks = list(shared)
+    place = {name: index for index, name in enumerate(sheet.header)}
+    clocks, columns = ([place[name] for name in names] for names in (shared, own))
     found = []
     for row in sheet.rows:
-        cells = cell_values(sheet.header, row.cells)
-        values: dict[str, Value] = {
-            metric: cells[column] for column, metric in own.items() if column in cells
-        }
+        values = cell_values(own.values(), [row.cells[index] for index in columns])
         if values:
-            found.append(Point(row.number, {key: cells[key] for key in clocks if key in cells} | values))
+            told = cell_values(shared, [row.cells[index] for index in clocks])
+            found.append(Point(row.number, told | values))
     return tuple(found)

@@ -11,10 +11,11 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from depl.models.foundation.documents import LARGEST_FILE
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.points import LoggedRun, merged
+from depl.models.tool_logs.points import LoggedRun, Value, merged, shown
 from depl.models.tool_logs.protobuf import BrokenMessageError, double, fields, first, signed, text, within
+from depl.models.tool_logs.reading import reader
+from depl.models.traces.text_files import log_bytes
 
 _POLYNOMIAL = 0x82F63B78
 """Of CRC-32C, its bits in reversed order."""
@@ -51,6 +52,7 @@ def masked_checksum(data: bytes) -> int:
     return (((crc >> 15) | (crc << 17)) + _MASK) & 0xFFFFFFFF
 
 
+@reader
 def read_events(folder: str | Path, files: list[Path], name: str) -> LoggedRun:
     """One run: the event files of a folder and of its parts, one after the other.
 
@@ -70,7 +72,7 @@ def read_events(folder: str | Path, files: list[Path], name: str) -> LoggedRun:
         If a file is damaged, with the place of the record; an unfinished last record, as of a run under way,
         is left out.
     """
-    logged: list[tuple[int, float, str, float]] = []
+    logged: list[tuple[int, float, str, Value]] = []
     settings: dict[str, str] = {}
     for path in files:
         part = path.parent.relative_to(folder).as_posix()
@@ -86,7 +88,7 @@ def read_events(folder: str | Path, files: list[Path], name: str) -> LoggedRun:
 
 
 def _records(path: Path) -> Iterator[bytes]:
-    data = _bytes_of(path)
+    data = log_bytes(path)
     place, row = 0, 1
     while place + 12 <= len(data):
         (size,) = struct.unpack_from("<Q", data, place)
@@ -100,15 +102,6 @@ def _records(path: Path) -> Iterator[bytes]:
             raise _damaged(path, row, "the checksum of its data is wrong")
         yield record
         place, row = end + 4, row + 1
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise InvalidInputError(f"is larger than {LARGEST_FILE >> 20} MiB; log scalars alone", str(path))
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidInputError(f"cannot be read ({error.strerror or error})", str(path)) from error
 
 
 def _stored(data: bytes, place: int) -> int:
@@ -159,9 +152,9 @@ def _hyperparameters(content: bytes) -> Iterator[tuple[str, str]]:
     """Of ``HParamsPluginData.session_start_info.hparams``, a map to ``google.protobuf.Value``."""
     for number, entry in fields(within(content, 3)):
         if number == 1 and isinstance(entry, bytes):
-            value = within(entry, 2)
-            told = first(value, 3)
-            figure = double(first(value, 2))
-            shown = text(told) if told is not None else "" if figure is None else f"{figure:g}"
-            if shown:
-                yield text(first(entry, 1)), shown
+            content = within(entry, 2)
+            told = first(content, 3)
+            figure = double(first(content, 2))
+            value = text(told) if told is not None else "" if figure is None else shown(figure)
+            if value:
+                yield text(first(entry, 1)), value

@@ -6,17 +6,18 @@ name the format; a record is a protocol buffer ``Record``, of which a history ro
 and the run (17) are read.
 """
 
-import json
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.json_lines import flat
-from depl.models.tool_logs.points import LoggedRun, Point
+from depl.models.tool_logs.json_lines import Objects, flat, load_json
+from depl.models.tool_logs.points import LoggedRun, Point, shown
 from depl.models.tool_logs.protobuf import BrokenMessageError, fields, first, text, within
+from depl.models.tool_logs.reading import reader
+from depl.models.traces.text_files import log_bytes
 
 BLOCK, HEADER = 32_768, 7
 """Bytes of a block, and of the header of a part (and of the file)."""
@@ -26,6 +27,7 @@ _HISTORY, _CONFIG, _RUN = 2, 5, 17
 _DISPLAY_NAME, _RUN_CONFIG = 8, 4
 
 
+@reader
 def read_offline(path: Path) -> LoggedRun:
     """The run of an offline file.
 
@@ -52,7 +54,8 @@ def read_offline(path: Path) -> LoggedRun:
     return LoggedRun(name, str(path), tuple(points), settings)
 
 
-def inspected(path: str | Path, name: str, lines: Iterable[tuple[int, dict[str, Any]]]) -> LoggedRun:
+@reader
+def inspected(path: str | Path, name: str, lines: Objects) -> LoggedRun:
     """The run of a file that ``wandb leet inspect --json`` has made."""
     points, settings = [], dict[str, str]()
     for row, line in lines:
@@ -61,19 +64,17 @@ def inspected(path: str | Path, name: str, lines: Iterable[tuple[int, dict[str, 
         if not isinstance(content, dict):
             continue
         if kind == "history":
-            points.append(Point(row, flat(content.get("item", {}))))
+            points.append(Point(row, flat(content.get("item"))))
         elif kind in ("run", "config"):
-            config = content if kind == "config" else content.get("config", {})
-            settings |= _texts(config.get("update", {}))
+            config = content if kind == "config" else content.get("config")
+            settings |= _texts(config.get("update") if isinstance(config, dict) else None)
             name = str(content.get("display_name") or name)
     return LoggedRun(name, str(path), tuple(points), settings)
 
 
-def _texts(config: dict[str, Any]) -> dict[str, str]:
-    return {
-        key: f"{value:g}" if isinstance(value, float) else value
-        for key, value in flat({k: v for k, v in config.items() if k != "_wandb"}).items()
-    }
+def _texts(config: Any) -> dict[str, str]:
+    told = flat(config)
+    return {key: shown(value) for key, value in told.items() if key.partition("/")[0] != "_wandb"}
 
 
 def _items(message: bytes, number: int) -> Iterator[tuple[str, Any]]:
@@ -84,16 +85,13 @@ def _items(message: bytes, number: int) -> Iterator[tuple[str, Any]]:
         names = [text(value) for place, value in fields(item) if place == 2]
         key = text(first(item, 1)) or "/".join(names)
         try:
-            yield key, json.loads(text(first(item, 16)))
-        except ValueError:
+            yield key, load_json(text(first(item, 16)), key)
+        except InvalidInputError:
             continue  # such as a picture: no number either
 
 
 def _records(path: Path) -> Iterator[bytes]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InvalidInputError(f"cannot be read ({error.strerror or error})", str(path)) from error
+    data = log_bytes(path)
     if data[: len(MAGIC)] != MAGIC:
         raise InvalidInputError(
             "is no offline file of Weights & Biases; export the runs instead: wandb leet inspect --json FILE "

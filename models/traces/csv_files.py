@@ -18,6 +18,7 @@ with an apostrophe in front (`depl.models.foundation.csv_cells`).
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -25,14 +26,20 @@ from typing import NamedTuple
 import numpy as np
 
 from depl.models.foundation.csv_cells import meant, shown
-from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.traces.metrics import METRICS
 from depl.models.traces.table import COLUMNS, LEFT_OUT, Numbers, Texts, Traces, first_offence
+from depl.models.traces.text_files import log_text
 
 _NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|nan|inf|infinity)", re.IGNORECASE)
-
+_POINT = re.compile(r"[+-]?[0-9]*\.[0-9]+(e[+-]?[0-9]+)?", re.IGNORECASE)
+_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(e[+-]?[0-9]+)?", re.IGNORECASE)
+"""Numbers with a decimal point, and with a decimal comma."""
+_QUOTED = re.compile(r'"[^"]*"')
+_SEPARATORS = (",", ";", "\t")
+MOST_COLUMNS = 100_000
+"""Set by hand: exports of charts have three columns a run; more take minutes and are a table on its side."""
 
 _LARGEST_WHOLE = 2**53
 """From here on floating-point numbers are no longer all whole numbers."""
@@ -124,6 +131,9 @@ def write_csv(traces: Traces) -> str:
 def read_sheet(path: str | Path) -> Sheet:
     """The cells of a CSV file, stripped, every row as long as the header; empty lines are passed over.
 
+    The separator is a comma, a semicolon or a tab. With the last two numbers may have a decimal comma, which
+    becomes a point unless a number of the file has a point already.
+
     Raises
     ------
     InvalidInputError
@@ -131,21 +141,22 @@ def read_sheet(path: str | Path) -> Sheet:
         of another length.
     """
     provenance: dict[str, str] = {}
-    text = read_text(path).removeprefix("\ufeff")
+    text = log_text(path)
     skipped = 0
     while text.startswith("#"):
         line, _, text = text.partition("\n")
         key, _, value = line.removeprefix("#").partition(":")
         provenance[key.strip()] = value.strip()
         skipped += 1
-    rows = list(_rows(str(path), text, skipped))
+    separator = _separator(str(path), text)
+    rows = list(_rows(str(path), text, skipped, separator))
     if not rows:
         raise InvalidInputError("is empty; a header line is needed", str(path))
-    head, *body = rows
+    head, *body = rows if separator == "," else _with_points(rows)
     sheet = Sheet(str(path), provenance, head.cells, head.number, body)
-    for index, name in enumerate(head.cells):
-        if name in head.cells[:index]:
-            raise sheet.error("the header names the column twice", head.number, name)
+    if len(set(head.cells)) < len(head.cells):
+        twice, _ = Counter(head.cells).most_common(1)[0]
+        raise sheet.error("the header names the column twice", head.number, twice)
     for row in body:
         if len(row.cells) != len(head.cells):
             message = f"has {len(row.cells)} cells where the header has {len(head.cells)}"
@@ -216,8 +227,38 @@ def assembled(
     return Traces(run, epochs[order], model, cluster, loss, columns, sheet.provenance)
 
 
-def _rows(path: str, text: str, skipped: int) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+def _separator(path: str, text: str) -> str:
+    """What stands between the cells: as often in the first row as in the header, and there most often.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are too many columns.
+    """
+    body = text.lstrip("\n")
+    lines = [_QUOTED.sub("", line) for line in body.split("\n", 2)[:2]]
+    counts = {sign: [line.count(sign) for line in lines if line] for sign in _SEPARATORS}
+    alike = [sign for sign in _SEPARATORS if len(set(counts[sign])) == 1 and counts[sign][0]] or _SEPARATORS
+    found = max(alike, key=lambda sign: counts[sign][:1])
+    if counts[found][:1] >= [MOST_COLUMNS]:
+        message = f"has {counts[found][0] + 1} columns; at most {MOST_COLUMNS} are read"
+        raise InvalidInputError(message, path)
+    return found
+
+
+def _with_points(rows: list[Row]) -> list[Row]:
+    """Rows with decimal points for commas, if no number among them has a point already."""
+    cells = [cell for row in rows for cell in row.cells]
+    if any(map(_POINT.fullmatch, cells)) or not any(map(_COMMA.fullmatch, cells)):
+        return rows
+    return [
+        row._replace(cells=[cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell for cell in row.cells])
+        for row in rows
+    ]
+
+
+def _rows(path: str, text: str, skipped: int, separator: str) -> Iterator[Row]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)
     last = skipped
     try:
         for cells in reader:

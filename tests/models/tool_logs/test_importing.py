@@ -88,7 +88,7 @@ def test_the_key_of_epochs_is_told_or_known(tmp_path: Path) -> None:
     assert "no key tells the epoch" in refusal(path).message
     assert epochs(read(path, epoch="Zeit")) == [1, 2]
     assert "'zeit' is not logged; logged are Zeit, half, loss" in refusal(path, epoch="zeit").message
-    assert "must be a whole number, not 0.5" in refusal(path, epoch="half").message
+    assert "must be a whole number below 2^53, not 0.5" in refusal(path, epoch="half").message
 
 
 def test_before_training_no_model_has_to_be_named_as_in_the_log_of_a_controller(tmp_path: Path) -> None:

@@ -174,7 +174,8 @@ def test_a_wrong_cell_is_found_with_its_row_and_column(file, old, new, place, me
         ("", "is empty"),
         ("# only: this\n", "is empty"),
         ("run,epoch,model,cluster,loss\n", "a header and no row"),
-        (b"\xff\xfe\x00", "not UTF-8"),
+        (b"\xff\xfe\x00", "not UTF-16"),
+        (b"\xff\x00", "not UTF-8"),
     ],
 )
 def test_a_file_without_traces_is_refused(file, text, message):

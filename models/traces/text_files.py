@@ -1,0 +1,70 @@
+"""Logs as text: regular files alone, as they are or packed by gzip, in UTF-8 or in UTF-16 with its mark."""
+
+import codecs
+import os
+import stat
+from pathlib import Path
+
+from depl.models.foundation.archives import inflated
+from depl.models.foundation.documents import read_bytes, reason_of
+from depl.models.foundation.errors import InvalidInputError
+
+_GZIP = b"\x1f\x8b"
+_ENCODINGS = (
+    (codecs.BOM_UTF8, "utf-8-sig", "UTF-8 text"),
+    (codecs.BOM_UTF16_LE, "utf-16", "UTF-16 text"),
+    (codecs.BOM_UTF16_BE, "utf-16", "UTF-16 text"),
+)
+"""By the mark at the beginning; UTF-8 without one."""
+_HANDED_OVER = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""Pipes that a shell hands over have a writer at their other end, or have had one."""
+
+
+def require_end(path: str | Path) -> None:
+    """Refuse what may never end, or never begin: a named pipe or a device.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is one, or not there.
+    """
+    try:
+        kind = os.stat(path).st_mode
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"cannot be read ({reason_of(error)})", str(path)) from error
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or str(path).startswith(_HANDED_OVER)):
+        raise InvalidInputError("is no file but a pipe or a device: write it into a file", str(path))
+
+
+def log_bytes(path: str | Path) -> bytes:
+    """The content of a file.
+
+    Raises
+    ------
+    InvalidInputError
+        As `require_end` and `depl.models.foundation.documents.read_bytes`.
+    """
+    require_end(path)
+    return read_bytes(path)
+
+
+def log_text(path: str | Path) -> str:
+    """The text of a file, without a mark of its encoding, every line ended by a line feed alone.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no text, a broken gzip file, or larger than what is read at most once it is unpacked; and as
+        `log_bytes`.
+    """
+    content = log_bytes(path)
+    if content.startswith(_GZIP):
+        content = inflated(content, str(path))
+    encoding, what = next(
+        ((encoding, what) for mark, encoding, what in _ENCODINGS if content.startswith(mark)),
+        ("utf-8", "UTF-8 text"),
+    )
+    try:
+        return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"not {what}", str(path)) from error
