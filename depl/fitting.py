@@ -22,7 +22,7 @@ def fit(
     scale: Scale | None = None,
     care: float | None = CARE,
     confidence: float | None = None,
-    diverged: int = 0,
+    diverged: int | None = None,
     metric: str = "loss",
     name: str | None = None,
 ) -> Instance:

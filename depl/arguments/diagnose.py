@@ -2,7 +2,7 @@
 
 import argparse
 
-from depl.arguments.logs import add_logs
+from depl.arguments.logs import add_diverged, add_logs
 from depl.arguments.shared import add_figure, add_json, positive_count, seed
 from depl.models.estimation.choices import RESAMPLES, FitBy
 from depl.models.traces.metrics import TARGETS
@@ -40,4 +40,5 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_figure(parser, "the verdict, and Figs. 2 and 4 of the paper", "NAME-verdict, NAME-loss and NAME-fits")
     add_json(parser, "fits, tests and verdict")
     add_logs(parser)
+    add_diverged(parser)
     parser.set_defaults(run="depl.commands.diagnose:run")

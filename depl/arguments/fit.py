@@ -2,7 +2,7 @@
 
 import argparse
 
-from depl.arguments.logs import add_logs
+from depl.arguments.logs import add_logs, names
 from depl.arguments.shared import add_imports, add_json
 from depl.models.estimation.choices import CARE
 from depl.models.problem.counting import MOST_DIVERGED
@@ -68,11 +68,11 @@ def _add_counting(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument(
         "--diverged",
-        metavar="N",
+        metavar="N|NAME,...",
         type=_runs,
-        default=0,
-        help="so many runs diverged and are not among the traces: each counts as a miss of every plan; "
-        "default: 0, and then promises are for runs that do not diverge",
+        help="so many runs were lost in all, or those of these names and files: each counts as a miss of "
+        "every plan; default: those that are known to be lost, as they diverged, or ended before others of "
+        "their schedule",
     )
 
 
@@ -104,8 +104,11 @@ def _share(text: str) -> float:
     return value
 
 
-def _runs(text: str) -> int:
-    value = int(text)
+def _runs(text: str) -> int | tuple[str, ...]:
+    try:
+        value = int(text)
+    except ValueError:
+        return names(text)
     if not 0 <= value <= MOST_DIVERGED:
         raise argparse.ArgumentTypeError(f"{text} is no number of runs from 0 to {MOST_DIVERGED}")
     return value

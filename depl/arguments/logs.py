@@ -10,6 +10,7 @@ TOOLS = ("lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "json
 
 def add_logs(parser: argparse.ArgumentParser, required: bool = False) -> None:
     """Declare what says how logs are to be read; with ``required`` the loss has to be named."""
+    _add_runs(parser)
     told = (
         "" if required else "; with it TRACES may be logs of a training tool, as 'depl traces import' reads"
     )
@@ -48,6 +49,43 @@ def add_logs(parser: argparse.ArgumentParser, required: bool = False) -> None:
         default="refuse",
         help="of an epoch that was logged again, as after a crash: the last one counts; default: refuse",
     )
+
+
+def add_diverged(parser: argparse.ArgumentParser) -> None:
+    """Declare which runs are lost."""
+    parser.add_argument(
+        "--diverged",
+        metavar="NAME,...",
+        type=names,
+        default=(),
+        help="runs that were lost, and files of such: each counts as a miss of every plan that is fitted or "
+        "certified; patterns such as 'seed1*' will do",
+    )
+
+
+def _add_runs(parser: argparse.ArgumentParser) -> None:
+    """Declare what is said of single runs."""
+    parser.add_argument(
+        "--leave-out",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="do not count runs, files and folders of this name, such as 'seed1*'; the provenance says so. "
+        "May be given several times",
+    )
+    parser.add_argument(
+        "--cut-at-random",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="runs of this name, such as 'seed1*', ended before others of their schedule for a reason unlike "
+        "their losses, such as a limit of time; otherwise they count as misses. May be given several times",
+    )
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Names with commas between them."""
+    return tuple(name for part in text.split(",") if (name := part.strip()))
 
 
 def _add_clocks(logs: "argparse._ArgumentGroup") -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from depl.arguments.logs import add_logs
+from depl.arguments.logs import add_diverged, add_logs
 from depl.arguments.shared import add_json
 
 
@@ -17,6 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "paths", metavar="PATH", nargs="+", help="files of logs, or folders that hold them"
     )
     add_logs(importing, required=True)
+    add_diverged(importing)
     importing.add_argument(
         "--out",
         metavar="TRACES",

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> Answer:
         scale=options.scale,
         care=options.care,
         confidence=options.confidence,
-        diverged=options.diverged,
+        diverged=options.diverged if isinstance(options.diverged, int) else None,
         metric=options.metric,
         name=options.name,
     )
@@ -189,7 +189,7 @@ def _next(options: argparse.Namespace, traces: Traces, instance: Instance) -> st
         runs, plan = "fresh.npz", ""
         lines.append(f"depl train --family {family} --plan plan.json --out {runs}")
     elif options.loss is not None:
-        runs, told = "fresh.csv", shlex.join(log_words(choices_of(options), stages=False))
+        runs, told = "fresh.csv", shlex.join(log_words(choices_of(options), fresh=True))
         told += " --stages STAGES-OF-THE-PLAN" if options.stages else ""  # elsewhere the logs say it
         lines.append(f"depl traces import FRESH-LOGS {told} --out {runs}")
     metric = "" if options.metric == TARGETS[0] else f" --metric {options.metric}"

@@ -16,6 +16,7 @@ from depl.models.tool_logs.importing import Imported
 from depl.models.tool_logs.stages import told
 from depl.models.traces.files import write_traces
 from depl.models.traces.log_rules import What
+from depl.models.traces.lost import LEFT_OUT, ledger, named
 from depl.models.traces.table import Traces
 
 _MOST_STAGES = 8
@@ -60,6 +61,9 @@ def _content(options: argparse.Namespace, found: Imported) -> dict[str, Any]:
         "notes": {what.value: count for what, count in _noted(found).items()},
         "diverged": list(found.reading.diverged),
         "dropped": list(found.reading.dropped),
+        "lost": traces.lost,
+        "left_out": ledger(traces.provenance, LEFT_OUT),
+        "unread": dict(log.unread),
     }
 
 
@@ -82,22 +86,23 @@ def _text(options: argparse.Namespace, found: Imported, content: dict[str, Any])
         which = "no run was" if without == len(traces.runs) else f"{counted(without, 'run')} not"
         pairs.append(("before training", f"{which} evaluated: the law of l(1) is then as it was seen"))
     pairs += [(str(what.value), f"{count} {_NOTES[what]}") for what, count in _noted(found).items()]
-    diverged = found.reading.diverged
-    if diverged:
-        pairs.append(("diverged", f"{len(diverged)}: count them, depl fit --diverged {len(diverged)}"))
+    if traces.lost:
+        pairs.append(
+            ("lost", f"{len(traces.lost)}, which fit and certify count as misses: {named(traces.lost)}")
+        )
     parts = [fields(pairs), _stage_table(content["schedules"], len(traces.runs))]
     if options.out is not None:
-        parts.append(_next(options.out, len(diverged)))
+        parts.append(_next(options.out))
     return "\n\n".join(parts)
 
 
-def _next(out: str, diverged: int) -> str:
+def _next(out: str) -> str:
     """The commands that lead on."""
-    runs, lost = shlex.quote(out), f" --diverged {diverged}" if diverged else ""
+    runs = shlex.quote(out)
     return (
         f"What comes next:\n  depl diagnose {runs}\n"
         "  depl instances new --setup --out setup.json   # and write into it what runs do not say\n"
-        f"  depl fit {runs} --template setup.json --out mine.json{lost}"
+        f"  depl fit {runs} --template setup.json --out mine.json"
     )
 
 

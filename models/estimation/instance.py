@@ -47,7 +47,9 @@ from depl.models.problem.laws import Deterministic, Empirical, FloatArray, Forbi
 from depl.models.problem.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
 from depl.models.problem.traced_law import MOST_WHOLE_RUNS, Residuals, TracedLaw, traced_law
 from depl.models.traces.fingerprints import fingerprints
+from depl.models.traces.lost import named
 from depl.models.traces.table import Traces
+from depl.models.traces.told import DIVERGED, LEAVE_OUT
 
 LawOfLoss = Literal["affine", "independent"]
 """Whether the affine law is part of the instance, or the paper's laws stand alone."""
@@ -92,7 +94,7 @@ def fit_instance(
     metric: str = "loss",
     care: float | None = CARE,
     confidence: float | None = None,
-    diverged: int = 0,
+    diverged: int | None = None,
     name: str | None = None,
     rng: np.random.Generator | None = None,
 ) -> Instance:
@@ -118,10 +120,10 @@ def fit_instance(
     confidence : float, optional
         At least 0.5: promise only for plans that enough runs went through, counting so many misses as the
         runs leave possible with this confidence; None for promises that are right on average.
-    diverged : int
-        Runs that diverged and are not among the traces. Each counts as a miss of every plan, and of every
-        stage of a plan that too few runs went through
-        (`depl.models.evaluation.traced_prediction`): careful wherever they were lost.
+    diverged : int, optional
+        How many runs were lost in all; those of `depl.models.traces.table.Traces.lost` by default, and no
+        fewer. Each counts as a miss of every plan, and of every stage of a plan that too few runs went
+        through (`depl.models.evaluation.traced_prediction`): careful wherever they were lost.
     name : str, optional
         Of the instance; that of the setup by default.
     rng : numpy.random.Generator, optional
@@ -141,7 +143,8 @@ def fit_instance(
     """
     _require_epochs(traces)
     _require_match(traces, setup, law)
-    _require_countable(law, residuals, confidence, diverged)
+    diverged = _lost(traces, diverged)
+    _require_countable(law, residuals, confidence, diverged, traces.lost)
     rng = np.random.default_rng(0) if rng is None else rng
     fit = fit_traces(traces, rng, metric=metric, resamples=_RESAMPLES)
     improvements = _improvements(traces, setup, metric, fit)
@@ -349,15 +352,33 @@ def _improvements(traces: Traces, setup: Setup, metric: str, fit: TracesFit) -> 
     return found
 
 
-def _require_countable(law: LawOfLoss, residuals: Residuals, confidence: float | None, diverged: int) -> None:
+def _lost(traces: Traces, told: int | None) -> int:
+    """How many runs are lost: as many as is told, but none that the traces know of is forgotten."""
+    known = traces.lost
+    if told is None:
+        return len(known)
+    if type(told) is int and 0 <= told < len(known):
+        raise InvalidInputError(
+            f"{told} runs were lost as is told, but the traces know of {len(known)}: {named(known)}; give "
+            f"their number in all, {DIVERGED} {len(known)} or more, or leave runs out, {LEAVE_OUT} NAME",
+            ".diverged",
+        )
+    return told
+
+
+def _require_countable(
+    law: LawOfLoss, residuals: Residuals, confidence: float | None, diverged: int, lost: dict[str, str]
+) -> None:
     """Refuse a confidence, and runs that diverged, where no whole runs are counted."""
     if type(diverged) is not int or not 0 <= diverged <= MOST_DIVERGED:
         raise InvalidInputError(
             f"must be a whole number of runs from 0 to {MOST_DIVERGED}, not {diverged!r}", ".diverged"
         )
     if diverged and (law != "affine" or residuals != "per_run"):
+        known = f", as are known of these traces: {named(lost)}" if lost else ""
         raise InvalidInputError(
-            "runs that diverged are counted beside whole runs: use the affine law with residuals per_run",
+            "runs that diverged or were lost are counted beside whole runs: use the affine law with "
+            f"residuals per_run, or leave them out, {LEAVE_OUT} NAME{known}",
             ".diverged",
         )
     if confidence is None:
@@ -447,7 +468,7 @@ def _provenance(
     if affine is not None:
         rows += [_measured("traced_law", "fitted", len(traces.runs)), _recorded(traces, metric)]
         if affine.diverged:
-            what = "told: runs that diverged and are not among those recorded"
+            what = named(traces.lost) or "told: runs that diverged and are not among those recorded"
             rows.append(_measured("traced_law.diverged", what, affine.diverged))
         if affine.deviations:
             what = "margin for plans never run, from plans held out of the fit"

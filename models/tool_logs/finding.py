@@ -1,22 +1,26 @@
 """Files and folders of logs: which tool wrote them, which runs are there, and how these are called."""
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from functools import partial
 from pathlib import Path
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.foundation.wording import counted
+from depl.models.tool_logs.epochs import EPOCH_KEYS, STEP_KEYS
+from depl.models.tool_logs.folders import files_within
 from depl.models.tool_logs.json_files import read_json
 from depl.models.tool_logs.json_lines import objects_of, run_of
-from depl.models.tool_logs.mlflow import SQLITE, is_run, read_database, read_store
+from depl.models.tool_logs.mlflow import SQLITE, is_deleted, is_run, read_database, read_store
 from depl.models.tool_logs.plain_yaml import read_flat
 from depl.models.tool_logs.points import TOOLS, LoggedRun, ToolLog, shown
 from depl.models.tool_logs.tables import charts, read_charts, read_table
 from depl.models.tool_logs.tensorboard import SHUT, read_events
+from depl.models.tool_logs.unread import LostRuns, alike
 from depl.models.tool_logs.wandb import MAGIC, inspected, read_offline
 from depl.models.traces.csv_files import read_sheet
 from depl.models.traces.text_files import require_end
+from depl.models.traces.told import LEAVE_OUT, matching
 
 _EVENTS = ".tfevents."
 _LINES = (".jsonl", ".ndjson")
@@ -25,11 +29,16 @@ _CLOCKS = ("_step", "_runtime", "_timestamp")
 _FIRST = {"lightning": 0, "keras": 0, "flower": 1}
 """What a tool calls the first epoch, where it counts them itself; Flower's round 0 is before training."""
 
+_RUNS_ALONE = (".wandb", ".db", ".sqlite")
+"""Files that hold runs and nothing else."""
+
 _Found = tuple[str, str, list[LoggedRun], list[str]]
 """Tool, by what it was recognised, runs, and what is passed over."""
 
 
-def read_logs(paths: Sequence[str | Path], tool: str | None = None) -> ToolLog:
+def read_logs(
+    paths: Sequence[str | Path], tool: str | None = None, loss: str = "", leave_out: Sequence[str] = ()
+) -> ToolLog:
     """Read what a tool has logged.
 
     Parameters
@@ -38,30 +47,26 @@ def read_logs(paths: Sequence[str | Path], tool: str | None = None) -> ToolLog:
         Files and folders; folders are searched.
     tool : str, optional
         One of `TOOLS`; recognised by what the files hold unless given.
+    loss : str, optional
+        The key of the loss, by which the logs of a folder are told from other files.
+    leave_out : sequence of str
+        Patterns of files and folders that are not opened.
 
     Raises
     ------
     InvalidInputError
-        If there is nothing of that tool, or of several; or as the reader of a file.
+        If there is nothing of that tool, or of several; or as the reader of a file that was named.
     """
     if tool is not None and tool not in TOOLS:
         raise InvalidInputError(f"there is no tool {tool!r}; {advice(tool, TOOLS)}", "--from")
-    found: list[_Found] = []
+    search = _Search(tool, loss, leave_out)
     for path in map(Path, paths):
         require_end(path)
-        found += _in_folder(path, tool) if path.is_dir() else [_in_file(path, tool, path.stem)]
-    if not found:
-        wanted = f"of {tool}" if tool else f"of {', '.join(TOOLS)}"
-        raise InvalidInputError(
-            f"holds no log {wanted}; say with --from who wrote it", ", ".join(map(str, paths))
-        )
-    tools = list(dict.fromkeys(item[0] for item in found))
-    if len(tools) > 1:
-        message = f"are of several tools ({', '.join(tools)}): name the files of one, or say which by --from"
-        raise InvalidInputError(message, ", ".join(map(str, paths)))
-    runs = _renamed([run for item in found for run in item[2]])
-    passed = tuple(dict.fromkeys(text for item in found for text in item[3]))
-    return ToolLog(tools[0], "" if tool else found[0][1], tuple(runs), _first_epoch(tools[0], runs), passed)
+        if path.is_dir():
+            search.look_into(path)
+        elif not search.leaves_out(path, path.parent):
+            search.found.append(_in_file(path, tool, path.stem))
+    return search.log(", ".join(map(str, paths)))
 
 
 def _first_epoch(tool: str, runs: Sequence[LoggedRun]) -> int | None:
@@ -72,26 +77,123 @@ def _first_epoch(tool: str, runs: Sequence[LoggedRun]) -> int | None:
     return _FIRST.get(tool)
 
 
-def _in_folder(folder: Path, tool: str | None) -> list[_Found]:
-    """What is in a folder and those within, tool by tool; event files by the folder of their run."""
-    found = _event_runs(folder) if tool in (None, "tensorboard") else []
-    stores = sorted({meta.parent for meta in folder.rglob("meta.yaml") if is_run(meta.parent)})
-    if stores and tool in (None, "mlflow"):
-        why = f"{stores[0].name}/metrics and meta.yaml, a file store"
-        found.append(("mlflow", why, [read_store(path) for path in stores if ".trash" not in path.parts], []))
-    inner = [path for path in sorted(folder.rglob("*"), key=_natural) if path.is_file()]
-    inner = [path for path in inner if not any(store in path.parents for store in stores)]
-    for path in inner:
+class _Search:
+    """What was found in files and folders, and what of it is a log, a lost run, or something else."""
+
+    def __init__(self, tool: str | None, loss: str, leave_out: Sequence[str]) -> None:
+        self.tool, self.loss, self.patterns = tool, loss, leave_out
+        self.found: list[_Found] = []
+        self.failed: dict[Path, str] = {}
+        self.lost: dict[str, str] = {}
+        self.unread: dict[str, str] = {}
+        self.left_out: dict[str, str] = {}
+
+    def leaves_out(self, path: Path, folder: Path) -> bool:
+        """Whether a file is to be left out, by its name or that of a folder that it is in."""
+        within = path.relative_to(folder)
+        names = [str(path), path.stem, *(part for part in within.parts)]
+        names += [part.as_posix() for part in (within, *within.parents)]
+        pattern = matching(self.patterns, *names)
+        if pattern is not None:
+            self.left_out[str(path)] = f"{LEAVE_OUT} {pattern}"
+        return pattern is not None
+
+    def look_into(self, folder: Path) -> None:
+        """Read what is in a folder and those within; event files and file stores by the folder of a run."""
+        files, unread = files_within(folder)
+        self.unread |= {str(path): why for path, why in unread.items()}
+        files = [path for path in files if not self.leaves_out(path, folder)]
+        events = [path for path in files if _EVENTS in path.name]
+        why = f"{counted(len(events), 'event file')}, such as {events[0].name}" if events else ""
+        for run, own in _event_runs(folder, events).items():
+            self._try("tensorboard", run, partial(_of_events, run, own, why))
+        stores = [path.parent for path in files if path.name == "meta.yaml" and is_run(path.parent)]
+        for store in stores:
+            if is_deleted(store):
+                self.unread[str(store)] = "a run that was deleted"
+            else:
+                self._try("mlflow", store, partial(_of_store, store))
+        within = set(stores)
+        for path in files:
+            if _EVENTS not in path.name and within.isdisjoint(path.parents):
+                self._one(path)
+
+    def _one(self, path: Path) -> None:
+        """Read a file if it may be a log."""
         kind = _kind(path)
-        if kind and (tool is None or tool in kind):
-            found.append(_in_file(path, tool, path.stem))
-    return found
+        if not kind:
+            self.failed[path] = _UNKNOWN.get(path.suffix.lower(), "is of no kind that is read")
+        elif self.tool is not None and self.tool not in kind:
+            self.failed[path] = f"is no log of {self.tool}"
+        else:
+            self._try(None, path, partial(_in_file, path, self.tool, path.stem))
+
+    def _try(self, tool: str | None, path: Path, read: Callable[[], _Found]) -> None:
+        """Read, or keep why that cannot be; a run of event files or of a store is lost then."""
+        if tool is not None and self.tool not in (None, tool):
+            self.failed[path] = f"is no log of {self.tool}"
+            return
+        try:
+            self.found.append(read())
+        except InvalidInputError as error:
+            if tool is not None or path.suffix.lower() == ".wandb":
+                self.lost[str(path)] = str(error)
+            else:
+                self.failed[path] = str(error).removeprefix(f"{path}: ")
+
+    def log(self, place: str) -> ToolLog:
+        """All that was found, if it is of one tool."""
+        holding = [item for item in self.found if any(self._has_loss(run) for run in item[2])] or self.found
+        self._judge([Path(run.path) for item in holding for run in item[2]])
+        if not holding:
+            if self.lost:
+                name, why = next(iter(self.lost.items()))
+                raise InvalidInputError(why, name)
+            wanted = f"of {self.tool}" if self.tool else f"of {', '.join(TOOLS)}"
+            raise InvalidInputError(f"holds no log {wanted}; say with --from who wrote it", place)
+        tools = list(dict.fromkeys(item[0] for item in holding))
+        if len(tools) > 1:
+            message = (
+                f"are of several tools ({', '.join(tools)}): name the files of one, or say which by --from"
+            )
+            raise InvalidInputError(message, place)
+        others = [item for item in self.found if item not in holding]
+        runs = _renamed([run for item in holding for run in item[2]])
+        self._without_loss(tools[0], runs, [(item[0], run) for item in others for run in item[2]])
+        passed = tuple(dict.fromkeys(text for item in holding for text in item[3]))
+        why = "" if self.tool else holding[0][1]
+        first = _first_epoch(tools[0], runs)
+        return ToolLog(tools[0], why, tuple(runs), first, passed, self.lost, self.unread, self.left_out)
+
+    def _has_loss(self, run: LoggedRun) -> bool:
+        return bool(run.keys_of(self.loss)) if self.loss else True
+
+    def _judge(self, logs: Sequence[Path]) -> None:
+        """Tell lost runs from other files, where something was not read."""
+        lost_runs = LostRuns(logs, self.loss)
+        for path, why in self.failed.items():
+            lost = lost_runs.why(path)
+            (self.lost if lost else self.unread)[str(path)] = f"{lost}, but {why}" if lost else why
+
+    def _without_loss(
+        self, tool: str, runs: Sequence[LoggedRun], others: Sequence[tuple[str, LoggedRun]]
+    ) -> None:
+        """A log of the same tool that has keys of the others, but no loss, is that of a lost run."""
+        names = {alike(Path(run.path).name) for run in runs}
+        known = {key for run in runs for key in run.logged_keys()} | {*EPOCH_KEYS, *STEP_KEYS}
+        for other, run in others:
+            path = Path(run.path)
+            keys = run.logged_keys().keys() - ({"epoch"} if path.suffix.lower() == ".json" else set())
+            alone = path.is_dir() or path.suffix.lower() in _RUNS_ALONE
+            same = other == tool if alone else tool in _kind(path) and bool(keys & known)
+            lost = same or alike(path.name) in names
+            place = run.path if path.stem == run.name else f"{run.path}, {run.name}"
+            (self.lost if lost else self.unread)[place] = f"holds no {self.loss!r}"
 
 
-def _natural(path: Path) -> list[tuple[int, str]]:
-    """The order of names in which version_2 stands before version_10."""
-    parts = ["".join(part) for _, part in groupby(path.as_posix(), key=str.isdecimal)]
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+_UNKNOWN = dict.fromkeys(
+    (".pkl", ".pickle", ".pt"), "is a pickle, which may run any program when it is read: write JSON instead"
+)
 
 
 def _kind(path: Path) -> tuple[str, ...]:
@@ -102,19 +204,10 @@ def _kind(path: Path) -> tuple[str, ...]:
     if suffix in _LINES:
         return ("jsonl", "wandb")
     if suffix == ".json":
-        return ("keras", "flower", "jsonl") if _may_be_log(path) else ()
+        return ("keras", "flower", "jsonl")
     if suffix == ".wandb":
         return ("wandb",)
     return ("mlflow",) if suffix in (".db", ".sqlite") and _begins(path, SQLITE) else ()
-
-
-def _may_be_log(path: Path) -> bool:
-    """Whether a JSON file is one of logs, and not, say, one of settings beside them."""
-    try:
-        read_json(path, path.stem)
-    except InvalidInputError:
-        return False
-    return True
 
 
 def _begins(path: Path, start: bytes) -> bool:
@@ -206,19 +299,24 @@ def _table(path: Path, tool: str | None, name: str) -> _Found:
     return "csv", path.name, [read_table(path, name)], []
 
 
-def _event_runs(folder: Path) -> list[_Found]:
-    by_run: dict[Path, list[Path]] = {}
-    files = sorted((path for path in folder.rglob(f"*{_EVENTS}*") if path.is_file()), key=_natural)
+def _event_runs(folder: Path, files: Sequence[Path]) -> dict[Path, list[Path]]:
+    """Event files by the folder of their run."""
+    found: dict[Path, list[Path]] = {}
     holding = {path.parent for path in files}
     for path in files:
         run = path.parent
         while run.parent in holding or (run.name in SHUT and run != folder):
             run = run.parent
-        by_run.setdefault(run, []).append(path)
-    if not by_run:
-        return []
-    why = f"{counted(len(files), 'event file')}, such as {files[0].name}"
-    return [("tensorboard", why, [read_events(run, own, run.name) for run, own in by_run.items()], [])]
+        found.setdefault(run, []).append(path)
+    return found
+
+
+def _of_events(run: Path, files: list[Path], why: str) -> _Found:
+    return "tensorboard", why, [read_events(run, files, run.name)], []
+
+
+def _of_store(store: Path) -> _Found:
+    return "mlflow", f"{store.name}/metrics and meta.yaml, a file store", [read_store(store)], []
 
 
 def _renamed(runs: Sequence[LoggedRun]) -> list[LoggedRun]:

@@ -6,14 +6,17 @@ are those of `depl.models.traces.log_rules`.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.foundation.wording import counted
 from depl.models.tool_logs.epochs import (
     EPOCH_KEYS,
+    STEP_KEYS,
     clock_key,
     first_called,
     from_steps,
@@ -32,9 +35,19 @@ from depl.models.traces.log_rules import (
     OnMissing,
     OnRepeated,
     kept_lines,
+    ledgers,
     table_of,
 )
+from depl.models.traces.lost import ENDED, LEFT_OUT, LOST, WHOLE, ledger, named, shorter, with_ledgers
 from depl.models.traces.table import Traces, joined
+from depl.models.traces.told import (
+    DIVERGED,
+    LEAVE_OUT,
+    counted_as_lost,
+    cut_at_random,
+    matching,
+    require_used,
+)
 
 HPARAMS = "hparams"
 """Where ``--stages-from`` may find the stages."""
@@ -71,6 +84,12 @@ class Choices:
         Whether that is in per cent.
     on_missing, on_repeated : str
         As `depl.models.traces.logs.read_long`.
+    leave_out : sequence of str
+        Patterns of files, folders and runs that are not to count.
+    diverged : sequence of str
+        Patterns of runs, and of files that cannot be read, that are to count as misses.
+    cut_at_random : sequence of str
+        Patterns of runs that ended early for reasons unlike their losses.
     """
 
     loss: str
@@ -88,6 +107,9 @@ class Choices:
     percent: bool = False
     on_missing: OnMissing = "refuse"
     on_repeated: OnRepeated = "refuse"
+    leave_out: Sequence[str] = ()
+    diverged: Sequence[str] = ()
+    cut_at_random: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -127,21 +149,68 @@ def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
     """
     if choices.run == choices.loss:
         raise InvalidInputError("names runs by their loss: give the key that tells them apart", "--run")
-    log = read_logs(paths, choices.tool)
+    log = read_logs(paths, choices.tool, choices.loss, choices.leave_out)
     runs = [part for run in log.runs for part in _told_apart(_only(run, choices.where), choices.run)]
     _require_names(runs)
+    left_out = _left_out(log, runs, choices.leave_out)
+    runs = [run for run in runs if run.name not in left_out]
     reader = _Reader(log, choices, stages_by_pattern(choices.stages))
     kept = [run for run in runs if reader.has_loss(run)]
     if not kept:
         raise InvalidInputError(_no_loss(runs, choices.loss), ", ".join(paths))
+    lost = _counted(log, [run for run in runs if run not in kept], choices)
     notes: list[Note] = []
     tables = [table for run in kept if (table := reader.read(run, notes)) is not None]
     if not tables:
         raise InvalidInputError(NO_RUN_LEFT, ", ".join(paths))
     provenance = {"imported": f"{log.tool}, {counted(len(kept), 'run')}, loss {choices.loss}"}
-    traces = joined(tables, provenance)
-    left = [run.name for run in runs if run not in kept]
-    return Imported(log, LogReading(traces, tuple(notes)), tuple(reader.facts(kept, left)))
+    for entries in (ledgers(notes), {LOST: lost, LEFT_OUT: left_out}):
+        provenance = with_ledgers(provenance, entries)
+    traces = reader.as_planned(joined(tables, provenance))
+    others = [name for name in choices.diverged if not matching([name], *_names(lost)) and name != "*"]
+    traces = cut_at_random(counted_as_lost(traces, others), choices.cut_at_random)
+    return Imported(log, LogReading(traces, tuple(notes)), tuple(reader.facts(kept, traces)))
+
+
+def _left_out(log: ToolLog, runs: Sequence[LoggedRun], patterns: Sequence[str]) -> dict[str, str]:
+    """Files and runs that are left out, with the pattern; all patterns must have one."""
+    found = dict(log.left_out)
+    found |= {run.name: f"{LEAVE_OUT} {text}" for run in runs if (text := matching(patterns, run.name))}
+    used = {why.removeprefix(f"{LEAVE_OUT} ") for why in found.values()}
+    names = [run.name for run in runs]
+    require_used([text for text in patterns if text not in used], names, LEAVE_OUT)
+    return found
+
+
+def _counted(log: ToolLog, without: Sequence[LoggedRun], choices: Choices) -> dict[str, str]:
+    """Runs of which nothing is read, if all are counted; those whose losses are all null are dropped ones.
+
+    Raises
+    ------
+    InvalidInputError
+        With those that are not.
+    """
+    empty = {run.name: f"has no value of {choices.loss!r}" for run in without if run.keys_of(choices.loss)}
+    lost = {**log.lost, **{run.name: f"holds no {choices.loss!r}" for run in without}, **empty}
+    counted_so = empty if choices.on_missing != "refuse" else {}
+    left = {
+        name: why
+        for name, why in lost.items()
+        if name not in counted_so and not matching(choices.diverged, *_names([name]))
+    }
+    if left:
+        name = shlex.quote(Path(next(iter(left))).name)
+        raise InvalidInputError(
+            f"{counted(len(left), 'run')} went wrong: {named(left)}. Count such a run as a miss, "
+            f"{DIVERGED} {name}, or leave it out, {LEAVE_OUT} {name}",
+            choices.loss if len(left) > 1 else next(iter(left)),
+        )
+    return lost
+
+
+def _names(paths: Iterable[str]) -> list[str]:
+    """What runs of which nothing is read may be called: their paths, files, and these without suffix."""
+    return [name for path in paths for name in (path, Path(path).name, Path(path).stem)]
 
 
 def _only(run: LoggedRun, where: Mapping[str, str]) -> LoggedRun:
@@ -196,6 +265,7 @@ class _Reader:
         self.sources: dict[str, int] = {}
         self.losses: dict[str, int] = {}
         self.keys: set[str] = set()
+        self.planned: dict[str, int] = {}
 
     def has_loss(self, run: LoggedRun) -> bool:
         """Whether anything is logged under the key of the loss."""
@@ -205,7 +275,7 @@ class _Reader:
         """The table of one run; None if it is dropped."""
         loss = self._key(run, self.choices.loss) or self.choices.loss
         self.losses[loss] = self.losses.get(loss, 0) + 1
-        points = [point for point in run.points if loss in point.values]
+        points = self._with_missing(run, loss)
         epochs = self._epochs(run, points)
         trained = self._trained(run, points, epochs)
         accuracy = None if self.choices.accuracy is None else self._required(run, self.choices.accuracy)
@@ -214,11 +284,11 @@ class _Reader:
                 epoch,
                 point.row,
                 loss,
-                self._figure(run, point, loss),
-                empty=False,
+                math.nan if loss in point.missing else self._figure(run, point, loss),
+                empty=loss in point.missing,
                 model=place[0],
                 cluster=place[1],
-                metrics=self._metrics(run, point, accuracy),
+                metrics={} if loss in point.missing else self._metrics(run, point, accuracy),
             )
             for point, epoch, place in zip(points, epochs, trained, strict=True)
         ]
@@ -228,7 +298,21 @@ class _Reader:
         found = kept_lines(sheet, run.name, lines, notes, self.choices.on_missing, self.choices.on_repeated)
         return table_of(sheet, {run.name: found}) if found else None
 
-    def facts(self, runs: Sequence[LoggedRun], without: Sequence[str]) -> list[tuple[str, str]]:
+    def as_planned(self, traces: Traces) -> Traces:
+        """The traces, with what is known of runs that end before others: as was planned, or too early."""
+        ends = dict(zip(traces.runs, traces.last_epochs.tolist(), strict=True))
+        longest, known = max(ends.values()), ledger(traces.provenance, ENDED)
+        plans = {name: plan for name, plan in self.planned.items() if name in ends}
+        early = {
+            name: f"ends at epoch {ends[name]} of {plan} planned"
+            for name, plan in plans.items()
+            if ends[name] < min(plan, longest) and name not in known
+        }
+        short = shorter(traces.runs, traces.schedules)
+        whole = {name: "as planned" for name, plan in plans.items() if name in short and ends[name] == plan}
+        return traces.with_provenance(with_ledgers(traces.provenance, {ENDED: early, WHOLE: whole}))
+
+    def facts(self, runs: Sequence[LoggedRun], traces: Traces) -> list[tuple[str, str]]:
         """What was decided for all runs."""
         found = [("loss", _listed(self.losses)), ("epochs told by", _listed(self.clocks))]
         found.append(("stages told by", _listed(self.sources)))
@@ -240,10 +324,34 @@ class _Reader:
         if self.log.passed_over:
             shown = ", ".join(self.log.passed_over[:3]) + (", ..." if len(self.log.passed_over) > 3 else "")
             found.append(("no runs", f"{counted(len(self.log.passed_over), 'column')}: {shown}"))
-        if without:
-            shown = ", ".join(without[:4]) + (", ..." if len(without) > 4 else "")
-            found.append(("without loss", f"{counted(len(without), 'run')}, left out: {shown}"))
+        left_out = ledger(traces.provenance, LEFT_OUT)
+        for what, entries, most in (("left out", left_out, 5), ("files not read", self.log.unread, 10)):
+            if entries:
+                found.append((what, f"{len(entries)}: {named(entries, most)}"))
         return found
+
+    def _with_missing(self, run: LoggedRun, loss: str) -> list[Point]:
+        """The points with a loss, and those where it is missing and no other point of their epoch has it.
+
+        Points of training that stand between evaluations, and share no figure with these, are passed over.
+        """
+        points = [point for point in run.points if loss in point.values]
+        key = clock_key(run, points, self.choices.epoch)
+        numbers = numbers_of(run, points, key)
+        by_tool = key in EPOCH_KEYS and self.choices.steps_per_epoch is None
+        steps = None if by_tool else steps_of_epoch(run, numbers, self.choices.steps_per_epoch)
+        together = {name for point in points for name in _figures(point, loss)}
+
+        def evaluated(point: Point) -> bool:
+            number = figure_of(point.values.get(key))
+            if number is None or not number.is_integer() or number in there:
+                return False
+            figures = _figures(point, loss)
+            at_end = steps is None or not number or number % steps in (0, steps - 1)
+            return at_end and (not figures or not figures.isdisjoint(together))
+
+        there = set(numbers)
+        return [p for p in run.points if loss in p.values or (loss in p.missing and evaluated(p))]
 
     def _key(self, run: LoggedRun, name: str) -> str | None:
         """The key of that name, or the only one that ends with it."""
@@ -318,6 +426,8 @@ class _Reader:
         self._count(self.sources, source)
         last = max(*epochs, 1)
         schedule = stages.schedule(last)
+        if stages.epochs is not None:
+            self.planned[run.name] = stages.epochs
         if len(schedule) < last:
             message = f"has {last} epochs, its stages {len(schedule)}: give the rest by --stages"
             raise InvalidInputError(message, run.path)
@@ -346,6 +456,12 @@ class _Reader:
     @staticmethod
     def _count(counts: dict[str, int], what: str) -> None:
         counts[what] = counts.get(what, 0) + 1
+
+
+def _figures(point: Point, loss: str) -> set[str]:
+    """The keys of numbers that are neither the loss nor tell the time."""
+    clocks = {loss, *EPOCH_KEYS, *STEP_KEYS}
+    return {key for key, value in point.values.items() if key not in clocks and figure_of(value) is not None}
 
 
 def _every(run: LoggedRun, epochs: list[int]) -> list[int]:

@@ -1,13 +1,12 @@
 """JSON files: Keras' ``history.history``, Flower's ``History`` and ``Result``, and plain lists of objects."""
 
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.json_lines import flat, load_json, run_of
-from depl.models.tool_logs.points import LoggedRun, Point, Value, figure_of, merged, shown, value_of
+from depl.models.tool_logs.points import LoggedRun, Point, Value, figure_of, merged, point_of, shown, value_of
 from depl.models.tool_logs.reading import reader
 from depl.models.traces.text_files import log_text
 
@@ -74,35 +73,32 @@ def _epochs(content: Mapping[str, list[Any]], path: str) -> tuple[Point, ...]:
     """Lists with one number per epoch, as a Keras history has them; epochs count from 0."""
     found = []
     for epoch in range(max(map(len, content.values()))):
-        values: dict[str, Value] = {"epoch": float(epoch)}
+        values: dict[str, Value | None] = {"epoch": float(epoch)}
         for key, column in content.items():
             if epoch < len(column):
-                values[key] = _there(column[epoch])
-                if figure_of(values[key]) is None:
+                values[key] = value_of(column[epoch])
+                wrong = values[key] is not None and figure_of(values[key]) is None
+                if wrong or isinstance(column[epoch], dict):
                     message = f"{key} must hold numbers, not {str(column[epoch])[:40]!r}"
                     raise InvalidInputError(message, path)
-        found.append(Point(epoch + 1, values))
+        found.append(point_of(epoch + 1, values.items()))
     return tuple(found)
 
 
 def _rounds(content: dict[str, Any], path: str) -> tuple[Point, ...]:
     """What was logged in every round; round 0 is before training."""
-    found: list[tuple[int, float, str, Value]] = []
+    found: list[tuple[int, float, str, Value | None]] = []
     for field, prefix in {**_HISTORY, **_RESULT}.items():
         pairs = (_history_pairs if field in _HISTORY else _result_pairs)(content.get(field) or {}, field)
         for told, key, item in pairs:
-            place = figure_of(_there(told))
+            called = value_of(told)
+            place = figure_of(called)
             if place is None or not place.is_integer() or not 0 <= place < _MOST_ROUNDS:
-                message = f"a round must be a whole number from 0 on, not {shown(_there(told))[:40]!r}"
+                what = str(told) if called is None else shown(called)
+                message = f"a round must be a whole number from 0 on, not {what[:40]!r}"
                 raise InvalidInputError(message, f"{path}, {field}")
-            found.append((int(place), place, prefix + key, _there(item)))
+            found.append((int(place), place, prefix + key, value_of(item)))
     return merged(sorted(found, key=lambda item: item[1]), "round")
-
-
-def _there(item: Any) -> Value:
-    """What stands at a place where a number has to be: NaN where it is nothing, a list, or true."""
-    value = value_of(item)
-    return math.nan if value is None else value
 
 
 def _history_pairs(told: Any, field: str) -> Iterator[tuple[Any, str, Any]]:

@@ -1,11 +1,12 @@
 """JSON Lines: one object per line, as plain loops and many tools write; nested keys are joined by ``/``."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.points import LoggedRun, Point, Value, value_of
+from depl.models.tool_logs.points import LoggedRun, Value, point_of, value_of
 from depl.models.tool_logs.reading import reader
 from depl.models.traces.csv_files import MOST_COLUMNS
 from depl.models.traces.text_files import log_text
@@ -26,7 +27,7 @@ def run_of(path: str | Path, name: str, objects: Objects) -> LoggedRun:
         if len(content) > MOST_COLUMNS:
             message = f"has {len(content)} keys; at most {MOST_COLUMNS} are read"
             raise InvalidInputError(message, f"{path}, row {row}")
-    return LoggedRun(name, str(path), tuple(Point(row, flat(content)) for row, content in objects))
+    return LoggedRun(name, str(path), tuple(point_of(row, leaves(content)) for row, content in objects))
 
 
 @reader
@@ -51,18 +52,21 @@ def objects_of(path: str | Path) -> Objects:
     return found
 
 
-def flat(content: Any, prefix: str = "") -> dict[str, Value]:
+def leaves(content: Any, prefix: str = "") -> Iterator[tuple[str, Value | None]]:
     """Numbers and texts of an object, those of objects within by the keys that lead to them.
 
-    What is no object holds none.
+    What is neither, and stands where one could, is None; what is no object holds none.
     """
-    found: dict[str, Value] = {}
     for key, item in content.items() if isinstance(content, dict) else ():
         if isinstance(item, dict):
-            found |= flat(item, f"{prefix}{key}/")
-        elif (value := value_of(item)) is not None:
-            found[f"{prefix}{key}"] = value
-    return found
+            yield from leaves(item, f"{prefix}{key}/")
+        else:
+            yield f"{prefix}{key}", value_of(item)
+
+
+def flat(content: Any) -> dict[str, Value]:
+    """The same without what is missing."""
+    return {key: value for key, value in leaves(content) if value is not None}
 
 
 def load_json(text: str, path: str, row: int | None = None) -> Any:

@@ -48,10 +48,17 @@ def read_store(folder: Path) -> LoggedRun:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder is a run of the file store that was not deleted."""
-    if not (folder / "metrics").is_dir() or not (folder / "meta.yaml").is_file():
+    """Whether a folder is a run of the file store, be it without any metric."""
+    if not (folder / "meta.yaml").is_file():
         return False
-    return read_flat(folder / "meta.yaml").get("lifecycle_stage", "active") == "active"
+    return (folder / "metrics").is_dir() or not {"run_id", "run_uuid"}.isdisjoint(
+        read_flat(folder / "meta.yaml")
+    )
+
+
+def is_deleted(folder: Path) -> bool:
+    """Whether that run was deleted."""
+    return read_flat(folder / "meta.yaml").get("lifecycle_stage", "active") != "active"
 
 
 @reader

@@ -23,10 +23,13 @@ class Point(NamedTuple):
         Line or record of the file, from 1.
     values : mapping of str to float or str
         By key; what is missing is not there.
+    missing : frozenset of str
+        Keys that were logged with nothing that could be a number: null, an empty cell, a list or true.
     """
 
     row: int
     values: Mapping[str, Value]
+    missing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,11 @@ class LoggedRun:
                 found[key] = found.get(key, 0) + 1
         return found
 
+    def keys_of(self, name: str) -> list[str]:
+        """The key of that name, or else those that end with it, also where it was logged without a value."""
+        keys = dict.fromkeys(key for point in self.points for key in (*point.values, *sorted(point.missing)))
+        return [name] if name in keys else [key for key in keys if key.endswith(f"/{name}")]
+
 
 @dataclass(frozen=True)
 class ToolLog:
@@ -74,6 +82,13 @@ class ToolLog:
         What the tool calls the first epoch; None where its users decide.
     passed_over : tuple of str
         What is not read and no run, in words, such as columns of extremes.
+    lost : mapping of str to str
+        Runs of which there is nothing to read, by name, and why: files that are logs and cannot be read, and
+        logs of the same tool without the key of the loss.
+    unread : mapping of str to str
+        Files that are no logs, and why.
+    left_out : mapping of str to str
+        Files and runs that were to be left out, and by what.
     """
 
     tool: str
@@ -81,6 +96,16 @@ class ToolLog:
     runs: tuple[LoggedRun, ...]
     first: int | None = None
     passed_over: tuple[str, ...] = ()
+    lost: Mapping[str, str] = field(default_factory=dict)
+    unread: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+def point_of(row: int, found: Iterable[tuple[str, Value | None]]) -> Point:
+    """The point of these values, of which None is missing."""
+    told = dict(found)
+    values = {key: value for key, value in told.items() if value is not None}
+    return Point(row, values, frozenset(told.keys() - values.keys()))
 
 
 def value_of(content: object) -> Value | None:
@@ -111,13 +136,12 @@ def shown(value: Value) -> str:
     return value if isinstance(value, str) else f"{value:.15g}"
 
 
-def cell_values(header: Iterable[str], cells: Iterable[str]) -> dict[str, Value]:
-    """The cells of a line that are not empty, by the names of their columns."""
-    found: dict[str, Value] = {}
+def cell_values(header: Iterable[str], cells: Iterable[str]) -> dict[str, Value | None]:
+    """The cells of a line by the names of their columns, None where one is empty."""
+    found: dict[str, Value | None] = {}
     for key, cell in zip(header, cells, strict=True):
-        if cell.lower() not in EMPTY:
-            value = number(cell)
-            found[key] = cell if value is None else value
+        value = number(cell)
+        found[key] = None if cell.lower() in EMPTY else cell if value is None else value
     return found
 
 
@@ -127,13 +151,14 @@ _NOT_FINITE = ("nan", "inf", "-inf", "infinity", "-infinity")
 """Texts that stand for numbers JSON does not have."""
 
 
-def merged(points: Iterable[tuple[int, float, str, Value]], clock: str) -> tuple[Point, ...]:
+def merged(points: Iterable[tuple[int, float, str, Value | None]], clock: str) -> tuple[Point, ...]:
     """Values that were logged one by one, (row, step, key, value), as points of one step each.
 
-    A key that is logged again at a step begins another point: a run that went on after a crash, say.
+    A key that is logged again at a step begins another point: a run that went on after a crash, say. None
+    is a value that is missing.
     """
-    found: list[tuple[int, dict[str, Value]]] = []
-    last: dict[float, dict[str, Value]] = {}
+    found: list[tuple[int, dict[str, Value | None]]] = []
+    last: dict[float, dict[str, Value | None]] = {}
     for row, step, key, value in points:
         values = last.get(step)
         if values is None or key in values:
@@ -141,4 +166,4 @@ def merged(points: Iterable[tuple[int, float, str, Value]], clock: str) -> tuple
             last[step] = values
             found.append((row, values))
         values[key] = value
-    return tuple(Point(row, values) for row, values in found)
+    return tuple(point_of(row, values.items()) for row, values in found)

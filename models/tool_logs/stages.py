@@ -52,6 +52,12 @@ class Stages:
             found.append((match[1].strip(), match[2].strip(), int(match[3]) if match[3] else None))
         return cls(tuple(found))
 
+    @property
+    def epochs(self) -> int | None:
+        """How many epochs were planned; None where the last stage has no end."""
+        counts = [count for *_, count in self.parts]
+        return None if None in counts else sum(filter(None, counts))
+
     def schedule(self, epochs: int) -> Schedule:
         """Model and cluster of so many epochs, fewer where the stages end before."""
         found: list[tuple[str, str]] = []

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from depl.models.tool_logs.points import LoggedRun, Point, cell_values
+from depl.models.tool_logs.points import LoggedRun, Point, cell_values, point_of
 from depl.models.tool_logs.reading import reader
 from depl.models.traces.csv_files import Sheet, read_sheet
 
@@ -22,7 +22,7 @@ def read_table(path: str | Path, name: str) -> LoggedRun:
     """
     sheet = read_sheet(path)
     points = tuple(
-        Point(row.number, {k: v for k, v in cell_values(sheet.header, row.cells).items() if k})
+        point_of(row.number, ((k, v) for k, v in cell_values(sheet.header, row.cells).items() if k))
         for row in sheet.rows
     )
     return LoggedRun(name, str(path), points)
@@ -67,7 +67,7 @@ def _points(sheet: Sheet, shared: Sequence[str], own: dict[str, str]) -> tuple[P
     found = []
     for row in sheet.rows:
         values = cell_values(own.values(), [row.cells[index] for index in columns])
-        if values:
+        if any(value is not None for value in values.values()):
             told = cell_values(shared, [row.cells[index] for index in clocks])
-            found.append(Point(row.number, told | values))
+            found.append(point_of(row.number, (told | values).items()))
     return tuple(found)

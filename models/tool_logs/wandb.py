@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.json_lines import Objects, flat, load_json
-from depl.models.tool_logs.points import LoggedRun, Point, shown
+from depl.models.tool_logs.json_lines import Objects, flat, leaves, load_json
+from depl.models.tool_logs.points import LoggedRun, point_of, shown
 from depl.models.tool_logs.protobuf import BrokenMessageError, fields, first, text, within
 from depl.models.tool_logs.reading import reader
 from depl.models.traces.text_files import log_bytes
@@ -43,7 +43,7 @@ def read_offline(path: Path) -> LoggedRun:
                 if not isinstance(value, bytes):
                     continue
                 if number == _HISTORY:
-                    points.append(Point(row, flat(dict(_items(value, 1)))))
+                    points.append(point_of(row, leaves(dict(_items(value, 1)))))
                 elif number == _CONFIG:
                     settings |= _texts(dict(_items(value, 1)))
                 elif number == _RUN:
@@ -64,7 +64,7 @@ def inspected(path: str | Path, name: str, lines: Objects) -> LoggedRun:
         if not isinstance(content, dict):
             continue
         if kind == "history":
-            points.append(Point(row, flat(content.get("item"))))
+            points.append(point_of(row, leaves(content.get("item"))))
         elif kind in ("run", "config"):
             config = content if kind == "config" else content.get("config")
             settings |= _texts(config.get("update") if isinstance(config, dict) else None)

@@ -14,6 +14,7 @@ import numpy as np
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.csv_files import Sheet, assembled, names_column, number
+from depl.models.traces.lost import ENDED, LOST, with_ledgers
 from depl.models.traces.table import Traces
 
 OnMissing = Literal["refuse", "end", "drop"]
@@ -142,7 +143,17 @@ def settled(
         if lines[-1].epoch < longest:
             text = f"run {run!r} ends at epoch {lines[-1].epoch}, the longest at {longest}; kept"
             notes.append(Note(What.SHORTER, text, run, lines[-1].row))
-    return LogReading(table_of(sheet, kept), tuple(notes))
+    traces = table_of(sheet, kept)
+    return LogReading(traces.with_provenance(with_ledgers(traces.provenance, ledgers(notes))), tuple(notes))
+
+
+def ledgers(notes: Sequence[Note]) -> dict[str, dict[str, str]]:
+    """The runs that were lost by what was done, as the provenance keeps them (`depl.models.traces.lost`)."""
+    kinds = ((LOST, What.DROPPED), (ENDED, What.DIVERGED))
+    return {
+        key: {note.run: note.text.removeprefix(f"run {note.run!r} ") for note in notes if note.what is what}
+        for key, what in kinds
+    }
 
 
 def kept_lines(

@@ -16,7 +16,7 @@ Besides ``loss`` a table may hold other metrics:
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
+from depl.models.traces.lost import lost_among, united
 from depl.models.traces.metrics import METRICS, TARGETS
 
 Numbers = NDArray[np.float64]
@@ -134,6 +135,17 @@ class Traces:
             found.setdefault(schedule, []).append(index)
         return {schedule: np.array(indices, dtype=np.int64) for schedule, indices in found.items()}
 
+    @cached_property
+    def lost(self) -> dict[str, str]:
+        """Names of the runs that count as misses, here or not, and why (`depl.models.traces.lost`).
+
+        Raises
+        ------
+        InvalidInputError
+            If the provenance tells them in another form.
+        """
+        return lost_among(self.provenance, self.runs, self.schedules)
+
     def target(self, metric: str = "loss") -> Numbers:
         """The column that plans are to bound: ``loss``, or ``error_rate`` in the place of the loss.
 
@@ -201,6 +213,10 @@ class Traces:
             np.concatenate([np.arange(self.bounds[index], self.bounds[index + 1]) for index in indices])
         )
 
+    def with_provenance(self, provenance: Mapping[str, str]) -> "Traces":
+        """The same rows from elsewhere."""
+        return replace(self, provenance=provenance)
+
     def _rows(self, rows: NDArray[np.int64]) -> "Traces":
         names = (self.run[rows], self.epoch[rows], self.model[rows], self.cluster[rows])
         metrics = {name: column[rows] for name, column in self.metrics.items()}
@@ -236,7 +252,7 @@ def joined(parts: Sequence[Traces], provenance: Mapping[str, str] | None = None)
         raise InvalidInputError(f"run {twice!r} is in two of the tables; rename one", ".run")
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
     metrics = {name: np.concatenate([part.metrics[name] for part in parts]) for name in parts[0].metrics}
-    source = parts[0].provenance if provenance is None else provenance
+    source = united([part.provenance for part in parts]) if provenance is None else provenance
     return Traces(**columns, metrics=metrics, provenance=source)
 
 

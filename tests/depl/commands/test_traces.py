@@ -136,6 +136,8 @@ def test_every_option_of_logs_is_repeated_and_the_metric_too(ask, here: Path) ->
         "--accuracy": "acc",
         "--on-missing": "end",
         "--on-repeated": "last",
+        "--leave-out": "r1",
+        "--diverged": "r2,r3",
     }
     rng = np.random.default_rng(0)
     rows = [
@@ -220,7 +222,11 @@ def test_what_was_read_is_one_json_object(ask, here: Path) -> None:
     assert content["diverged"] == ["b"]
     assert content["dropped"] == []
     assert read_traces("runs.npz").runs == ("a", "b")
-    assert "1: count them, depl fit --diverged 1" in ask(*words)[1]
+    assert content["lost"] == {"b": "diverged and is ended: no loss in epoch 3 (row 6)"}
+    assert (
+        "lost             1, which fit and certify count as misses: b (diverged and is ended"
+        in ask(*words)[1]
+    )
 
 
 def test_many_notes_are_counted_and_not_listed(ask, here: Path) -> None:

@@ -197,10 +197,13 @@ def test_a_run_in_two_files_is_refused(tmp_path: Path) -> None:
     assert "run 'x' is also in" in refusal(*paths).message
 
 
-def test_runs_without_the_loss_are_left_out_and_said(tmp_path: Path) -> None:
-    lines(tmp_path / "a.jsonl", [{"epoch": 1, "loss": 1.0}])
-    lines(tmp_path / "b.jsonl", [{"epoch": 1, "other": 1.0}])
-    assert dict(read(tmp_path).facts)["without loss"] == "1 run, left out: b"
+def test_runs_of_one_file_without_the_loss_are_lost(tmp_path: Path) -> None:
+    rows = [{"run": "a", "epoch": 1, "loss": 1.0}, {"run": "b", "epoch": 1, "other": 1.0}]
+    path = lines(tmp_path / "log.jsonl", rows)
+    assert "b (holds no 'loss')" in refusal(path).message
+    assert read(path, diverged=("b",)).traces.lost == {"b": "holds no 'loss'"}
+    left = read(path, leave_out=("b",))
+    assert dict(left.facts)["left out"] == "1: b (--leave-out b)"
 
 
 # --- stages -----------------------------------------------------------------------------------------------

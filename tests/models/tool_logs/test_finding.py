@@ -1,0 +1,240 @@
+"""Which files of a folder are logs, which are refused by name, and which are listed as not read."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.tool_logs import folders
+from depl.models.tool_logs.importing import Choices, Imported, import_logs
+from depl.models.traces.lost import LEFT_OUT, LOST, ledger
+
+WHOLE = '{"val_loss": [1, 0.9]}'
+
+
+def put(folder: Path, files: dict[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+def read(folder: Path, **choices: object) -> Imported:
+    told = {"loss": "val_loss", "stages": ("net@edge",)} | choices
+    return import_logs([str(folder)], Choices(**told))
+
+
+def refusal(folder: Path, **choices: object) -> InvalidInputError:
+    with pytest.raises(InvalidInputError) as caught:
+        read(folder, **choices)
+    return caught.value
+
+
+def test_two_of_three_runs_do_not_vanish(tmp_path: Path) -> None:
+    put(tmp_path, {"a.json": WHOLE, "b.json": '{"val_loss": [1, null]}', "c.json": '{"val_loss": [1, 0.'})
+    assert "c.json (holds 'val_loss', but is no JSON" in refusal(tmp_path).message
+    assert "run 'b' has no loss in epoch 2" in refusal(tmp_path, diverged=("c",)).message
+    found = read(tmp_path, diverged=("c",), on_missing="end").traces
+    assert found.runs == ("a", "b")
+    assert [Path(name).name for name in found.lost] == ["c.json", "b"]
+
+
+LOST_FILES = {
+    "cut, with the key": ("c.json", '{"val_loss": [1, 0.', "holds 'val_loss', but is no JSON"),
+    "cut before the key, with a list that others have": ("c.json", '{"loss": [1, 0.9], "va', "holds 'loss'"),
+    "cut at once, of a like name": ("a2.json", "", "is named like the logs that were read"),
+    "figures in another form": ("c.json", '{"best": {"val_loss": [1, 2]}}', "holds 'val_loss'"),
+    "one figure in each of several": (
+        "c.json",
+        '{"x": [{"val_loss": 1}, {"val_loss": 2}]}',
+        "holds 'val_loss'",
+    ),
+    "a like name": ("a17.json", '{"x": 3}', "is named like"),
+    "text of JSON Lines": ("c.txt", '{"epoch": 1, "val_loss": 1}\n{"epoch": 2, "val_lo', "holds 'val_loss'"),
+    "a table in a text": ("c.txt", "epoch\tval_loss\n1\t2\n2\t1\n", "holds 'val_loss'"),
+    "a pickle of a like name": (
+        "a2.pkl",
+        b"\x80\x04",
+        "is named like the logs that were read, but is a pickle",
+    ),
+    "a log that lacks the key": ("c.json", '{"loss": [1, 0.9]}', "holds no 'val_loss'"),
+    "a table that lacks the key": ("a1.csv", "epoch,loss\n1,2\n", "holds no 'val_loss'"),
+    "a table without a line": ("c.csv", "epoch,val_loss\n", "holds 'val_loss'"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "why"), LOST_FILES.values(), ids=LOST_FILES)
+def test_a_run_that_went_wrong_is_refused_by_name_until_it_is_counted_or_left_out(
+    name: str, content: str | bytes, why: str, tmp_path: Path
+) -> None:
+    put(tmp_path, {"a1.json": '{"val_loss": [1, 0.9], "loss": [1, 0.8]}', name: content})
+    error = refusal(tmp_path)
+    assert name in error.message
+    assert why in error.message
+    assert f"--diverged {name}" in error.message
+    for pattern in (name, Path(name).stem):
+        counted = read(tmp_path, diverged=(pattern,)).traces
+        assert [Path(run).name for run in ledger(counted.provenance, LOST)] == [name]
+        assert counted.runs == ("a1",)
+    left = read(tmp_path, leave_out=(name,)).traces
+    assert not left.lost
+    assert [Path(run).name for run in ledger(left.provenance, LEFT_OUT)] == [name]
+
+
+HONEST = {
+    "settings": ("settings.json", '{"monitor": "val_loss", "lr": 0.1}', "is no log that is known"),
+    "single figures": ("all_results.json", '{"val_loss": 0.5, "epoch": 3}', "is no log that is known"),
+    "settings cut": ("conf.json", '{"lr": 0.', "is no JSON"),
+    "a lock": (".lock.json", "", "is no JSON"),
+    "notes": ("notes.txt", "val_loss fell to 3", "is of no kind that is read"),
+    "a program": ("train.py", 'stop = Early("val_loss")\n', "is of no kind that is read"),
+    "a summary of one line": ("best.txt", "run,val_loss\nx,3\n", "is of no kind that is read"),
+    "labels": ("labels.jsonl", '{"image": "a", "label": 3}\n', "holds no 'val_loss'"),
+    "words": ("vocabulary.json", '[{"word": "a"}, {"word": "b"}]', "holds no 'val_loss'"),
+    "lists of something else": ("curve.json", '{"threshold": [0.1, 0.2]}', "holds no 'val_loss'"),
+    "weights": ("a1.pt", b"\x00\x01", "is a pickle"),
+    "an empty store": ("runs.db", b"", "is of no kind that is read"),
+    "a hidden folder": (".ipynb_checkpoints/a1.json", WHOLE, "a hidden folder"),
+    "runs that were deleted": (".trash/x/meta.yaml", "run_id: x\n", "runs that were deleted"),
+    "a deleted run": ("0/x/meta.yaml", "run_id: x\nlifecycle_stage: deleted\n", "a run that was deleted"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "why"), HONEST.values(), ids=HONEST)
+def test_what_is_no_log_is_listed_and_punishes_nobody(
+    name: str, content: str | bytes, why: str, tmp_path: Path
+) -> None:
+    put(tmp_path, {"a1.json": WHOLE, "a2.json": WHOLE, name: content})
+    found = read(tmp_path)
+    assert len(found.traces.runs) == 2
+    assert not found.traces.lost
+    ((path, told),) = found.log.unread.items()
+    assert (tmp_path / name).is_relative_to(path)
+    assert why in told
+    assert f"({told})" in dict(found.facts)["files not read"]
+
+
+def test_linked_runs_are_read_and_those_that_are_there_twice_are_named(tmp_path: Path) -> None:
+    put(tmp_path / "far", {"seed1/log.json": WHOLE})
+    put(tmp_path / "near", {"seed2/log.json": WHOLE})
+    for name, target in {"seed1": "../far/seed1", "latest": "seed2", "around": "..", "nowhere": "x"}.items():
+        (tmp_path / "near" / name).symlink_to(target)
+    (tmp_path / "near" / "copy.json").symlink_to("seed2/log.json")
+    found = read(tmp_path / "near")
+    assert found.traces.runs == ("seed1", "seed2")
+    told = {Path(path).name: why for path, why in found.log.unread.items()}
+    same = "a link to what is read where it stands"
+    assert told == {"latest": same, "around": same, "copy.json": same, "nowhere": "a link that leads nowhere"}
+
+
+def test_a_folder_that_cannot_be_opened_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, {"a.json": WHOLE, "shut/b.json": WHOLE})
+    scan = os.scandir
+
+    def refusing(path: Path) -> object:
+        if Path(path).name == "shut":
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr(folders.os, "scandir", refusing)
+    assert read(tmp_path).log.unread == {str(tmp_path / "shut"): "cannot be read (Permission denied)"}
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    put(tmp_path, {"a.json": WHOLE})
+    os.mkfifo(tmp_path / "b.json")
+    assert read(tmp_path).log.unread == {str(tmp_path / "b.json"): "no regular file"}
+
+
+def test_a_pattern_that_leaves_nothing_out_is_a_slip(tmp_path: Path) -> None:
+    put(tmp_path, {"seed1.json": WHOLE, "seed2.json": WHOLE, "old/seed3.json": WHOLE})
+    error = refusal(tmp_path, leave_out=("seed4",))
+    assert (error.path, "no run and no file is called 'seed4'" in error.message) == ("--leave-out", True)
+    assert read(tmp_path, leave_out=("seed1", "old")).traces.runs == ("seed2",)
+    assert read(tmp_path, leave_out=("seed[13]*",)).traces.runs == ("seed2",)
+
+
+def test_ten_files_that_are_not_read_are_shown(tmp_path: Path) -> None:
+    put(tmp_path, {"a.json": WHOLE, **{f"{number:02}.png": b"\0" for number in range(12)}})
+    text = dict(read(tmp_path).facts)["files not read"]
+    assert text.startswith("12: ")
+    assert (text.count(".png"), text.endswith("; and 2 others")) == (10, True)
+
+
+# --- losses that are missing ------------------------------------------------------------------------------
+
+NOTHING = {"null": None, "empty": "", "n/a": "n/a", "list": [0.5], "true": True, "nan": float("nan")}
+
+
+def written(folder: Path, form: str, losses: list[object]) -> None:
+    """A run in a form, with the losses of its epochs."""
+    if form == "csv":
+        cells = "".join(f"{k},3,{'' if loss is None else loss}\n" for k, loss in enumerate(losses, start=1))
+        put(folder, {"a.csv": f"epoch,train_loss,val_loss\n{cells}"})
+    elif form == "history":
+        put(folder, {"a.json": json.dumps({"loss": [1] * len(losses), "val_loss": losses})})
+    else:
+        rows = [{"epoch": k, "val_loss": loss} for k, loss in enumerate(losses, start=1)]
+        put(folder, {"a.jsonl": "".join(json.dumps(row) + "\n" for row in rows)})
+
+
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [
+        (form, kind)
+        for form in ("jsonl", "history", "csv")
+        for kind in NOTHING
+        if form != "csv" or kind not in ("list", "true")
+    ],
+)
+def test_what_is_no_number_is_a_missing_loss_like_nan(form: str, kind: str, tmp_path: Path) -> None:
+    written(tmp_path, form, [1, 0.9, NOTHING[kind]])
+    message = "run 'a' has no loss in epoch 3; --on-missing (on_missing) may be end or drop"
+    assert message in refusal(tmp_path).message
+    found = read(tmp_path, on_missing="end")
+    assert found.traces.loss.tolist() == [1, 0.9]
+    assert found.reading.diverged == (("a",) if kind == "nan" else ())
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("0,5,2.0,,", "0,9,,1.0,", "1,15,1.5,,", "1,19,,0.9,", "2,25,1.4,,"),
+        ("0,5,2.0,,", "0,9,,1.0,", "1,19,,0.9,", "2,20,,,3"),
+    ],
+    ids=["training went on", "a line of a test"],
+)
+def test_lines_of_training_between_evaluations_are_passed_over(rows: tuple[str, ...], tmp_path: Path) -> None:
+    lines = ["epoch,step,train_loss,val_loss,test_loss", *rows]
+    found = read(put(tmp_path, {"version_0/metrics.csv": "\n".join(lines)}))
+    assert found.traces.loss.tolist() == [1, 0.9]
+    assert not found.reading.notes
+
+
+def test_a_gap_is_refused_or_the_run_is_dropped_and_counts(tmp_path: Path) -> None:
+    rows = [{"epoch": k, "val_loss": loss} for k, loss in ((1, 1), (2, None), (3, 0.5))]
+    put(
+        tmp_path,
+        {"a1.jsonl": "".join(json.dumps(row) + "\n" for row in rows), "a2.jsonl": json.dumps(rows[0])},
+    )
+    assert "losses follow, and a gap cannot be guessed" in refusal(tmp_path).message
+    found = read(tmp_path, on_missing="drop").traces
+    assert found.runs == ("a2",)
+    assert found.lost == {"a1": "is dropped: no loss in epoch 2 (row 2)"}
+
+
+def test_a_run_without_any_loss_is_lost(tmp_path: Path) -> None:
+    put(tmp_path, {"a.json": WHOLE, "b.json": '{"val_loss": [null, null]}'})
+    assert "b (has no value of 'val_loss')" in refusal(tmp_path).message
+    for choice in ({"on_missing": "end"}, {"on_missing": "drop"}, {"diverged": ("b",)}):
+        assert read(tmp_path, **choice).traces.lost == {"b": "has no value of 'val_loss'"}
+
+
+def test_evaluations_by_global_steps_that_lack_their_loss_are_missing_ones(tmp_path: Path) -> None:
+    rows = [{"step": k, "loss": 2, "val_loss": 1 if k in (100, 200) else None} for k in range(50, 360, 50)]
+    put(tmp_path, {"a.jsonl": "".join(json.dumps(row) + "\n" for row in rows)})
+    assert "has no loss in epoch 3" in refusal(tmp_path).message
+    assert read(tmp_path, on_missing="end").traces.epoch.tolist() == [1, 2]
