@@ -169,8 +169,11 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
     )
     axes.plot(chosen, median, color="#0072B2", linewidth=2, label=f"median of {runs}")
     level = instance.target.quantile_level
-    label = f"{100 * level:g} % quantile, {number(float(quantile.upper))}"
-    axes.plot([len(plan.epochs)], [float(quantile.upper)], "D", color="#D55E00", label=label, clip_on=False)
+    if math.isfinite(quantile.upper):  # else it is beyond all runs seen, and the title says what is kept
+        label = f"{100 * level:g} % quantile, {number(float(quantile.upper))}"
+        axes.plot(
+            [len(plan.epochs)], [float(quantile.upper)], "D", color="#D55E00", label=label, clip_on=False
+        )
     kept = counter_probability(violation.upper if violation.exact is None else violation.exact, 5)
     assumed = "under the fitted law" if instance.has_memory else "under the instance's laws"
     promise = f"$\\ell(K) \\leq {number(instance.target.maximum_loss)}$ with probability at least {kept}"

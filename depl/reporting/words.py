@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from depl.models.foundation.errors import shortened
 from depl.models.foundation.wording import (
+    at_most,
     counted,
     counter_probability,
     interval,
@@ -122,11 +123,12 @@ def readings(facts: PlanFacts) -> list[tuple[str, str, str]]:
             (f"P(loss ≤ {number(target.maximum_loss)})", f"≥ {_kept(found.violation)}", f"asked {level}")
         )
         if found.quantile is not None:
-            bounds = f"in {interval(found.quantile.lower, found.quantile.upper, 5)}"
-            bounds = "as the runs are counted" if found.fitted else bounds
-            rows.append(
-                (f"{level}-quantile of the loss", f"≤ {rounded_up(float(found.quantile.upper), 5)}", bounds)
-            )
+            upper = float(found.quantile.upper)
+            most = at_most(upper) if math.isinf(upper) else f"≤ {rounded_up(upper, 5)}"
+            bounds = "as the runs are counted"
+            if not found.fitted:
+                bounds = f"in {interval(found.quantile.lower, upper, 5)}"
+            rows.append((f"{level}-quantile of the loss", most, bounds))
         if not found.fitted:  # a careful count has no mean to tell
             start = f"from {number(target.initial_loss)}"
             rows.append(("expected loss", number(found.expected_loss), start))

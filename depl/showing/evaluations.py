@@ -1,7 +1,7 @@
 """The evaluation of a plan for people: its numbers, and the constraints nearest to their limits."""
 
 from depl.models.evaluation.evaluate import UNITS_OF_LIMITS, Evaluation
-from depl.models.foundation.wording import counted, interval, number, rounded_up
+from depl.models.foundation.wording import at_most, counted, interval, number
 from depl.showing.parts import Listing, Pairs, Section
 from depl.showing.svg import cells
 
@@ -33,9 +33,10 @@ def evaluation_sections(found: Evaluation) -> list[Section]:
         ("P(l(K) > l_max)", f"in {interval(lower, upper)}"),
     ]
     if found.quantile is not None:
-        bounds = interval(float(found.quantile.lower), float(found.quantile.upper))
-        ends = f"at most {rounded_up(found.quantile.upper)}, as the runs are counted"
-        pairs.append(("quantile of l(K)", ends if found.fitted else f"in {bounds}, certified"))
+        ends = f"{at_most(found.quantile.upper)}, as the runs are counted"
+        if not found.fitted:
+            ends = f"in {interval(float(found.quantile.lower), float(found.quantile.upper))}, certified"
+        pairs.append(("quantile of l(K)", ends))
     if not found.fitted:
         pairs.append(("expected loss", number(found.expected_loss)))
     header = ("equation", "constraint", "value", "limit", "verdict")

@@ -3,13 +3,13 @@
 from collections import Counter
 
 from depl.models.foundation.wording import (
+    at_most,
     counted,
     counter_probability,
     interval,
     number,
     percentage,
     rounded_down,
-    rounded_up,
 )
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -185,7 +185,7 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
         if not careful:
             pairs.append((level, f"in {interval(result.quantile.lower, result.quantile.upper)}, certified"))
         else:
-            pairs.append((level, f"at most {rounded_up(result.quantile.upper)}, as these runs are counted"))
+            pairs.append((level, f"{at_most(result.quantile.upper)}, as these runs are counted"))
     if result.expected_loss is not None and not careful:
         pairs.append(("expected loss", number(result.expected_loss)))
     return pairs

@@ -1,4 +1,7 @@
-"""The law of the loss after the last epoch, whatever law the increments have."""
+"""The law of the loss after the last epoch, whatever law the increments have.
+
+A law fitted to runs counts runs unlike all that were seen: with their probability every target is missed.
+"""
 
 import math
 from dataclasses import dataclass
@@ -9,8 +12,11 @@ import numpy as np
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import Scale
 from depl.models.problem.epochs import FinalLoss
-from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.risk.certify import SMALLEST_BUDGET, certified_quantile, certified_violation
 from depl.models.risk.interval import Interval
+
+BEYOND = "beyond all runs seen"
+"""Evaluator of what is not a number, as a run unlike all seen may be there."""
 
 _EXPONENTIAL = 1e-15
 """Relative rounding of an exponential, whose argument is taken as it is."""
@@ -18,7 +24,7 @@ _EXPONENTIAL = 1e-15
 
 @dataclass(frozen=True)
 class EndLaw:
-    """The law of l(K): that of a sum of independent parts, or of the exponential of one.
+    """The law of l(K): that of a sum of independent parts or of its exponential, and what is beyond it.
 
     Attributes
     ----------
@@ -26,31 +32,59 @@ class EndLaw:
         The sum.
     scale : "loss" or "log"
         Whether it is the loss or its logarithm.
+    beyond : Fraction
+        P(the run is unlike all seen), independent of the sum: then l(K) is infinite, and misses every target.
     """
 
     scaled: FinalLoss
     scale: Scale = "loss"
+    beyond: Fraction = Fraction(0)
 
     def violation(self, maximum_loss: float, quantile_budget: Fraction | None = None) -> Interval:
         """Interval that contains P(l(K) > maximum_loss); quicker if told which quantile is asked for next."""
-        if self.scale == "log" and maximum_loss <= 0:
-            return Interval(1.0, 1.0, "exponential", Fraction(1))
-        return certified_violation(self.scaled, self.limit(maximum_loss), quantile_budget)
+        return self.exceedance(self.limit(maximum_loss), quantile_budget)
+
+    def exceedance(self, limit: float, quantile_budget: Fraction | None = None) -> Interval:
+        """The same for a limit on the scale of the sum; minus infinity is always exceeded."""
+        if limit == -math.inf or self.beyond == 1:
+            return Interval(1.0, 1.0, "exponential" if limit == -math.inf else BEYOND, Fraction(1))
+        if not self.beyond:
+            return certified_violation(self.scaled, limit, quantile_budget)
+        found = certified_violation(self.scaled, limit)
+        return found.mapped(lambda share: self.beyond + (1 - self.beyond) * share)
 
     def quantile(self, budget: Fraction) -> Interval:
-        """Interval that contains the (1 - budget)-quantile of l(K) [loss]."""
-        found = certified_quantile(self.scaled, budget)
+        """Interval that contains the (1 - budget)-quantile of l(K), infinite if that is beyond [loss]."""
+        if self.beyond > budget:
+            return Interval(math.inf, math.inf, BEYOND)
+        found = self._quantile_seen((budget - self.beyond) / (1 - self.beyond))
         if self.scale == "loss":
             return found
         lower, upper = math.exp(found.lower), math.exp(found.upper)
         return Interval(lower * (1 - _EXPONENTIAL), upper * (1 + _EXPONENTIAL), found.evaluator)
 
+    def _quantile_seen(self, budget: Fraction) -> Interval:
+        """Of the sum alone, for any budget from 0 on."""
+        if budget >= SMALLEST_BUDGET or not self.beyond:
+            return certified_quantile(self.scaled, budget)
+        lower = certified_quantile(self.scaled, SMALLEST_BUDGET).lower
+        ends = [
+            count * max(term.coefficient * end for end in term.law.support())
+            for term, count in self.scaled.terms
+        ]
+        upper = math.fsum([self.scaled.constant, *ends])
+        return Interval(lower, math.nextafter(max(lower, upper), math.inf), "support")
+
     def mean(self) -> float:
-        """E l(K) [loss]."""
+        """E l(K), infinite where runs unlike all seen count [loss]."""
+        if self.beyond:
+            return math.inf
         return self.scaled.mean() if self.scale == "loss" else self._moment(1)
 
     def variance(self) -> float:
-        """Var l(K) [loss squared]."""
+        """Var l(K), infinite where runs unlike all seen count [loss squared]."""
+        if self.beyond:
+            return math.inf
         if self.scale == "loss":
             return self.scaled.variance()
         return max(0.0, self._moment(2) - self._moment(1) ** 2)

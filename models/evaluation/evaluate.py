@@ -102,7 +102,7 @@ class Evaluation(Shown):
     epochs : int
         K.
     expected_loss : float
-        E l(K); nan where no law is declared.
+        E l(K); nan where no law is declared, infinite where the law counts runs unlike all that were seen.
     violation : Interval
         Certified P(l(K) > l_max); [0, 1] where no law is declared.
     quantile : Interval or None
@@ -113,7 +113,7 @@ class Evaluation(Shown):
         Of the instance.
     fitted : bool
         Whether the law was fitted to runs that are counted carefully: then probability and quantile are upper
-        ends, and ``expected_loss`` is the mean of the count, above what runs end with on average.
+        ends, and an ``expected_loss`` that is finite is above what runs end with on average.
     """
 
     cost: float
@@ -238,11 +238,14 @@ def final_loss(instance: Instance, plan: Plan) -> FinalLoss:
     InvalidInputError
         As `law_of_end`.
     NotCoveredError
-        If it is the logarithm of the loss that is such a sum.
+        If it is the logarithm of the loss that is such a sum, or runs unlike all that were seen count.
     """
     found = law_of_end(instance, plan)
-    if found.scale != "loss":
-        raise NotCoveredError("under this traced law the logarithm of the final loss is a sum, not the loss")
+    if found.scale != "loss" or found.beyond:
+        raise NotCoveredError(
+            "under this traced law the final loss is no sum: it is the exponential of one, or that of a run "
+            "unlike all that were seen"
+        )
     return found.scaled
 
 

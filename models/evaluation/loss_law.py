@@ -8,6 +8,7 @@ probability rests on, and the law of what is left given the state of a run. Meth
 ask for `memory`.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +26,7 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import Scale
 from depl.models.problem.epochs import LossStep, compose, loss_step
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Empirical, FloatArray
+from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.survival import POINTS, Survival, exact_survival, survival
@@ -247,9 +248,10 @@ class TracedLoss:
     def in_scenarios(self, plan: Plan, scenarios: Drawn) -> FloatArray:
         """l(K) in every scenario; without epochs, which no number is drawn for, the greatest l(0)."""
         if not plan.epochs:
-            start = untrained_law(self.traced, self.instance.target.initial_loss).scaled
-            worst = [max(term.law.values) for term, _ in start.terms if isinstance(term.law, Empirical)]
-            return np.full(len(scenarios.improvements), sum(worst, start.constant))
+            start = untrained_law(self.traced, self.instance.target.initial_loss)
+            ends = [term.law.support()[1] for term, _ in start.scaled.terms]
+            worst = math.inf if start.beyond else sum(ends, start.scaled.constant)
+            return np.full(len(scenarios.improvements), worst)
         names = tuple(model.name for model in self.instance.models)
         sample = TracedSample(self.traced, names, scenarios.improvements, scenarios.switch_losses)
         losses = sample.losses(plan.schedule)

@@ -13,9 +13,15 @@ import numpy as np
 
 from depl.models.evaluation import traced_prediction as prediction
 from depl.models.evaluation.end_law import EndLaw
-from depl.models.evaluation.traced_counting import confident_weights
 from depl.models.evaluation.traced_lending import lent
-from depl.models.evaluation.traced_prediction import ends_ahead, independent_step, mixed_loss, runs_through
+from depl.models.evaluation.traced_prediction import (
+    as_seen,
+    ends_ahead,
+    independent_step,
+    mixed_loss,
+    runs_through,
+    whole_runs,
+)
 from depl.models.evaluation.traced_support import epochs_ahead, outside_support
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
@@ -24,7 +30,6 @@ from depl.models.problem.affine_law import Position, RunRecord, ends_of
 from depl.models.problem.epochs import FinalLoss, LossStep, Term
 from depl.models.problem.laws import Empirical
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.risk.certify import certified_violation
 from depl.models.risk.discrete import decimal
 from depl.models.traces.table import Schedule
 
@@ -46,8 +51,8 @@ class OutsideSupportError(InvalidInputError):
     """No run resembles the schedule, or too few went through it to promise anything."""
 
 
-def traced_final_loss(traced: TracedLaw, schedule: Schedule) -> FinalLoss:
-    """The law of l(K), on the scale of the traced law.
+def end_law(traced: TracedLaw, schedule: Schedule) -> EndLaw:
+    """The law of l(K).
 
     Parameters
     ----------
@@ -62,22 +67,13 @@ def traced_final_loss(traced: TracedLaw, schedule: Schedule) -> FinalLoss:
     require_supported(traced, schedule)
     trained = traced.from_start(schedule)
     if traced.residuals == "per_run":
-        return mixed_loss(traced.law, trained, traced.counting, traced.deviations, traced.known)
+        found, beyond = mixed_loss(traced.law, trained, traced.counting, traced.deviations, traced.known)
+        return EndLaw(found, traced.scale, beyond)
     found = prediction.final_loss(traced.law, trained, traced.known)
-    if not traced.deviations:
-        return found
-    return FinalLoss(found.constant, (*found.terms, (Term(1.0, Empirical(values=traced.deviations)), 1)))
-
-
-def end_law(traced: TracedLaw, schedule: Schedule) -> EndLaw:
-    """The law of l(K).
-
-    Raises
-    ------
-    InvalidInputError
-        If the schedule lies outside the support of the traces.
-    """
-    return EndLaw(traced_final_loss(traced, schedule), traced.scale)
+    if traced.deviations:
+        moved = Term(1.0, Empirical(values=traced.deviations)), 1
+        found = FinalLoss(found.constant, (*found.terms, moved))
+    return EndLaw(found, traced.scale)
 
 
 def untrained_law(traced: TracedLaw, initial_loss: float) -> EndLaw:
@@ -95,15 +91,9 @@ def untrained_law(traced: TracedLaw, initial_loss: float) -> EndLaw:
         raise OutsideSupportError(UNEVALUATED, "$.epochs")
     if traced.known is not None:
         return EndLaw(FinalLoss(initial_loss, ()))
-    values = np.sort([run.losses[0] for run in traced.runs])
-    weights = None
-    if traced.confidence is not None:
-        weights = tuple(map(float, confident_weights(len(values) + traced.diverged, traced.confidence)))
-    if traced.unseen_loss is not None:
-        beside = [max(traced.unseen_loss, float(values[-1]))] * traced.counting.beside
-        values = np.append(values, beside)
-    drawn = Empirical(values=tuple(values.tolist()), weights=weights)
-    return EndLaw(FinalLoss(0.0, ((Term(1.0, drawn), 1),)))
+    counted_runs = whole_runs(np.sort([run.losses[0] for run in traced.runs]), traced.counting)
+    drawn, like = as_seen(counted_runs.parts[0], counted_runs.weights)
+    return EndLaw(FinalLoss(0.0, ((Term(1.0, drawn), 1),)), beyond=1 - like)
 
 
 def below_all_seen(traced: TracedLaw, law: EndLaw, budget: Fraction) -> bool:
@@ -111,7 +101,7 @@ def below_all_seen(traced: TracedLaw, law: EndLaw, budget: Fraction) -> bool:
 
     Such a promise is a defect of the fitted law, whatever the equations say.
     """
-    return certified_violation(law.scaled, clearly_below(traced)).at_most(budget)
+    return law.exceedance(clearly_below(traced)).at_most(budget)
 
 
 def clearly_below(traced: TracedLaw) -> float:
@@ -213,6 +203,7 @@ def _basis(traced: TracedLaw, schedule: Schedule) -> str:
         donors = [len(lent(traced.law, end, age).donors) for end, age in zip(ends, ages, strict=True)]
         margin = "with a margin" if traced.deviations else "WITHOUT a margin"
         lost = f" and, counted as misses in each, {_lost(traced)} and one more" if traced.diverged else ""
+        lost = lost if traced.counting.unseen else ", taken for the whole law, as no run unlike them counts"
         return (
             f"the fitted law, as only {runs} went through this plan: residuals of "
             f"{' and '.join(map(str, donors))} runs, stage by stage{lost}, {margin} for plans never run"
@@ -244,7 +235,7 @@ def _counted_as(traced: TracedLaw, runs: str, settled: str) -> str:
             f"{runs}{settled}, with confidence {traced.confidence:g}: of promises made so at most "
             f"{1 - traced.confidence:.2g} are too bold, for plans that these runs did not choose"
         )
-    if traced.unseen is None:
+    if not traced.counting.unseen:
         return f"{runs}{settled}, taken for the whole law"
     misses = "one more counted as a miss"
     if traced.diverged:

@@ -18,9 +18,10 @@ combined each with each.
 
 *One run more is counted everywhere.* The next run and the n that lend are exchangeable. So the n + 1 atoms
 that have the next run's own among them exceed a limit in the share P(l(K) > limit) on average, for whole runs
-and, stage by stage, for combined ones. What the next run adds is not known and is taken for the worst seen:
-with x of n whole runs above the limit the share is (x + 1) / (n + 1), and the quantile is the order statistic
-of rank ceil((n + 1) omega); combined, every sum with an unseen part counts as above. This is right on average
+and, stage by stage, for combined ones. What the next run adds is not known: it is an infinite atom, which
+misses every target, however loose. With x of n whole runs above the limit the share is (x + 1) / (n + 1), so
+never below 1 / (n + 1), and the quantile is the order statistic of rank ceil((n + 1) omega), infinite beyond
+n; combined, every sum with an unseen part counts as above. This is right on average
 over sets of runs, for a plan that was not chosen by them (*marginal*). With a *confidence* c, x of n count as
 the upper end of the one-sided interval of Clopper and Pearson, which is too low for at most the share 1 - c
 of sets of runs; only whole runs can be counted so.
@@ -203,8 +204,15 @@ def mixed_loss(
     counting: Counting = PLAIN,
     deviations: Sequence[float] = (),
     known: Known | None = None,
-) -> FinalLoss:
+) -> tuple[FinalLoss, Fraction]:
     """The same as a constant and one independent term per stage, or one term for whole runs.
+
+    Returns
+    -------
+    FinalLoss
+        Of runs that resemble those seen.
+    Fraction
+        The probability that the run is unlike all seen, wherever that is counted; it misses every target.
 
     Parameters
     ----------
@@ -223,16 +231,30 @@ def mixed_loss(
     """
     require_support(law, schedule, known)
     found = mixture_of(law, ends_of(schedule), counting, known)
-    weights = None if found.weights is None else tuple(map(float, found.weights))
-    laws = [Empirical(values=tuple(part.tolist()), weights=weights) for part in found.parts]
+    laws, like = [], Fraction(1)
+    for part in found.parts:
+        seen, share = as_seen(part, found.weights)
+        laws, like = [*laws, seen], like * share
     if not found.together and len(deviations):
         laws.append(Empirical(values=tuple(deviations)))
-    return FinalLoss(found.constant, tuple((Term(1.0, part), 1) for part in laws))
+    return FinalLoss(found.constant, tuple((Term(1.0, part), 1) for part in laws)), 1 - like
+
+
+def as_seen(atoms: FloatArray, weights: NDArray[np.int64] | None = None) -> tuple[Empirical, Fraction]:
+    """The law of the finite atoms, and their share; the infinite ones are runs unlike all seen."""
+    finite = np.isfinite(atoms)
+    if weights is None:
+        return Empirical(values=tuple(atoms[finite].tolist())), Fraction(int(finite.sum()), atoms.size)
+    seen = int(weights[finite].sum())
+    told = tuple(map(float, weights[finite])) if seen else None  # of no weight at all, any law will do
+    return Empirical(values=tuple(atoms[finite].tolist()), weights=told), Fraction(seen, int(weights.sum()))
 
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
     """The final loss as a constant and independent parts, all atoms of a part equally likely unless weighted.
+
+    An infinite atom is a run unlike all seen: the loss is then above every target.
 
     Attributes
     ----------
@@ -267,21 +289,26 @@ def mixture_of(
     """
     found = law.beginnings.get(tuple((end.trained, end.age) for end in ends), ())
     if len(found) < counting.whole_runs:
-        apart = None if counting.unseen is None else counting.unseen - min(0.0, counting.least_deviation)
         if known is None:
-            return staged(law, ends, unseen=apart, beside=counting.beside)
+            return staged(law, ends, beside=counting.beside)
         ahead = ends_ahead(ends, known)
-        first = known.first_age(ahead[0])
-        return staged(law, ahead, first, known.loss, unseen=apart, beside=counting.beside)
-    own = _settled(law, ends, found, counting.settled_epochs, known)
-    if counting.unseen is None:
-        return Mixed(0.0, (own,), len(found), together=True)
-    greatest, weights = counting.unseen, None
+        return staged(law, ahead, known.first_age(ahead[0]), known.loss, beside=counting.beside)
+    return whole_runs(_settled(law, ends, found, counting.settled_epochs, known), counting)
+
+
+def whole_runs(losses: FloatArray, counting: Counting) -> Mixed:
+    """Losses of whole runs, and infinite ones for those counted beside.
+
+    Parameters
+    ----------
+    losses : float array (n,)
+        Ascending [loss].
+    """
+    weights = None
     if counting.confidence is not None:
-        greatest = max(greatest, float(own.max()))
-        weights = confident_weights(len(own) + counting.diverged, counting.confidence)
-    atoms = np.append(own if weights is None else np.sort(own), [greatest] * counting.beside)
-    return Mixed(0.0, (atoms,), len(found), together=True, weights=weights)
+        weights = confident_weights(len(losses) + counting.diverged, counting.confidence)
+    atoms = np.append(losses, [math.inf] * counting.beside)
+    return Mixed(0.0, (atoms,), len(losses), together=True, weights=weights)
 
 
 def ends_ahead(ends: Sequence[Position], known: Known | None) -> list[Position]:
@@ -320,8 +347,7 @@ def staged(
     ends: Sequence[Position],
     first_age: int = 1,
     loss: float | None = None,
-    unseen: float | None = None,
-    beside: int = 1,
+    beside: int = 0,
 ) -> Mixed:
     """Stages lent by different runs, given by their last positions; the support is the caller's business.
 
@@ -331,10 +357,9 @@ def staged(
         Of the first epoch of the first of them.
     loss : float, optional
         Before it; without one the donors of a first stage bring their own l(0) [loss].
-    unseen : float, optional
-        Every stage counts donors more, which take the loss to this one at least, whatever the others lend.
     beside : int
-        How many of them: one, and one for every run that diverged.
+        Donors more of every stage, unlike all seen: one, and one for every run that diverged. With one of
+        them the loss is infinite, whatever the others lend.
     """
     lending = [lent(law, end, 1 if number else first_age) for number, end in enumerate(ends)]
     after = suffix_weights([stage.retained for stage in lending])
@@ -345,15 +370,7 @@ def staged(
         gains = stage.gains
         if number == 0 and loss is None:
             gains = gains + stage.retained * stage.first_losses
-        values.append(_sayable(weight * gains))
-    if unseen is not None:
-        least = [float(part.min()) for part in values]
-        away = unseen - constant - math.fsum(least)
-        # measured from the least sum of all; never below what a stage lends
-        values = [
-            np.append(part, [max(low + away, float(part.max()))] * beside)
-            for part, low in zip(values, least, strict=True)
-        ]
+        values.append(np.append(_sayable(weight * gains), [math.inf] * beside))
     return Mixed(constant, tuple(values), min(len(stage.donors) for stage in lending), together=False)
 
 

@@ -14,11 +14,10 @@ from depl.models.evaluation.traced_counting import confident_weights
 from depl.models.evaluation.traced_grid import LossGrid
 from depl.models.evaluation.traced_lending import lent
 from depl.models.evaluation.traced_loss import last_positions, require_supported, whole
-from depl.models.evaluation.traced_prediction import mixture_of, retained_since, runs_through
+from depl.models.evaluation.traced_prediction import retained_since, runs_through
 from depl.models.evaluation.traced_support import epochs_ahead, stages_ahead
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.problem.affine_law import ends_of
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.survival import Survival, exact_survival
@@ -35,8 +34,8 @@ def traced_survival(
 
     With ``stops``, K + 1 of them, only losses count after which the run may stop.
 
-    What a plan as such deviates by is the same in all its epochs; a run unlike all that were seen, whose
-    losses from the stage on in which it is so are not known, reaches the target at its end or not at all.
+    What a plan as such deviates by is the same in all its epochs; a run unlike all that were seen does not
+    reach the target from the stage on in which it is so.
     A run whose loss before training is not known is not stopped by it: k = 0 has probability 1.
 
     Where the law has a confidence these are upper ends. Of a run under way, epoch 0 is where it stands, and
@@ -100,12 +99,12 @@ def _confident_survival(
     for (losses,), limit in zip(_whole_paths(traced, schedule), limits, strict=True):
         above = above & (losses > limit)
         count = int(above[:-1].sum())
-        found.append(Fraction(int(heavier[count]) if above[-1] or count else 0, int(heavier[-1])))
+        found.append(Fraction(int(heavier[count]), int(heavier[-1])))
     return tuple(found)
 
 
 def _whole_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]:
-    """l(0), ..., l(K) of whole runs, and last of those counted beside, infinite before the end [loss]."""
+    """l(0), ..., l(K) of whole runs, and last of those counted beside, infinite [loss]."""
     trained, known = traced.from_start(schedule), traced.known
     runs = runs_through(traced.law, trained)
     begun = len(trained) - len(schedule)
@@ -119,45 +118,39 @@ def _whole_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]:
         if known is not None:
             left = retained[k - 1] if k else 1.0
             own = own + left * (known.loss - np.array([run.losses[begun] for run in runs]))
-        unseen = traced.unseen if k == len(schedule) else math.inf
-        yield np.array([[*own, *[unseen] * traced.counting.beside]], dtype=float)
+        yield np.array([[*own, *[math.inf] * traced.counting.beside]], dtype=float)
 
 
 def _staged_paths(traced: TracedLaw, schedule: Schedule) -> Iterator[FloatArray]:
     """l(0), ..., l(K) by deviation and combination of donors, shape (deviations, combinations) [loss].
 
     Combinations grow where a stage begins: each is repeated for all its donors in turn, the last of them
-    unlike all seen where the law counts such; losses are then infinite until the end.
+    unlike all seen where the law counts such; losses are then infinite.
     """
     law, known, offsets = traced.law, traced.known, np.array(traced.deviations or (0.0,))[:, None]
     ahead, _ = epochs_ahead(traced.from_start(schedule), known)
-    stages, last = stages_ahead(ahead), ahead[-1]
-    ends = mixture_of(law, ends_of(traced.from_start(schedule)), traced.counting, known)
-    if offsets.size * math.prod(part.size for part in ends.parts) > MOST_PATHS:
+    stages, beside = stages_ahead(ahead), traced.counting.beside
+    lending = [lent(law, stage[-1], stage[0].age) for stage in stages]
+    sizes = [len(donors.donors) + beside for donors in lending]
+    if offsets.size * math.prod(sizes) > MOST_PATHS:
         raise NotCoveredError("more combinations of runs than can be followed from epoch to epoch")
     losses, unlike = np.zeros(1), np.zeros(1, dtype=bool)
-    for number, (stage, part) in enumerate(zip(stages, ends.parts, strict=True)):
-        donors, combined = lent(law, stage[-1], stage[0].age), losses.size
-        beside = part.size - len(donors.donors)
-        losses = np.repeat(losses, part.size)
+    for number, (stage, donors, size) in enumerate(zip(stages, lending, sizes, strict=True)):
+        combined = losses.size
+        losses = np.repeat(losses, size)
         if not number and known is not None:
-            losses = np.full(part.size, known.loss)
+            losses = np.full(size, known.loss)
             yield np.full((offsets.size, 1), known.loss)
         elif not number:
             losses = np.pad(donors.first_losses, (0, beside))
-            stops = traced.evaluated & ~_last(beside, part.size, 1)
+            stops = traced.evaluated & ~_last(beside, size, 1)
             yield offsets + np.where(stops, losses, math.inf)
-        unlike = np.repeat(unlike, part.size) | _last(beside, part.size, combined)
+        unlike = np.repeat(unlike, size) | _last(beside, size, combined)
         for place, residuals in zip(stage, donors.residuals.T, strict=True):
             step = law.step(place)
             lend = np.tile(np.pad(residuals, (0, beside)), combined)
             losses = step.shift(place.start) + step.retention * losses + lend
-            if place is not last:
-                yield offsets + np.where(unlike, math.inf, losses)
-    final = np.array([ends.constant])
-    for part in ends.parts:
-        final = (final[:, None] + part[None, :]).ravel()
-    yield offsets + np.where(unlike, final, losses)
+            yield offsets + np.where(unlike, math.inf, losses)
 
 
 def _last(beside: int, size: int, times: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:

@@ -190,7 +190,7 @@ class _UnderLaw:
             return _REFUSED
         offsets = np.zeros(1) if mixed.together else self._deviations
         limit, sizes = self._maximum + ATOM_TOLERANCE, [abs(self._maximum), abs(mixed.constant)]
-        sizes += [float(np.abs(part).max()) for part in (offsets, *mixed.parts)]
+        sizes += [float(np.abs(part[np.isfinite(part)]).max()) for part in (offsets, *mixed.parts)]
         doubt = _ROUNDING * max(1.0, math.fsum(sizes))
         lower, upper = exceedances(mixed, offsets, (limit + doubt, limit - doubt))
         return lower, upper
@@ -232,7 +232,7 @@ class _UnderLaw:
         traced, level = self._traced, self._target.quantile_level
         through = len(runs_through(traced.law, traced.from_start(schedule)))
         needed = runs_to_carry(level, traced.confidence, traced.diverged)
-        if traced.unseen is None or through >= needed:
+        if not traced.counting.unseen or through >= needed:
             return ""
         lost = f" where {traced.diverged} diverged, which count as misses" if traced.diverged else ""
         return (
@@ -243,7 +243,7 @@ class _UnderLaw:
     def _too_few_lend(self, nearest: int) -> str:
         """The same of a schedule whose stages are lent by different runs, each with misses counted beside."""
         traced = self._traced
-        if traced.unseen is None or traced.residuals == "independent":
+        if not traced.counting.unseen or traced.residuals == "independent":
             return ""
         mixed = mixture_of(traced.law, self._listed.ends(nearest), traced.counting, traced.known)
         beside = traced.counting.beside

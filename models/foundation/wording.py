@@ -36,6 +36,11 @@ def rounded_up(value: float, digits: int = 7) -> str:
     return _directed(value, digits, ROUND_CEILING)
 
 
+def at_most(value: float, digits: int = 7) -> str:
+    """The upper end of a quantile that counts runs, in words; an infinite one is that of no run seen."""
+    return "beyond all runs seen" if math.isinf(value) else f"at most {rounded_up(value, digits)}"
+
+
 def counter_probability(violation: float | Fraction, digits: int = 7) -> str:
     """1 - violation, subtracted exactly and then rounded down; 0 for a violation above 1."""
     kept = max(1 - Fraction(violation), Fraction(0))

@@ -23,9 +23,9 @@ class Counting:
 
     Attributes
     ----------
-    unseen : float or None
-        The loss of one more run, unlike all that were seen, on the scale of the law; None takes the runs for
-        the law itself.
+    unseen : bool
+        Whether one more run, unlike all that were seen, counts as a miss of every target; else the runs are
+        taken for the law itself.
     whole_runs : int
         Fewest runs through a schedule that make up its law alone.
     settled_epochs : int
@@ -33,23 +33,20 @@ class Counting:
         schedule that runs went on from.
     confidence : float or None
         None for a marginal promise.
-    least_deviation : float
-        The least that is added for plans as such; a run unlike all seen stays at its loss in spite of it.
     diverged : int
         Runs that diverged and left no losses, each counted as another run unlike all seen.
     """
 
-    unseen: float | None = None
+    unseen: bool = False
     whole_runs: int = LEAST_TOGETHER
     settled_epochs: int = 1
     confidence: float | None = None
-    least_deviation: float = 0.0
     diverged: int = 0
 
     @property
     def beside(self) -> int:
         """How many runs are counted beside those that lend: one more, and those that diverged."""
-        return 0 if self.unseen is None else 1 + self.diverged
+        return 1 + self.diverged if self.unseen else 0
 
 
 PLAIN = Counting()

@@ -40,19 +40,8 @@ def check_traced_law(instance: "Instance", law: TracedLaw) -> None:
                 "law and no initial model",
                 path,
             )
-    _check_diverged_miss(instance, law)
     if law.observed is not None:
         _check_observed_run(instance, law.observed)
-
-
-def _check_diverged_miss(instance: "Instance", law: TracedLaw) -> None:
-    """Runs that diverged count with the loss of a run unlike all seen: refuse a target that it meets."""
-    if instance.target.maximum_loss > law.loosest_target:
-        raise InvalidInputError(
-            f"must be at most {law.loosest_target:g}, a little below the greatest loss that is counted, or "
-            f"the {law.diverged} runs that diverged would meet it",
-            ".target.maximum_loss",
-        )
 
 
 def _check_observed_run(instance: "Instance", run: ObservedRun) -> None:

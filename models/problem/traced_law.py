@@ -222,7 +222,8 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         Whether a run lends its residuals of a whole stage (of the whole plan, where enough runs went through
         it), or every epoch draws one of its own.
     unseen_loss : float or None
-        Where whole runs are lent: the loss of one more run, unlike all that were seen [loss].
+        Whether one more run, unlike all that were seen, counts where whole runs are lent: it misses every
+        target. The number, the greatest loss recorded, says no more than that; None counts no such run.
     deviations : tuple of float
         By how much plans that were never run ended off the law, all equally likely, on its scale; added to
         the final loss of plans that too few runs went through.
@@ -333,26 +334,13 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         return math.log(loss) if loss > 0 else -math.inf
 
     @property
-    def unseen(self) -> float | None:
-        """``unseen_loss`` on the scale of the law."""
-        return None if self.unseen_loss is None else self.on_scale(self.unseen_loss)
-
-    @property
-    def loosest_target(self) -> float:
-        """Runs that diverged miss no target above it, as they count with ``unseen_loss`` [loss]."""
-        if not self.diverged or self.unseen_loss is None:
-            return math.inf
-        return self.unseen_loss - 1e-3 * abs(self.unseen_loss)  # clearly, whatever is rounded
-
-    @property
     def counting(self) -> Counting:
-        """How runs are counted, on the scale of the law."""
+        """How runs are counted."""
         return Counting(
-            unseen=self.unseen,
+            unseen=self.unseen_loss is not None,
             whole_runs=self.whole_runs,
             settled_epochs=self.settled_epochs,
             confidence=self.confidence,
-            least_deviation=min(self.deviations, default=0.0),
             diverged=self.diverged,
         )
 

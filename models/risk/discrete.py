@@ -18,7 +18,7 @@ from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.documents import decimal as decimal
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.risk.interval import Interval
+from depl.models.risk.interval import Interval, enclosed
 
 MAXIMUM_ATOMS = 20_000
 """Most distinct sums that are followed; the last summand is never added, only compared with."""
@@ -56,7 +56,7 @@ def exact_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
     if law is None:
         return None
     threshold = (decimal(maximum_loss) + EXACT_ATOM_TOLERANCE) / law.unit
-    return _enclosed(1 - Fraction(law.weight_up_to(math.floor(threshold)), law.total), "exact sum")
+    return enclosed(1 - Fraction(law.weight_up_to(math.floor(threshold)), law.total), "exact sum")
 
 
 def exact_quantile(loss: FinalLoss, level: float | Fraction) -> Interval | None:
@@ -81,7 +81,7 @@ def exact_quantile(loss: FinalLoss, level: float | Fraction) -> Interval | None:
     while above - below > 1:  # weight_up_to(below) < needed <= weight_up_to(above)
         middle = (below + above) // 2
         below, above = (below, middle) if law.weight_up_to(middle) >= needed else (middle, above)
-    return _enclosed(above * law.unit, "exact sum")
+    return enclosed(above * law.unit, "exact sum")
 
 
 def exact_at_most(loss: FinalLoss, value: float | Fraction) -> Interval | None:
@@ -106,8 +106,8 @@ def exact_at_most(loss: FinalLoss, value: float | Fraction) -> Interval | None:
     upper = Fraction(law.weight_up_to(place), law.total)
     lower = Fraction(law.weight_up_to(place - law.moved), law.total)
     if lower == upper:
-        return _enclosed(upper, "exact sum")
-    return Interval(_enclosed(lower, "").lower, _enclosed(upper, "").upper, "exact sum")
+        return enclosed(upper, "exact sum")
+    return Interval(enclosed(lower, "").lower, enclosed(upper, "").upper, "exact sum")
 
 
 def exact_level(loss: FinalLoss, level: Fraction) -> Interval | None:
@@ -121,7 +121,7 @@ def exact_level(loss: FinalLoss, level: Fraction) -> Interval | None:
     found, law = exact_quantile(loss, level), _distribution(loss)
     if found is None or law is None or found.exact is None or not law.moved:
         return found
-    return Interval(found.lower, _enclosed(found.exact + law.moved * law.unit, "").upper, found.evaluator)
+    return Interval(found.lower, enclosed(found.exact + law.moved * law.unit, "").upper, found.evaluator)
 
 
 class _Sums:
@@ -227,10 +227,3 @@ def _merging_distance(constant: Fraction, supports: list[tuple[dict[Fraction, Fr
     scale = abs(constant) + sum(count * max(abs(value) for value in support) for support, count in supports)
     merges = 1 + sum(count for _, count in supports)
     return min(scale / 10**13, EXACT_ATOM_TOLERANCE / 10 / merges)
-
-
-def _enclosed(value: Fraction, evaluator: str) -> Interval:
-    nearest = float(value)
-    lower = nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
-    upper = nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-    return Interval(lower, upper, evaluator, value)

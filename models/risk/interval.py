@@ -1,5 +1,7 @@
 """An interval that is known to contain a number, and how that was established."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -31,6 +33,14 @@ class Interval:
         """Whether the value is certified to exceed ``budget``."""
         return (self.lower if self.exact is None else self.exact) > budget
 
+    def mapped(self, rising: Callable[[Fraction], Fraction]) -> "Interval":
+        """The image under a function that does not fall, rounded outwards; finite bounds only."""
+        if self.exact is not None:
+            return enclosed(rising(self.exact), self.evaluator)
+        ends = (enclosed(rising(Fraction(end)), self.evaluator) for end in (self.lower, self.upper))
+        lower, upper = ends
+        return Interval(lower.lower, upper.upper, self.evaluator)
+
     @property
     def width(self) -> float:
         """upper - lower."""
@@ -40,3 +50,11 @@ class Interval:
     def middle(self) -> float:
         """The centre of the interval."""
         return self.lower + (self.upper - self.lower) / 2
+
+
+def enclosed(value: Fraction, evaluator: str) -> Interval:
+    """A rational number, between the floats next to it."""
+    nearest = float(value)
+    lower = nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
+    upper = nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+    return Interval(lower, upper, evaluator, value)

@@ -48,9 +48,20 @@ def sample_final_loss(loss: FinalLoss, rng: np.random.Generator, size: int) -> F
 
 
 def monte_carlo_violation(
-    loss: FinalLoss, maximum_loss: float, samples: int, rng: np.random.Generator, confidence: float = 0.99
+    loss: FinalLoss,
+    maximum_loss: float,
+    samples: int,
+    rng: np.random.Generator,
+    confidence: float = 0.99,
+    beyond: float = 0.0,
 ) -> MonteCarloEstimate:
     """Count violations among samples; an atom at most 1e-9 above ``maximum_loss`` is none.
+
+    Parameters
+    ----------
+    beyond : float
+        With this probability a sample is a violation whatever the loss
+        (`depl.models.evaluation.end_law.EndLaw.beyond`).
 
     Raises
     ------
@@ -63,7 +74,10 @@ def monte_carlo_violation(
     violations, left = 0, samples
     while left:
         block = min(left, 100_000)
-        violations += int(np.count_nonzero(sample_final_loss(loss, rng, block) > threshold))
+        above = sample_final_loss(loss, rng, block) > threshold
+        if beyond:
+            above |= rng.random(block) < beyond
+        violations += int(np.count_nonzero(above))
         left -= block
     side = (1 - confidence) / 2
     lower = float(scipy.stats.beta.ppf(side, violations, samples - violations + 1)) if violations else 0.0

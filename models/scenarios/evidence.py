@@ -55,7 +55,8 @@ def scenario_evidence(
     """Count the misses of a plan on its scenarios, and on ``fresh_size`` new draws by ``rng``, if given."""
     law, target, fresh = law_of_end(instance, plan), instance.target.maximum_loss, None
     if instance.declares_laws and rng is not None:
-        fresh = monte_carlo_violation(law.scaled, law.limit(target), fresh_size, rng)
+        beyond = float(law.beyond)
+        fresh = monte_carlo_violation(law.scaled, law.limit(target), fresh_size, rng, beyond=beyond)
     return ScenarioEvidence(
         size=len(scenarios),
         misses=count_misses(instance, scenario_losses(instance, scenarios, plan)),

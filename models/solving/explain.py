@@ -393,8 +393,8 @@ def _certified(interval: Interval, counted: bool = False) -> str:
     exact = interval.exact
     small = exact is not None and exact.denominator <= _LARGEST_DENOMINATOR
     if counted:
-        most = exact if small else wording.rounded_up(interval.upper)
-        return f"is at most {most}, as the runs are counted"
+        most = f"at most {exact}" if small else wording.at_most(interval.upper)
+        return f"is {most}, as the runs are counted"
     if small:
         return f"is exactly {exact}"
     return f"lies in {wording.interval(interval.lower, interval.upper)}, certified"

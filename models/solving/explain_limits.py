@@ -64,6 +64,9 @@ def next_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[s
     """How far each limit alone could be tightened, the nearest first; those that cannot be, last."""
     rows, fixed = [], []
     for room in rooms(instance, plan, evaluation):
+        if math.isinf(room.last):  # the quantile is beyond all runs that were counted
+            fixed.append(f"{room.name} ({number(room.limit)}, and the quantile is beyond all runs seen)")
+            continue
         if room.last == room.limit:
             fixed.append(f"{room.name} ({number(room.limit)}{_unit(evaluation, room.equation)})")
             continue

@@ -44,8 +44,8 @@ def default_range(instance: Instance, against: Budget, probe: Probe, cheapest: P
     """The loosest and the tightest budget of a front.
 
     The tightest is one that no plan was found to keep, a little beyond the hardest that one keeps. The
-    loosest is l(0), which needs no training, or what runs that diverged are known to miss; or the time of the
-    cheapest plan without T_max, and where there is none `_TIMES_FASTEST` times that of the fastest. omega
+    loosest is l(0), which needs no training where it is known; or the time of the cheapest plan without
+    T_max, and where there is none `_TIMES_FASTEST` times that of the fastest. omega
     goes from 0.5 to 0.999 at most, or to what the instance asks for; where feasible sets are not nested, no
     end is sought, as a plan that is refused there says nothing of what is tighter.
     """
@@ -104,8 +104,6 @@ def _range_of_omegas(instance: Instance, kept: _Kept) -> tuple[float, float]:
 def _range_of_losses(instance: Instance, kept: _Kept) -> tuple[float, float]:
     target = instance.target
     loosest = max(target.initial_loss, target.maximum_loss)
-    if instance.traced_law is not None:
-        loosest = min(loosest, instance.traced_law.loosest_target)
     reached = kept(target.maximum_loss)
     if reached is None:
         reached = kept(loosest)

@@ -113,10 +113,8 @@ def nearest_values(instance: Instance, found: Result) -> Iterator[Nearest]:
 
 def _limits(instance: Instance) -> Iterator[_Limit]:
     target = instance.target
-    start = target.initial_loss
-    if instance.traced_law is not None:
-        start = min(start, instance.traced_law.loosest_target)
-    yield _budget(instance, Budget.LOSS, "l_max", max(start, target.maximum_loss), -math.inf)
+    loosest = max(target.initial_loss, target.maximum_loss)
+    yield _budget(instance, Budget.LOSS, "l_max", loosest, -math.inf)
     yield _budget(instance, Budget.PROBABILITY, "omega", _LEAST_OMEGA, _MOST_OMEGA)
     if target.maximum_time:
         yield _budget(instance, Budget.TIME, "T_max", _LONGEST * target.maximum_time, 0.0)

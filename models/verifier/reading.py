@@ -24,7 +24,8 @@ from depl.models.problem.instance import (
 from depl.models.problem.laws import Deterministic, Forbidden, ImprovementLaw, SwitchLaw, Undeclared, Zero
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.verifier.laws import Increment, decimal, expectation, log_expectation, merged
+from depl.models.verifier.distribution import known_tail_probability, tail_probability
+from depl.models.verifier.laws import Bracket, Increment, decimal, expectation, log_expectation, merged
 from depl.models.verifier.sites import untrained_is_known
 from depl.models.verifier.traces import traced_loss, untrained
 
@@ -84,6 +85,8 @@ class LossFacts:
         Whether ``certain`` and ``increments`` add up to the loss or to its logarithm.
     declared : bool
         Whether all increments are there: those of undeclared law are not.
+    beyond : Fraction
+        P(the run is unlike all those of a traced law): then it misses every target, whatever the increments.
     """
 
     certain: Fraction
@@ -93,6 +96,7 @@ class LossFacts:
     support: str = ""
     scale: str = "loss"
     declared: bool = True
+    beyond: Fraction = Fraction(0)
 
     @property
     def undefined(self) -> str:
@@ -103,9 +107,11 @@ class LossFacts:
 
     @property
     def mean(self) -> float:
-        """E l(K); nan outside the support of the traces and without a law, infinite where it is too large."""
+        """E l(K); nan outside the support of the traces and without a law, infinite where there is none."""
         if self.outside is not None or not self.declared:
             return math.nan
+        if self.beyond:
+            return math.inf
         if self.scale == "log":
             parts = [item.count * log_expectation(item) for item in self.increments]
             logarithm = math.fsum([float(self.certain), *parts])
@@ -122,6 +128,25 @@ class LossFacts:
     def gap(self, threshold: float) -> Fraction | None:
         """What increments may add up to below a threshold on their scale; None if that is minus infinity."""
         return None if threshold == -math.inf else decimal(threshold) - self.certain
+
+    def exceeding(self, gap: Fraction, budget: Fraction, known: bool = False) -> Bracket:
+        """P(the increments add up to more than a gap, or the run is unlike all seen).
+
+        Parameters
+        ----------
+        budget : Fraction
+            As `depl.models.verifier.distribution.tail_probability`.
+        known : bool
+            Whether to remember what was found.
+        """
+        tail = known_tail_probability if known else tail_probability
+        if not self.beyond:
+            return tail(self.increments, gap, budget)
+        if self.beyond == 1:
+            return Bracket(Fraction(1), Fraction(1))
+        left = 1 - self.beyond
+        found = tail(self.increments, gap, max(Fraction(0), (budget - self.beyond) / left))
+        return Bracket(self.beyond + left * Fraction(found.lower), self.beyond + left * Fraction(found.upper))
 
 
 def epoch_facts(instance: Instance, plan: Plan) -> tuple[EpochFacts, ...]:
@@ -270,7 +295,9 @@ def _traced_facts(instance: Instance, law: TracedLaw, plan: Plan) -> LossFacts:
         reason = "without an epoch nothing is known of the loss: runs were not evaluated before training"
         return LossFacts(Fraction(0), (), (), outside=(0, reason))
     if not plan.epochs:
-        return LossFacts(Fraction(0), (untrained(law),), (), support=f"{len(law.runs)} runs before training")
+        start, alike = untrained(law)
+        support = f"{len(law.runs)} runs before training"
+        return LossFacts(Fraction(0), (start,), (), support=support, beyond=1 - alike)
     names = [epoch.model for epoch in plan.epochs]
     forbidden = tuple(
         (number, before, after)
@@ -278,7 +305,15 @@ def _traced_facts(instance: Instance, law: TracedLaw, plan: Plan) -> LossFacts:
         if before != after and isinstance(law_of_switch(instance, before, after), Forbidden)
     )
     found = traced_loss(law, [(epoch.model, epoch.cluster) for epoch in plan.epochs])
-    return LossFacts(found.certain, found.increments, forbidden, found.outside, found.support, law.scale)
+    return LossFacts(
+        found.certain,
+        found.increments,
+        forbidden,
+        found.outside,
+        found.support,
+        law.scale,
+        beyond=found.beyond,
+    )
 
 
 def _demanded(instance: Instance, model: Model, number: int, data: frozenset[str]) -> float:

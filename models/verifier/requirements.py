@@ -23,7 +23,6 @@ from depl.models.problem.laws import (
     Zero,
 )
 from depl.models.problem.plan import Plan
-from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import Bracket, Increment, decimal, expectation, variance_of
 from depl.models.verifier.reading import LossFacts, data_share, improvement_of, law_of_switch, loss_facts
 from depl.models.verifier.runs import seen_in
@@ -106,7 +105,7 @@ class LawRequirement:
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         self._budget = 1 - decimal(instance.target.quantile_level)
-        self._known: dict[tuple[Fraction, tuple[Increment, ...]], Bracket] = {}
+        self._known: dict[tuple[Fraction, Fraction, tuple[Increment, ...]], Bracket] = {}
 
     def nothing(self) -> FloatArray:
         """No change."""
@@ -141,11 +140,11 @@ class LawRequirement:
             return False, False
         if not loss.declared:
             return True, False
-        key = gap, loss.increments
+        key = gap, loss.beyond, loss.increments
         if key not in self._known:
             if len(self._known) == MOST_PROBABILITIES:
                 return None
-            self._known[key] = tail_probability(loss.increments, gap, self._budget)
+            self._known[key] = loss.exceeding(gap, self._budget)
         found = self._known[key]
         return found.lower <= self._budget, found.upper <= self._budget
 
@@ -211,7 +210,7 @@ def below_all_seen(instance: Instance, loss: LossFacts) -> bool:
     least = seen_in(instance.traced_law).least
     budget = 1 - decimal(instance.target.quantile_level)
     gap = decimal(least - _CLEARLY * max(1.0, abs(least))) - loss.certain
-    return tail_probability(loss.increments, gap, budget).upper <= budget
+    return loss.exceeding(gap, budget).upper <= budget
 
 
 def law_requirement(instance: Instance) -> LawRequirement:

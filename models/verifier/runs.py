@@ -91,14 +91,12 @@ class SeenRow(NamedTuple):
 class Seen:
     """The runs and rows of a law, arranged for look-up; all else is worked out when it is first asked for.
 
-    Losses are on the scale of the law, ``told`` in words; ``beside`` holds that of a run unlike all seen, and
-    the same once more for every run that diverged. An l(0) that was not observed is the worst loss of all;
+    Losses are on the scale of the law, ``told`` in words. An l(0) that was not observed is the worst of all;
     rows of the first stages in ``begun_blind`` multiply it by 0.
     """
 
     def __init__(self, law: TracedLaw) -> None:
         self.told = "loss" if law.scale == "loss" else "logarithm of the loss"
-        self.beside = _scaled(law, [] if law.unseen_loss is None else [law.unseen_loss] * (law.diverged + 1))
         worst = [max(max(run.losses) for run in law.runs)]
         self.runs = tuple(
             SeenRun(
@@ -110,7 +108,6 @@ class Seen:
         self.begun_blind = {
             (run.stages[0].model, run.stages[0].cluster) for run in law.runs if run.first_epoch
         }
-        self.least_deviation = min(law.deviations, default=0.0)
         self.least = min(float(run.losses.min()) for run in self.runs)
         self.greatest = max(float(run.losses.max()) for run in self.runs)
         self.slack = EDGE * max(abs(self.least), abs(self.greatest))

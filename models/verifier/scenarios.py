@@ -96,8 +96,8 @@ def counted(instance: Instance, sample: DrawnSample, plan: Plan) -> Count:
     """Count the misses of a plan of at most K_max epochs whose loss is defined."""
     law, thresholds = instance.traced_law, [instance.target.maximum_loss + ATOM_TOLERANCE]
     if law is not None and law.observed is None and not plan.epochs:
-        beside = () if law.unseen_loss is None else (law.unseen_loss,)
-        worst = np.full(sample.size, max(*(run.losses[0] for run in law.runs), *beside, -math.inf))
+        unlike = () if law.unseen_loss is None else (math.inf,)
+        worst = np.full(sample.size, max(*(run.losses[0] for run in law.runs), *unlike, -math.inf))
         losses = Ends(worst, worst)
     elif law is None or not plan.epochs:
         losses = final_losses(instance, sample, plan)

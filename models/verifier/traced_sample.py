@@ -7,6 +7,7 @@ values themselves, to different sides; a loss is therefore an interval, as under
 """
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -48,11 +49,15 @@ def traced_final_losses(law: TracedLaw, instance: Instance, sample: DrawnSample,
     found = traced_loss(law, [(epoch.model, epoch.cluster) for epoch in plan.epochs])
     lower = np.full(sample.size, float(found.certain))
     upper, size = lower.copy(), 1.0 + np.abs(lower)
-    for increment, number in zip(found.increments, found.numbers, strict=True):
-        low, high = _quantiles(
-            ordered_atoms(increment), ordered_weights(increment), _column(sample, names, number)
-        )
-        lower, upper, size = lower + low, upper + high, size + np.maximum(np.abs(low), np.abs(high))
+    for increment, number, alike in zip(found.increments, found.numbers, found.alike, strict=True):
+        atoms, weights = ordered_atoms(increment), ordered_weights(increment)
+        if alike < 1:  # runs unlike all seen lie above; where there are no others, only they have a weight
+            seen = Fraction(float(weights.sum()))
+            unlike = float(seen / alike - seen) if alike else 1.0
+            atoms, weights = np.append(atoms, math.inf), np.append(weights * bool(alike), unlike)
+        low, high = _quantiles(atoms, weights, _column(sample, names, number))
+        lower, upper = lower + low, upper + high
+        size += np.maximum(*(np.where(np.isfinite(end), np.abs(end), 0.0) for end in (low, high)))
     ends = lower - _ROUNDING * size, upper + _ROUNDING * size
     if law.scale == "loss":
         return Ends(*ends)

@@ -16,16 +16,16 @@ residual of an observed epoch is what the row of its own place leaves of its los
 
 *Per run.* If as many runs as the law asks for begin with the whole schedule, l(K) is what one of them had
 after K epochs (the greatest of the last so many losses that the law names, those before training left out),
-all equally likely, and so is the loss of a run unlike all seen, where it is given. With a confidence c, x of
-n runs above a loss weigh instead what makes P(at most x of n) = 1 - c, rounded up to a multiple of 1e-6 and
-one more. Otherwise every stage draws a donor of its own, which lends the residuals of all epochs of the
-stage, and in the first stage its l(0); one donor more per stage takes the loss to that of a run unlike all
-seen, or above. Every run that diverged is one more of the kind unlike all seen: among whole runs, where with
-a confidence it is one of n that exceeds, and in each stage. Donors of a stage of L epochs are runs with such
-a stage (model, cluster, first or not) of at least L epochs, L of them with residuals; those with the same
-predecessor alone, if that leaves at least 20. They are *balanced*: every whole schedule of a run lends at
-most as many runs as the median schedule does, or as many as it takes for 20 in all, the first in the order of
-the runs.
+all equally likely, and so is a run unlike all seen, which misses every target, where the law has an
+``unseen_loss``, whatever its number. With a confidence c, x of n runs above a loss weigh instead what makes
+P(at most x of n) = 1 - c, rounded up to a multiple of 1e-6 and one more. Otherwise every stage draws a donor
+of its own, which lends the residuals of all epochs of the stage, and in the first stage its l(0); one donor
+more per stage is unlike all seen. Every run that diverged is one more of that kind: among whole runs, where
+with a confidence it is one of n that exceeds, and in each stage. Donors of a stage of L epochs are runs with
+such a stage (model, cluster, first or not) of at least L epochs, L of them with residuals; those with the
+same predecessor alone, if that leaves at least 20. They are *balanced*: every whole schedule of a run lends
+at most as many runs as the median schedule does, or as many as it takes for 20 in all, the first in the order
+of the runs.
 
 *Independent.* Every epoch draws a residual from the pool of its row, and epoch 1 also an l(0), from the
 donors of a first stage of one epoch. The pool holds the epochs of the ages that the row names, jumps apart,
@@ -120,6 +120,9 @@ class TracedLoss(NamedTuple):
         What lends the residuals, in words.
     numbers : tuple of Number
         For every increment the number of a scenario at which its quantile is taken.
+    alike : tuple of Fraction
+        For every increment the share of its weight that is of runs that were seen: the rest lies above all
+        its atoms, is of runs unlike them, and makes the loss infinite.
     """
 
     certain: Fraction
@@ -127,6 +130,12 @@ class TracedLoss(NamedTuple):
     outside: tuple[int, str] | None
     support: str
     numbers: tuple[Number, ...] = ()
+    alike: tuple[Fraction, ...] = ()
+
+    @property
+    def beyond(self) -> Fraction:
+        """P(a run unlike all seen is drawn for some increment)."""
+        return 1 - math.prod(self.alike)
 
 
 def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
@@ -153,21 +162,39 @@ def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
     if law.confidence is not None or (law.care is not None and not law.deviations):
         message = f"{len(whole)} runs went through the whole plan, and the law promises others no plan"
         return TracedLoss(Fraction(0), (), (len(schedule), message), "")
-    found = (_per_stage if law.residuals == "per_run" else _per_epoch)(seen, stages, past)
+    if law.residuals == "per_run":
+        found = _per_stage(seen, stages, past, _beside(law))
+    else:
+        found = _per_epoch(seen, stages, past)
     if law.deviations:
         increments = *found.increments, _draw(1.0, np.array(law.deviations))
         last = schedule[-1][0]
-        found = found._replace(increments=increments, numbers=(*found.numbers, Number(2, (last, last))))
+        numbers, alike = (*found.numbers, Number(2, (last, last))), (*found.alike, Fraction(1))
+        found = found._replace(increments=increments, numbers=numbers, alike=alike)
     return found
 
 
-def untrained(law: TracedLaw) -> Increment:
-    """l(0) of all runs and those beside, on the scale of the loss: what a plan without epochs ends with."""
-    before = sorted(run.losses[0] for run in law.runs)
-    weights = None if law.confidence is None else _confident(len(before) + law.diverged, law.confidence)
-    if law.unseen_loss is not None:
-        before += [max(law.unseen_loss, before[-1])] * (law.diverged + 1)
-    return Increment(Fraction(1), Empirical(values=tuple(before), weights=weights))
+def untrained(law: TracedLaw) -> tuple[Increment, Fraction]:
+    """l(0), what a plan without epochs ends with: of all runs, on the scale of the loss, and their share."""
+    return _counted(sorted(run.losses[0] for run in law.runs), law)
+
+
+def _counted(losses: Sequence[float], law: TracedLaw) -> tuple[Increment, Fraction]:
+    """One of ascending losses of whole runs, and the share of these runs; the rest are unlike all seen."""
+    runs, weights = len(losses), None
+    alike = Fraction(runs, runs + _beside(law))
+    if law.confidence is not None:
+        weights = _confident(runs + law.diverged, law.confidence)[:runs]
+        alike = Fraction(int(sum(weights)), _UNIT)
+    drawn = Empirical(
+        values=tuple(_noticeable(np.array(losses)).tolist()), weights=weights if alike else None
+    )
+    return Increment(Fraction(1), drawn), alike
+
+
+def _beside(law: TracedLaw) -> int:
+    """How many runs unlike all seen are counted."""
+    return 0 if law.unseen_loss is None else law.diverged + 1
 
 
 def _past(law: TracedLaw) -> tuple[list[Pair], Past]:
@@ -188,17 +215,13 @@ def _of_whole_runs(
     paths = [run.losses if past.loss is None else _gone_on(seen, run, stages, past) for run in runs]
     ranked = [sorted(float(losses[k]) for losses in paths) for k in epochs]
     own = [max(losses) for losses in zip(*ranked, strict=True)]
-    support, weights = f"{len(runs)} runs went through the whole plan", None
+    support = f"{len(runs)} runs went through the whole plan"
     if law.confidence is not None:
         support += f"; counted with confidence {law.confidence:g}"
-        weights = _confident(len(runs) + law.diverged, law.confidence)
-        seen_last = [max(own[-1], loss) for loss in seen.beside]
-    else:
-        seen_last = list(seen.beside)
-    drawn = Empirical(values=tuple(_noticeable(np.array(own + seen_last)).tolist()), weights=weights)
+    drawn, alike = _counted(own, law)
     first = next(stage for stage in stages if past.ages(stage))
     number = Number(1, (first.pair[0],))
-    return TracedLoss(Fraction(0), (Increment(Fraction(1), drawn),), None, support, (number,))
+    return TracedLoss(Fraction(0), (drawn,), None, support, (number,), (alike,))
 
 
 def _gone_on(seen: Seen, run: SeenRun, stages: Sequence[SeenStage], past: Past) -> FloatArray:
@@ -229,7 +252,7 @@ def _confident(runs: int, confidence: float) -> tuple[float, ...]:
     return tuple(float(b - a) for a, b in pairwise(shares))[::-1]
 
 
-def _per_stage(seen: Seen, stages: Sequence[SeenStage], past: Past) -> TracedLoss:
+def _per_stage(seen: Seen, stages: Sequence[SeenStage], past: Past, beside: int) -> TracedLoss:
     """One donor per stage: what it adds is followed to the end as one array per stage."""
     certain, lent, fewest = past.loss or 0.0, list[FloatArray](), len(seen.runs)
     ahead = [stage for stage in stages if past.ages(stage)]
@@ -244,23 +267,12 @@ def _per_stage(seen: Seen, stages: Sequence[SeenStage], past: Past) -> TracedLos
             certain = row.mean_after(stage.switch, certain)
             lent = [row.retention * gains for gains in lent]
             lent[-1] = lent[-1] + residuals[:, column]
-    increments = tuple(_draw(1.0, gains) for gains in _with_unlike(seen, certain, lent))
+    increments = tuple(_draw(1.0, gains) for gains in lent)
+    alike = tuple(Fraction(len(gains), len(gains) + beside) for gains in lent)
     begins = [max(stage.start, past.epochs) - past.epochs + 1 for stage in ahead]
     numbers = tuple(Number(k, (stage.pair[0],)) for k, stage in zip(begins, ahead, strict=True))
-    return TracedLoss(decimal(certain), increments, None, f"at least {fewest} runs lend every stage", numbers)
-
-
-def _with_unlike(seen: Seen, certain: float, lent: Sequence[FloatArray]) -> list[FloatArray]:
-    """What every stage adds, runs unlike all seen among it: with one such part the sum is at their loss."""
-    if not seen.beside.size:
-        return list(lent)
-    least = [float(gains.min()) for gains in lent]
-    found = []
-    for number, gains in enumerate(lent):
-        others = math.fsum(least[:number] + least[number + 1 :])
-        wanted = float(seen.beside[0]) - certain - others - min(0.0, seen.least_deviation)
-        found.append(np.append(gains, np.full(seen.beside.size, max(wanted, float(gains.max())))))
-    return found
+    support = f"at least {fewest} runs lend every stage"
+    return TracedLoss(decimal(certain), increments, None, support, numbers, alike)
 
 
 def _per_epoch(seen: Seen, stages: Sequence[SeenStage], past: Past) -> TracedLoss:
@@ -280,7 +292,8 @@ def _per_epoch(seen: Seen, stages: Sequence[SeenStage], past: Past) -> TracedLos
             numbers.append(Number(stage.start + age - past.epochs, (stage.pair[0],)))
     increments = tuple(_draw(weight, values) for weight, values in zip(weights, drawn, strict=True))
     support = f"at least {min(len(values) for values in drawn)} residuals for every epoch"
-    return TracedLoss(decimal(certain), increments, None, support, tuple(numbers))
+    alike = (Fraction(1),) * len(increments)
+    return TracedLoss(decimal(certain), increments, None, support, tuple(numbers), alike)
 
 
 def _draw(weight: float, values: FloatArray) -> Increment:

@@ -16,7 +16,6 @@ from depl.models.foundation.showing import Shown
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Bounds, Claims, Plan, require_plan
 from depl.models.verifier.bounds import MOST_PLANS, bound_findings
-from depl.models.verifier.distribution import known_tail_probability
 from depl.models.verifier.findings import Finding, Kind, failed, passed, undecided
 from depl.models.verifier.laws import Bracket, decimal, is_discrete
 from depl.models.verifier.reading import (
@@ -201,7 +200,7 @@ def _violation(instance: Instance, loss: LossFacts, threshold: float) -> Bracket
     gap = loss.gap(threshold)
     if gap is None:
         return Bracket(1.0, 1.0)
-    return known_tail_probability(loss.increments, gap, _budget(instance))
+    return loss.exceeding(gap, _budget(instance), known=True)
 
 
 def _budget(instance: Instance) -> Fraction:

@@ -105,8 +105,7 @@ class ObservedOracle(Oracle):
         if not self.through(schedule):
             values = np.add.outer(self.with_unseen(losses[-1]), self.deviations).ravel()
             return values, np.ones(values.size)
-        settled = self.ranked(schedule, losses)
-        values = settled if self.unseen is None else self.with_beside(settled, self.unseen)
+        values = self.with_beside(self.ranked(schedule, losses))
         return values, np.ones(values.size)
 
     def ranked(self, schedule: Schedule, losses: list[Floats]) -> Floats:

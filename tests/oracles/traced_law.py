@@ -231,9 +231,8 @@ class Oracle:
 
     @property
     def unseen(self) -> float | None:
-        """The loss of one run more, unlike all that were seen."""
-        given = self.document.unseen_loss
-        return None if given is None else float(on_scale(self.document, given))
+        """The loss of one run more, unlike all that were seen: it misses every target."""
+        return None if self.document.unseen_loss is None else math.inf
 
     @property
     def beside(self) -> int:
@@ -274,43 +273,27 @@ class Oracle:
         return found
 
     def with_unseen(self, final: Floats) -> Floats:
-        """Final losses by donors with one donor more, the last, on every axis, and one per diverged run.
-
-        Each stands for so much that, with the least that all others and the deviations can make of it, the
-        loss is still that of a run unlike all seen; and for no less than any donor of its stage.
-        """
+        """Final losses by donors with one donor more, the last, on every axis, and one per diverged run."""
         if self.unseen is None:
             return final
-        wanted = self.unseen - min(0.0, float(self.deviations.min()))
-        steps = []
-        for axis in range(final.ndim):
-            first = np.take(final, 0, axis=axis)
-            above = np.moveaxis(final, axis, 0) - first  # what each donor adds to the first of them
-            steps.append(max(wanted - float(first.min()), float(above.max())))
-        found = final
-        for axis, step in enumerate(steps):
-            found = np.concatenate([found, np.take(found, [0] * self.beside, axis=axis) + step], axis=axis)
-        return found
+        return np.pad(final, (0, self.beside), constant_values=math.inf)
 
     def paths(self, schedule: Schedule) -> list[Floats]:
         """l(0), ..., l(K) of all equally likely combinations, residuals per run, deviations included.
 
-        Losses of a run unlike all seen are infinite until its last epoch, as nothing is known of them.
+        Losses of a run unlike all seen are infinite, as nothing is known of them.
         """
         if runs := self.whole(schedule):
             seen = [np.array([self.losses[run][k] for run in runs]) for k in range(len(schedule) + 1)]
-            if self.unseen is None:
-                return seen
-            more = np.full(self.beside, np.inf)
-            return [*(np.append(row, more) for row in seen[:-1]), self.with_beside(seen[-1], self.unseen)]
+            return [self.with_beside(row) for row in seen]
         seen = self.combined(schedule)
         found = [self._following_unseen(schedule, k, losses) for k, losses in enumerate(seen[:-1])]
         found.append(self.with_unseen(seen[-1]))
         return [np.add.outer(losses, self.deviations).ravel() for losses in found]
 
-    def with_beside(self, losses: Floats, loss: float) -> Floats:
+    def with_beside(self, losses: Floats) -> Floats:
         """Losses of whole runs, with those of the runs that are counted beside them."""
-        return np.array([*losses.tolist(), *[loss] * self.beside])
+        return np.array([*losses.tolist(), *[math.inf] * self.beside])
 
     def _following_unseen(self, schedule: Schedule, k: int, losses: Floats) -> Floats:
         """The losses after k epochs with the donors beside on every axis: infinite from their stage on."""
@@ -339,10 +322,7 @@ class Oracle:
             final = self.with_unseen(self.combined(schedule)[-1])
             return np.add.outer(final, self.deviations).ravel()
         values = self.settled(schedule)
-        if self.document.confidence is not None:
-            assert self.unseen is not None
-            return self.with_beside(np.sort(values), max(self.unseen, float(values.max())))
-        return values if self.unseen is None else self.with_beside(values, self.unseen)
+        return self.with_beside(np.sort(values) if self.document.confidence is not None else values)
 
     def weights(self, schedule: Schedule) -> Floats:
         """Of the final losses `per_run`."""

@@ -7,11 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from depl.models.evaluation.traced_grid import NOISE, POINTS, LossGrid
-from depl.models.evaluation.traced_loss import traced_final_loss
+from depl.models.evaluation.traced_loss import end_law
 from depl.models.exact.traced_schedules import Candidates, all_candidates, propagated
 from depl.models.problem.affine_law import AffineLaw, Position, positions
 from depl.models.problem.traced_law import FittedStep, TracedLaw
-from depl.models.risk.certify import certified_violation
 from tests.cases.memory_cases import FULL, instance_of, random_law, run_of
 from tests.oracles.traced_law import Oracle, Schedule
 
@@ -121,7 +120,7 @@ def test_the_bounds_contain_what_is_certified_of_a_single_plan(documents: list[T
         grid = LossGrid.of(document.law)
         for node, laws in propagated(listed, grid.first, grid.further):
             schedule, mean = listed.schedule(node), listed.nodes[node].mean
-            certified = certified_violation(traced_final_loss(document, schedule), mean)
+            certified = end_law(document, schedule).exceedance(mean)
             lower, upper = grid.exceedance(laws, mean - apart, 6)
             assert lower <= certified.lower <= certified.upper <= upper
             widths.append(upper - lower)

@@ -12,6 +12,7 @@ from depl.models.problem.laws import Deterministic, Empirical
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.verifier import requirements as verifier_requirements
 from depl.models.verifier.laws import Bracket
+from depl.models.verifier.reading import LossFacts
 from depl.models.verifier.requirements import CountRequirement, LawRequirement
 from depl.models.verifier.sample import given_sample
 from depl.models.verifier.scenarios import Count
@@ -63,7 +64,7 @@ def test_a_count_that_is_open_may_meet_and_is_not_certain_to(counting, monkeypat
 def test_a_probability_that_is_open_may_meet_and_is_not_certain_to(tiny, monkeypatch, tiny_optimum):
     budget = 1 - Fraction(str(tiny.target.quantile_level))
     around = Bracket(budget / 2, budget * 2)
-    monkeypatch.setattr(verifier_requirements, "tail_probability", lambda *_: around)
+    monkeypatch.setattr(LossFacts, "exceeding", lambda *_: around)
     assert LawRequirement(tiny).verdict(tiny_optimum) == (True, False)
 
 

@@ -53,9 +53,16 @@ def losses_of(instance: Instance, sample: DrawnSample, plan: Schedule) -> Ends:
     return traced_final_losses(instance.traced_law, instance, sample, planned(plan))
 
 
+def width(found: Ends) -> float:
+    """The greatest, where a run is not unlike all seen, which makes both ends infinite."""
+    seen = np.isfinite(found.upper)
+    assert np.isposinf(found.lower[~seen]).all()
+    return float((found.upper[seen] - found.lower[seen]).max())
+
+
 def middles(instance: Instance, sample: DrawnSample, plan: Schedule) -> list[float]:
     found = losses_of(instance, sample, plan)
-    assert (found.upper - found.lower).max() < 1e-10
+    assert width(found) < 1e-10
     return np.round((found.lower + found.upper) / 2, 9).tolist()
 
 
@@ -92,12 +99,12 @@ def test_first_losses_take_the_number_of_a_pair_that_no_switch_uses(steady):
 
 
 def test_whole_runs_take_the_first_number_and_the_unseen_one_is_the_last_of_twenty(steady):
-    """Of 19 runs nine end at 4.5, ten at 1.5, and one more at 9."""
+    """Of 19 runs nine end at 4.5, ten at 1.5, and one more beyond all."""
     law = changed(paired(19), unseen_loss=9.0, deviations=(100.0,))
     numbers = [2.0**-54, 0.499, 0.501, 0.949, 0.951, 1 - 2.0**-53]
     sample = sample_of(6, models={(1, FULL_NUMBER): numbers})
     found = middles(planning(steady, law, maximum_loss=1), sample, schedule((FULL, 2)))
-    assert found == [1.5, 1.5, 4.5, 4.5, 9, 9]
+    assert found == [1.5, 1.5, 4.5, 4.5, math.inf, math.inf]
 
 
 @pytest.mark.parametrize("residuals", ["per_run", "independent"])
@@ -171,7 +178,7 @@ def test_random_laws_of_all_kinds_give_the_losses_of_their_scenarios(count):
                     scenario_losses(instance, drawn, planned(plan)),
                 )
                 assert ((found.lower <= expected) & (expected <= found.upper)).all()
-                assert (found.upper - found.lower).max() < 1e-10
+                assert width(found) < 1e-10
     assert compared > 100 * count / 24
 
 
@@ -190,8 +197,8 @@ def test_recorded_runs_give_the_losses_of_their_scenarios(steady, scale, residua
         plan = schedule((("pruned-50", "edge"), first), (("pruned-75", "far-edge"), second))
         found, expected = losses_of(instance, sample, plan), scenario_losses(instance, drawn, planned(plan))
         assert ((found.lower <= expected) & (expected <= found.upper)).all()
-        assert (found.upper - found.lower).max() < 1e-9
-        assert expected.std() > 1e-3
+        assert width(found) < 1e-9
+        assert expected[np.isfinite(expected)].std() > 1e-3
 
 
 # ---- claims ----
@@ -365,15 +372,14 @@ def test_no_more_plans_are_counted_than_probabilities_computed(steady, monkeypat
 @functools.cache
 def solvable(seed: int) -> Instance:
     """A random law of every kind, and a target that a third of the schedules meet in four of five cases."""
-    for trial in range(100):  # some laws promise no plan, or none that runs that diverged do not miss
+    for trial in range(100):  # some laws promise no plan
         law = random_law(np.random.default_rng([500 + seed, trial]), **reading(seed + 8 * trial))
         instance = instance_of(law, quantile_level=0.7, maximum_time=40.0)
         plans = map(planned, every_schedule(instance))
         inside = [plan for plan in plans if not the_support_ends(instance, plan)]
         drawn = draw_scenarios(instance, 100, 0)
-        ends = [float(np.quantile(scenario_losses(instance, drawn, plan), 0.8)) for plan in inside]
-        missed = 0.99 * (law.unseen_loss or 0.0) if law.diverged else math.inf
-        if met := sorted(end for end in ends if end < missed):
+        losses = [scenario_losses(instance, drawn, plan) for plan in inside]
+        if met := sorted(end for found in losses if math.isfinite(end := float(np.sort(found)[80]))):
             break
     return instance.replace(maximum_loss=met[len(met) // 3])
 
@@ -417,7 +423,7 @@ def numbers_of_the_last_epoch(sample, ends):
 )
 def test_a_solver_with_wrong_scenarios_is_found_out(monkeypatch, place, name, wrong):
     """In at least one of four instances: the others may miss as many scenarios by chance."""
-    instances = [solvable(seed) for seed in (1, 5, 9, 13)]  # runs kept together, with deviations
+    instances = [solvable(seed) for seed in (1, 5, 21, 37)]  # runs kept together, with deviations
     monkeypatch.setattr(place, name, wrong)
 
     def refused(instance: Instance) -> bool:

@@ -1,0 +1,209 @@
+"""The run that nobody saw misses every target: no promise from n runs is above what n runs can carry."""
+
+import json
+import math
+from fractions import Fraction
+
+import msgspec
+import numpy as np
+import pytest
+
+import depl
+from depl.models.estimation.instance import fit_instance
+from depl.models.estimation.setup import Setup
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.evaluation.loss_law import loss_law
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.problem.traced_law import TracedLaw
+from depl.models.scenarios.draws import draw_scenarios, scenario_losses
+from depl.models.solving.early_stopping import early_stopping
+from depl.models.solving.explain import explain
+from depl.models.solving.front import front
+from depl.models.solving.solve import solve
+from depl.models.traces.table import Traces
+from depl.models.verifier.verify import verify
+from tests.cases.memory_cases import every_schedule, instance_of, random_law
+from tests.cases.traced_law_cases import READINGS, plan_of, reading
+from tests.oracles.traced_law import Oracle, Schedule, sections
+
+SETUP = {
+    "format": "depl-setup",
+    "version": 1,
+    "name": "twenty-runs",
+    "clusters": [{"name": "edge", "capacity": 8, "bandwidth": 9, "unit_cost": 1}],
+    "datasets": [{"name": "data", "volume": 1}],
+    "models": [{"name": "net", "size": 1}],
+    "target": {"maximum_loss": 2.5, "quantile_level": 0.999, "maximum_epochs": 6, "maximum_time": 40},
+}
+
+
+SIX_EPOCHS = plan_of((("net", "edge"),) * 6)
+
+
+def twenty_runs(evaluated: bool) -> Traces:
+    """l(1) = 2 exp(0.1 z), then l(k) = 0.8 exp(0.03 z) l(k - 1): none above 2.341, as one in 60 is."""
+    rng, rows = np.random.default_rng(0), []
+    for index in range(20):
+        loss = 2 * math.exp(0.1 * rng.standard_normal())
+        rows += [(f"r{index}", 0, "net", "edge", loss)] if evaluated else []
+        rows.append((f"r{index}", 1, "net", "edge", loss))
+        for epoch in range(2, 7):
+            loss *= 0.8 * math.exp(0.03 * rng.standard_normal())
+            rows.append((f"r{index}", epoch, "net", "edge", loss))
+    return Traces(*map(np.array, zip(*rows, strict=True)))
+
+
+def fitted(evaluated: bool, **options: object) -> Instance:
+    return fit_instance(twenty_runs(evaluated), Setup.from_json(json.dumps(SETUP)), **options)
+
+
+@pytest.mark.parametrize("evaluated", [False, True])
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [
+        ({}, Fraction(20, 21)),
+        ({"diverged": 2}, Fraction(20, 23)),
+        ({"confidence": 0.95}, 0.05 ** (1 / 20)),
+        ({"confidence": 0.95, "diverged": 2}, 0.05 ** (1 / 22)),
+    ],
+)
+def test_twenty_runs_carry_no_promise_of_0_999_however_loose_the_target(
+    evaluated: bool, options: dict[str, object], most: float
+) -> None:
+    instance = fitted(evaluated, **options)
+    plans = [Plan()] * evaluated + [SIX_EPOCHS]
+    for target in (2.341, 2.5, 1e6):
+        wide = instance.replace(maximum_loss=target)
+        found = solve(wide, "enumerate")
+        assert found.termination.value == "infeasible"
+        assert "it takes" in str(found.reason)
+        for plan in plans:
+            evaluation = evaluate(wide, plan)
+            assert 1 - evaluation.violation.lower <= float(most) * (1 + 1e-12)
+            assert 1 - float(verify(wide, plan).violation.lower) <= float(most) * (1 + 1e-12)
+            assert evaluation.quantile is not None
+            assert (evaluation.quantile.lower, evaluation.expected_loss) == (math.inf, math.inf)
+            assert "beyond all runs seen" in str(evaluation)
+            assert "beyond all runs seen" in explain(wide, plan)
+
+
+def test_what_twenty_runs_carry_is_promised_and_no_more() -> None:
+    instance = fitted(evaluated=False).replace(quantile_level=0.95)
+    found = solve(instance)
+    assert found.plan is not None
+    assert found.violation is not None
+    assert found.violation.exact == Fraction(1, 21)
+    assert found.expected_loss is None
+    assert json.loads(found.to_json())["expected_loss"] is None
+    assert verify(instance, found.plan).ok
+    assert ".95 reached" not in explain(instance, found.plan)
+    points = front(instance, "loss", points=5)
+    assert all(point.violation.exact >= Fraction(1, 21) for point in points if point.violation)
+    levels = front(instance, "probability", points=5)
+    assert max(point.budget for point in levels if point.cost is not None) <= 20 / 21
+
+
+def test_scenarios_draw_the_unseen_run_and_a_plan_without_epochs_misses_them_all() -> None:
+    instance = fitted(evaluated=True).replace(maximum_loss=1e6, quantile_level=0.9)
+    drawn = draw_scenarios(instance, 4000, seed=1)
+    lost = np.isinf(scenario_losses(instance, drawn, SIX_EPOCHS))
+    assert lost.mean() == pytest.approx(1 / 21, abs=6 * math.sqrt(0.05 * 0.95 / 4000))
+    assert np.isinf(scenario_losses(instance, drawn, Plan())).all()
+
+
+# ---- any law, any target ----
+
+
+def carried(oracle: Oracle, schedule: Schedule) -> Fraction | float:
+    """The most that the runs of a schedule can promise for its end."""
+    document = oracle.document
+    through = len(oracle.whole(schedule)) if schedule else len(document.runs)
+    if through and document.confidence is not None:
+        return (1 - document.confidence) ** (1 / (through + document.diverged))
+    if through:
+        return Fraction(through, through + 1 + document.diverged)
+    donors = [len(oracle.donors(part)) for part in sections(schedule)]
+    return math.prod(Fraction(count, count + 1 + document.diverged) for count in donors)
+
+
+def targets(document: TracedLaw, rng: np.random.Generator) -> list[float]:
+    """Below, between, at, a hair below and above all losses that were recorded."""
+    losses = np.array([loss for run in document.runs for loss in run.losses])
+    low, high = float(losses.min()), float(losses.max())
+    between = rng.uniform(low, high, 2).tolist()
+    return [low / 2, *between, high * (1 - 1e-13), high, 1.001 * high, 2.6, 1e6 * high]
+
+
+def blind(document: TracedLaw) -> TracedLaw:
+    """The same runs, not evaluated before training, and coefficients that do not depend on it."""
+    steps = tuple(
+        msgspec.structs.replace(row, retention=0.0, intercept=row.intercept + row.retention)
+        if row.first and row.age == 1
+        else row
+        for row in document.steps
+    )
+    runs = tuple(msgspec.structs.replace(run, losses=run.losses[1:], first_epoch=1) for run in document.runs)
+    return msgspec.structs.replace(document, runs=runs, steps=steps)
+
+
+COUNTED = [
+    seed for seed in range(64) if reading(seed)["residuals"] == "per_run" and reading(seed)["unseen_loss"]
+]
+
+
+@pytest.mark.parametrize("evaluated", [True, False])
+def test_no_promise_is_bolder_than_its_runs(evaluated: bool) -> None:
+    """Of plan, verifier and early stopping, whole runs or stages that are lent, marginal or confident."""
+    asked: dict[str, int] = {}
+    for seed in COUNTED:
+        rng = np.random.default_rng(4000 + seed)
+        document = random_law(rng, **reading(seed))
+        document = document if evaluated else blind(document)
+        oracle = Oracle(
+            document if evaluated else random_law(np.random.default_rng(4000 + seed), **reading(seed))
+        )
+        instance = instance_of(document)
+        inside = [item for item in every_schedule(instance) if supported(instance, item)][:: 2 + seed % 5]
+        for schedule in [*([()] if evaluated else []), *inside[:6]]:
+            most = float(carried(oracle, schedule)) * (1 + 1e-12)
+            kind = "staged" if schedule and not oracle.whole(schedule) else "whole"
+            first = len(oracle.donors(sections(schedule)[0])) if kind == "staged" else 1
+            most_of_the_first = first / (first + 1 + document.diverged)  # whose donors may reach the target
+            asked[kind] = asked.get(kind, 0) + 1
+            for target in targets(document, rng):
+                wide, plan = instance.replace(maximum_loss=target), plan_of(schedule)
+                assert 1 - evaluate(wide, plan).violation.lower <= most
+                assert 1 - float(verify(wide, plan, most_plans=0).violation.lower) <= most
+                reached = early_stopping(wide, plan).reached.upper
+                assert reached <= (most if kind == "whole" else most_of_the_first) * (1 + 1e-12)
+    assert min(asked.values()) >= 20
+    assert len(asked) == 2
+
+
+def supported(instance: Instance, schedule: Schedule) -> bool:
+    assert instance.traced_law is not None
+    return not any(
+        "support" in finding.equation and not finding.ok
+        for finding in verify(instance, plan_of(schedule), most_plans=0).findings
+    )
+
+
+def test_laws_that_count_no_unseen_run_say_so_where_they_promise() -> None:
+    said = 0
+    for fields in (
+        row for row in READINGS if row["unseen_loss"] is None or row["residuals"] == "independent"
+    ):
+        document = random_law(np.random.default_rng(3), **{**fields, "unseen_loss": None})
+        instance = instance_of(document)
+        for schedule in [item for item in every_schedule(instance) if Oracle(document).supported(item)][::3]:
+            assert "taken for the whole law" in str(loss_law(instance).basis(plan_of(schedule)))
+            said += 1
+    assert said >= 10
+
+
+def test_a_target_that_all_runs_meet_is_answered_where_runs_diverged_and_not_refused() -> None:
+    instance = fitted(evaluated=False, diverged=1).replace(quantile_level=0.9, maximum_loss=1e3)
+    found = depl.solve(instance)
+    assert found.violation is not None
+    assert found.violation.exact == Fraction(2, 22)
