@@ -230,7 +230,10 @@ def _rests_on(found: Certificate) -> str:
     if found.method == "counted":
         runs = counted(found.runs or 0, "run")
         return f"{runs} or more behind every stage, one unseen run that fails, and a choice on the same runs"
-    return "a law fitted to runs, whose residuals are taken to be independent from epoch to epoch"
+    return (
+        "a law fitted to runs, taken for the whole law: its residuals are independent from epoch to epoch, and no "
+        "run unlike those seen counts"
+    )
 
 
 def _rule(policy: Policy) -> str:

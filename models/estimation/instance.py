@@ -138,8 +138,8 @@ def fit_instance(
     ------
     InvalidInputError
         If models or clusters of traces and setup do not match, a run has no epoch, or a model's improvements
-        are too few or do not move; if runs that diverged cannot be counted with this law, or would meet the
-        target, as the loss before training would that had to be estimated.
+        are too few or do not move; if runs that diverged cannot be counted with this law; or if the loss
+        before training had to be estimated and would meet the target.
     """
     _require_epochs(traces)
     _require_match(traces, setup, law)

@@ -231,10 +231,9 @@ def mixed_loss(
     """
     require_support(law, schedule, known)
     found = mixture_of(law, ends_of(schedule), counting, known)
-    laws, like = [], Fraction(1)
-    for part in found.parts:
-        seen, share = as_seen(part, found.weights)
-        laws, like = [*laws, seen], like * share
+    seen = [as_seen(part, found.weights) for part in found.parts]
+    laws = [law for law, _ in seen]
+    like = math.prod((share for _, share in seen), start=Fraction(1))
     if not found.together and len(deviations):
         laws.append(Empirical(values=tuple(deviations)))
     return FinalLoss(found.constant, tuple((Term(1.0, part), 1) for part in laws)), 1 - like

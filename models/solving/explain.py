@@ -329,16 +329,18 @@ def _stopping_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> l
         found = early_stopping(instance, plan, evaluation.violation)
     except NotCoveredError as error:
         return [head, f"  not computed: {error}"]
-    planned = instance.units.amount(evaluation.cost, "cost")
+    planned, fitted = instance.units.amount(evaluation.cost, "cost"), evaluation.fitted
+    reached, final = (_certified(item, fitted, low=True) for item in (found.reached, found.final))
+    cost, epochs = (_certified(item, fitted) for item in (found.cost, found.epochs))
     if not all(instance.rules.stops(epoch.model for epoch in plan.epochs)[1:]):
         head += ", after an epoch whose model may be the last"
     return [
         head,
-        f"  reached: P(l(k) <= {level} for some k <= {last}) {_certified(found.reached)}",
-        f"  final: P(l({last}) <= {level}), all epochs trained, {_certified(found.final)}",
-        f"  expected cost {_certified(found.cost)}, in place of {planned}; a cluster's data are paid right "
-        "before it first trains",
-        f"  expected number of epochs {_certified(found.epochs)}",
+        f"  reached: P(l(k) <= {level} for some k <= {last}) {reached}",
+        f"  final: P(l({last}) <= {level}), all epochs trained, {final}",
+        f"  expected cost {cost}, in place of {planned}; a cluster's data are paid right before it first "
+        "trains",
+        f"  expected number of epochs {epochs}",
     ]
 
 
@@ -388,10 +390,17 @@ def _data_lines(instance: Instance, plan: Plan) -> list[str]:
     return ["(6) Data  only clusters that train have data", *aligned(rows)]
 
 
-def _certified(interval: Interval, counted: bool = False) -> str:
-    """Bounds of a number; of one that runs were counted for, the upper end, as the count is a careful one."""
+def _certified(interval: Interval, counted: bool = False, low: bool = False) -> str:
+    """Bounds of a number; of one that runs were counted for, the upper end, as the count is a careful one.
+
+    ``low``: of such a one the lower end, as it is a probability that a target is met.
+    """
     exact = interval.exact
     small = exact is not None and exact.denominator <= _LARGEST_DENOMINATOR
+    if counted and low:
+        return (
+            f"is at least {exact if small else wording.rounded_down(interval.lower)}, as the runs are counted"
+        )
     if counted:
         most = f"at most {exact}" if small else wording.at_most(interval.upper)
         return f"is {most}, as the runs are counted"

@@ -135,7 +135,7 @@ class TracedLoss(NamedTuple):
     @property
     def beyond(self) -> Fraction:
         """P(a run unlike all seen is drawn for some increment)."""
-        return 1 - math.prod(self.alike)
+        return 1 - math.prod(self.alike, start=Fraction(1))
 
 
 def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
