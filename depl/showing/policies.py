@@ -231,7 +231,7 @@ def _rests_on(found: Certificate) -> str:
         runs = counted(found.runs or 0, "run")
         return f"{runs} or more behind every stage, one unseen run that fails, and a choice on the same runs"
     return (
-        "a law fitted to runs, taken for the whole law: residuals are independent from epoch to epoch, and no "
+        "a law fitted to runs, taken for the whole law: residuals are independent from epoch to epoch; no "
         "run unlike those seen counts"
     )
 
