@@ -18,6 +18,7 @@ from depl.models.estimation.combinations import schedule_label
 from depl.models.estimation.held_out import HeldOut, held_out
 from depl.models.foundation.wording import counted, interval, number, rounded_down, rounded_up
 from depl.models.risk.discrete import decimal
+from depl.models.traces.lost import listed
 
 _DIGITS = 4
 _UNNAMED = (
@@ -67,6 +68,10 @@ def _text(options: argparse.Namespace, judges: HeldOut, found: Certificate) -> s
             _bound(found.conformal, found.runs, "it", f"probability {level}, averaged over such samples"),
         ),
     ]
+    if judges.left_out:
+        rows.append(
+            ("left out", f"{counted(len(judges.left_out), 'run')}, as told: {listed(judges.left_out)}")
+        )
     if not found.certified:
         rows.append(("needed", _needed(found)))
     return f"{options.traces}: {_verdict(found)}\n\n{fields(rows)}"
@@ -96,7 +101,7 @@ def _runs(found: Certificate) -> str:
     parts = [f"{found.exceedances} of {found.runs} exceed the target"]
     for what, names in (
         ("ended before the plan", found.stopped),
-        ("diverged", found.diverged),
+        ("diverged or were lost", found.diverged),
         ("are too flat to be told from others", found.flat),
     ):
         if names:
@@ -141,4 +146,5 @@ def _content(options: argparse.Namespace, judges: HeldOut, found: Certificate) -
         "schedule": schedule_label(judges.schedule),
         "chosen_by": options.chosen_by,
         "certified": found.certified,
+        "left_out": dict(judges.left_out),
     } | content

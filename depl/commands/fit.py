@@ -28,6 +28,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted, number
 from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw
+from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger, listed
 from depl.models.traces.metrics import TARGETS
 from depl.models.traces.stages import stage_runs
 from depl.models.traces.table import Traces
@@ -99,7 +100,8 @@ def _text(options: argparse.Namespace, traces: Traces, instance: Instance, conte
             f"{target.quantile_level:g}-quantile of the final {options.metric} at most "
             f"{number(target.maximum_loss)}, from {_start(instance)}",
         ),
-        ("diverged runs", _diverged(instance)),
+        ("lost runs", _lost(traces, instance)),
+        *_told_of_runs(traces),
         ("independent law", _told(content)),
     ]
     parts = [fields(pairs)]
@@ -133,7 +135,7 @@ def _counted(instance: Instance) -> list[tuple[str, str]]:
         return [] if traced is None else [("never run", _never_run(traced))]
     level = instance.target.quantile_level
     needed = runs_to_carry(level, traced.confidence, traced.diverged)
-    lost = f"{traced.diverged} that diverged" if traced.diverged else ""
+    lost = f"{traced.diverged} that diverged or were lost" if traced.diverged else ""
     if traced.confidence is None:
         misses = f"{lost} and one more as misses" if lost else "one more as a miss"
         sense = f"marginal: right on average over sets of runs, each n of a plan with {misses}"
@@ -145,15 +147,23 @@ def _counted(instance: Instance) -> list[tuple[str, str]]:
     return [("promises", sense), ("runs", enough), ("never run", _never_run(traced))]
 
 
-def _diverged(instance: Instance) -> str:
-    """How runs that diverged are counted, or that they are not."""
+def _lost(traces: Traces, instance: Instance) -> str:
+    """How runs that diverged or were lost are counted, or that there are none."""
     if instance.traced_law is None or not instance.traced_law.diverged:
         return (
             "none counted: promises are for runs that do not diverge; say --diverged N if N runs did, or let "
             "depl certify count them"
         )
     lost = counted(instance.traced_law.diverged, "run")
-    return f"{lost}, each counted as a miss of every plan, and in every stage of a plan never run"
+    known = f": {listed(traces.lost)}" if traces.lost else ""
+    return f"{lost}, each counted as a miss of every plan, and in every stage of a plan never run{known}"
+
+
+def _told_of_runs(traces: Traces) -> list[tuple[str, str]]:
+    """What was said of single runs, and is believed."""
+    found = [(key, ledger(traces.provenance, key)) for key in (LEFT_OUT, AT_RANDOM)]
+    names = {LEFT_OUT: "left out", AT_RANDOM: "cut at random"}
+    return [(names[key], f"{len(runs)}, as told: {listed(runs)}") for key, runs in found if runs]
 
 
 def _never_run(traced: TracedLaw) -> str:
@@ -217,6 +227,9 @@ def _content(
         "confidence": None if traced is None else traced.confidence,
         "never_run_refused": None if traced is None else traced.only_whole_runs,
         "diverged": None if traced is None else traced.diverged,
+        "lost": traces.lost,
+        "left_out_by_name": ledger(traces.provenance, LEFT_OUT),
+        "cut_at_random": list(ledger(traces.provenance, AT_RANDOM)),
         "runs": len(traces.runs),
         "schedules": len(traces.by_schedule()),
         "models": [model.name for model in instance.models],

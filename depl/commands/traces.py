@@ -16,7 +16,7 @@ from depl.models.tool_logs.importing import Imported
 from depl.models.tool_logs.stages import told
 from depl.models.traces.files import write_traces
 from depl.models.traces.log_rules import What
-from depl.models.traces.lost import LEFT_OUT, ledger, named
+from depl.models.traces.lost import LEFT_OUT, ledger, listed
 from depl.models.traces.table import Traces
 
 _MOST_STAGES = 8
@@ -88,7 +88,7 @@ def _text(options: argparse.Namespace, found: Imported, content: dict[str, Any])
     pairs += [(str(what.value), f"{count} {_NOTES[what]}") for what, count in _noted(found).items()]
     if traces.lost:
         pairs.append(
-            ("lost", f"{len(traces.lost)}, which fit and certify count as misses: {named(traces.lost)}")
+            ("lost", f"{len(traces.lost)}, which fit and certify count as misses: {listed(traces.lost)}")
         )
     parts = [fields(pairs), _stage_table(content["schedules"], len(traces.runs))]
     if options.out is not None:

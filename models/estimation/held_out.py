@@ -7,8 +7,8 @@ Refused, with the row of the first one:
     than the plan's, or with epochs after its last one; runs too short, or recorded too coarsely, to be told
     from others.
 Counted as exceeding every target:
-    a run that ends before the plan does, for which there is no l(K); a run that diverged; a run too flat to
-    be told from others, where most can be told.
+    a run that ends before the plan does, for which there is no l(K); a run that diverged, or was lost as the
+    provenance says; a run too flat to be told from others, where most can be told.
 
 Nothing is left out silently: a run that is missing because it went badly makes every estimate too good. Also
 a run that was stopped *because* it had reached the target counts as exceeding: the promise is about l(K), and
@@ -20,8 +20,8 @@ A trace holds models and clusters. That its runs used the plan's datasets and dr
 no other runs had a part in the choice, and that their losses are what was measured, is for the user to vouch.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import zip_longest
 
 import numpy as np
@@ -34,6 +34,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
 from depl.models.traces.fingerprints import Comparison, Repeat, RunFingerprints, compare, fingerprints
+from depl.models.traces.lost import LEFT_OUT, LOST, ledger
 from depl.models.traces.planned import planned
 from depl.models.traces.table import Schedule, Traces
 
@@ -57,6 +58,8 @@ class HeldOut:
         The runs whose loss is infinite, and why.
     untold : tuple of str
         Runs that chose the plan, but are too short or too flat to be known again.
+    left_out : mapping of str to str
+        Runs that were not to count when the traces were read, and what said so.
     """
 
     runs: tuple[str, ...]
@@ -66,6 +69,7 @@ class HeldOut:
     diverged: tuple[str, ...] = ()
     flat: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def held_out(
@@ -87,7 +91,8 @@ def held_out(
     metric : str
         ``loss`` or ``error_rate``.
     diverged : iterable of str
-        Those that diverged, whether ``traces`` holds them or not.
+        Those that diverged, whether ``traces`` holds them or not, beside those that were lost when it was
+        read.
 
     Raises
     ------
@@ -97,6 +102,7 @@ def held_out(
         carries no fingerprints, or the traces do not hold the metric.
     """
     lost = _names(diverged, "diverged")
+    lost |= dict.fromkeys(name for name in ledger(traces.provenance, LOST) if name not in traces.runs)
     schedule = _schedule(traces, plan)
     _refuse_other_schedules(traces, schedule)
     final = traces.target(metric)[traces.bounds[1:] - 1].copy()
@@ -118,6 +124,7 @@ def held_out(
         diverged=tuple(lost),
         flat=_named(traces, flat),
         untold=tuple(untold),
+        left_out=ledger(traces.provenance, LEFT_OUT),
     )
 
 

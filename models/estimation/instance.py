@@ -47,7 +47,7 @@ from depl.models.problem.laws import Deterministic, Empirical, FloatArray, Forbi
 from depl.models.problem.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
 from depl.models.problem.traced_law import MOST_WHOLE_RUNS, Residuals, TracedLaw, traced_law
 from depl.models.traces.fingerprints import fingerprints
-from depl.models.traces.lost import named
+from depl.models.traces.lost import AT_RANDOM, ledger, listed
 from depl.models.traces.table import Traces
 from depl.models.traces.told import DIVERGED, LEAVE_OUT
 
@@ -359,7 +359,7 @@ def _lost(traces: Traces, told: int | None) -> int:
         return len(known)
     if type(told) is int and 0 <= told < len(known):
         raise InvalidInputError(
-            f"{told} runs were lost as is told, but the traces know of {len(known)}: {named(known)}; give "
+            f"{told} runs were lost as is told, but the traces know of {len(known)}: {listed(known)}; give "
             f"their number in all, {DIVERGED} {len(known)} or more, or leave runs out, {LEAVE_OUT} NAME",
             ".diverged",
         )
@@ -375,7 +375,7 @@ def _require_countable(
             f"must be a whole number of runs from 0 to {MOST_DIVERGED}, not {diverged!r}", ".diverged"
         )
     if diverged and (law != "affine" or residuals != "per_run"):
-        known = f", as are known of these traces: {named(lost)}" if lost else ""
+        known = f", as are known of these traces: {listed(lost)}" if lost else ""
         raise InvalidInputError(
             "runs that diverged or were lost are counted beside whole runs: use the affine law with "
             f"residuals per_run, or leave them out, {LEAVE_OUT} NAME{known}",
@@ -423,6 +423,7 @@ def _affine(
         whole_runs=FEWEST if alone else _whole_runs(level, diverged),
         settled_epochs=SETTLED_EPOCHS,
         diverged=diverged,
+        cut_at_random=len(ledger(traces.provenance, AT_RANDOM).keys() & {*traces.runs}),
     )
     return msgspec.structs.replace(
         found,
@@ -468,7 +469,7 @@ def _provenance(
     if affine is not None:
         rows += [_measured("traced_law", "fitted", len(traces.runs)), _recorded(traces, metric)]
         if affine.diverged:
-            what = named(traces.lost) or "told: runs that diverged and are not among those recorded"
+            what = listed(traces.lost) or "told: runs that diverged and are not among those recorded"
             rows.append(_measured("traced_law.diverged", what, affine.diverged))
         if affine.deviations:
             what = "margin for plans never run, from plans held out of the fit"

@@ -183,12 +183,20 @@ def only_whole_runs(traced: TracedLaw) -> str:
 def basis(traced: TracedLaw, schedule: Schedule) -> str:
     """What a promise for a schedule rests on, in words: how many runs, and in which sense it holds."""
     if traced.known is None:
-        return _basis(traced, schedule)
+        return _basis(traced, schedule) + _cut_at_random(traced)
     seen = f"the loss seen after {counted(traced.known.epoch, 'epoch')}"
     if not schedule:
         return seen
-    rest = _basis(traced, schedule)
+    rest = _basis(traced, schedule) + _cut_at_random(traced)
     return f"{seen}, of which the law takes only the part that later epochs retain, and {rest}"
+
+
+def _cut_at_random(traced: TracedLaw) -> str:
+    if not traced.cut_at_random:
+        return ""
+    return (
+        f"; that {counted(traced.cut_at_random, 'run')} ended early for reasons unlike their losses was said"
+    )
 
 
 def _basis(traced: TracedLaw, schedule: Schedule) -> str:
@@ -225,7 +233,7 @@ def _settled(traced: TracedLaw, schedule: Schedule, through: Sequence[RunRecord]
 
 
 def _lost(traced: TracedLaw) -> str:
-    return f"{traced.diverged} that diverged"
+    return f"{traced.diverged} that diverged or were lost"
 
 
 def _counted_as(traced: TracedLaw, runs: str, settled: str) -> str:

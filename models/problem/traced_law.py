@@ -241,6 +241,9 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
     diverged : int
         Runs that diverged and are not among ``runs``; each counts as one more run unlike all seen, with every
         plan and in every stage.
+    cut_at_random : int
+        Runs among ``runs`` that ended before others of their schedule, for reasons unlike their losses as
+        somebody has said: nothing is counted for what they were to train.
     observed : ObservedRun or None
         A run under way that the law goes on from; then epoch 1 of the instance is the next one of that run,
         and every probability is one given its last loss.
@@ -259,6 +262,9 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
     settled_epochs: Annotated[int, Meta(ge=1, le=1_000)] = 1
     diverged: Annotated[
         int, Meta(ge=0, le=MOST_DIVERGED, description="runs without usable losses, counted as misses")
+    ] = 0
+    cut_at_random: Annotated[
+        int, Meta(ge=0, description="runs that ended early, as was said for reasons unlike their losses")
     ] = 0
     observed: Annotated[ObservedRun, Meta(description="a run under way to go on from")] | None = None
 

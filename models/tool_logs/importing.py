@@ -38,7 +38,7 @@ from depl.models.traces.log_rules import (
     ledgers,
     table_of,
 )
-from depl.models.traces.lost import ENDED, LEFT_OUT, LOST, WHOLE, ledger, named, shorter, with_ledgers
+from depl.models.traces.lost import ENDED, LEFT_OUT, LOST, WHOLE, ledger, listed, shorter, with_ledgers
 from depl.models.traces.table import Traces, joined
 from depl.models.traces.told import (
     DIVERGED,
@@ -160,7 +160,7 @@ def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
         raise InvalidInputError(_no_loss(runs, choices.loss), ", ".join(paths))
     lost = _counted(log, [run for run in runs if run not in kept], choices)
     notes: list[Note] = []
-    tables = [table for run in kept if (table := reader.read(run, notes)) is not None]
+    tables = [table for run in kept if (table := _table(reader, run, notes, lost)) is not None]
     if not tables:
         raise InvalidInputError(NO_RUN_LEFT, ", ".join(paths))
     provenance = {"imported": f"{log.tool}, {counted(len(kept), 'run')}, loss {choices.loss}"}
@@ -170,6 +170,17 @@ def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
     others = [name for name in choices.diverged if not matching([name], *_names(lost)) and name != "*"]
     traces = cut_at_random(counted_as_lost(traces, others), choices.cut_at_random)
     return Imported(log, LogReading(traces, tuple(notes)), tuple(reader.facts(kept, traces)))
+
+
+def _table(reader: "_Reader", run: LoggedRun, notes: list[Note], lost: dict[str, str]) -> Traces | None:
+    """The table of a run; None if it is dropped, or cannot be read and is lost as was told."""
+    try:
+        return reader.read(run, notes)
+    except InvalidInputError as error:
+        if run.name not in reader.choices.diverged:
+            raise
+        lost[run.name] = str(error.message)
+        return None
 
 
 def _left_out(log: ToolLog, runs: Sequence[LoggedRun], patterns: Sequence[str]) -> dict[str, str]:
@@ -201,7 +212,7 @@ def _counted(log: ToolLog, without: Sequence[LoggedRun], choices: Choices) -> di
     if left:
         name = shlex.quote(Path(next(iter(left))).name)
         raise InvalidInputError(
-            f"{counted(len(left), 'run')} went wrong: {named(left)}. Count such a run as a miss, "
+            f"{counted(len(left), 'run')} went wrong: {listed(left)}. Count such a run as a miss, "
             f"{DIVERGED} {name}, or leave it out, {LEAVE_OUT} {name}",
             choices.loss if len(left) > 1 else next(iter(left)),
         )
@@ -327,7 +338,7 @@ class _Reader:
         left_out = ledger(traces.provenance, LEFT_OUT)
         for what, entries, most in (("left out", left_out, 5), ("files not read", self.log.unread, 10)):
             if entries:
-                found.append((what, f"{len(entries)}: {named(entries, most)}"))
+                found.append((what, f"{len(entries)}: {listed(entries, most)}"))
         return found
 
     def _with_missing(self, run: LoggedRun, loss: str) -> list[Point]:

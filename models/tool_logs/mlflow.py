@@ -104,7 +104,10 @@ def _metric_lines(folder: Path) -> Iterator[tuple[int, float, str, Value]]:
         if not path.is_file():
             continue
         key = path.relative_to(folder).as_posix()
-        for row, line in enumerate(log_text(path).split("\n"), start=1):
+        lines = log_text(path).split("\n")
+        if len(lines[-1].split()) < len(lines[0].split()):
+            lines.pop()  # a process that was killed leaves the last line unfinished
+        for row, line in enumerate(lines, start=1):
             cells = [number(cell) for cell in line.split()]
             if not cells:
                 continue

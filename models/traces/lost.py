@@ -84,7 +84,7 @@ def shorter(runs: Sequence[str], schedules: Schedules) -> dict[str, str]:
     }
 
 
-def named(entries: Mapping[str, str], most: int = 5) -> str:
+def listed(entries: Mapping[str, str], most: int = 5) -> str:
     """Names and reasons in words, the first few of them."""
     shown = [f"{name} ({why})" for name, why in list(entries.items())[:most]]
     more = len(entries) - most

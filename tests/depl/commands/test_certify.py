@@ -85,7 +85,7 @@ def test_runs_that_ended_early_or_diverged_are_told(ask, written) -> None:
     assert code == 3
     assert "4 of 63 exceed the target" in text
     assert "2 of them because they ended before the plan ('f60', ...)" in text
-    assert "2 of them because they diverged ('f3', ...)" in text
+    assert "2 of them because they diverged or were lost ('f3', ...)" in text
     assert "no bound, because too many runs have no final value (rank 61 of 63)" in text
     assert "89 runs if no more than 4 exceed" in text
     content = json.loads(ask(*words, "--json")[1])

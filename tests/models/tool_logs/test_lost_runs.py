@@ -1,0 +1,72 @@
+"""80 runs of which 16 are lost, in every format and way: nothing promises or certifies more than 64 of 80."""
+
+from pathlib import Path
+
+import pytest
+
+from depl.models.estimation import instance as fitted
+from depl.models.estimation.certificate import certify
+from depl.models.estimation.instance import fit_instance
+from depl.models.estimation.setup import Setup
+from depl.models.evaluation.traced_loss import end_law
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.tool_logs.importing import Choices, import_logs
+from depl.models.traces.files import read_traces, write_traces
+from depl.models.traces.table import Traces
+from tests.cases.fit_cases import setup
+from tests.cases.lost_run_cases import EXPRESSED, LOST, PLAN, RUNS, TARGET, Written, write
+
+SETUP: Setup = setup(
+    clusters=[{"name": "edge", "capacity": 10, "bandwidth": 5, "unit_cost": 2}],
+    models=[{"name": "net", "size": 1}],
+    transfers=[],
+    target={"maximum_loss": TARGET, "quantile_level": 0.8, "maximum_epochs": 9, "maximum_time": 90},
+)
+WAYS_OUT = (
+    {},
+    {"on_missing": "end"},
+    {"on_missing": "end", "diverged": ("*",)},
+    {"on_missing": "drop", "diverged": ("*",)},
+)
+"""What somebody may say who wants to go on: all runs are counted, none is left out."""
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitted, "_RESAMPLES", 9)
+
+
+def readings(folder: Path, told: Written) -> list[Traces]:
+    """What is read in each way out that is not refused."""
+    found = []
+    for choices in WAYS_OUT:
+        asked = Choices(loss=told.loss, epoch=told.epoch, stages=("net@edge",), **choices)
+        try:
+            found.append(import_logs([str(folder)], asked).traces)
+        except InvalidInputError:
+            continue
+    return found
+
+
+def promised(traces: Traces) -> float:
+    law = fit_instance(traces, SETUP).traced_law
+    assert law is not None
+    return 1 - end_law(law, PLAN).violation(TARGET).lower
+
+
+@pytest.mark.parametrize(("form", "way"), EXPRESSED)
+def test_lost_runs_never_make_a_promise_bolder(form: str, way: str, tmp_path: Path) -> None:
+    told = write(form, way, tmp_path / "logs")
+    found = readings(tmp_path / "logs", told)
+    assert found
+    for traces in {tuple(item.lost.items()): item for item in found}.values():
+        assert len(traces.lost) == LOST
+        write_traces(tmp_path / "runs.csv", traces)
+        write_traces(tmp_path / "runs.npz", traces)
+        for again in (read_traces(tmp_path / "runs.csv"), read_traces(tmp_path / "runs.npz")):
+            assert again.lost == traces.lost
+        share = (RUNS - LOST) / RUNS
+        assert 0.75 < promised(again) <= share
+        certificate = certify(again, TARGET, share + 0.01, 0.5, chosen_by=(), plan=PLAN)
+        assert (certificate.runs, certificate.exceedances) == (RUNS, LOST)
+        assert not certificate.certified
