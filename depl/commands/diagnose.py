@@ -18,6 +18,7 @@ from depl.models.estimation.diagnosis import Diagnosis, diagnose
 from depl.models.estimation.facts import LEAST_RUNS, Facts, three_facts
 from depl.models.estimation.fit import FittedLaw
 from depl.models.traces.metrics import TARGETS
+from depl.models.traces.same_runs import told_apart
 from depl.models.traces.table import Traces
 from depl.showing.diagnoses import diagnosis_sections
 from depl.showing.parts import text_of
@@ -36,13 +37,12 @@ def run(options: argparse.Namespace) -> Answer:
     options.traces = " ".join(options.traces)
     rng = np.random.default_rng(options.seed)
     found = diagnose(traces, rng, options.metric, options.resamples)
+    traces = told_apart(traces).once_per_schedule
     fit = found.fit
     if by is not FitBy.MODEL:
         fit = fit_traces(traces, rng, by, options.metric, options.resamples)
     facts = _facts(traces, rng, options.metric) if options.details or options.json else None
-    content = _content(options, traces, found, fit) | {
-        "facts": None if facts is None else _finite(asdict(facts))
-    }
+    content = _content(options, found, fit) | {"facts": None if facts is None else _finite(asdict(facts))}
     text = text_of(diagnosis_sections(found, options.traces, fit, facts, options.details, given))
     return Answer(text, json=as_json(content), aside=_drawn(options, traces, found, fit, rng))
 
@@ -78,11 +78,12 @@ def _drawn(
     return f"drawn in {', '.join(files)}"
 
 
-def _content(options: argparse.Namespace, traces: Traces, found: Diagnosis, fit: TracesFit) -> dict[str, Any]:
+def _content(options: argparse.Namespace, found: Diagnosis, fit: TracesFit) -> dict[str, Any]:
     return {
         "traces": options.traces,
         "metric": options.metric,
-        "runs": len(traces.runs),
+        "runs": found.runs,
+        "same_runs": dict(found.same_runs),
         "usable": found.usable,
         "most_of_one_schedule": found.most_of_one_schedule,
         "behind": [asdict(item) for item in found.behind],

@@ -30,6 +30,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger, listed
 from depl.models.traces.metrics import TARGETS
+from depl.models.traces.same_runs import ToldApart, told_apart
 from depl.models.traces.stages import stage_runs
 from depl.models.traces.table import Traces
 from depl.showing.diagnoses import REFUSED, stage_listing
@@ -60,11 +61,12 @@ def run(options: argparse.Namespace) -> Answer:
         metric=options.metric,
         name=options.name,
     )
+    apart = told_apart(chosen)
     usable, verdict = _verdict(chosen, options.metric)
     write_text(options.out, instance.to_json())
-    content = _content(options, chosen, instance, usable, verdict)
+    content = _content(options, apart, instance, usable, verdict)
     content["left_out"] = len(traces.runs) - len(chosen.runs)
-    text = _text(options, chosen, instance, content)
+    text = _text(options, apart, instance, content)
     return Answer(text, json=as_json(content), aside=f"instance written to {options.out}")
 
 
@@ -85,13 +87,14 @@ def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:
     return found.usable, next(reasons, "")
 
 
-def _text(options: argparse.Namespace, traces: Traces, instance: Instance, content: dict[str, Any]) -> str:
-    target = instance.target
+def _text(options: argparse.Namespace, apart: ToldApart, instance: Instance, content: dict[str, Any]) -> str:
+    traces, target = apart.traces, instance.target
     plans = counted(content["schedules"], "schedule")
     left_out = f"; {content['left_out']} left out" if content["left_out"] else ""
     pairs = [
         (instance.name, f"fitted to {options.traces}"),
         ("runs", f"{len(traces.runs)}, of {plans}{left_out}"),
+        *apart.said(),
         ("models", ", ".join(content["models"])),
         ("law", _law(options, instance)),
         *_counted(instance),
@@ -211,9 +214,9 @@ def _next(options: argparse.Namespace, traces: Traces, instance: Instance) -> st
 
 
 def _content(
-    options: argparse.Namespace, traces: Traces, instance: Instance, usable: bool | None, reason: str
+    options: argparse.Namespace, apart: ToldApart, instance: Instance, usable: bool | None, reason: str
 ) -> dict[str, Any]:
-    traced = instance.traced_law
+    traces, traced = apart.traces, instance.traced_law
     return {
         "out": options.out,
         "instance": instance.name,
@@ -232,6 +235,8 @@ def _content(
         "cut_at_random": list(ledger(traces.provenance, AT_RANDOM)),
         "runs": len(traces.runs),
         "schedules": len(traces.by_schedule()),
+        "same_runs": {item.run: item.other for item in apart.repeats},
+        "dependent_runs": {item.run: item.other for item in apart.forks},
         "models": [model.name for model in instance.models],
         "clusters": [cluster.name for cluster in instance.clusters],
         "stages": [] if traced is None else [asdict(item) for item in stage_runs(traces)],

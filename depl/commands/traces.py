@@ -64,6 +64,7 @@ def _content(options: argparse.Namespace, found: Imported) -> dict[str, Any]:
         "lost": traces.lost,
         "left_out": ledger(traces.provenance, LEFT_OUT),
         "unread": dict(log.unread),
+        "same_runs": {item.run: item.other for item in found.repeats},
     }
 
 

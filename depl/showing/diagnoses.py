@@ -61,7 +61,12 @@ def diagnosis_sections(
     """
     given = command or name
     verdict = "the independent law may be used" if found.usable else "the independent law must NOT be used"
-    first = [("paper's law", _why(found)), ("runs", _carried(found)), ("next", _next(found, given))]
+    first = [
+        ("paper's law", _why(found)),
+        ("runs", _carried(found)),
+        *found.same_runs,
+        ("next", _next(found, given)),
+    ]
     sections = [
         Section("", f"{name}: {verdict}"),
         Section("", Pairs(first)),

@@ -70,6 +70,7 @@ def fit_affine(
     least: int = LEAST,
     least_jumps: int = LEAST_JUMPS,
     scale: Scale = "loss",
+    origins: Sequence[int | None] | None = None,
 ) -> AffineLaw:
     """Fit the affine law to traces.
 
@@ -81,6 +82,8 @@ def fit_affine(
         As `LEAST` and `LEAST_JUMPS`.
     scale : "loss" or "log"
         Whether the law is one of the metric or of its logarithm.
+    origins : sequence of (int or None), optional
+        Which runs share their first epochs (`depl.models.traces.same_runs.ToldApart`); none unless given.
 
     Raises
     ------
@@ -107,7 +110,7 @@ def fit_affine(
         }
         for age, fitted in _by_age(seen, own, first, least):
             steps[trained, first, age, previous] = fitted
-    law = assembled(steps, _jumps(seen, by_jump, least_jumps), places, observed, scale)
+    law = assembled(steps, _jumps(seen, by_jump, least_jumps), places, observed, scale, origins)
     _refuse_stray_predictions(law)
     return law
 

@@ -9,7 +9,7 @@ fitted law must also give the final losses of its own runs the right mean and sp
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from types import MappingProxyType
 
@@ -27,6 +27,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.wording import percentage
 from depl.models.problem.laws import FloatArray
+from depl.models.traces.same_runs import told_apart
 from depl.models.traces.stages import StageRuns, stage_runs
 from depl.models.traces.table import Traces
 
@@ -88,11 +89,14 @@ class Diagnosis(Shown):
     warnings : tuple of str
         Why not, or what else stands out; empty if nothing does.
     runs, schedules : int
-        How many runs the traces hold, and of how many schedules.
+        How many runs the traces hold, and of how many schedules; runs of one schedule that share their first
+        epochs count as one.
     most_of_one_schedule : int
         How many of them followed the schedule that most of them did.
     behind : tuple of StageRuns
         How many runs stand behind each stage.
+    same_runs : tuple of (str, str)
+        Which runs are there twice, are dependent, or would not be told from copies, in words.
     """
 
     fit: TracesFit
@@ -106,6 +110,7 @@ class Diagnosis(Shown):
     schedules: int
     most_of_one_schedule: int
     behind: tuple[StageRuns, ...]
+    same_runs: tuple[tuple[str, str], ...] = ()
 
 
 def diagnose(
@@ -127,6 +132,13 @@ def diagnose(
     InvalidInputError
         If fewer than three runs share their schedule with another one, or nothing varies.
     """
+    apart = told_apart(traces)
+    with apart.in_refusals():
+        found = _diagnosed(apart.once_per_schedule, rng, metric, resamples)
+    return replace(found, same_runs=tuple(apart.said()))
+
+
+def _diagnosed(traces: Traces, rng: np.random.Generator, metric: str, resamples: int) -> Diagnosis:
     seen = observe(traces, metric)
     groups = [np.asarray(rows) for rows in traces.by_schedule().values()]
     whole = independence([_whole_runs(seen, rows) for rows in groups], rng, resamples)

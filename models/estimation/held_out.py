@@ -3,9 +3,9 @@
 Runs are told by their losses, whatever they are called (`depl.models.traces.fingerprints`).
 
 Refused, with the row of the first one:
-    a run that was used to choose the plan; a run that is in the file twice; a run of another model or cluster
-    than the plan's, or with epochs after its last one; runs too short, or recorded too coarsely, to be told
-    from others.
+    a run that was used to choose the plan; a run that is in the file twice, or shares its first epochs with
+    another one (`depl.models.traces.same_runs`); a run of another model or cluster than the plan's, or with
+    epochs after its last one; runs too short, or recorded too coarsely, to be told from others.
 Counted as exceeding every target:
     a run that ends before the plan does, for which there is no l(K); a run that diverged, or was lost as the
     provenance says; a run too flat to be told from others, where most can be told.
@@ -36,6 +36,7 @@ from depl.models.problem.plan import Plan
 from depl.models.traces.fingerprints import Comparison, Repeat, RunFingerprints, compare, fingerprints
 from depl.models.traces.lost import LEFT_OUT, LOST, ledger
 from depl.models.traces.planned import planned
+from depl.models.traces.same_runs import Shared, told_apart
 from depl.models.traces.table import Schedule, Traces
 
 ChosenBy = Traces | Instance | Iterable[Traces | Instance]
@@ -109,9 +110,12 @@ def held_out(
     short = np.array([len(own) < len(schedule) for own in traces.schedules])
     bad = np.array([name in lost for name in traces.runs])
     flat, untold = np.zeros(len(bad), dtype=np.bool_), dict[str, None]()
+    compared = []
     for label, used in _references(chosen_by):
-        found = compare(traces, used)
-        _refuse_repeats(traces, found, label)
+        compared.append(compare(traces, used))
+        _refuse_repeats(traces, compared[-1], label)
+    _refuse_same_runs(traces)
+    for found in compared:
         flat |= _too_flat(traces, found, ~(short | bad))
         untold |= dict.fromkeys(found.untold)
     final[short | bad | flat] = np.inf
@@ -162,6 +166,23 @@ def _references(chosen_by: ChosenBy) -> Iterator[tuple[str, RunFingerprints | No
             yield f"those that {item.name} was fitted to", item.run_fingerprints
     if not given:
         yield "", None
+
+
+def _refuse_same_runs(traces: Traces) -> None:
+    """Refuse runs that share their first epochs with others of the file: they are no draws of their own."""
+    apart = told_apart(traces)
+    for found in (*apart.repeats, *apart.forks)[:1]:
+        run, more = traces.runs.index(found.run), len(apart.repeats) - 1
+        repeat = Repeat(run, found.other, among_fresh=True, agreeing=found.epochs, compared=found.epochs)
+        message = _repeated(found.run, repeat, more, "") if apart.repeats else _forked(found)
+        raise InvalidInputError(message, f".run[{int(traces.bounds[run])}]")
+
+
+def _forked(found: Shared) -> str:
+    return (
+        f"run {found.run!r} shares its first {counted(found.epochs, 'epoch')} with run {found.other!r}: it "
+        "goes on from it, or began with its seed, and is no second draw. Keep one of them"
+    )
 
 
 def _refuse_repeats(traces: Traces, found: Comparison, label: str) -> None:

@@ -48,6 +48,7 @@ from depl.models.problem.learning import ConstantImprovement, Improvement, Inver
 from depl.models.problem.traced_law import MOST_WHOLE_RUNS, Residuals, TracedLaw, traced_law
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.lost import AT_RANDOM, ledger, listed
+from depl.models.traces.same_runs import ToldApart, told_apart
 from depl.models.traces.table import Traces
 from depl.models.traces.told import DIVERGED, LEAVE_OUT
 
@@ -103,7 +104,9 @@ def fit_instance(
     Parameters
     ----------
     traces : Traces
-        Runs, if they were evaluated before training with that loss, at epoch 0.
+        Runs, if they were evaluated before training with that loss, at epoch 0. A run that is there twice
+        counts once, and of runs that share their first epochs one with every plan and stage
+        (`depl.models.traces.same_runs`).
     setup : Setup
         Its models are those of the traces; under the affine law its clusters, too, are where they trained.
     law, residuals : str
@@ -143,23 +146,26 @@ def fit_instance(
     """
     _require_epochs(traces)
     _require_match(traces, setup, law)
-    diverged = _lost(traces, diverged)
-    _require_countable(law, residuals, confidence, diverged, traces.lost)
+    apart = told_apart(traces)
+    once, lost = apart.once_per_schedule, apart.traces.lost
+    diverged = _lost(lost, diverged)
+    _require_countable(law, residuals, confidence, diverged, lost)
     rng = np.random.default_rng(0) if rng is None else rng
-    fit = fit_traces(traces, rng, metric=metric, resamples=_RESAMPLES)
-    improvements = _improvements(traces, setup, metric, fit)
     affine = None
-    if law == "affine":
-        level = setup.target.quantile_level
-        affine = _affine(traces, metric, residuals, scale, care or None, confidence, level, diverged)
-    initial_loss = significant(_mean_first_loss(traces, metric, fit), CLOSED_FORM_DIGITS)
+    with apart.in_refusals():
+        fit = fit_traces(once, rng, metric=metric, resamples=_RESAMPLES)
+        improvements = _improvements(once, setup, metric, fit)
+        if law == "affine":
+            level = setup.target.quantile_level
+            affine = _affine(apart, metric, residuals, scale, care or None, confidence, level, diverged)
+    initial_loss = significant(_mean_first_loss(once, metric, fit), CLOSED_FORM_DIGITS)
     if affine is None:
-        _require_training(traces, setup, initial_loss)
-    return _assembled(traces, setup, fit, improvements, initial_loss, affine, metric, name)
+        _require_training(once, setup, initial_loss)
+    return _assembled(apart, setup, fit, improvements, initial_loss, affine, metric, name)
 
 
 def _assembled(
-    traces: Traces,
+    apart: ToldApart,
     setup: Setup,
     fit: TracesFit,
     improvements: dict[str, Improvement],
@@ -180,8 +186,8 @@ def _assembled(
         switches=switches,
         other_switches=Forbidden(),
         traced_law=affine,
-        run_fingerprints=fingerprints(traces),
-        provenance=(*setup.provenance, *_provenance(traces, setup, fit, affine, metric)),
+        run_fingerprints=fingerprints(apart.traces),
+        provenance=(*setup.provenance, *_provenance(apart, setup, fit, affine, metric)),
     )
 
 
@@ -352,9 +358,8 @@ def _improvements(traces: Traces, setup: Setup, metric: str, fit: TracesFit) -> 
     return found
 
 
-def _lost(traces: Traces, told: int | None) -> int:
+def _lost(known: dict[str, str], told: int | None) -> int:
     """How many runs are lost: as many as is told, but none that the traces know of is forgotten."""
-    known = traces.lost
     if told is None:
         return len(known)
     if type(told) is int and 0 <= told < len(known):
@@ -392,7 +397,7 @@ def _require_countable(
 
 
 def _affine(
-    traces: Traces,
+    apart: ToldApart,
     metric: str,
     residuals: Residuals,
     scale: Scale | None,
@@ -402,9 +407,10 @@ def _affine(
     diverged: int,
 ) -> TracedLaw:
     """The law as part of an instance, with rounded coefficients."""
+    traces = apart.traces
     if scale is None:
         scale = "log" if traces.target(metric).min() > 0 else "loss"
-    law = fit_affine(traces, metric, scale=scale)
+    law = fit_affine(traces, metric, scale=scale, origins=apart.origins)
     if not any(first and age == 1 for _, first, age, *_ in law.steps):
         raise InvalidInputError(
             f"the runs are too few for the affine law: it takes {FEWEST} that begin with the same model",
@@ -449,10 +455,10 @@ def _margin(traces: Traces, metric: str, scale: Scale, care: float | None) -> tu
 
 
 def _provenance(
-    traces: Traces, setup: Setup, fit: TracesFit, affine: TracedLaw | None, metric: str
+    apart: ToldApart, setup: Setup, fit: TracesFit, affine: TracedLaw | None, metric: str
 ) -> tuple[Provenance, ...]:
     """What was measured, and in how many runs."""
-    rows = []
+    traces, rows = apart.traces, []
     if setup.target.initial_loss is None:
         without = int(_unevaluated(traces).sum())
         told = f", in {counted(without, 'run')} estimated from epoch 1 on" if without else ""
@@ -466,6 +472,9 @@ def _provenance(
         rows.append(_measured(f"switches[{index}]", "Sec. VI-A", jumps.jumps.size))
     rows.append(_measured("other_switches", "never made", len(traces.runs)))
     rows.append(_measured("run_fingerprints", "of the losses, to know the runs again", len(traces.runs)))
+    rows += [
+        _measured("run_fingerprints", f"{what}: {words}", len(traces.runs)) for what, words in apart.said()
+    ]
     if affine is not None:
         rows += [_measured("traced_law", "fitted", len(traces.runs)), _recorded(traces, metric)]
         if affine.diverged:

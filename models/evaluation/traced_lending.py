@@ -3,7 +3,8 @@
 Donors of a stage trained it for long enough; those with the same predecessor are preferred if there are at
 least `LEAST_DONORS`. A plan that was never run resembles another *plan*, not another run: no schedule lends
 more runs than the median schedule among the donors (or than it takes to have `LEAST_DONORS` in all), the
-first in the order of the traces, lest the deviations of one plan stand for those of all.
+first in the order of the traces, lest the deviations of one plan stand for those of all. Of runs that share
+their first epochs, before that, one lends.
 """
 
 import math
@@ -104,8 +105,9 @@ def _donors(
         here = slice(start + first_age - 1, start + last.age)
         if law.complete[index] or np.isfinite(law.records[index].residuals[here]).all():
             able[index] = here
-    same = _balanced(law, [row for row in able if _previous(law, row, able[row]) == last.previous])
-    chosen = same if len(same) >= LEAST_DONORS else _balanced(law, list(able))
+    alike = [row for row in able if _previous(law, row, able[row]) == last.previous]
+    same = _balanced(law, law.apart(alike))
+    chosen = same if len(same) >= LEAST_DONORS else _balanced(law, law.apart(able))
     donors = tuple(law.records[index] for index in chosen)
     starts = [able[index].start - first_age + 1 for index in chosen]
     return donors, starts, [law.records[index].residuals[able[index]] for index in chosen]

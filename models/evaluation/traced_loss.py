@@ -91,7 +91,8 @@ def untrained_law(traced: TracedLaw, initial_loss: float) -> EndLaw:
         raise OutsideSupportError(UNEVALUATED, "$.epochs")
     if traced.known is not None:
         return EndLaw(FinalLoss(initial_loss, ()))
-    counted_runs = whole_runs(np.sort([run.losses[0] for run in traced.runs]), traced.counting)
+    before = np.sort([run.observed[0] for run in runs_through(traced.law, ())])
+    counted_runs = whole_runs(before, traced.counting)
     drawn, like = as_seen(counted_runs.parts[0], counted_runs.weights)
     return EndLaw(FinalLoss(0.0, ((Term(1.0, drawn), 1),)), beyond=1 - like)
 
@@ -201,7 +202,8 @@ def _cut_at_random(traced: TracedLaw) -> str:
 
 def _basis(traced: TracedLaw, schedule: Schedule) -> str:
     if not schedule:
-        return _counted_as(traced, f"the loss of {counted(len(traced.runs), 'run')} before training", "")
+        runs = counted(len(runs_through(traced.law, ())), "run")
+        return _counted_as(traced, f"the loss of {runs} before training", "")
     trained = traced.from_start(schedule)
     through = runs_through(traced.law, trained)
     runs = counted(len(through), "run")

@@ -376,7 +376,7 @@ def staged(
 def runs_through(law: AffineLaw, schedule: Schedule) -> tuple[RunRecord, ...]:
     """The runs whose first epochs are those of the schedule."""
     if not schedule:
-        return law.records
+        return tuple(law.records[index] for index in law.apart(range(len(law.records))))
     ends = tuple((part[-1].trained, part[-1].age) for part in stages_ahead(positions(schedule)))
     return tuple(law.records[index] for index in law.beginnings.get(ends, ()))
 

@@ -17,7 +17,7 @@ lend the residuals e and say where the law may be asked at all.
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -166,12 +166,15 @@ class RunRecord:
         e of epochs 1, ..., K, on the scale of the law; NaN where there is no law.
     observed : float array (K + 1,)
         The losses as they were recorded, NaN for l(0) where the run was not evaluated before training [loss].
+    origin : int or None
+        Runs with the same number share their first epochs, and count as one of a plan or a stage.
     """
 
     positions: tuple[Position, ...]
     losses: FloatArray
     residuals: FloatArray
     observed: FloatArray
+    origin: int | None = None
 
     @cached_property
     def trained(self) -> Schedule:
@@ -288,9 +291,20 @@ class AffineLaw:
                     ends[start] = max(ends.get(start, 0), length)
         return MappingProxyType(found)
 
+    def apart(self, records: Iterable[int]) -> tuple[int, ...]:
+        """These records without any that shares its first epochs with an earlier one of them.
+
+        They are no two draws: the next run, with a beginning of its own, is exchangeable with one of them.
+        """
+        first: dict[tuple[bool, int], int] = {}
+        for index in records:
+            origin = self.records[index].origin
+            first.setdefault((origin is None, index if origin is None else origin), index)
+        return tuple(first.values())
+
     @cached_property
     def beginnings(self) -> Mapping[tuple[tuple[Trained, int], ...], tuple[int, ...]]:
-        """Records by what they begin with, given as stages and their lengths."""
+        """Records by what they begin with, given as stages and their lengths; of one origin the first."""
         found: dict[tuple[tuple[Trained, int], ...], list[int]] = defaultdict(list)
         for index, run in enumerate(self.records):
             done: tuple[tuple[Trained, int], ...] = ()
@@ -298,7 +312,7 @@ class AffineLaw:
                 found[(*done, (item.trained, item.age))].append(index)
                 if k + 1 < len(run.positions) and run.positions[k + 1].age == 1:
                     done = (*done, (item.trained, item.age))
-        return MappingProxyType({key: tuple(rows) for key, rows in found.items()})
+        return MappingProxyType({key: self.apart(rows) for key, rows in found.items()})
 
     @cached_property
     def lent(self) -> dict[object, object]:
@@ -388,6 +402,7 @@ def assembled(
     places: Sequence[tuple[Position, ...]],
     observed: Sequence[FloatArray],
     scale: Scale = "loss",
+    origins: Sequence[int | None] | None = None,
 ) -> AffineLaw:
     """The law with these coefficients and runs.
 
@@ -399,6 +414,8 @@ def assembled(
         Of every run, l(0) first, NaN where it was not observed [loss].
     scale : "loss" or "log"
         Of the coefficients; all losses must be positive for the second.
+    origins : sequence of (int or None), optional
+        Of every run, as `RunRecord` has it.
 
     Raises
     ------
@@ -412,8 +429,10 @@ def assembled(
     found_jumps = {pair: _step(epochs, pools.of_jump(pair, found), found) for pair, found in jumps.items()}
     bare = AffineLaw(MappingProxyType(found_steps), MappingProxyType(found_jumps), ())
     lines = {run: _lines(bare, run) for run in set(places)}
+    told = [None] * len(places) if origins is None else origins
     records = tuple(
-        _record(run, *lines[run], row, raw) for run, row, raw in zip(places, losses, observed, strict=True)
+        _record(run, *lines[run], row, raw, origin)
+        for run, row, raw, origin in zip(places, losses, observed, told, strict=True)
     )
     return AffineLaw(bare.steps, bare.jumps, records, scale)
 
@@ -495,5 +514,6 @@ def _record(
     retentions: FloatArray,
     losses: FloatArray,
     observed: FloatArray,
+    origin: int | None,
 ) -> RunRecord:
-    return RunRecord(run, losses, losses[1:] - (shifts + retentions * losses[:-1]), observed)
+    return RunRecord(run, losses, losses[1:] - (shifts + retentions * losses[:-1]), observed, origin)

@@ -97,6 +97,9 @@ class RecordedRun(Checked, frozen=True, kw_only=True):
     first_epoch: Annotated[
         Literal[0, 1], Meta(description="of the losses; 1 where the run was not evaluated before training")
     ] = 0
+    origin: (
+        Annotated[int, Meta(ge=0, description="same number: first epochs shared, count as one")] | None
+    ) = None
 
     def validate(self) -> None:
         """Require one loss per epoch and, unless it was not observed, one before them."""
@@ -392,6 +395,7 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
             [run.positions for run in self.runs],
             [run.observed for run in self.runs],
             self.scale,
+            [run.origin for run in self.runs],
         )
 
     def _unsupported_row(self) -> str:
@@ -430,6 +434,7 @@ def traced_law(
                 stages=_stages(run.positions),
                 losses=tuple(run.observed[int(not run.evaluated) :].tolist()),
                 first_epoch=0 if run.evaluated else 1,
+                origin=run.origin,
             )
             for run in law.records
         ),

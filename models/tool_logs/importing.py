@@ -39,6 +39,7 @@ from depl.models.traces.log_rules import (
     table_of,
 )
 from depl.models.traces.lost import ENDED, LEFT_OUT, LOST, WHOLE, ledger, listed, shorter, with_ledgers
+from depl.models.traces.same_runs import SAME, Shared, told_apart
 from depl.models.traces.table import Traces, joined
 from depl.models.traces.told import (
     DIVERGED,
@@ -122,11 +123,14 @@ class Imported:
     reading : LogReading
     facts : tuple of (str, str)
         What was decided, in words.
+    repeats : tuple of Shared
+        Runs that are left out as others have their losses.
     """
 
     log: ToolLog
     reading: LogReading
     facts: tuple[tuple[str, str], ...]
+    repeats: tuple[Shared, ...] = ()
 
     @property
     def traces(self) -> Traces:
@@ -166,10 +170,13 @@ def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
     provenance = {"imported": f"{log.tool}, {counted(len(kept), 'run')}, loss {choices.loss}"}
     for entries in (ledgers(notes), {LOST: lost, LEFT_OUT: left_out}):
         provenance = with_ledgers(provenance, entries)
-    traces = reader.as_planned(joined(tables, provenance))
+    apart = told_apart(joined(tables, provenance))
+    provenance |= {what: words for what, words in apart.said() if what == SAME}
+    traces = reader.as_planned(apart.traces.with_provenance(provenance))
     others = [name for name in choices.diverged if not matching([name], *_names(lost)) and name != "*"]
     traces = cut_at_random(counted_as_lost(traces, others), choices.cut_at_random)
-    return Imported(log, LogReading(traces, tuple(notes)), tuple(reader.facts(kept, traces)))
+    facts = (*reader.facts(kept, traces), *apart.said())
+    return Imported(log, LogReading(traces, tuple(notes)), facts, apart.repeats)
 
 
 def _table(reader: "_Reader", run: LoggedRun, notes: list[Note], lost: dict[str, str]) -> Traces | None:

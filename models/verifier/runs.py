@@ -52,10 +52,11 @@ class SeenStage(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SeenRun:
-    """A recorded run: its stages, and its losses on the scale of the law."""
+    """A recorded run: its stages, its losses on the scale of the law, and the number of its beginning."""
 
     stages: tuple[SeenStage, ...]
     losses: FloatArray
+    origin: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +103,7 @@ class Seen:
             SeenRun(
                 stages_of([((part.model, part.cluster), part.epochs) for part in run.stages]),
                 _scaled(law, [*worst * run.first_epoch, *run.losses]),
+                run.origin,
             )
             for run in law.runs
         )
@@ -170,8 +172,8 @@ class Seen:
                 for number, run in enumerate(self.runs)
                 if (found := self._lent_by(run, stage, first)) is not None
             ]
-            alike = self._balanced([item for item in able if item[1] == stage.before])
-            chosen = alike if len(alike) >= _ENOUGH_DONORS else self._balanced(able)
+            alike = self._balanced(self._apart([item for item in able if item[1] == stage.before]))
+            chosen = alike if len(alike) >= _ENOUGH_DONORS else self._balanced(self._apart(able))
             self._lending[key] = [(number, residuals) for number, _, residuals in chosen]
         return self._lending[key]
 
@@ -194,6 +196,13 @@ class Seen:
             found = [(row.intercept, row.slope, row.retention) for row in rows if row is not None]
             self._tables[stage, first] = np.array(found).T if len(found) == len(rows) else None
         return self._tables[stage, first]
+
+    def _apart(
+        self, able: list[tuple[int, Pair | None, FloatArray]]
+    ) -> list[tuple[int, Pair | None, FloatArray]]:
+        """The first of every origin."""
+        left = unlike([self.runs[number].origin for number, _, _ in able])
+        return [item for item, stays in zip(able, left, strict=True) if stays]
 
     def _balanced(
         self, able: list[tuple[int, Pair | None, FloatArray]]
@@ -285,6 +294,12 @@ def stages_of(parts: Iterable[tuple[Pair, int]]) -> tuple[SeenStage, ...]:
         found.append(SeenStage(pair, before, start, length))
         before, start = pair, start + length
     return tuple(found)
+
+
+def unlike(origins: Sequence[int | None]) -> list[bool]:
+    """Which of some runs do not share their first epochs with one before them."""
+    first = {origin: place for place, origin in reversed(list(enumerate(origins)))}
+    return [origin is None or first[origin] == place for place, origin in enumerate(origins)]
 
 
 def _hull(points: Sequence[tuple[int, int]], place: int) -> Fraction | None:

@@ -59,7 +59,7 @@ epoch, and neither suffix weights nor products of them occur.
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import groupby, pairwise
+from itertools import compress, groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +69,7 @@ from scipy import optimize
 from depl.models.problem.laws import Empirical
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier.laws import FloatArray, Increment, decimal
-from depl.models.verifier.runs import EDGE, Pair, Seen, SeenRun, SeenStage, seen_in, stages_of
+from depl.models.verifier.runs import EDGE, Pair, Seen, SeenRun, SeenStage, seen_in, stages_of, unlike
 
 _FEWEST_DONORS = 6
 """Fewest runs that can lend a stage its residuals: part of what a traced law means, here for the second time
@@ -157,6 +157,7 @@ def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
     if past.loss is not None and law.confidence is not None:
         return TracedLoss(Fraction(0), (), (1, "a confidence says nothing of a run under way"), "")
     whole = [run for run in seen.runs if _begins_with(run, stages)]
+    whole = list(compress(whole, unlike([run.origin for run in whole])))
     if law.residuals == "per_run" and len(whole) >= law.whole_runs:
         return _of_whole_runs(seen, whole, stages, past, law)
     if law.confidence is not None or (law.care is not None and not law.deviations):
@@ -176,7 +177,8 @@ def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
 
 def untrained(law: TracedLaw) -> tuple[Increment, Fraction]:
     """l(0), what a plan without epochs ends with: of all runs, on the scale of the loss, and their share."""
-    return _counted(sorted(run.losses[0] for run in law.runs), law)
+    first = unlike([run.origin for run in law.runs])
+    return _counted(sorted(run.losses[0] for run in compress(law.runs, first)), law)
 
 
 def _counted(losses: Sequence[float], law: TracedLaw) -> tuple[Increment, Fraction]:

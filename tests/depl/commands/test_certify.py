@@ -221,7 +221,7 @@ def test_one_run_written_down_sixty_times_is_no_sample(ask, tmp_path) -> None:
     write_traces(tmp_path / "copies.csv", Traces(*every, provenance=PLANNED))
     code, _, err = ask("certify", tmp_path / "copies.csv", "--target", 1.5, "--omega", 0.95)
     assert code == 2
-    assert "whether these runs are fresh, and different from one another, cannot be told" in err
+    assert "run '1-u0' is run '0-u0' of the same file once more" in err
 
 
 def test_runs_that_chose_the_plan_and_cannot_be_known_again_are_noted(ask, written, tmp_path) -> None:

@@ -12,6 +12,7 @@ from depl.commands import fit
 from depl.models.estimation import instance as fitted
 from depl.models.traces.files import read_traces
 from tests.cases.fit_cases import SETUP
+from tests.cases.same_runs import ONE_MODEL, named
 from tests.cases.tool_log_cases import EVERY, LOGS, SWITCHED, unpacked
 
 SITES = {
@@ -260,3 +261,33 @@ def test_slips_in_options_say_what_is_expected(ask, option: str, value: str) -> 
     code, _, err = ask("traces", "import", "log.csv", "--loss", "loss", option, value)
     assert code == 2
     assert option in err
+
+
+@pytest.mark.parametrize("way", ["import and fit", "fit of the folder"])
+def test_the_same_run_counts_once_however_often_it_is_in_the_folder(ask, here, way: str) -> None:
+    """24 runs, 30 files: copies, a beginning, and one with fewer decimals."""
+    runs = named()
+    runs |= {f"copy{number}": runs["r3"] for number in range(4)}
+    runs |= {"begun": runs["r5"][:3], "rounded": [round(loss, 4) for loss in runs["r5"]]}
+    (here / "logs").mkdir()
+    for name, losses in runs.items():
+        (here / "logs" / f"{name}.json").write_text(json.dumps({"val_loss": losses}), encoding="utf-8")
+    (here / "setup.json").write_text(json.dumps(ONE_MODEL), encoding="utf-8")
+    told = ("--loss", "val_loss", "--stages", "net@edge")
+    logs: tuple[object, ...] = ("logs", *told)
+    if way == "import and fit":
+        code, text, _ = ask("traces", "import", *logs, "--out", "runs.csv")
+        assert (code, "24 runs of keras" in text) == (0, True)
+        assert "'begun' shares 3 first epochs with 'r5', and 5 others likewise; counted once" in text
+        content = json.loads(ask("traces", "import", *logs, "--json")[1])
+        copies = dict.fromkeys(("copy1", "copy2", "copy3", "r3"), "copy0")
+        assert content["same_runs"] == {"begun": "r5", "rounded": "r5"} | copies
+        logs = ("runs.csv",)
+    words = ("--template", "setup.json", "--out", "mine.json")
+    code, text, _ = ask("fit", *logs, *words)
+    assert code == 0
+    assert "24, of 1 schedule" in text
+    assert "9 runs of one plan carry 0.9, here at most 24 went through one" in text
+    assert "counted once" in text
+    assert "counted once" in Path("mine.json").read_text(encoding="utf-8")
+    assert "counted once" in ask("diagnose", *logs, "--resamples", 9)[1]

@@ -1,0 +1,148 @@
+"""Runs of one table that are one training: copies and beginnings are left out, forks have one origin."""
+
+import numpy as np
+import pytest
+
+from depl.instances.training.recorded import recorded_names, recorded_traces
+from depl.models.traces.lost import ENDED, with_ledgers
+from depl.models.traces.same_runs import Shared, told_apart
+from depl.models.traces.table import Traces, joined
+from tests.cases.same_runs import LOSSES, named, table
+
+ALTERED = {
+    "renamed": lambda row: row,
+    "in single precision": lambda row: np.float32(row).astype(float),
+    "with four decimals": lambda row: np.round(row, 4),
+    "with three decimals": lambda row: np.round(row, 3),
+    "with five significant digits": lambda row: [float(f"{loss:.5g}") for loss in row],
+    "cut after two epochs": lambda row: row[:2],
+    "cut after five, with four decimals": lambda row: np.round(row[:5], 4),
+}
+
+
+EQUAL = ("renamed", "in single precision")
+"""Of these the first stays."""
+
+
+@pytest.mark.parametrize("how", ALTERED)
+@pytest.mark.parametrize("before", [False, True])
+def test_a_run_that_is_there_again_is_left_out_by_name(how: str, before: bool) -> None:
+    again = {"again": list(ALTERED[how](LOSSES[7]))}
+    found = told_apart(table(again | named() if before else named() | again))
+    left, kept = ("r7", "again") if before and how in EQUAL else ("again", "r7")
+    assert found.traces.runs == tuple(run for run in (*named(), "again") if run != left) or before
+    assert (found.repeats, found.forks) == ((Shared(left, kept, len(again["again"])),), ())
+    words = f"{left!r} shares {len(again['again'])} first epochs with {kept!r}; counted once"
+    assert found.said()[0] == ("the same run", words)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3])
+def test_many_copies_of_few_runs_are_these_few(runs: int) -> None:
+    copies = joined([table(named(LOSSES[:runs], f"c{number}-")) for number in range(24 // runs)])
+    found = told_apart(copies)
+    assert found.traces.runs == copies.runs[:runs]
+    assert len(found.repeats) == 24 - runs
+
+
+def test_runs_continued_from_a_checkpoint_stay_and_have_one_origin() -> None:
+    """3 trainings, each continued 8 times after three epochs."""
+    losses = np.where(np.arange(6) < 3, np.repeat(LOSSES[:3], 8, axis=0), LOSSES)
+    found = told_apart(table(named(losses)))
+    assert (found.repeats, found.untold) == ((), ())
+    assert found.origins == tuple(np.repeat([0, 1, 2], 8).tolist())
+    assert len(found.forks) == 21
+    assert found.forks[0] == Shared("r1", "r0", 3)
+    assert found.once_per_schedule.runs == ("r0", "r8", "r16")
+    assert found.said() == [
+        (
+            "dependent runs",
+            "'r1' shares 3 first epochs with 'r0', and 20 others likewise; of a plan or stage they count as "
+            "one",
+        )
+    ]
+
+
+def test_one_seed_in_two_schedules_makes_two_runs_of_one_origin() -> None:
+    """Also where the losses are the same: only the name of the cluster differs."""
+    elsewhere = {"b": dict.fromkeys(range(3, 6), ("net", "cloud"))}
+    runs = {"a": LOSSES[0], "b": LOSSES[0], "c": LOSSES[1]}
+    found = told_apart(table(runs, schedules=elsewhere))
+    assert (found.traces.runs, found.repeats, found.origins) == (("a", "b", "c"), (), (0, 0, None))
+    assert found.forks == (Shared("b", "a", 6),)
+    assert found.once_per_schedule is found.traces
+
+
+def test_of_runs_that_are_the_same_the_longest_and_the_one_known_best_stays() -> None:
+    row = list(LOSSES[0])
+    rounded = [round(loss, 4) for loss in row]
+    runs = {"cut": row[:4], "rounded": rounded, "whole": row, "again": row}
+    found = told_apart(joined([table(named(LOSSES[1:])), table(runs)]))
+    assert [item.run for item in found.repeats] == ["cut", "rounded", "again"]
+    assert {item.other for item in found.repeats} == {"whole"}
+    evaluated = joined([table(named(LOSSES[1:])), table({"a": row}), table({"b": [3.0, *row]}, first=0)])
+    assert told_apart(evaluated).repeats == (Shared("a", "b", 6),)
+
+
+def test_a_run_that_diverged_is_not_left_out_for_one_that_was_rescued() -> None:
+    """It ended at epoch 4, and was continued from there with other settings: a miss, and dependent."""
+    runs = named() | {"lost": LOSSES[0][:4], "again": LOSSES[0][:4]}
+    ledgers = with_ledgers({}, {ENDED: {"lost": "diverged and is ended"}})
+    found = told_apart(table(runs).with_provenance(ledgers))
+    assert found.repeats == (Shared("again", "lost", 4),) or found.repeats == (Shared("again", "r0", 4),)
+    assert found.forks == (Shared("lost", "r0", 4),)
+    assert set(found.traces.lost) == {"lost"}
+    assert told_apart(table(runs)).traces.lost == {}
+
+
+UNTOLD = {
+    "two decimals": np.round(LOSSES, 2),
+    "one epoch": LOSSES[:, :1].repeat(2, axis=0),
+    "networks that died": np.full((24, 6), np.log(10)),
+    "a plateau of the last decimal": np.round(2.3026 - 1e-4 * np.arange(6) + 1e-6 * LOSSES, 4),
+    "shares of 37 examples": np.round(37 * LOSSES / 3) / 37 * 3,
+}
+
+
+@pytest.mark.parametrize("what", UNTOLD)
+def test_runs_that_cannot_be_told_from_copies_are_counted_and_said(what: str) -> None:
+    runs = named(UNTOLD[what])
+    found = told_apart(table(runs))
+    assert found.traces.runs == tuple(runs)
+    assert (found.repeats, found.forks) == ((), ())
+    if what != "shares of 37 examples":
+        assert found.untold == tuple(runs)
+        assert found.said()[0][1].startswith(f"{len(runs)} runs too short, coarse or flat")
+
+
+def test_one_loss_before_training_is_no_shared_beginning() -> None:
+    """All runs fine-tune one network."""
+    found = told_apart(table({name: [2.5, *losses] for name, losses in named().items()}, first=0))
+    assert (found.repeats, found.forks, found.untold) == ((), (), ())
+    nothing = told_apart(table({"a": [1.0], "b": [1.0]}, first=0))
+    assert nothing.traces.runs == ("a", "b")
+
+
+@pytest.mark.parametrize("decimals", [5, 4, 3])
+@pytest.mark.parametrize("name", recorded_names())
+def test_of_the_recorded_runs_the_branches_of_one_seed_alone_have_one_origin(
+    name: str, decimals: int
+) -> None:
+    """In the judging sets every seed goes on from its first stage in sixteen ways; none is a copy."""
+    traces = recorded_traces(name)
+    columns = traces.run, traces.epoch, traces.model, traces.cluster, np.round(traces.loss, decimals)
+    found = told_apart(Traces(*columns))
+    assert found.repeats == ()
+    if not name.endswith("-judging"):
+        assert found.forks == ()
+        return
+    seeds = [run.split("/")[0] for run in traces.runs]
+    assert all(
+        seed == other.split("/")[0]
+        for seed, other in zip(
+            (item.run.split("/")[0] for item in found.forks),
+            (item.other for item in found.forks),
+            strict=True,
+        )
+    )
+    if decimals > 3:
+        assert len({*zip(seeds, found.origins, strict=True)}) == len(set(seeds)) == 120
