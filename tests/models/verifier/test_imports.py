@@ -22,7 +22,7 @@ DATA |= {
         "student_t", "unknown",
     )
 }  # fmt: skip
-DATA |= {"foundation.names", "foundation.wording", "traces.fingerprints"}
+DATA |= {"foundation.names", "foundation.wording", "traces.fingerprints", "traces.lost"}
 VALIDATION = {
     "problem.affine_law",
     "problem.site_rules",
