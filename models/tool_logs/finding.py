@@ -124,14 +124,14 @@ class _Search:
         if not kind:
             self.failed[path] = _UNKNOWN.get(path.suffix.lower(), "is of no kind that is read")
         elif self.tool is not None and self.tool not in kind:
-            self.failed[path] = f"is no log of {self.tool}"
+            self.unread[str(path)] = f"is no log of {self.tool}"
         else:
             self._try(None, path, partial(_in_file, path, self.tool, path.stem))
 
     def _try(self, tool: str | None, path: Path, read: Callable[[], _Found]) -> None:
         """Read, or keep why that cannot be; a run of event files or of a store is lost then."""
         if tool is not None and self.tool not in (None, tool):
-            self.failed[path] = f"is no log of {self.tool}"
+            self.unread[str(path)] = f"is no log of {self.tool}"
             return
         try:
             self.found.append(read())

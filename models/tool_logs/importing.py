@@ -295,7 +295,7 @@ class _Reader:
         self.losses[loss] = self.losses.get(loss, 0) + 1
         points = self._with_missing(run, loss)
         epochs = self._epochs(run, points)
-        trained = self._trained(run, points, epochs)
+        trained = self._trained(run, points, epochs, loss)
         accuracy = None if self.choices.accuracy is None else self._required(run, self.choices.accuracy)
         lines = [
             Line(
@@ -427,9 +427,9 @@ class _Reader:
         return _every(run, _before_training(points, epochs))
 
     def _trained(
-        self, run: LoggedRun, points: Sequence[Point], epochs: Sequence[int]
+        self, run: LoggedRun, points: Sequence[Point], epochs: Sequence[int], loss: str
     ) -> list[tuple[str, str]]:
-        """Model and cluster of each point."""
+        """Model and cluster of each point; where a loss is missing these may be, too."""
         keys = self.choices.model or "model", self.choices.cluster or "cluster"
         stages, source = self._stages(run)
         if stages is None and all(key in run.logged_keys() for key in keys):
@@ -438,7 +438,12 @@ class _Reader:
             told = list(points)
             if len(told) > 1 and epochs[0] == 0 and not any(key in told[0].values for key in keys):
                 told[0] = told[1]  # before training nothing has been trained: the first model will be
-            return [(self._name(run, point, keys[0]), self._name(run, point, keys[1])) for point in told]
+            return [
+                ("", "")
+                if loss in point.missing
+                else (self._name(run, point, keys[0]), self._name(run, point, keys[1]))
+                for point in told
+            ]
         if stages is None:
             raise InvalidInputError(f"does not say which model was trained where: {HINT}", run.path)
         self._count(self.sources, source)

@@ -149,10 +149,10 @@ def settled(
 
 def ledgers(notes: Sequence[Note]) -> dict[str, dict[str, str]]:
     """The runs that were lost by what was done, as the provenance keeps them (`depl.models.traces.lost`)."""
-    kinds = ((LOST, What.DROPPED), (ENDED, What.DIVERGED))
+    kinds = {LOST: (What.DROPPED,), ENDED: (What.DIVERGED, What.STOPPED)}
     return {
-        key: {note.run: note.text.removeprefix(f"run {note.run!r} ") for note in notes if note.what is what}
-        for key, what in kinds
+        key: {note.run: note.text.removeprefix(f"run {note.run!r} ") for note in notes if note.what in whats}
+        for key, whats in kinds.items()
     }
 
 

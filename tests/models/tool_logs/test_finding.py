@@ -2,14 +2,18 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from depl.commands.logs import choices_of
+from depl.commands.parser import parser
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs import folders
 from depl.models.tool_logs.importing import Choices, Imported, import_logs
 from depl.models.traces.lost import LEFT_OUT, LOST, ledger
+from tests.cases.tool_log_cases import EVERY, unpacked
 
 WHOLE = '{"val_loss": [1, 0.9]}'
 
@@ -238,3 +242,63 @@ def test_evaluations_by_global_steps_that_lack_their_loss_are_missing_ones(tmp_p
     put(tmp_path, {"a.jsonl": "".join(json.dumps(row) + "\n" for row in rows)})
     assert "has no loss in epoch 3" in refusal(tmp_path).message
     assert read(tmp_path, on_missing="end").traces.epoch.tolist() == [1, 2]
+
+
+def test_a_loss_that_is_missing_needs_no_model_and_its_run_is_lost_unless_it_was_cut(tmp_path: Path) -> None:
+    rows = [{"epoch": k, "val_loss": 1 / k, "model": "m", "cluster": "c"} for k in (1, 2)]
+    put(
+        tmp_path,
+        {"a.jsonl": "".join(json.dumps(row) + "\n" for row in (*rows, {"epoch": 3, "val_loss": None}))},
+    )
+    found = read(tmp_path, on_missing="end", stages=()).traces
+    assert found.lost == {"a": "stopped and is ended: no loss in epoch 3 (row 3)"}
+    assert not read(tmp_path, on_missing="end", stages=(), cut_at_random=("a",)).traces.lost
+
+
+def test_logs_of_another_tool_than_was_said_are_no_lost_runs(tmp_path: Path) -> None:
+    put(tmp_path, {"a.json": WHOLE, "a.csv": "epoch,val_loss\n1,1\n2,0.9\n"})
+    assert "are of several tools" in refusal(tmp_path).message
+    found = read(tmp_path, tool="csv")
+    assert not found.traces.lost
+    assert found.log.unread == {str(tmp_path / "a.json"): "is no log of csv"}
+
+
+BESIDE = {
+    "all_results.json": '{"epoch": 16, "KEY": 0.25}',
+    "config.json": '{"monitor": "KEY", "epochs": 16, "layers": [3, 4]}',
+    "settings.lock": "",
+    "README.md": "KEY fell.",
+    "train.py": 'monitor = "KEY"\n',
+    "vocabulary.json": '[{"word": "a"}]',
+    "checkpoints/epoch=3.ckpt": b"\x00\x01",
+    "checkpoints/best.pt": b"\x00\x01",
+    "files/output.log": "epoch 1: KEY 0.5\nepoch 2: KEY 0.4\n",
+    "files/metadata.json": '{"program": "train.py"',
+    ".git/log.jsonl": "{",
+}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_honest_folders_with_other_files_are_read_without_an_option(name: str, tmp_path: Path) -> None:
+    (tmp_path / "packed").mkdir()
+    logs, folder = unpacked(EVERY[name], tmp_path / "packed"), tmp_path / "mine"
+    if logs.is_dir():
+        shutil.copytree(logs, folder)
+    else:
+        put(folder, {logs.name: logs.read_bytes()})
+    key = EVERY[name].options[1]
+    put(
+        folder,
+        {
+            path: text if isinstance(text, bytes) else text.replace("KEY", key)
+            for path, text in BESIDE.items()
+        },
+    )
+    (folder / "latest").symlink_to(next(path for path in sorted(folder.iterdir()) if path.is_file()).name)
+    options = parser(["traces"]).parse_args(["traces", "import", str(folder), *EVERY[name].options])
+    found = import_logs(options.paths, choices_of(options))
+    assert len(found.traces.runs) == 24
+    assert not found.traces.lost
+    read_there = {path for path, why in found.log.unread.items() if "deleted" not in why}
+    told = {str(folder / path) for path in BESIDE if not path.startswith(".git")}
+    assert read_there >= told | {str(folder / ".git"), str(folder / "latest")}
