@@ -137,8 +137,8 @@ def read_sheet(path: str | Path) -> Sheet:
     Raises
     ------
     InvalidInputError
-        If the file cannot be read, is no CSV, has no header or no row, names a column twice, or has a row
-        of another length.
+        If the file cannot be read, is no CSV, has no header or no row, names a column twice, has a row of
+        another length, or ends within a number.
     """
     provenance: dict[str, str] = {}
     text = log_text(path)
@@ -163,6 +163,8 @@ def read_sheet(path: str | Path) -> Sheet:
             raise sheet.error(message, row.number)
     if not body:
         raise sheet.error("holds a header and no row", head.number)
+    if not text.endswith("\n"):
+        _require_whole(sheet)
     return sheet
 
 
@@ -267,6 +269,14 @@ def _rows(path: str, text: str, skipped: int, separator: str) -> Iterator[Row]:
                 yield Row(number, [meant(cell.strip()) for cell in cells])
     except csv.Error as error:
         raise InvalidInputError(f"is no CSV ({error})", f"{path}, row {last + 1}") from error
+
+
+def _require_whole(sheet: Sheet) -> None:
+    """Refuse a last number of less than half the digits of all others, where its line is not ended."""
+    *others, last = [row.cells[-1] for row in sheet.rows]
+    if others and number(last) is not None and 2 * len(last) < min(map(len, others)):
+        message = f"ends in {last!r}, which seems to be cut: copy the file again, or end its last line"
+        raise sheet.error(message, sheet.rows[-1].number, sheet.header[-1])
 
 
 def _number(sheet: Sheet, row: int, column: str, cell: str) -> float:

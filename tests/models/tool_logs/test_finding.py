@@ -66,6 +66,11 @@ LOST_FILES = {
     ),
     "a log that lacks the key": ("c.json", '{"loss": [1, 0.9]}', "holds no 'val_loss'"),
     "a table that lacks the key": ("a1.csv", "epoch,loss\n1,2\n", "holds no 'val_loss'"),
+    "a table cut within a number": (
+        "c.csv",
+        "epoch,val_loss\n1,1.0234\n2,0.9122\n3,0",
+        "which seems to be cut",
+    ),
     "a table without a line": ("c.csv", "epoch,val_loss\n", "holds 'val_loss'"),
 }
 
