@@ -57,7 +57,7 @@ DEFAULTS_OF_FIT = {
     "scale": None,
     "care": CARE,
     "confidence": None,
-    "diverged": 0,
+    "diverged": None,
     "metric": "loss",
     "name": None,
 }
