@@ -31,7 +31,7 @@ from depl.models.problem.traced_law import TracedLaw
 from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger, listed
 from depl.models.traces.metrics import TARGETS
 from depl.models.traces.same_runs import ToldApart, told_apart
-from depl.models.traces.stages import stage_runs
+from depl.models.traces.stages import StageRuns, stage_runs
 from depl.models.traces.table import Traces
 from depl.showing.diagnoses import REFUSED, stage_listing
 from depl.showing.parts import Section
@@ -109,11 +109,13 @@ def _text(options: argparse.Namespace, apart: ToldApart, instance: Instance, con
     ]
     parts = [fields(pairs)]
     if content["stages"]:
-        parts.append(
-            Section("Stages inside the support of the runs:", stage_listing(stage_runs(traces))).text()
-        )
+        parts.append(Section("Stages inside the support of the runs:", stage_listing(_stages(apart))).text())
     parts.append(_next(options, traces, instance))
     return "\n\n".join(parts)
+
+
+def _stages(apart: ToldApart) -> tuple[StageRuns, ...]:
+    return stage_runs(apart.traces, apart.origins)
 
 
 def _start(instance: Instance) -> str:
@@ -239,7 +241,7 @@ def _content(
         "dependent_runs": {item.run: item.other for item in apart.forks},
         "models": [model.name for model in instance.models],
         "clusters": [cluster.name for cluster in instance.clusters],
-        "stages": [] if traced is None else [asdict(item) for item in stage_runs(traces)],
+        "stages": [] if traced is None else [asdict(item) for item in _stages(apart)],
         "independent_law_usable": usable,
         "reason": reason,
     }

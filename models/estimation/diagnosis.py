@@ -135,7 +135,8 @@ def diagnose(
     apart = told_apart(traces)
     with apart.in_refusals():
         found = _diagnosed(apart.once_per_schedule, rng, metric, resamples)
-    return replace(found, same_runs=tuple(apart.said()))
+    behind = stage_runs(apart.traces, apart.origins)
+    return replace(found, same_runs=tuple(apart.said()), behind=behind)
 
 
 def _diagnosed(traces: Traces, rng: np.random.Generator, metric: str, resamples: int) -> Diagnosis:

@@ -1,6 +1,7 @@
 """How many runs stand behind each stage: a model on a cluster, trained first or after another one."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -23,7 +24,7 @@ class StageRuns:
     after : tuple of str
         What they trained right before, as ``model@cluster``, sorted; empty if they began with it.
     runs : int
-        How many there are.
+        How many there are, of those with one origin one.
     starts : (int, int)
         Fewest and most epochs before the stage.
     epochs : int
@@ -39,18 +40,26 @@ class StageRuns:
     epochs: int
 
 
-def stage_runs(traces: Traces) -> tuple[StageRuns, ...]:
-    """The runs behind each stage: those that runs began with come first, then by model and cluster."""
+def stage_runs(traces: Traces, origins: Sequence[int | None] | None = None) -> tuple[StageRuns, ...]:
+    """The runs behind each stage: those that runs began with come first, then by model and cluster.
+
+    Parameters
+    ----------
+    origins : sequence of (int or None), optional
+        Runs with the same number count as one (`depl.models.traces.same_runs.ToldApart`).
+    """
+    told = [None] * len(traces.runs) if origins is None else origins
+    labels = [-1 - index if origin is None else origin for index, origin in enumerate(told)]
     found: dict[tuple[bool, Trained], list[_Stage]] = defaultdict(list)
-    runs: dict[tuple[bool, Trained], int] = defaultdict(int)
+    runs: dict[tuple[bool, Trained], set[int]] = defaultdict(set)
     for schedule, indices in traces.by_schedule().items():
         stages = _stages(schedule)
         for stage in stages:
             found[stage.previous is None, stage.trained].append(stage)
         for key in {(stage.previous is None, stage.trained) for stage in stages}:
-            runs[key] += len(indices)
+            runs[key] |= {labels[index] for index in indices}
     return tuple(
-        _together(found[key], runs[key]) for key in sorted(found, key=lambda key: (not key[0], key[1]))
+        _together(found[key], len(runs[key])) for key in sorted(found, key=lambda key: (not key[0], key[1]))
     )
 
 

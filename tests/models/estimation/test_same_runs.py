@@ -96,7 +96,8 @@ def test_trainings_that_were_continued_from_a_checkpoint_count_once() -> None:
         end_law(fitted(forks(3, 8, 3)).traced_law, (PLACE,) * 6)
     with pytest.raises(InvalidInputError, match=r"'r1' shares its first 3 epochs with run 'r0'"):
         held_out(forks(3, 8, 3), (), (PLACE,) * 6)
-    assert diagnose(forks(12, 2, 3), np.random.default_rng(0), resamples=9).most_of_one_schedule == 12
+    found = diagnose(forks(12, 2, 3), np.random.default_rng(0), resamples=9)
+    assert (found.most_of_one_schedule, found.behind[0].runs) == (12, 12)
 
 
 def test_branches_of_one_seed_count_once_with_every_plan_and_stage() -> None:
