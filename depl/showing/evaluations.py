@@ -1,7 +1,7 @@
 """The evaluation of a plan for people: its numbers, and the constraints nearest to their limits."""
 
 from depl.models.evaluation.evaluate import UNITS_OF_LIMITS, Evaluation
-from depl.models.foundation.wording import at_most, counted, interval, number
+from depl.models.foundation.wording import at_most, counted, interval, number, rounded_up
 from depl.showing.parts import Listing, Pairs, Section
 from depl.showing.svg import cells
 
@@ -23,6 +23,7 @@ def evaluation_brief(found: Evaluation) -> str:
 def evaluation_sections(found: Evaluation) -> list[Section]:
     """Cost, time and loss, and of every kind of constraint the one that is nearest to its limit."""
     lower, upper = float(found.violation.lower), float(found.violation.upper)
+    missed = f"at most {rounded_up(upper)}, as the runs are counted"
     units = found.units
     split = f"transfers {number(found.transfer_cost)} + resources {number(found.resource_cost)}"
     pairs = [
@@ -30,7 +31,7 @@ def evaluation_sections(found: Evaluation) -> list[Section]:
         ("cost", f"{units.amount(found.cost, 'cost')} = {split}"),
         ("epochs", str(found.epochs)),
         ("training time", units.amount(found.training_time, "time")),
-        ("P(l(K) > l_max)", f"in {interval(lower, upper)}"),
+        ("P(l(K) > l_max)", missed if found.fitted else f"in {interval(lower, upper)}"),
     ]
     if found.quantile is not None:
         ends = f"{at_most(found.quantile.upper)}, as the runs are counted"

@@ -44,8 +44,9 @@ def _old_rest(found: Replanning) -> list[tuple[str, str]]:
     target, violation = instance.target, old.evaluation.violation
     limit = "" if target.maximum_time is None else f" of {number(target.maximum_time)}"
     level, units = number(target.maximum_loss), instance.units
-    if violation.exact is None:
-        reached = f"at least {counter_probability(violation.upper)}"
+    if violation.exact is None or old.evaluation.fitted:  # runs are counted: never exactly
+        missed = violation.upper if violation.exact is None else violation.exact
+        reached = f"at least {counter_probability(missed)}"
     else:
         reached = f"is {number(float(1 - violation.exact))}"
     law = " under the fitted law, of which the last loss is all that is taken from the run"

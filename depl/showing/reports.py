@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from depl.models.foundation.wording import counted, interval, number, percentage, rounded_down
+from depl.models.foundation.wording import counted, interval, number, percentage, rounded_down, rounded_up
 from depl.models.problem.units import NO_UNITS, Units
 from depl.models.verifier.findings import Finding, Kind
 from depl.models.verifier.verify import Report
@@ -36,10 +36,13 @@ def report_sections(report: Report) -> list[Section]:
     if instance is not None:
         name, limit = instance.name, number(instance.target.maximum_loss)
     lower, upper = float(report.violation.lower), float(report.violation.upper)
+    missed = f"in {interval(lower, upper)}"
+    if instance is not None and instance.traced_law is not None and instance.traced_law.counts_carefully:
+        missed = f"at most {rounded_up(upper)}, as the runs are counted"
     numbers = [
         ("cost", _units(report).amount(report.cost, "cost")),
         ("training time", _units(report).amount(report.training_time, "time")),
-        (f"P(l(K) > {limit})", f"in {interval(lower, upper)}"),
+        (f"P(l(K) > {limit})", missed),
         *([("least cost of any plan", _least(report))] if report.proved_bound > 0 else []),
     ]
     return [

@@ -213,7 +213,8 @@ def _basis(traced: TracedLaw, schedule: Schedule) -> str:
         donors = [len(lent(traced.law, end, age).donors) for end, age in zip(ends, ages, strict=True)]
         margin = "with a margin" if traced.deviations else "WITHOUT a margin"
         lost = f" and, counted as misses in each, {_lost(traced)} and one more" if traced.diverged else ""
-        lost = lost if traced.counting.unseen else ", taken for the whole law, as no run unlike them counts"
+        if not traced.counting.unseen or traced.residuals == "independent":
+            lost = ", taken for the whole law, as no run unlike them counts"
         return (
             f"the fitted law, as only {runs} went through this plan: residuals of "
             f"{' and '.join(map(str, donors))} runs, stage by stage{lost}, {margin} for plans never run"

@@ -244,9 +244,11 @@ def as_seen(atoms: FloatArray, weights: NDArray[np.int64] | None = None) -> tupl
     finite = np.isfinite(atoms)
     if weights is None:
         return Empirical(values=tuple(atoms[finite].tolist())), Fraction(int(finite.sum()), atoms.size)
-    seen = int(weights[finite].sum())
-    told = tuple(map(float, weights[finite])) if seen else None  # of no weight at all, any law will do
-    return Empirical(values=tuple(atoms[finite].tolist()), weights=told), Fraction(seen, int(weights.sum()))
+    heavy = finite & (weights > 0)
+    if not heavy.any():  # of no weight at all, any law will do
+        return Empirical(values=tuple(atoms[finite].tolist())), Fraction(0)
+    seen = Empirical(values=tuple(atoms[heavy].tolist()), weights=tuple(map(float, weights[heavy])))
+    return seen, Fraction(int(weights[heavy].sum()), int(weights.sum()))
 
 
 @dataclass(frozen=True, eq=False)

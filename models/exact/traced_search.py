@@ -40,7 +40,13 @@ from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem.site_rules import why_not_idle
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.scenarios.draws import Scenarios, allowed_misses, require_fitting
+from depl.models.scenarios.draws import (
+    Scenarios,
+    allowed_misses,
+    count_misses,
+    require_fitting,
+    scenario_losses,
+)
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
 from depl.models.traces.table import Schedule
@@ -69,7 +75,7 @@ def search_under_law(instance: Instance, limits: Limits, maximum: int = MAXIMUM_
         If the traces support more schedules than ``maximum``, or the law has a confidence and goes on from a
         run under way.
     """
-    return _search(instance, limits, maximum, _UnderLaw)
+    return _search(instance, limits, maximum, _UnderLaw, _idle_meets_law)
 
 
 def search_under_scenarios(
@@ -85,7 +91,8 @@ def search_under_scenarios(
         As `search_under_law`.
     """
     require_fitting(instance, scenarios)
-    return _search(instance, limits, maximum, partial(_UnderScenarios, scenarios))
+    idle_meets = partial(_idle_meets_scenarios, scenarios)
+    return _search(instance, limits, maximum, partial(_UnderScenarios, scenarios), idle_meets)
 
 
 class _Judge(Protocol):
@@ -106,13 +113,29 @@ class _Judge(Protocol):
 _JudgeOf = Callable[[Instance, TracedLaw, Candidates, Limits], _Judge]
 
 
-def _search(instance: Instance, limits: Limits, maximum: int, judge_of: _JudgeOf) -> Outcome:
-    traced, target = instance.traced_law, instance.target
+_IdleMeets = Callable[[Instance, TracedLaw], bool]
+
+
+def _idle_meets_law(instance: Instance, traced: TracedLaw) -> bool:
+    """Whether the plan without epochs keeps the target."""
+    target = instance.target
+    found = untrained_law(traced, target.initial_loss).violation(target.maximum_loss)
+    return found.at_most(target.violation_budget)
+
+
+def _idle_meets_scenarios(scenarios: Scenarios, instance: Instance, _traced: TracedLaw) -> bool:
+    """The same where scenarios are counted, which draw no number for it."""
+    misses = count_misses(instance, scenario_losses(instance, scenarios, Plan()))
+    return misses <= allowed_misses(instance, len(scenarios))
+
+
+def _search(
+    instance: Instance, limits: Limits, maximum: int, judge_of: _JudgeOf, idle_meets: _IdleMeets
+) -> Outcome:
+    traced = instance.traced_law
     if traced is None:
         raise InvalidInputError("there is no law to search under", ".traced_law")
-    if instance.rules.may_stop and untrained_law(traced, target.initial_loss).violation(
-        target.maximum_loss
-    ).at_most(target.violation_budget):
+    if instance.rules.may_stop and idle_meets(instance, traced):
         return Outcome(Termination.OPTIMAL, Plan(), 0.0)
     if traced.confidence is not None and traced.observed is not None:
         raise NotCoveredError(CONFIDENT_REST)
@@ -387,7 +410,8 @@ def _asked(target: Target) -> str:
 
 def _nothing_listed(instance: Instance, badly_ended: bool) -> str:
     if not instance.target.maximum_epochs:
-        return f"maximum_epochs is 0, and {why_not_idle(instance)}"
+        too_high = "a plan without an epoch misses the target too often"
+        return f"maximum_epochs is 0, and {why_not_idle(instance, too_high)}"
     if badly_ended:
         return "no schedule in the support of the traces that keeps the time limits may end as it does"
     if barred := instance.rules.obstacle():

@@ -200,6 +200,12 @@ def _require_covered(instance: Instance) -> None:
             "with residuals that stay together per run, or a margin for plans that were never run, the next "
             "loss depends on more than the last one; a policy is then planned on `proxy` and counted on runs"
         )
+    if traced is not None and traced.on_scale(instance.target.maximum_loss) == -math.inf:
+        raise InvalidInputError(
+            f"is {instance.target.maximum_loss:g}, which no run reaches: the law is of the logarithm of the "
+            "loss, so every loss is above 0",
+            ".target.maximum_loss",
+        )
 
 
 @dataclass(frozen=True)

@@ -183,15 +183,14 @@ def untrained(law: TracedLaw) -> tuple[Increment, Fraction]:
 
 def _counted(losses: Sequence[float], law: TracedLaw) -> tuple[Increment, Fraction]:
     """One of ascending losses of whole runs, and the share of these runs; the rest are unlike all seen."""
-    runs, weights = len(losses), None
-    alike = Fraction(runs, runs + _beside(law))
+    atoms, weights = _noticeable(np.array(losses)), None
+    alike = Fraction(atoms.size, atoms.size + _beside(law))
     if law.confidence is not None:
-        weights = _confident(runs + law.diverged, law.confidence)[:runs]
-        alike = Fraction(int(sum(weights)), _UNIT)
-    drawn = Empirical(
-        values=tuple(_noticeable(np.array(losses)).tolist()), weights=weights if alike else None
-    )
-    return Increment(Fraction(1), drawn), alike
+        counted = np.array(_confident(atoms.size + law.diverged, law.confidence)[: atoms.size])
+        alike = Fraction(int(counted.sum()), _UNIT)
+        if alike:  # else all are of no weight, and any law will do
+            atoms, weights = atoms[counted > 0], tuple(counted[counted > 0].tolist())
+    return Increment(Fraction(1), Empirical(values=tuple(atoms.tolist()), weights=weights)), alike
 
 
 def _beside(law: TracedLaw) -> int:

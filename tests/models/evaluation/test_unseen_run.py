@@ -114,6 +114,44 @@ def test_scenarios_draw_the_unseen_run_and_a_plan_without_epochs_misses_them_all
     assert np.isinf(scenario_losses(instance, drawn, Plan())).all()
 
 
+@pytest.mark.parametrize("evaluated", [False, True])
+def test_a_confidence_so_near_1_that_single_runs_weigh_nothing_is_counted(evaluated: bool) -> None:
+    instance = fitted(evaluated, confidence=0.999999).replace(maximum_loss=1e6)
+    for plan in [Plan()] * evaluated + [SIX_EPOCHS]:
+        kept = 1 - float(evaluate(instance, plan).violation.upper)
+        assert kept == pytest.approx(1e-6 ** (1 / 20), abs=3e-6)
+        assert kept == pytest.approx(1 - float(verify(instance, plan).violation.upper), abs=1e-12)
+
+
+def test_scenarios_refuse_the_plan_without_epochs_that_the_law_alone_allows() -> None:
+    instance = fitted(evaluated=True).replace(maximum_loss=1e6, quantile_level=0.9)
+    assert depl.solve(instance, "enumerate").epochs == 0
+    found = depl.solve(instance, "scenario-search")
+    assert found.plan is not None
+    assert found.plan.epochs
+    for level, method in ((0.9, "scenario-search"), (0.999, "enumerate")):
+        idle = depl.solve(instance.replace(maximum_epochs=0, quantile_level=level), method)
+        assert idle.reason == (
+            "models: maximum_epochs is 0, and a plan without an epoch misses the target too often"
+        )
+
+
+def test_what_counts_runs_is_nowhere_told_as_the_probability_itself() -> None:
+    instance = fitted(evaluated=True).replace(maximum_loss=1.0, quantile_level=0.5)
+    most = "at most 0.04761905, as the runs are counted"
+    assert most in str(evaluate(instance, SIX_EPOCHS))
+    assert most in str(verify(instance, SIX_EPOCHS))
+    seen = depl.replan(instance, SIX_EPOCHS, depl.State(epoch=1, loss=2.0, elapsed_time=1.0, model="net"))
+    assert "at least 0.952380" in str(seen)
+    assert " is 0.9" not in str(seen)
+
+
+def test_a_policy_to_a_target_that_no_logarithm_reaches_is_refused() -> None:
+    instance = fitted(evaluated=True, care=0).replace(maximum_loss=-1.0, quantile_level=0.9)
+    with pytest.raises(InvalidInputError, match="every loss is above 0"):
+        depl.solve_policy(instance)
+
+
 # ---- any law, any target ----
 
 
@@ -201,7 +239,8 @@ def test_laws_that_count_no_unseen_run_say_so_where_they_promise() -> None:
     for fields in (
         row for row in READINGS if row["unseen_loss"] is None or row["residuals"] == "independent"
     ):
-        document = random_law(np.random.default_rng(3), **{**fields, "unseen_loss": None})
+        told = {**fields, "unseen_loss": 2.6 if fields["residuals"] == "independent" else None}
+        document = random_law(np.random.default_rng(3), **told)
         instance = instance_of(document)
         for schedule in [item for item in every_schedule(instance) if Oracle(document).supported(item)][::3]:
             assert "taken for the whole law" in str(loss_law(instance).basis(plan_of(schedule)))

@@ -253,7 +253,10 @@ def test_without_a_schedule_that_keeps_the_time_limits_there_is_nothing_to_compa
     assert outcome.reason is not None
     assert outcome.reason.endswith("no schedule inside the support of the traces keeps the time limits")
     outcome = search_under_law(instance_of(halves(), maximum_epochs=0), Limits())
-    assert outcome.reason == "models: maximum_epochs is 0, and the initial loss is above the target"
+    assert (
+        outcome.reason
+        == "models: maximum_epochs is 0, and a plan without an epoch misses the target too often"
+    )
 
 
 # --- time limits ------------------------------------------------------------------------------------------
