@@ -1,23 +1,10 @@
-r"""Which runs of one table are the same training: copies, beginnings of others, and forks.
+"""Which runs of one table are the same training: copies, beginnings of others, and forks.
 
 A *copy* has the losses of another run in every epoch, a *beginning* those of the first epochs of a longer
-one; both train what that one trains. Names do not matter, nor decimals that were left out. All but one run
-are left out: the longest, of these one that diverged, then one that was evaluated before training, then the
-one with most decimals, then the first. *Forks* share their first epochs and then differ, or train different
-things: they were continued from one checkpoint, or begun with one seed. They stay, and have one *origin*.
-
-*When runs share their first epochs*. Every loss is known to the last decimal, or the last significant digit,
-that its run is written with, and to single precision. Two runs agree in an epoch if they do to within half of
-the coarser of the two. Of the epochs from the first on in which they agree, one at a time, each is evidence
-of log(1 / p), where p, the probability that different runs agree, is taken to be ten times the tolerance
-over the spread between runs of one schedule or over what the run moved in that epoch, whichever is less; and
-at least twice the share of epochs in which runs agree that did not before. So plateaus, and losses that all
-runs have, are no evidence. The runs are told to be the same training if at least `LEAST` epochs are evidence
-and together make p at most `BY_CHANCE`. Losses before training do not count: they are those of one network.
-
-What is too short, too coarse or too flat to be told from a copy is counted as it is, and named. Not found are
-runs that are altered, by noise or in an early epoch, or an epoch off. Where runs certify a plan they are
-looked for, too (`depl.models.traces.fingerprints.compare`).
+one; both train what that one trains, whatever they are called. All but one run are left out. *Forks* share
+their first epochs and then differ, or train different things: they were continued from one checkpoint, or
+begun with one seed. They stay, and have one *origin*. What is too short, coarse or flat to be told from a
+copy is counted as it is, and named. docs/estimation.rst says why.
 """
 
 import math
@@ -133,7 +120,23 @@ class ToldApart:
 
 
 def told_apart(traces: Traces) -> ToldApart:
-    """Every run once, with those that share their first epochs."""
+    """Every run once, with those that share their first epochs.
+
+    Of runs that are the same the longest stays, of these one that diverged, then one that was evaluated
+    before training, then the one with most decimals, then the first.
+
+    *When runs share their first epochs.* Every loss is known to the last decimal, or significant digit, that
+    its run is written with, and to single precision. Two runs agree in an epoch if they do to within half of
+    the coarser of the two. From the first epoch on, as long as they agree, an epoch is evidence of log(1 /
+    p): p, the probability that different runs agree, is taken to be ten times the tolerance over the spread
+    between runs of one schedule or over what the run moved in that epoch, whichever is less; and at least
+    twice the share of epochs in which runs agree that did not before. So plateaus are no evidence. At least
+    `LEAST` epochs must be, and together make p at most `BY_CHANCE`. Losses before training do not count: they
+    are those of one network.
+
+    Runs that are altered by noise, or in an early epoch, or are an epoch off, are not found. Where runs
+    certify a plan they are looked for, too (`depl.models.traces.fingerprints.compare`).
+    """
     table = _Table(traces)
     groups = _Groups(len(traces.runs))
     for run in range(1, len(traces.runs)):
