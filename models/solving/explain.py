@@ -208,6 +208,7 @@ def _traced_lines(traced: TracedLaw, plan: Plan, budget: Fraction) -> list[str]:
     if known is None:
         mean = float(first_losses(law, places[0].trained).mean())
     start, rows = mean, []
+    loss = "l" if traced.scale == "loss" else "ln l"
     for _, items in groupby(places, key=lambda item: item.start):
         stage = list(items)
         for place in stage:
@@ -216,9 +217,8 @@ def _traced_lines(traced: TracedLaw, plan: Plan, budget: Fraction) -> list[str]:
         begun = len(traced.trained_before)
         label = f"epochs {first.start + first.age - begun}-{last.start + last.age - begun}"
         kept = _span([law.step(place).retention for place in stage])
-        end = f"E l = {number(mean)}" if traced.scale == "loss" else f"E ln l = {number(mean)}"
+        end = f"{loss} = {number(mean)} with e = 0"  # no mean of l, which is infinite where runs are counted
         rows.append((label, " on ".join(first.trained), f"retention {kept}", end))
-    loss = "l" if traced.scale == "loss" else "ln l"
     kind = "kept per run" if traced.residuals == "per_run" else "independent"
     found = end_law(traced, plan.schedule)
     return [

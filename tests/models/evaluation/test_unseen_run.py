@@ -144,6 +144,9 @@ def test_what_counts_runs_is_nowhere_told_as_the_probability_itself() -> None:
     seen = depl.replan(instance, SIX_EPOCHS, depl.State(epoch=1, loss=2.0, elapsed_time=1.0, model="net"))
     assert "at least 0.952380" in str(seen)
     assert " is 0.9" not in str(seen)
+    explained = explain(instance, SIX_EPOCHS)
+    assert "with e = 0" in explained
+    assert "E ln l" not in explained
 
 
 def test_a_policy_to_a_target_that_no_logarithm_reaches_is_refused() -> None:
