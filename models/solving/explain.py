@@ -172,7 +172,9 @@ def _loss_lines(
 ) -> list[str]:
     start = instance.target.initial_loss
     law = loss_law(instance)
-    if isinstance(law, TracedLoss) and plan.epochs:
+    if isinstance(law, TracedLoss):
+        if not plan.epochs:
+            return ["Loss  l(0), as nothing is trained", f"  rests on {law.basis(plan)}"]
         return _traced_lines(law.traced, plan, instance.target.violation_budget)
     steps = plan_steps(instance, plan)
     final = compose(start, steps)

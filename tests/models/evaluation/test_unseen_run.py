@@ -147,6 +147,9 @@ def test_what_counts_runs_is_nowhere_told_as_the_probability_itself() -> None:
     explained = explain(instance, SIX_EPOCHS)
     assert "with e = 0" in explained
     assert "E ln l" not in explained
+    idle = explain(instance.replace(maximum_loss=3.0), Plan())
+    assert "rests on the loss of 20 runs before training and one more counted as a miss" in idle
+    assert "has mean" not in idle
 
 
 def test_a_policy_to_a_target_that_no_logarithm_reaches_is_refused() -> None:
