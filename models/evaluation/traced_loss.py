@@ -212,7 +212,9 @@ def _basis(traced: TracedLaw, schedule: Schedule) -> str:
         ages = [1 if traced.known is None else traced.known.first_age(end) for end in ends]
         donors = [len(lent(traced.law, end, age).donors) for end, age in zip(ends, ages, strict=True)]
         margin = "with a margin" if traced.deviations else "WITHOUT a margin"
-        lost = f" and, counted as misses in each, {_lost(traced)} and one more" if traced.diverged else ""
+        lost = ", one more counted as a miss in each"
+        if traced.diverged:
+            lost = f" and, counted as misses in each, {_lost(traced)} and one more"
         if not traced.counting.unseen or traced.residuals == "independent":
             lost = ", taken for the whole law, as no run unlike them counts"
         return (

@@ -222,6 +222,8 @@ def test_no_promise_is_bolder_than_its_runs(evaluated: bool) -> None:
             first = len(oracle.donors(sections(schedule)[0])) if kind == "staged" else 1
             most_of_the_first = first / (first + 1 + document.diverged)  # whose donors may reach the target
             asked[kind] = asked.get(kind, 0) + 1
+            told_of = str(loss_law(instance).basis(plan_of(schedule)))
+            assert ("confidence" if document.confidence else "counted as") in told_of
             for target in targets(document, rng):
                 wide, plan = instance.replace(maximum_loss=target), plan_of(schedule)
                 assert 1 - evaluate(wide, plan).violation.lower <= most
