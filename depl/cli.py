@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
 from depl.commands.answer import Answer, ExitCode, interrupted
@@ -69,17 +69,35 @@ def _answer(options: argparse.Namespace) -> Answer:
     try:
         run = _imported(options.run)
         disarm()
-        if getattr(options, "imports", ()):
-            _imported("depl.commands.options:import_users_code")(options)
-        answer = run(options)
+        with _answer_alone(getattr(options, "json", False)):
+            if getattr(options, "imports", ()):
+                _imported("depl.commands.options:import_users_code")(options)
+            answer = run(options)
     except KeyboardInterrupt:
         return interrupted()
     except DeplError as error:
         answer = _imported("depl.commands.endings:failure")(error)
-    except Exception as error:  # noqa: BLE001 - the last resort: a defect still gets its exit code and JSON
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a defect still gets its exit code and JSON
         _write(sys.stderr, printable(shortened(traceback.format_exc(), _LONGEST_TRACE)))
         answer = _imported("depl.commands.endings:defect")(error)
     return answer
+
+
+@contextlib.contextmanager
+def _answer_alone(as_json: bool) -> Iterator[None]:
+    """Send what is printed on the way to an answer in JSON to standard error, also past Python's streams.
+
+    highspy 1.16 writes its name before it can be told not to, and methods of users print.
+    """
+    with contextlib.ExitStack() as stack:
+        if as_json:
+            stack.enter_context(contextlib.redirect_stdout(sys.stderr))
+            with contextlib.suppress(OSError):  # a stream that is closed: then nothing is spoilt
+                answers = os.dup(1)
+                stack.callback(os.close, answers)
+                os.dup2(2, 1)
+                stack.callback(os.dup2, answers, 1)
+        yield
 
 
 def _imported(name: str) -> Callable[[Any], Any]:

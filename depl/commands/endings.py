@@ -19,7 +19,7 @@ def failure(error: DeplError) -> Answer:
     return Answer("", ExitCode(error.exit_code), without_result("error", reason, place), f"depl: {reason}")
 
 
-def defect(error: Exception) -> Answer:
+def defect(error: Exception | SystemExit) -> Answer:
     """The answer when something fails that should not: the user's own code, or depl."""
     fault = users_fault(error)
     if fault is not None:

@@ -66,7 +66,7 @@ def import_source(source: str) -> ModuleType:
     return module
 
 
-def users_fault(error: Exception) -> InvalidInputError | None:
+def users_fault(error: Exception | SystemExit) -> InvalidInputError | None:
     """What to say of an error that code of the user raised, or a library that it called.
 
     The user's code is what `import_source` imported, and the benchmark cases.

@@ -4,8 +4,9 @@ There are two interfaces to HiGHS, with the same answers (a test compares them):
 
 - `Session` holds one HiGHS object, translated once from the Pyomo model by Pyomo's standard-form compiler.
   Cuts are added to it row by row, a known plan starts it, incumbents and bounds are seen while it runs. It
-  runs in a thread of its own: when the time limit has passed by more than `GRACE` seconds or Ctrl-C is
-  pressed, it is told to stop, and left alone if it does not listen, so both always hold. The methods use it.
+  runs in a thread of its own (that of highspy has locks which all its objects share, so that only one could
+  solve at a time): when the time limit has passed by more than `GRACE` seconds or Ctrl-C is pressed, it is
+  told to stop, and left alone if it does not listen, so both always hold. The methods use it.
 - `solve_program` solves any Pyomo model, by ``pyomo.contrib.solver``, chosen by class. That
   interface, and not ``appsi_highs``, because it is the one Pyomo develops, it tells termination from solution
   and it has a sibling for SCIP; what it lacks, a start and incumbents on the way, `Session` has.
@@ -22,6 +23,7 @@ return code that is easily lost: names are checked first.
 
 import importlib.util
 import math
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -165,9 +167,11 @@ class Session:
         self._highs.passModel(_highs_model(form))
         self._seen: list[FloatArray] = []
         self._bound = -math.inf
-        self._highs.HandleUserInterrupt = True
+        self._stop, self._ended = threading.Event(), threading.Event()
         self._highs.cbMipImprovingSolution.subscribe(self._remember)
         self._highs.cbMipInterrupt.subscribe(self._listen)
+        for asked in (self._highs.cbSimplexInterrupt, self._highs.cbIpmInterrupt, self._highs.cbMipInterrupt):
+            asked.subscribe(self._stop_if_told)
 
     def add(self, constraints: Iterable[Any]) -> None:
         """Add constraints of the model that were not there when it was translated."""
@@ -228,28 +232,41 @@ class Session:
         began, told = time.perf_counter(), math.inf
         started = False
         stopped: Status | None = None
+        self._stop.clear()
+        self._ended.clear()
         while True:
             try:
                 if not started:
                     started = True
-                    self._highs.startSolve()
-                if self._highs.wait(_TICK)[0]:
+                    threading.Thread(target=self._work, daemon=True).start()
+                if self._ended.wait(_TICK):
                     return True, stopped
                 if watch is not None and stopped is None:
                     watch(self._bound)
             except KeyboardInterrupt:
                 stopped = Status.INTERRUPTED
             except BaseException:
-                self._highs.cancelSolve()
+                self._stop.set()
                 raise
             now = time.perf_counter()
             if stopped is None and now - began > limit + _TICK:
                 stopped = Status.TIME_LIMIT
             if stopped is not None and told == math.inf:
                 told = now
-                self._highs.cancelSolve()
+                self._stop.set()
             if now - told > GRACE:
                 return False, stopped
+
+    def _work(self) -> None:
+        try:
+            self._highs.solve()
+        finally:
+            highspy.Highs.resetGlobalScheduler(False)  # ends the workers that HiGHS began for this thread
+            self._ended.set()
+
+    def _stop_if_told(self, event: Any) -> None:
+        if self._stop.is_set():
+            event.interrupt()
 
     def _answer(self, stopped: Status | None) -> Answer:
         status = _STATUS.get(self._highs.getModelStatus(), Status.ERROR)

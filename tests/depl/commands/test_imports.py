@@ -75,6 +75,50 @@ def test_a_method_of_a_file_that_fails_is_told_with_its_line_and_is_no_defect_of
     assert "internal error" not in err
 
 
+FAULTS = [
+    ("raise SystemExit(3)", "line 8: this code fails with SystemExit: 3"),
+    ("sys.exit('gone')", "line 8: this code fails with SystemExit: gone"),
+]
+
+
+@pytest.mark.parametrize(("line", "told"), FAULTS)
+def test_code_of_a_user_that_ends_the_process_is_an_error_and_no_answer(
+    ask, tmp_path, own_methods, line, told
+):
+    """Exit code 3 would read as *proved infeasible*."""
+    path = tmp_path / "ending.py"
+    path.write_text(
+        'import os\nimport sys\n\nimport depl\n\ndef ending(instance, limits):\n    """End."""\n'
+        f"    {line}\n\ndepl.register('imported-ending', ending)\n",
+        encoding="utf-8",
+    )
+    code, _, err = ask("solve", "tiny", "--method", "imported-ending", "--import", path)
+    assert code == 2
+    assert told in err
+    assert "internal error" not in err
+
+
+def test_with_json_nothing_but_the_answer_is_on_standard_output(tmp_path):
+    """Neither what Python prints, nor what a library or a process writes past it."""
+    path = tmp_path / "talking.py"
+    path.write_text(
+        'import os\nimport depl\n\ndef talking(instance, limits):\n    """Talk."""\n'
+        "    print('by Python')\n    os.write(1, b'past it\\n')\n    os.system('echo by a process')\n\n"
+        "depl.register('imported-talking', talking)\n",
+        encoding="utf-8",
+    )
+    words = ("solve", "tiny", "--method", "imported-talking", "--import", path, "--json")
+    done = subprocess.run(
+        [sys.executable, "-m", "depl", *map(str, words)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert json.loads(done.stdout)["method"] == "imported-talking"
+    assert all(line in done.stderr for line in ("by Python", "past it", "by a process"))
+
+
 def test_a_law_of_a_file_is_known_to_every_command_that_reads_an_instance(ask, mine, tmp_path, steady):
     law = {"type": "imported_logistic", "place": 2.0, "scale": 0.1}
     document = put(json.loads(steady.to_json()), "models[0].improvement.noise", law)

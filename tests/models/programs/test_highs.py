@@ -1,7 +1,9 @@
 """The one place that calls solvers: two interfaces to HiGHS, SCIP, options, limits, Ctrl-C."""
 
 import math
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import highspy
 import numpy as np
@@ -202,17 +204,37 @@ def test_an_error_of_the_watcher_stops_the_solver_and_comes_through():
     session = Session(knapsack(60))
     with pytest.raises(ValueError, match="mine"):
         session.solve(watch=fail)
-    began = time.perf_counter()
-    while not session._highs.wait(0.05)[0]:
-        assert time.perf_counter() - began < 10
+    assert session._ended.wait(10)
+
+
+def test_threads_solve_side_by_side_and_after_one_that_does_not_end(problem, monkeypatch):
+    """Locks that all objects of highspy share let one of three solve, and none after a solve that goes on."""
+    monkeypatch.setattr(highs, "GRACE", 0.1)
+    busy = Session(knapsack(60))
+    busy._stop, tell = Deaf(), busy._highs.setOptionValue
+    busy._highs.setOptionValue = lambda name, value: None if name == "time_limit" else tell(name, value)
+    assert busy.solve(time_limit=0.2).status is Status.TIME_LIMIT
+    assert not busy._ended.is_set()
+    with ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(lambda _: Session(price_space(problem)).solve(time_limit=60), range(3)))
+    threading.Event.set(busy._stop)
+    assert {answer.status for answer in answers} == {Status.RELAXATION_OPTIMAL}
+    assert len({answer.objective for answer in answers}) == 1
+    assert busy._ended.wait(20)
+
+
+class Deaf(threading.Event):
+    """Nobody is told to stop by it."""
+
+    def set(self):
+        """Nothing."""
 
 
 def test_a_time_limit_holds_although_the_solver_does_not_listen(monkeypatch):
     monkeypatch.setattr(highs, "GRACE", 0.3)
     model = knapsack(60)
     session = Session(model)
-    cancel, tell = session._highs.cancelSolve, session._highs.setOptionValue
-    session._highs.cancelSolve = lambda: None
+    session._stop, tell = Deaf(), session._highs.setOptionValue
     session._highs.setOptionValue = lambda name, value: None if name == "time_limit" else tell(name, value)
     began = time.perf_counter()
     answer = session.solve(time_limit=0.5)
@@ -221,6 +243,5 @@ def test_a_time_limit_holds_although_the_solver_does_not_listen(monkeypatch):
     assert math.isfinite(answer.bound)
     assert len(answer.solutions) > 0
     assert session.solve().status is Status.ERROR  # still busy, and says so
-    cancel()
-    while not session._highs.wait(0.05)[0]:
-        assert time.perf_counter() - began < 20
+    threading.Event.set(session._stop)
+    assert session._ended.wait(20)
