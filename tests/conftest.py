@@ -7,7 +7,12 @@
 
 import gc
 import os
+import signal
 from collections.abc import Callable
+
+# A job that a script puts into the background ignores Ctrl-C, as do its children; here it is tested.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Read when NumPy and SciPy are loaded, which is below, and by the processes that tests start: on arrays as
 # small as those here, further threads of the linear algebra wait for work, which costs more than the work.
