@@ -1,5 +1,6 @@
 """Files and folders of logs: which tool wrote them, which runs are there, and how these are called."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -29,6 +30,7 @@ _CLOCKS = ("_step", "_runtime", "_timestamp")
 _FIRST = {"lightning": 0, "keras": 0, "flower": 1}
 """What a tool calls the first epoch, where it counts them itself; Flower's round 0 is before training."""
 
+_SETTINGS_OF_LIGHTNING = "hparams.yaml"
 _RUNS_ALONE = (".wandb", ".db", ".sqlite")
 """Files that hold runs and nothing else."""
 
@@ -87,6 +89,7 @@ class _Search:
         self.lost: dict[str, str] = {}
         self.unread: dict[str, str] = {}
         self.left_out: dict[str, str] = {}
+        self.folders: list[Path] = []
 
     def leaves_out(self, path: Path, folder: Path) -> bool:
         """Whether a file is to be left out, by its name or that of a folder that it is in."""
@@ -100,9 +103,10 @@ class _Search:
 
     def look_into(self, folder: Path) -> None:
         """Read what is in a folder and those within; event files and file stores by the folder of a run."""
-        files, unread = files_within(folder)
+        files, unread, folders = files_within(folder)
         self.unread |= {str(path): why for path, why in unread.items()}
         files = [path for path in files if not self.leaves_out(path, folder)]
+        self.folders += [path for path in folders if not self.leaves_out(path, folder)]
         events = [path for path in files if _EVENTS in path.name]
         why = f"{counted(len(events), 'event file')}, such as {events[0].name}" if events else ""
         for run, own in _event_runs(folder, events).items():
@@ -121,6 +125,8 @@ class _Search:
     def _one(self, path: Path) -> None:
         """Read a file if it may be a log."""
         kind = _kind(path)
+        if path.name == _SETTINGS_OF_LIGHTNING:
+            return  # it is read with the log beside it
         if not kind:
             self.failed[path] = _UNKNOWN.get(path.suffix.lower(), "is of no kind that is read")
         elif self.tool is not None and self.tool not in kind:
@@ -160,6 +166,7 @@ class _Search:
         others = [item for item in self.found if item not in holding]
         runs = _renamed([run for item in holding for run in item[2]])
         self._without_loss(tools[0], runs, [(item[0], run) for item in others for run in item[2]])
+        self._without_log(runs)
         passed = tuple(dict.fromkeys(text for item in holding for text in item[3]))
         why = "" if self.tool else holding[0][1]
         first = _first_epoch(tools[0], runs)
@@ -190,6 +197,17 @@ class _Search:
             place = run.path if path.stem == run.name else f"{run.path}, {run.name}"
             (self.lost if lost else self.unread)[place] = f"holds no {self.loss!r}"
 
+    def _without_log(self, runs: Sequence[LoggedRun]) -> None:
+        """A folder without a log that is named like those of single runs is that of a lost one."""
+        logs = {Path(run.path) for run in runs}
+        within = Counter(folder for log in logs for folder in (log, *log.parents))
+        of_runs = {(folder.parent, alike(folder.name)) for folder, count in within.items() if count == 1}
+        known = {Path(name) for name in (*self.lost, *self.left_out)}
+        full = {folder for path in known for folder in (path, *path.parents)} | within.keys()
+        for folder in self.folders:
+            if folder not in full and (folder.parent, alike(folder.name)) in of_runs:
+                self.lost[str(folder)] = "is named like the folders of runs, but holds no log"
+
 
 _UNKNOWN = dict.fromkeys(
     (".pkl", ".pickle", ".pt"), "is a pickle, which may run any program when it is read: write JSON instead"
@@ -211,8 +229,11 @@ def _kind(path: Path) -> tuple[str, ...]:
 
 
 def _begins(path: Path, start: bytes) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(start)) == start
+    try:
+        with path.open("rb") as file:
+            return file.read(len(start)) == start
+    except OSError:
+        return False
 
 
 def _in_file(path: Path, tool: str | None, name: str) -> _Found:
@@ -284,7 +305,7 @@ def _table(path: Path, tool: str | None, name: str) -> _Found:
             return "wandb", f"{path.name}: columns RUN - METRIC", runs, passed
         if tool == "wandb" or set(_CLOCKS) & set(header):
             return "wandb", f"{path.name}: column {_CLOCKS[0]}", [read_table(path, name)], []
-    settings = path.with_name("hparams.yaml")
+    settings = path.with_name(_SETTINGS_OF_LIGHTNING)
     if tool == "lightning" or (tool is None and {"epoch", "step"} <= set(header)):
         run = read_table(path, name)
         told = read_flat(settings) if settings.is_file() else {}

@@ -13,13 +13,13 @@ TRASH = ".trash"
 """Where mlflow keeps runs that were deleted."""
 
 
-def files_within(folder: Path) -> tuple[list[Path], dict[Path, str]]:
-    """The files of a folder and of those within, in natural order; and what is not opened, with why."""
+def files_within(folder: Path) -> tuple[list[Path], dict[Path, str], list[Path]]:
+    """The files of a folder and of those within, in natural order; what is not opened, and why; folders."""
     walk = _Walk()
     walk.enter(folder)
     while walk.links:
         walk.follow(walk.links.pop(0))
-    return sorted(walk.files.values(), key=natural), walk.unread
+    return sorted(walk.files.values(), key=natural), walk.unread, walk.folders
 
 
 def natural(path: Path) -> list[tuple[int, str]]:
@@ -39,6 +39,7 @@ class _Walk:
         self.around: set[Path] = set()
         self.links: list[Path] = []
         self.unread: dict[Path, str] = {}
+        self.folders: list[Path] = []
 
     def enter(self, folder: Path) -> None:
         """Look at all that a folder holds."""
@@ -76,6 +77,7 @@ class _Walk:
 
     def _within(self, folder: Path) -> list[Path]:
         if not folder.name.startswith("."):
+            self.folders.append(folder)
             return [folder]
         self.unread[folder] = "runs that were deleted" if folder.name == TRASH else "a hidden folder"
         return []

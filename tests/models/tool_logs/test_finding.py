@@ -307,3 +307,19 @@ def test_honest_folders_with_other_files_are_read_without_an_option(name: str, t
     read_there = {path for path, why in found.log.unread.items() if "deleted" not in why}
     told = {str(folder / path) for path in BESIDE if not path.startswith(".git")}
     assert read_there >= told | {str(folder / ".git"), str(folder / "latest")}
+
+
+@pytest.mark.parametrize(
+    "left", [{}, {"hparams.yaml": "lr: 0.1\n"}, {"output.log": "out of memory"}], ids=str
+)
+def test_the_folder_of_a_run_that_was_killed_before_it_logged_anything(
+    left: dict[str, str], tmp_path: Path
+) -> None:
+    put(tmp_path, {f"version_{run}/metrics.csv": "epoch,step,val_loss\n0,9,1\n1,19,0.9\n" for run in (0, 1)})
+    put(tmp_path, {"checkpoints/last.ckpt": b"\0", "version_0/checkpoints/1/a.ckpt": b"\0"})
+    assert len(read(tmp_path).traces.runs) == 2
+    (tmp_path / "version_7").mkdir()
+    put(tmp_path / "version_7", left)
+    assert "version_7 (is named like the folders of runs, but holds no log)" in refusal(tmp_path).message
+    assert len(read(tmp_path, diverged=("version_7",)).traces.lost) == 1
+    assert not read(tmp_path, leave_out=("version_7",)).traces.lost
