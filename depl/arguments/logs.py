@@ -4,7 +4,7 @@ import argparse
 
 from depl.arguments.shared import positive_count
 
-TOOLS = ("lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "jsonl", "csv")
+TOOLS = ("lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "transformers", "jsonl", "csv")
 """Whose logs are read; those of `depl.models.tool_logs.points`, which comes with numpy."""
 
 

@@ -11,24 +11,25 @@ from depl.models.foundation.wording import counted
 from depl.models.tool_logs.epochs import EPOCH_KEYS, STEP_KEYS
 from depl.models.tool_logs.folders import files_within
 from depl.models.tool_logs.json_files import read_json
-from depl.models.tool_logs.json_lines import objects_of, run_of
+from depl.models.tool_logs.json_lines import holds_lines, objects_of, run_of
 from depl.models.tool_logs.mlflow import SQLITE, is_deleted, is_run, read_database, read_store
 from depl.models.tool_logs.plain_yaml import read_flat
 from depl.models.tool_logs.points import TOOLS, LoggedRun, ToolLog, shown
 from depl.models.tool_logs.tables import charts, read_charts, read_table
 from depl.models.tool_logs.tensorboard import SHUT, read_events
+from depl.models.tool_logs.transformers import STATE, read_states, run_folder
 from depl.models.tool_logs.unread import LostRuns, alike
 from depl.models.tool_logs.wandb import MAGIC, inspected, read_offline
 from depl.models.traces.csv_files import read_sheet
-from depl.models.traces.text_files import require_end
+from depl.models.traces.text_files import first_bytes, require_end, unpacked
 from depl.models.traces.told import LEAVE_OUT, matching
 
 _EVENTS = ".tfevents."
-_LINES = (".jsonl", ".ndjson")
+_LINES, _TABLES = (".jsonl", ".ndjson"), (".csv", ".tsv")
 _CLOCKS = ("_step", "_runtime", "_timestamp")
 """Columns that Weights & Biases adds."""
-_FIRST = {"lightning": 0, "keras": 0, "flower": 1}
-"""What a tool calls the first epoch, where it counts them itself; Flower's round 0 is before training."""
+_FIRST = {"lightning": 0, "keras": 0, "flower": 1, "transformers": 1}
+"""What a tool calls the first epoch, where it counts them itself; 0 is before training at the last two."""
 
 _SETTINGS_OF_LIGHTNING = "hparams.yaml"
 _RUNS_ALONE = (".wandb", ".db", ".sqlite")
@@ -67,7 +68,7 @@ def read_logs(
         if path.is_dir():
             search.look_into(path)
         elif not search.leaves_out(path, path.parent):
-            search.found.append(_in_file(path, tool, path.stem))
+            search.found.append(_in_file(path, tool, unpacked(path).stem))
     return search.log(", ".join(map(str, paths)))
 
 
@@ -94,7 +95,7 @@ class _Search:
     def leaves_out(self, path: Path, folder: Path) -> bool:
         """Whether a file is to be left out, by its name or that of a folder that it is in."""
         within = path.relative_to(folder)
-        names = [str(path), path.stem, *(part for part in within.parts)]
+        names = [str(path), unpacked(path).stem, *(part for part in within.parts)]
         names += [part.as_posix() for part in (within, *within.parents)]
         pattern = matching(self.patterns, *names)
         if pattern is not None:
@@ -111,6 +112,11 @@ class _Search:
         why = f"{counted(len(events), 'event file')}, such as {events[0].name}" if events else ""
         for run, own in _event_runs(folder, events).items():
             self._try("tensorboard", run, partial(_of_events, run, own, why))
+        states = [path for path in files if path.name == STATE]
+        for run, own in _by_run(states).items():
+            self._try(
+                "transformers", run, partial(_of_states, run, own, f"{counted(len(states), 'file')} {STATE}")
+            )
         stores = [path.parent for path in files if path.name == "meta.yaml" and is_run(path.parent)]
         for store in stores:
             if is_deleted(store):
@@ -119,7 +125,7 @@ class _Search:
                 self._try("mlflow", store, partial(_of_store, store))
         within = set(stores)
         for path in files:
-            if _EVENTS not in path.name and within.isdisjoint(path.parents):
+            if _EVENTS not in path.name and path.name != STATE and within.isdisjoint(path.parents):
                 self._one(path)
 
     def _one(self, path: Path) -> None:
@@ -132,7 +138,7 @@ class _Search:
         elif self.tool is not None and self.tool not in kind:
             self.unread[str(path)] = f"is no log of {self.tool}"
         else:
-            self._try(None, path, partial(_in_file, path, self.tool, path.stem))
+            self._try(None, path, partial(_in_file, path, self.tool, unpacked(path).stem))
 
     def _try(self, tool: str | None, path: Path, read: Callable[[], _Found]) -> None:
         """Read, or keep why that cannot be; a run of event files or of a store is lost then."""
@@ -216,22 +222,23 @@ _UNKNOWN = dict.fromkeys(
 
 def _kind(path: Path) -> tuple[str, ...]:
     """Which tools may have written a file, by its name and how it begins; none for other files."""
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
+    suffix = unpacked(path).suffix.lower()
+    if suffix in _TABLES:
         return ("lightning", "keras", "wandb", "csv")
     if suffix in _LINES:
         return ("jsonl", "wandb")
     if suffix == ".json":
-        return ("keras", "flower", "jsonl")
+        return ("keras", "flower", "transformers", "jsonl", "wandb")
     if suffix == ".wandb":
         return ("wandb",)
-    return ("mlflow",) if suffix in (".db", ".sqlite") and _begins(path, SQLITE) else ()
+    if suffix in (".db", ".sqlite"):
+        return ("mlflow",) if _begins(path, SQLITE) else ()
+    return ("jsonl", "wandb") if holds_lines(path) else ()
 
 
 def _begins(path: Path, start: bytes) -> bool:
     try:
-        with path.open("rb") as file:
-            return file.read(len(start)) == start
+        return first_bytes(path, len(start)) == start
     except OSError:
         return False
 
@@ -239,7 +246,7 @@ def _begins(path: Path, start: bytes) -> bool:
 def _in_file(path: Path, tool: str | None, name: str) -> _Found:
     if _EVENTS in path.name:
         return "tensorboard", path.name, [read_events(path.parent, [path], path.parent.name)], []
-    if path.suffix.lower() in (".pkl", ".pickle", ".pt"):
+    if unpacked(path).suffix.lower() in (".pkl", ".pickle", ".pt"):
         raise InvalidInputError(
             "is a pickle, which may run any program when it is read: write JSON instead, such as "
             "json.dumps(vars(history)) of a History of Flower",
@@ -248,10 +255,12 @@ def _in_file(path: Path, tool: str | None, name: str) -> _Found:
     for starts, read in _BY_START:
         if _begins(path, starts):
             return read(path)
-    if path.suffix.lower() in _LINES:
+    if unpacked(path).suffix.lower() in (".db", ".sqlite"):
+        raise InvalidInputError("is no database of SQLite, as mlflow keeps its runs in", str(path))
+    if unpacked(path).suffix.lower() in _LINES or holds_lines(path):
         return _lines(path, tool, name)
-    if path.suffix.lower() == ".json":
-        found, run = read_json(path, name)
+    if unpacked(path).suffix.lower() == ".json":
+        found, run = read_json(path, path.parent.name if path.name == STATE else name)
         return found, path.name, [run], []
     return _table(path, tool, name)
 
@@ -298,9 +307,10 @@ _SETTINGS = ("hparams", "hyperparameters", "config", "params", "settings")
 
 def _table(path: Path, tool: str | None, name: str) -> _Found:
     """A CSV file: its columns say who wrote it."""
-    header = read_sheet(path).header
+    sheet = read_sheet(path)
+    header = sheet.header
     if tool == "wandb" or tool is None:
-        if charts(read_sheet(path)) and any(column.endswith("__MIN") for column in header):
+        if charts(sheet) and any(column.endswith("__MIN") for column in header):
             runs, passed = read_charts(path)
             return "wandb", f"{path.name}: columns RUN - METRIC", runs, passed
         if tool == "wandb" or set(_CLOCKS) & set(header):
@@ -315,8 +325,15 @@ def _table(path: Path, tool: str | None, name: str) -> _Found:
             [LoggedRun(name, run.path, run.points, told)],
             [],
         )
-    if tool == "keras" or (tool is None and header[:1] == ["epoch"] and {"loss", "val_loss"} <= set(header)):
-        return "keras", f"{path.name}: columns epoch, loss and val_loss", [read_table(path, name)], []
+    if tool in (None, "keras") and {"loss", "val_loss"} <= set(header) and header[0] in ("", "epoch"):
+        return (
+            "keras",
+            f"{path.name}: columns epoch, loss and val_loss",
+            [read_table(path, name, "epoch")],
+            [],
+        )
+    if tool == "keras":
+        return "keras", path.name, [read_table(path, name)], []
     return "csv", path.name, [read_table(path, name)], []
 
 
@@ -336,6 +353,18 @@ def _of_events(run: Path, files: list[Path], why: str) -> _Found:
     return "tensorboard", why, [read_events(run, files, run.name)], []
 
 
+def _by_run(states: Sequence[Path]) -> dict[Path, list[Path]]:
+    """States by the folder of their run."""
+    found: dict[Path, list[Path]] = {}
+    for path in states:
+        found.setdefault(run_folder(path), []).append(path)
+    return found
+
+
+def _of_states(run: Path, files: list[Path], why: str) -> _Found:
+    return "transformers", why, [read_states(run, files, run.name)], []
+
+
 def _of_store(store: Path) -> _Found:
     return "mlflow", f"{store.name}/metrics and meta.yaml, a file store", [read_store(store)], []
 
@@ -343,7 +372,7 @@ def _of_store(store: Path) -> _Found:
 def _renamed(runs: Sequence[LoggedRun]) -> list[LoggedRun]:
     """Runs with names of their own: those of folders where files share theirs, numbers as the last resort."""
     names = [run.name for run in runs]
-    if len(set(names)) < len(names) and all(Path(run.path).stem == run.name for run in runs):
+    if len(set(names)) < len(names) and all(unpacked(Path(run.path)).stem == run.name for run in runs):
         names = _by_folders([Path(run.path) for run in runs])
     seen: dict[str, int] = {}
     found = []

@@ -8,6 +8,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.json_lines import flat, load_json, run_of
 from depl.models.tool_logs.points import LoggedRun, Point, Value, figure_of, merged, point_of, shown, value_of
 from depl.models.tool_logs.reading import reader
+from depl.models.tool_logs.transformers import is_state, run_of_state
 from depl.models.traces.text_files import log_text
 
 _HISTORY = {
@@ -38,6 +39,8 @@ def read_json(path: Path, name: str) -> tuple[str, LoggedRun]:
     content = load_json(log_text(path), str(path))
     if isinstance(content, list) and content and all(isinstance(item, dict) for item in content):
         return "jsonl", run_of(path, name, list(enumerate(content, start=1)))
+    if is_state(content):
+        return "transformers", run_of_state(path, name, content)
     if isinstance(content, dict) and content.keys() & {*_HISTORY, *_RESULT}:
         return "flower", LoggedRun(name, str(path), _rounds(content, str(path)))
     lists, rest = _lists(content)

@@ -9,10 +9,12 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.points import LoggedRun, Value, point_of, value_of
 from depl.models.tool_logs.reading import reader
 from depl.models.traces.csv_files import MOST_COLUMNS
-from depl.models.traces.text_files import log_text
+from depl.models.traces.text_files import encoding_of, first_bytes, log_text
 
 Objects = list[tuple[int, dict[str, Any]]]
 """The objects of a file with their lines."""
+_LOOKED_AT = 2**20
+"""Bytes of a file that are looked at to tell what it holds."""
 
 
 def run_of(path: str | Path, name: str, objects: Objects) -> LoggedRun:
@@ -50,6 +52,19 @@ def objects_of(path: str | Path) -> Objects:
     if not found:
         raise InvalidInputError("holds no line; one JSON object per line is needed", str(path))
     return found
+
+
+def holds_lines(path: Path) -> bool:
+    """Whether a file begins with two objects, each on a line of its own."""
+    content = first_bytes(path, _LOOKED_AT)
+    text = content.decode(encoding_of(content)[0], errors="ignore")
+    lines = [line for line in text.replace("\r", "\n").split("\n") if line.strip()][:2]
+    if len(lines) < 2 or not all(line.lstrip().startswith("{") for line in lines):
+        return False
+    try:
+        return isinstance(load_json(lines[0], str(path)), dict)
+    except InvalidInputError:
+        return False
 
 
 def leaves(content: Any, prefix: str = "") -> Iterator[tuple[str, Value | None]]:

@@ -10,7 +10,7 @@ from depl.models.traces.csv_files import number
 Value = float | str
 """A number, or a text that is none."""
 
-TOOLS = ("lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "jsonl", "csv")
+TOOLS = ("lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "transformers", "jsonl", "csv")
 """Whose logs are read."""
 
 

@@ -12,8 +12,10 @@ EXTREMES = ("__MIN", "__MAX")
 
 
 @reader
-def read_table(path: str | Path, name: str) -> LoggedRun:
-    """A CSV file with one line per epoch of a run; a column without a name, as of an index, is passed over.
+def read_table(path: str | Path, name: str, index: str = "") -> LoggedRun:
+    """A CSV file with one line per epoch of a run.
+
+    A column without a name, as pandas writes an index, is called ``index``, or passed over without one.
 
     Raises
     ------
@@ -21,8 +23,9 @@ def read_table(path: str | Path, name: str) -> LoggedRun:
         As `depl.models.traces.csv_files.read_sheet`.
     """
     sheet = read_sheet(path)
+    header = [key or index for key in sheet.header]
     points = tuple(
-        point_of(row.number, ((k, v) for k, v in cell_values(sheet.header, row.cells).items() if k))
+        point_of(row.number, ((k, v) for k, v in cell_values(header, row.cells).items() if k))
         for row in sheet.rows
     )
     return LoggedRun(name, str(path), points)

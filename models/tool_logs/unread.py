@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.traces.text_files import log_text
+from depl.models.traces.text_files import encoding_of, first_bytes, log_text, unpacked
 
 _LOOKED_AT = 2**20
 """Bytes of a file of an unknown kind that are looked at."""
 _JSON = (".json", ".jsonl", ".ndjson")
-_TABLES = (".csv", ".jsonl", ".ndjson")
+_SHEETS = (".csv", ".tsv")
+_TABLES = (*_SHEETS, ".jsonl", ".ndjson")
 """Files that are logs if others of that kind are."""
 _PICKLES = (".pkl", ".pickle")
 """Files that are logs if logs of another kind are called so, and there is none of that kind."""
@@ -35,6 +36,10 @@ def alike(name: str) -> str:
     return re.sub(r"\d+", "0", name)
 
 
+def _kind(path: Path) -> str:
+    return unpacked(path).suffix.lower()
+
+
 class LostRuns:
     """Which files that were not read are taken for the logs of lost runs.
 
@@ -50,8 +55,8 @@ class LostRuns:
         self.loss = loss
         self.names = {alike(path.name) for path in logs}
         self.stems = {path.stem for path in logs}
-        self.kinds = {path.suffix.lower() for path in logs} & {*_TABLES}
-        known = next((path for path in logs if path.suffix.lower() == ".json"), None)
+        self.kinds = {_kind(path) for path in logs} & {*_TABLES}
+        known = next((path for path in logs if _kind(path) == ".json"), None)
         self.lists = set(_LIST.findall(_text(known))) if known else set()
 
     def why(self, path: Path) -> str:
@@ -59,7 +64,7 @@ class LostRuns:
         pickled = path.suffix.lower() in _PICKLES and path.stem not in self.stems
         if alike(path.name) in self.names or (pickled and alike(path.stem) in map(alike, self.stems)):
             return "is named like the logs that were read"
-        if path.suffix.lower() in self.kinds:
+        if _kind(path) in self.kinds:
             return "is of the kind of the logs that were read"
         held = _held(path, self.loss, self.lists) if self.loss else ""
         return f"holds {held!r}" if held else ""
@@ -69,7 +74,7 @@ def _held(path: Path, loss: str, lists: set[str]) -> str:
     """What of a log a file holds: figures of the loss; its key, or a list that logs have, where it is cut."""
     text = _text(path)
     start = text.lstrip("\ufeff \n\r\t")[:1]
-    if path.suffix.lower() not in _JSON and start not in ("{", "["):
+    if _kind(path) not in _JSON and start not in ("{", "["):
         return loss if _is_column(path, text, loss) else ""
     try:
         return loss if _figures(json.loads(text), loss) > 1 else ""
@@ -83,19 +88,19 @@ def _is_column(path: Path, text: str, loss: str) -> bool:
     header, *rows = [line for line in text.split("\n") if line.strip()][:3] or [""]
     cells = [cell.strip(" \"'\r\ufeff") for cell in _SEPARATED.split(header)]
     named = len(cells) > 1 and any(is_key(cell, loss) for cell in cells)
-    return named and (path.suffix.lower() == ".csv" or len(rows) > 1)
+    return named and (_kind(path) in _SHEETS or len(rows) > 1)
 
 
 def _text(path: Path) -> str:
     """The text of a file, of one of an unknown kind its beginning; none where it is no text."""
     try:
-        if path.suffix.lower() in _JSON:
+        if _kind(path) in _JSON:
             return log_text(path)
-        with path.open("rb") as file:
-            content = file.read(_LOOKED_AT)
-    except (OSError, InvalidInputError):
+    except InvalidInputError:
         return ""
-    return "" if b"\0" in content else content.decode("utf-8", errors="replace")
+    content = first_bytes(path, _LOOKED_AT)
+    encoding, _ = encoding_of(content)
+    return "" if b"\0" in content and encoding == "utf-8" else content.decode(encoding, errors="replace")
 
 
 def _figures(content: Any, loss: str) -> int:

@@ -1,8 +1,10 @@
 """Logs as text: regular files alone, as they are or packed by gzip, in UTF-8 or in UTF-16 with its mark."""
 
 import codecs
+import gzip
 import os
 import stat
+import zlib
 from pathlib import Path
 
 from depl.models.foundation.archives import inflated
@@ -18,6 +20,11 @@ _ENCODINGS = (
 """By the mark at the beginning; UTF-8 without one."""
 _HANDED_OVER = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """Pipes that a shell hands over have a writer at their other end, or have had one."""
+
+
+def unpacked(path: Path) -> Path:
+    """What a file would be called without its packing."""
+    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
 
 
 def require_end(path: str | Path) -> None:
@@ -48,6 +55,20 @@ def log_bytes(path: str | Path) -> bytes:
     return read_bytes(path)
 
 
+def first_bytes(path: str | Path, count: int) -> bytes:
+    """How a file begins, once it is unpacked; nothing where it cannot be read."""
+    try:
+        require_end(path)
+        with open(path, "rb") as file:
+            content = file.read(count)
+        if not content.startswith(_GZIP):
+            return content
+        with gzip.open(path) as packed:
+            return packed.read(count)
+    except (OSError, EOFError, zlib.error, InvalidInputError):
+        return b""
+
+
 def log_text(path: str | Path) -> str:
     """The text of a file, without a mark of its encoding, every line ended by a line feed alone.
 
@@ -60,11 +81,16 @@ def log_text(path: str | Path) -> str:
     content = log_bytes(path)
     if content.startswith(_GZIP):
         content = inflated(content, str(path))
-    encoding, what = next(
-        ((encoding, what) for mark, encoding, what in _ENCODINGS if content.startswith(mark)),
-        ("utf-8", "UTF-8 text"),
-    )
+    encoding, what = encoding_of(content)
     try:
         return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"not {what}", str(path)) from error
+
+
+def encoding_of(content: bytes) -> tuple[str, str]:
+    """The encoding of a text by its mark, and what it is called."""
+    return next(
+        ((encoding, what) for mark, encoding, what in _ENCODINGS if content.startswith(mark)),
+        ("utf-8", "UTF-8 text"),
+    )

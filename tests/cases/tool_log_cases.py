@@ -38,6 +38,7 @@ EVERY = {
     "mlflow": Logged("mlflow/mlflow.db.gz", "mlflow", VAL),
     "flower": Logged("flower/history", "flower", ("--loss", "centralized/loss", *DENSE), 0.9),
     "flower-result": Logged("flower/result", "flower", ("--loss", "centralized/loss", *DENSE), 0.9),
+    "transformers": Logged("transformers/states.tar.gz", "transformers", ("--loss", "eval_loss")),
     "jsonl": Logged("jsonl", "jsonl", VAL),
     "csv": Logged("csv/runs.csv", "csv", (*VAL, *SWITCHED)),
 }

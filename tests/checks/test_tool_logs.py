@@ -41,7 +41,8 @@ def test_versions_of_the_logs_are_those_that_the_check_installs():
 
 
 @pytest.mark.parametrize(
-    "tool", ["lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "jsonl", "csv"]
+    "tool",
+    ["lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "transformers", "jsonl", "csv"],
 )
 def test_every_tool_has_logs_and_a_row_of_provenance(tool):
     assert any(path.is_file() for path in (LOGS / tool).rglob("*"))

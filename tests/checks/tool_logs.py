@@ -54,7 +54,7 @@ def _writers(named):
         "keras": frameworks.write_keras,
         "flower": flower.write_flower,
     }
-    for tool in ("jsonl", "csv", "tensorboard", "wandb", "mlflow"):
+    for tool in ("jsonl", "csv", "tensorboard", "wandb", "mlflow", "transformers"):
         write = getattr(plain, f"write_{tool}")
         writers[tool] = lambda place, write=write: write(place, runs)
     return {tool: write for tool, write in writers.items() if tool in (named or writers)}

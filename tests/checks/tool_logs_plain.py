@@ -126,6 +126,27 @@ def _histories(folder, runs):
                 writer.writerow([*held, epoch + 0.5, BEGAN + epoch])
 
 
+def write_transformers(folder, runs):
+    """The state of each run and of its checkpoint in the middle, as ``TrainerState.save_to_json`` lays it out."""
+    for losses in runs:
+        rows = []
+        for epoch, (train, val) in enumerate(zip(losses.train, losses.val, strict=True), start=1):
+            place = {"epoch": float(epoch), "step": epoch * STEPS}
+            rows += [{**place, "loss": train}, {**place, "eval_loss": val, "eval_runtime": 0.1}]
+        place = {"epoch": float(EPOCHS), "step": EPOCHS * STEPS}
+        after = [{**place, "train_loss": losses.train[-1], "train_runtime": 1.5}]
+        after += [{**place, "eval_loss": losses.val[-1], "eval_runtime": 0.2}]
+        middle = [row for row in rows if row["epoch"] <= EPOCHS // 2]
+        run = folder / "states" / name_of(losses)
+        for place, history in ((run / f"checkpoint-{EPOCHS // 2 * STEPS}", middle), (run, rows + after)):
+            place.mkdir(parents=True, exist_ok=True)
+            state = {"log_history": history, "max_steps": EPOCHS * STEPS, "trial_params": hparams_of(losses)}
+            text = json.dumps(state, indent=2, sort_keys=True)
+            (place / "trainer_state.json").write_text(text + "\n")
+    with contextlib.chdir(folder):
+        _packed("states")
+
+
 def write_mlflow(folder, runs):
     """The file store and the database, each with all runs."""
     os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"

@@ -17,7 +17,16 @@ from depl.models.tool_logs.points import TOOLS
 from depl.models.traces.table import Traces
 from tests.cases.tool_log_cases import EVERY, LOGS, Logged, unpacked
 
-ALIKE = ("wandb-offline", "wandb-inspect", "wandb", "wandb-history", "mlflow-files", "mlflow", "jsonl")
+ALIKE = (
+    "wandb-offline",
+    "wandb-inspect",
+    "wandb",
+    "wandb-history",
+    "mlflow-files",
+    "mlflow",
+    "transformers",
+    "jsonl",
+)
 
 
 def read(logged: Logged, folder: Path, *more: str) -> Imported:
