@@ -95,7 +95,8 @@ def _add_clocks(logs: "argparse._ArgumentGroup") -> None:
     logs.add_argument(
         "--epoch",
         metavar="KEY",
-        help="what tells the epoch, or the global step; default: what is known of it",
+        help="what tells the epoch, or the global step; 'row' counts the losses, if there is one an epoch; "
+        "default: what is known of it",
     )
     logs.add_argument(
         "--first",
@@ -123,8 +124,13 @@ def _add_stages(logs: "argparse._ArgumentGroup") -> None:
         choices=("hparams",),
         help="the same from the hyperparameter 'stages' of each run",
     )
-    logs.add_argument("--model", metavar="KEY", help="what tells the model of each epoch; default: model")
-    logs.add_argument("--cluster", metavar="KEY", help="what tells its cluster; default: cluster")
+    logs.add_argument(
+        "--model",
+        metavar="KEY",
+        help="what tells the model of each epoch, or a hyperparameter of the run; default: model",
+    )
+    logs.add_argument("--cluster", metavar="KEY", help="the same of its cluster; default: cluster")
+    logs.add_argument("--cluster-name", metavar="NAME", help="the one cluster that all runs trained on")
 
 
 def key_and_value(text: str) -> tuple[str, str]:

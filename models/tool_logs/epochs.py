@@ -9,6 +9,7 @@ promise everything an epoch too early; so the caller has to say (``--first``).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from depl.models.foundation.errors import InvalidInputError
@@ -17,6 +18,8 @@ from depl.models.tool_logs.points import LoggedRun, Point, figure_of, shown
 EPOCH_KEYS = ("epoch", "round", "_epoch", "trainer/epoch", "Epoch", "epochs")
 STEP_KEYS = ("step", "_step", "Step", "global_step", "trainer/global_step", "iteration", "iter")
 """What keys of epochs and of global steps are called, in the order in which they are looked for."""
+ROW = "row"
+"""The key that numbers what was logged with a loss, where nothing tells the epoch and the caller says so."""
 _LARGEST = 2**53
 """From here on floating-point numbers are no longer all whole numbers."""
 _AMBIGUOUS = (
@@ -46,10 +49,22 @@ def clock_key(run: LoggedRun, points: Sequence[Point], given: str | None) -> str
     found = next((key for key in (*EPOCH_KEYS, *STEP_KEYS) if key in everywhere), None)
     if found is None:
         raise InvalidInputError(
-            f"no key tells the epoch; logged with it are {', '.join(sorted(there))}: say which by --epoch",
+            f"no key tells the epoch; logged with it are {', '.join(sorted(there))}: say which by --epoch "
+            f"KEY, or --epoch {ROW} if there is one row an epoch, and not one a batch",
             run.path,
         )
     return found
+
+
+def with_rows(run: LoggedRun, loss: str, first: int) -> LoggedRun:
+    """A run whose points with a loss, or where it is missing, are numbered under `ROW` from ``first`` on."""
+    keys, points = set(run.keys_of(loss)), []
+    for point in run.points:
+        if not keys.isdisjoint(point.values) or not keys.isdisjoint(point.missing):
+            point = point._replace(values={**point.values, ROW: float(first)})
+            first += 1
+        points.append(point)
+    return replace(run, points=tuple(points))
 
 
 def numbers_of(run: LoggedRun, points: Sequence[Point], key: str) -> list[int]:
@@ -84,6 +99,12 @@ def steps_of_epoch(run: LoggedRun, numbers: Sequence[int], given: int | None) ->
     if given is not None:
         return given
     ordered = sorted(set(numbers))
+    if len(ordered) == 1 < len(numbers):
+        raise InvalidInputError(
+            f"all {len(numbers)} losses were logged at step {ordered[0]}, which tells no epochs: --epoch "
+            f"{ROW} counts them in their order, if there is one an epoch",
+            run.path,
+        )
     if ordered[-1] - ordered[0] == len(ordered) - 1 and ordered[0] <= 1:
         return None  # one by one
     later = [number for number in ordered if number > 0]  # an evaluation at step 0 is before training

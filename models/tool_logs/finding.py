@@ -237,10 +237,7 @@ def _kind(path: Path) -> tuple[str, ...]:
 
 
 def _begins(path: Path, start: bytes) -> bool:
-    try:
-        return first_bytes(path, len(start)) == start
-    except OSError:
-        return False
+    return first_bytes(path, len(start)) == start
 
 
 def _in_file(path: Path, tool: str | None, name: str) -> _Found:
@@ -326,12 +323,9 @@ def _table(path: Path, tool: str | None, name: str) -> _Found:
             [],
         )
     if tool in (None, "keras") and {"loss", "val_loss"} <= set(header) and header[0] in ("", "epoch"):
-        return (
-            "keras",
-            f"{path.name}: columns epoch, loss and val_loss",
-            [read_table(path, name, "epoch")],
-            [],
-        )
+        index = "" if "epoch" in header else "epoch"  # of pandas, from 0 as epochs are
+        why = f"{path.name}: columns epoch, loss and val_loss"
+        return "keras", why, [read_table(path, name, index)], []
     if tool == "keras":
         return "keras", path.name, [read_table(path, name)], []
     return "csv", path.name, [read_table(path, name)], []

@@ -6,6 +6,7 @@ are those of `depl.models.traces.log_rules`.
 """
 
 import math
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,12 +17,14 @@ from depl.models.foundation.names import advice
 from depl.models.foundation.wording import counted
 from depl.models.tool_logs.epochs import (
     EPOCH_KEYS,
+    ROW,
     STEP_KEYS,
     clock_key,
     first_called,
     from_steps,
     numbers_of,
     steps_of_epoch,
+    with_rows,
 )
 from depl.models.tool_logs.finding import read_logs
 from depl.models.tool_logs.points import LoggedRun, Point, ToolLog, figure_of, shown
@@ -50,6 +53,8 @@ from depl.models.traces.told import (
     require_used,
 )
 
+_CLIENT = re.compile(r"(client|partition|node)([_-]?id)?|cid|rank|worker", re.IGNORECASE)
+"""Keys of those who train one model together."""
 HPARAMS = "hparams"
 """Where ``--stages-from`` may find the stages."""
 
@@ -76,7 +81,9 @@ class Choices:
     stages_from : str, optional
         `HPARAMS`.
     model, cluster : str, optional
-        Keys of model and cluster of each epoch, ``model`` and ``cluster`` unless given.
+        Keys of model and cluster of each epoch, or hyperparameters; ``model`` and ``cluster`` unless given.
+    cluster_name : str, optional
+        The one machine that all runs trained on, in the place of a key.
     where : mapping of str to str
         Only points with these values.
     accuracy : str, optional
@@ -103,6 +110,7 @@ class Choices:
     stages_from: str | None = None
     model: str | None = None
     cluster: str | None = None
+    cluster_name: str | None = None
     where: Mapping[str, str] = field(default_factory=dict)
     accuracy: str | None = None
     percent: bool = False
@@ -151,10 +159,12 @@ def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
     InvalidInputError
         With the place, and the option that would help.
     """
-    if choices.run == choices.loss:
-        raise InvalidInputError("names runs by their loss: give the key that tells them apart", "--run")
+    _require_sense(choices)
     log = read_logs(paths, choices.tool, choices.loss, choices.leave_out)
     runs = [part for run in log.runs for part in _told_apart(_only(run, choices.where), choices.run)]
+    if choices.epoch == ROW:
+        began = (log.first if log.first is not None else 1) if choices.first is None else 0
+        runs = [run if ROW in run.logged_keys() else with_rows(run, choices.loss, began) for run in runs]
     _require_names(runs)
     left_out = _left_out(log, runs, choices.leave_out)
     runs = [run for run in runs if run.name not in left_out]
@@ -188,6 +198,24 @@ def _table(reader: "_Reader", run: LoggedRun, notes: list[Note], lost: dict[str,
             raise
         lost[run.name] = str(error.message)
         return None
+
+
+def _require_sense(choices: Choices) -> None:
+    """Refuse choices that cannot be meant, whatever the logs hold."""
+    if choices.run == choices.loss:
+        raise InvalidInputError("names runs by their loss: give the key that tells them apart", "--run")
+    if choices.run is not None and _CLIENT.fullmatch(choices.run):
+        message = (
+            f"the losses by {choices.run!r} are of parts of one training and no independent runs: read one "
+            f"of them, --where {choices.run}=..., or their mean"
+        )
+        raise InvalidInputError(message, "--run")
+    told = {"--cluster": choices.cluster, "--stages": choices.stages, "--stages-from": choices.stages_from}
+    other = next((option for option, value in told.items() if value), None)
+    if choices.cluster_name is not None and other:
+        raise InvalidInputError(
+            f"names the one cluster, and {other} another: give one of them", "--cluster-name"
+        )
 
 
 def _left_out(log: ToolLog, runs: Sequence[LoggedRun], patterns: Sequence[str]) -> dict[str, str]:
@@ -432,16 +460,18 @@ class _Reader:
         """Model and cluster of each point; where a loss is missing these may be, too."""
         keys = self.choices.model or "model", self.choices.cluster or "cluster"
         stages, source = self._stages(run)
-        if stages is None and all(key in run.logged_keys() for key in keys):
-            self._count(self.sources, f"keys {keys[0]} and {keys[1]}")
-            self.keys.update(keys)
+        logged, one = run.logged_keys().keys(), self.choices.cluster_name
+        needed = keys[:1] if one is not None else keys
+        if stages is None and all(key in logged or key in run.settings for key in needed):
+            self._count(self.sources, " and ".join(self._told_by(key, logged) for key in needed))
+            self.keys.update(needed)
             told = list(points)
-            if len(told) > 1 and epochs[0] == 0 and not any(key in told[0].values for key in keys):
+            if len(told) > 1 and epochs[0] == 0 and not any(key in told[0].values for key in needed):
                 told[0] = told[1]  # before training nothing has been trained: the first model will be
             return [
                 ("", "")
                 if loss in point.missing
-                else (self._name(run, point, keys[0]), self._name(run, point, keys[1]))
+                else (self._name(run, point, keys[0]), one if one is not None else self._name(run, point, keys[1]))
                 for point in told
             ]
         if stages is None:
@@ -461,7 +491,9 @@ class _Reader:
         if found is not None:
             return found, "--stages"
         given = self.choices.stages_from
-        asked = self.choices.model is None and self.choices.cluster is None and not self.choices.stages
+        choices = self.choices
+        told = (choices.model, choices.cluster, choices.cluster_name)
+        asked = not choices.stages and all(name is None for name in told)
         if SETTING in run.settings and (given is not None or asked):
             place = f"{run.path}, hyperparameter {SETTING}"
             return Stages.of(run.settings[SETTING], place), f"the hyperparameter {SETTING!r}"
@@ -471,7 +503,13 @@ class _Reader:
             raise InvalidInputError(message, run.path)
         return None, ""
 
+    @staticmethod
+    def _told_by(key: str, logged: Iterable[str]) -> str:
+        return f"key {key}" if key in logged else f"the hyperparameter {key!r}"
+
     def _name(self, run: LoggedRun, point: Point, key: str) -> str:
+        if key not in point.values and key in run.settings and key not in run.logged_keys():
+            return run.settings[key]
         if key not in point.values:
             raise InvalidInputError("must be logged with every loss", f"{run.path}, row {point.row}, {key}")
         return shown(point.values[key])

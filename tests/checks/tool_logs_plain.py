@@ -127,7 +127,7 @@ def _histories(folder, runs):
 
 
 def write_transformers(folder, runs):
-    """The state of each run and of its checkpoint in the middle, as ``TrainerState.save_to_json`` lays it out."""
+    """The state of each run and of a checkpoint in the middle, as ``TrainerState.save_to_json`` has it."""
     for losses in runs:
         rows = []
         for epoch, (train, val) in enumerate(zip(losses.train, losses.val, strict=True), start=1):
