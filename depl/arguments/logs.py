@@ -45,9 +45,10 @@ def add_logs(parser: argparse.ArgumentParser, required: bool = False) -> None:
     )
     logs.add_argument(
         "--on-repeated",
-        choices=("refuse", "last"),
+        choices=("refuse", "last", "first"),
         default="refuse",
-        help="of an epoch that was logged again, as after a crash: the last one counts; default: refuse",
+        help="of epochs that were logged again: what was trained last counts, as after a restart, or what "
+        "was logged first, as before the best model is evaluated again at the end; default: refuse",
     )
 
 

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 from depl.models.foundation.errors import InvalidInputError
@@ -32,16 +33,17 @@ from depl.models.tool_logs.stages import HINT, SETTING, Stages, stages_by_patter
 from depl.models.traces.csv_files import Sheet
 from depl.models.traces.log_rules import (
     NO_RUN_LEFT,
-    Line,
     LogReading,
     Note,
     OnMissing,
     OnRepeated,
+    Rules,
     kept_lines,
     ledgers,
     table_of,
 )
 from depl.models.traces.lost import ENDED, LEFT_OUT, LOST, WHOLE, ledger, listed, shorter, with_ledgers
+from depl.models.traces.restarts import Line
 from depl.models.traces.same_runs import SAME, Shared, told_apart
 from depl.models.traces.table import Traces, joined
 from depl.models.traces.told import (
@@ -174,7 +176,7 @@ def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
         raise InvalidInputError(_no_loss(runs, choices.loss), ", ".join(paths))
     lost = _counted(log, [run for run in runs if run not in kept], choices)
     notes: list[Note] = []
-    tables = [table for run in kept if (table := _table(reader, run, notes, lost)) is not None]
+    tables = [table for run in kept for table in _tables(reader, run, notes, lost)]
     if not tables:
         raise InvalidInputError(NO_RUN_LEFT, ", ".join(paths))
     provenance = {"imported": f"{log.tool}, {counted(len(kept), 'run')}, loss {choices.loss}"}
@@ -189,15 +191,15 @@ def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
     return Imported(log, LogReading(traces, tuple(notes)), facts, apart.repeats)
 
 
-def _table(reader: "_Reader", run: LoggedRun, notes: list[Note], lost: dict[str, str]) -> Traces | None:
-    """The table of a run; None if it is dropped, or cannot be read and is lost as was told."""
+def _tables(reader: "_Reader", run: LoggedRun, notes: list[Note], lost: dict[str, str]) -> list[Traces]:
+    """The tables of the trainings of a run; none if it is dropped, or is lost as was told."""
     try:
         return reader.read(run, notes)
     except InvalidInputError as error:
         if run.name not in reader.choices.diverged:
             raise
         lost[run.name] = str(error.message)
-        return None
+        return []
 
 
 def _require_sense(choices: Choices) -> None:
@@ -317,14 +319,16 @@ class _Reader:
         """Whether anything is logged under the key of the loss."""
         return self._key(run, self.choices.loss) is not None
 
-    def read(self, run: LoggedRun, notes: list[Note]) -> Traces | None:
-        """The table of one run; None if it is dropped."""
+    def read(self, run: LoggedRun, notes: list[Note]) -> list[Traces]:
+        """The tables of the trainings of one run; none if it is dropped."""
         loss = self._key(run, self.choices.loss) or self.choices.loss
         self.losses[loss] = self.losses.get(loss, 0) + 1
         points = self._with_missing(run, loss)
         epochs = self._epochs(run, points)
-        trained = self._trained(run, points, epochs, loss)
+        stages = self._stages(run)
+        places = [("", "")] * len(points) if stages is not None else self._by_keys(run, points, epochs, loss)
         accuracy = None if self.choices.accuracy is None else self._required(run, self.choices.accuracy)
+        known = {loss, accuracy, *self.keys}
         lines = [
             Line(
                 epoch,
@@ -335,14 +339,21 @@ class _Reader:
                 model=place[0],
                 cluster=place[1],
                 metrics={} if loss in point.missing else self._metrics(run, point, accuracy),
+                unread={key: value for key, value in point.values.items() if key not in known},
             )
-            for point, epoch, place in zip(points, epochs, trained, strict=True)
+            for point, epoch, place in zip(points, epochs, places, strict=True)
         ]
         if max(epochs) == 0:  # it ended in its first epoch, which has no loss then
             lines.append(replace(lines[-1], epoch=1, loss=math.nan, empty=True))
         sheet = Sheet(run.path, {}, list(run.logged_keys()), 1, [])
-        found = kept_lines(sheet, run.name, lines, notes, self.choices.on_missing, self.choices.on_repeated)
-        return table_of(sheet, {run.name: found}) if found else None
+        rules = Rules(self.choices.on_missing, self.choices.on_repeated, clocks=True)
+        found = kept_lines(sheet, run.name, lines, notes, rules)
+        for name, kept in found.items():
+            _require_every(run, [line.epoch for line in kept])
+            found[name] = kept if stages is None else _staged(run, kept, stages)
+            if stages is not None and stages.epochs is not None:
+                self.planned[name] = stages.epochs
+        return [table_of(sheet, {name: kept}) for name, kept in found.items()]
 
     def as_planned(self, traces: Traces) -> Traces:
         """The traces, with what is known of runs that end before others: as was planned, or too early."""
@@ -441,7 +452,7 @@ class _Reader:
         steps = None if counted_by_tool else steps_of_epoch(run, numbers, choices.steps_per_epoch)
         if steps is not None:
             self._count(self.clocks, f"{key}, {steps} steps an epoch")
-            return _every(run, from_steps(run, numbers, steps))
+            return from_steps(run, numbers, steps)
         first = first_called(run, min(numbers), choices.first, self.log.first)
         begins = "" if first == 1 else f", the first of which is called {first}"
         self._count(self.clocks, f"{key}{begins}")
@@ -452,56 +463,51 @@ class _Reader:
                 "with --first what it is called, or with --epoch which key tells it",
                 run.path,
             )
-        return _every(run, _before_training(points, epochs))
+        return _before_training(points, epochs)
 
-    def _trained(
+    def _by_keys(
         self, run: LoggedRun, points: Sequence[Point], epochs: Sequence[int], loss: str
     ) -> list[tuple[str, str]]:
-        """Model and cluster of each point; where a loss is missing these may be, too."""
+        """Model and cluster of each point by their keys; where a loss is missing these may be, too."""
         keys = self.choices.model or "model", self.choices.cluster or "cluster"
-        stages, source = self._stages(run)
         logged, one = run.logged_keys().keys(), self.choices.cluster_name
         needed = keys[:1] if one is not None else keys
-        if stages is None and all(key in logged or key in run.settings for key in needed):
-            self._count(self.sources, " and ".join(self._told_by(key, logged) for key in needed))
-            self.keys.update(needed)
-            told = list(points)
-            if len(told) > 1 and epochs[0] == 0 and not any(key in told[0].values for key in needed):
-                told[0] = told[1]  # before training nothing has been trained: the first model will be
-            return [
-                ("", "")
-                if loss in point.missing
-                else (self._name(run, point, keys[0]), one if one is not None else self._name(run, point, keys[1]))
-                for point in told
-            ]
-        if stages is None:
+        if not all(key in logged or key in run.settings for key in needed):
             raise InvalidInputError(f"does not say which model was trained where: {HINT}", run.path)
-        self._count(self.sources, source)
-        last = max(*epochs, 1)
-        schedule = stages.schedule(last)
-        if stages.epochs is not None:
-            self.planned[run.name] = stages.epochs
-        if len(schedule) < last:
-            message = f"has {last} epochs, its stages {len(schedule)}: give the rest by --stages"
-            raise InvalidInputError(message, run.path)
-        return [schedule[max(epoch, 1) - 1] for epoch in epochs]
+        self._count(self.sources, " and ".join(self._told_by(key, logged) for key in needed))
+        self.keys.update(needed)
+        told = list(points)
+        for place, (point, after) in enumerate(pairwise(points)):
+            if epochs[place] == 0 and not any(key in point.values for key in needed):
+                told[place] = after  # before training nothing has been trained: the first model will be
+        return [
+            ("", "")
+            if loss in point.missing
+            else (
+                self._name(run, point, keys[0]),
+                one if one is not None else self._name(run, point, keys[1]),
+            )
+            for point in told
+        ]
 
-    def _stages(self, run: LoggedRun) -> tuple[Stages | None, str]:
+    def _stages(self, run: LoggedRun) -> Stages | None:
+        """The stages of a run where they are told, and not by keys that are logged with every epoch."""
         found = stages_of(run.name, self.stages)
         if found is not None:
-            return found, "--stages"
+            self._count(self.sources, "--stages")
+            return found
         given = self.choices.stages_from
         choices = self.choices
         told = (choices.model, choices.cluster, choices.cluster_name)
         asked = not choices.stages and all(name is None for name in told)
         if SETTING in run.settings and (given is not None or asked):
-            place = f"{run.path}, hyperparameter {SETTING}"
-            return Stages.of(run.settings[SETTING], place), f"the hyperparameter {SETTING!r}"
+            self._count(self.sources, f"the hyperparameter {SETTING!r}")
+            return Stages.of(run.settings[SETTING], f"{run.path}, hyperparameter {SETTING}")
         if given is not None:
             there = ", ".join(run.settings) or "none"
             message = f"run {run.name!r} has no hyperparameter {SETTING!r}; there are {there}: use --stages"
             raise InvalidInputError(message, run.path)
-        return None, ""
+        return None
 
     @staticmethod
     def _told_by(key: str, logged: Iterable[str]) -> str:
@@ -525,29 +531,35 @@ def _figures(point: Point, loss: str) -> set[str]:
     return {key for key, value in point.values.items() if key not in clocks and figure_of(value) is not None}
 
 
-def _every(run: LoggedRun, epochs: list[int]) -> list[int]:
-    """The same epochs, if none is missing between the first and the last of them.
-
-    Raises
-    ------
-    InvalidInputError
-        With the first that is.
-    """
-    there = set(epochs)
-    if min(there) < 0:
+def _require_every(run: LoggedRun, epochs: Sequence[int]) -> None:
+    """Refuse epochs, ascending, that begin before 0 or leave one out."""
+    if epochs[0] < 0:
         raise InvalidInputError(
-            f"has a loss of epoch {min(there)}, and epoch 0 is before training: say with --first what the "
+            f"has a loss of epoch {epochs[0]}, and epoch 0 is before training: say with --first what the "
             "first epoch is called, or with --epoch which key tells it",
             run.path,
         )
-    if max(there) - min(there) + 1 > len(there):
-        missing = next(epoch for epoch in range(min(there), max(there)) if epoch not in there)
+    missing = next((before + 1 for before, after in pairwise(epochs) if after > before + 1), None)
+    if missing is not None:
         raise InvalidInputError(
             f"has no loss of epoch {missing}, but of later ones: every epoch is needed; say with --epoch "
             "which key tells it, or leave the run out",
             run.path,
         )
-    return epochs
+
+
+def _staged(run: LoggedRun, lines: Sequence[Line], stages: Stages) -> list[Line]:
+    """Lines, ascending and of every epoch, with the model and cluster of their stage."""
+    last = lines[-1].epoch
+    schedule = stages.schedule(max(last, 1))
+    if len(schedule) < last:
+        message = f"has {last} epochs, its stages {len(schedule)}: give the rest by --stages"
+        raise InvalidInputError(message, run.path)
+    places = [schedule[max(line.epoch, 1) - 1] for line in lines]
+    return [
+        replace(line, model=model, cluster=cluster)
+        for line, (model, cluster) in zip(lines, places, strict=True)
+    ]
 
 
 def _before_training(points: Sequence[Point], epochs: list[int]) -> list[int]:

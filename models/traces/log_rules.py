@@ -4,21 +4,22 @@
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.csv_files import Sheet, assembled, names_column, number
 from depl.models.traces.lost import ENDED, LOST, with_ledgers
+from depl.models.traces.restarts import Line, Repeat, Training, trainings
 from depl.models.traces.table import Traces
 
 OnMissing = Literal["refuse", "end", "drop"]
-OnRepeated = Literal["refuse", "last"]
+OnRepeated = Literal["refuse", "last", "first"]
 
 
 class What(StrEnum):
@@ -33,7 +34,9 @@ class What(StrEnum):
     DROPPED = "dropped"
     """The run is left out, because of a missing loss."""
     REPEATED = "repeated"
-    """The epoch occurs again; the last line counts."""
+    """The epoch was logged again, or goes as training went back before it; the line does not count."""
+    SECOND = "second training"
+    """The run begins again at its first epoch; what follows is a run of its own."""
     PASSED_OVER = "passed over"
     """The line or column is not read."""
 
@@ -91,23 +94,34 @@ class LogReading:
 
 
 @dataclass(frozen=True)
-class Line:
-    """One epoch of one run: where it stands, and its loss (NaN with ``empty`` for an empty cell)."""
+class Rules:
+    """What the caller decides.
 
-    epoch: int
-    row: int
-    column: str
-    loss: float
-    empty: bool
-    model: str = ""
-    cluster: str = ""
-    metrics: Mapping[str, float] = field(default_factory=dict)
-    unread: Mapping[str, str] = field(default_factory=dict)
+    Attributes
+    ----------
+    on_missing : {"refuse", "end", "drop"}
+        Of a run that lacks a loss from some epoch on.
+    on_repeated : {"refuse", "last", "first"}
+        Of an epoch that occurs again: which branch counts, the one that was written last or first.
+    order : str, optional
+        A column that tells the order of writing.
+    clocks : bool
+        Whether numbers and times that are not read tell no lines apart, as they go on like a clock; texts do
+        where they differ again and again.
+    """
 
-    @property
-    def missing(self) -> bool:
-        """Whether there is no loss to plan with."""
-        return not math.isfinite(self.loss)
+    on_missing: OnMissing = "refuse"
+    on_repeated: OnRepeated = "refuse"
+    order: str | None = None
+    clocks: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("on_missing", self.on_missing, get_args(OnMissing)),
+            ("on_repeated", self.on_repeated, get_args(OnRepeated)),
+        ):
+            if value not in known:
+                raise InvalidInputError(f"must be one of {', '.join(known)}, not {value!r}", f".{name}")
 
 
 Runs = dict[str, list[Line]]
@@ -116,26 +130,13 @@ NO_RUN_LEFT = "no run is left; see the rules for missing losses"
 """What is said where every run was dropped."""
 
 
-def settled(
-    sheet: Sheet,
-    runs: Runs,
-    notes: list[Note],
-    on_missing: OnMissing,
-    on_repeated: OnRepeated,
-    order: str | None = None,
-) -> LogReading:
+def settled(sheet: Sheet, runs: Runs, notes: list[Note], rules: Rules) -> LogReading:
     """Apply the rules run by run and make the table."""
-    for name, value, known in (
-        ("on_missing", on_missing, ("refuse", "end", "drop")),
-        ("on_repeated", on_repeated, ("refuse", "last")),
-    ):
-        if value not in known:
-            raise InvalidInputError(f"must be one of {', '.join(known)}, not {value!r}", f".{name}")
-    found = {
-        run: kept_lines(sheet, run, lines, notes, on_missing, on_repeated, order)
-        for run, lines in runs.items()
-    }
-    kept = {run: lines for run, lines in found.items() if lines}
+    kept: Runs = {}
+    for run, lines in runs.items():
+        for name, found in kept_lines(sheet, run, lines, notes, rules).items():
+            if kept.setdefault(name, found) is not found:
+                raise sheet.error(f"run {name!r} is called like a second training of another: rename it")
     if not kept:
         raise sheet.error(NO_RUN_LEFT)
     longest = max(lines[-1].epoch for lines in kept.values())
@@ -157,75 +158,124 @@ def ledgers(notes: Sequence[Note]) -> dict[str, dict[str, str]]:
 
 
 def kept_lines(
-    sheet: Sheet,
-    run: str,
-    lines: Sequence[Line],
-    notes: list[Note],
-    on_missing: OnMissing,
-    on_repeated: OnRepeated,
-    order: str | None = None,
-) -> list[Line]:
-    """The lines of a run that count, one an epoch; none if it is dropped. What was done is noted."""
-    single = _single(sheet, run, lines, on_repeated, order, notes)
-    return _whole(sheet, run, single, on_missing, notes)
+    sheet: Sheet, run: str, lines: Sequence[Line], notes: list[Note], rules: Rules
+) -> dict[str, list[Line]]:
+    """The lines of a run that count, one an epoch, by the names of its trainings. What was done is noted.
+
+    A run is one training unless it went back to the first epoch: the one after is ``run (training 2)``. A
+    training that is dropped is not among them.
+    """
+    found = trainings(lines)
+    if rules.order is not None and any(part.repeats or part.follows for part in found):
+        times = {id(line): _time(sheet, line, rules.order) for line in lines}
+        found = trainings(sorted(lines, key=lambda line: times[id(line)]))
+    _require_allowed(sheet, run, found, rules)
+    kept = {}
+    for place, part in enumerate(found, start=1):
+        name = run if place == 1 else f"{run} (training {place})"
+        if part.follows is not None:
+            row = part.follows.line.row
+            text = f"run {run!r} begins again in row {row}: from there on it is run {name!r}"
+            notes.append(Note(What.SECOND, text, name, row))
+        single = _single(name, part, rules.on_repeated, notes)
+        if whole := _whole(sheet, name, single, rules.on_missing, notes):
+            kept[name] = whole
+    return kept
 
 
-def _single(
-    sheet: Sheet,
-    run: str,
-    lines: Sequence[Line],
-    on_repeated: OnRepeated,
-    order: str | None,
-    notes: list[Note],
-) -> list[Line]:
-    """One line per epoch, ascending."""
-    by_epoch: dict[int, Line] = {}
-    for line in lines:
-        there = by_epoch.get(line.epoch)
-        if there is None:
-            by_epoch[line.epoch] = line
-        elif line.empty or there.empty:
-            keep, pass_over = (there, line) if line.empty else (line, there)
-            by_epoch[line.epoch] = keep
-            text = f"row {pass_over.row} is passed over: row {keep.row} has the loss of its epoch"
-            notes.append(Note(What.PASSED_OVER, text, run, pass_over.row))
-        elif on_repeated == "refuse":
-            message = (
-                f"epoch {line.epoch} of run {run!r} stands in row {there.row} already: if it was logged "
-                "again, as after a crash, --on-repeated last lets the last one count; if these are several "
-                "metrics or runs, --where KEY=VALUE or --run KEY tells them apart"
-            )
-            raise sheet.error(message, line.row)
-        else:
-            keep = _later(sheet, run, there, line, order)
-            pass_over = there if keep is line else line
-            by_epoch[line.epoch] = keep
-            what = f"epoch {line.epoch} of run {run!r} again"
-            text = f"row {pass_over.row} is passed over: row {keep.row} has {what}"
-            notes.append(Note(What.REPEATED, text, run, pass_over.row))
-    return [by_epoch[epoch] for epoch in sorted(by_epoch)]
+def _require_allowed(sheet: Sheet, run: str, found: Sequence[Training], rules: Rules) -> None:
+    """Refuse what is repeated, unless it may be and is known for what it is."""
+    repeats = [again for part in found for again in (part.follows, *part.repeats) if again is not None]
+    if repeats and rules.on_repeated == "refuse":
+        raise _refusal(sheet, run, repeats[0], any(part.beyond for part in found))
+    telling = [(again, name) for again in repeats if (name := _telling(sheet, again, rules))]
+    if telling and (not rules.clocks or len(telling) > 1 or telling[0][0].is_first):
+        again, name = telling[0]
+        here, there = (f"{line.unread[name]!r:.40}" for line in (again.line, again.there))
+        way = "" if rules.clocks else f", or by order={name!r} that the greater one is the later"
+        raise sheet.error(
+            f"{_stands(run, again)}, with {there} in place of {here}: say which lines are meant (--where "
+            f"{name}=..., in Python where={{{name!r}: ...}}){way}",
+            again.line.row,
+            name,
+        )
+    beyond = next((part.beyond for part in found if part.beyond), None)
+    if beyond is not None and rules.on_repeated == "first":
+        message = (
+            f"epoch {beyond.epoch} of run {run!r} follows on epochs that were logged again: if these were "
+            "trained again, it belongs to the last of them alone, which --on-repeated last reads"
+        )
+        raise sheet.error(message, beyond.row)
 
 
-def _later(sheet: Sheet, run: str, first: Line, second: Line, order: str | None) -> Line:
-    """The one of two lines of an epoch that counts, by their order in the file only if nothing else tells."""
-    if _measured(first) == _measured(second):
-        return second
-    if order is not None:
-        times = [_time(sheet, line, order) for line in (first, second)]
-        if times[0] != times[1]:
-            return first if times[0] > times[1] else second
-    differing = [name for name in first.unread if first.unread[name] != second.unread[name]]
-    if not differing:
-        return second
-    name = differing[0]
-    here, there = (f"{line.unread[name]!r:.40}" for line in (second, first))
-    raise sheet.error(
-        f"epoch {second.epoch} of run {run!r} stands in row {first.row} already, with {there} in place of "
-        f"{here}: say which lines are meant (--where {name}=..., in Python where={{{name!r}: ...}}), or by "
-        f"order={name!r} that the greater one is the later",
-        second.row,
-        name,
-    )
+def _stands(run: str, again: Repeat) -> str:
+    return f"epoch {again.line.epoch} of run {run!r} stands in row {again.there.row} already"
+
+
+def _refusal(sheet: Sheet, run: str, again: Repeat, beyond: bool) -> InvalidInputError:
+    """What a repeat looks like, and which choice reads it."""
+    last = "--on-repeated last (on_repeated)"
+    if again.begins_again:
+        text = f"a second training begins; {last} reads each as a run of its own"
+    elif not again.in_place:
+        text = (
+            f"a restart, which went back to it from epoch {again.reached}; {last} reads what was trained "
+            "from here on, in place of the epochs that were lost"
+        )
+    elif beyond:
+        text = f"it was trained or evaluated again; {last} lets the last one count"
+    else:
+        text = (
+            "a repeat; --on-repeated first keeps the earlier one, as of a trainer that evaluates its best "
+            "model again at the end, and last the later one, as of an epoch that was trained again"
+        )
+    differing = _differing(again)
+    if differing and (again.in_place or again.begins_again):
+        by = [name for name in differing if _is_text(again.line.unread[name])][:1]
+        text += "; if these are several metrics or runs, --where KEY=VALUE or --run KEY tells them apart"
+        text += "".join(f", as by {name!r}" for name in by)
+    return sheet.error(f"{_stands(run, again)}: {text}", again.line.row)
+
+
+def _differing(again: Repeat) -> list[str]:
+    """What is not read and differs between two lines of an epoch."""
+    here, there = again.line.unread, again.there.unread
+    return [name for name in here if name in there and here[name] != there[name]]
+
+
+def _telling(sheet: Sheet, again: Repeat, rules: Rules) -> str | None:
+    """A column that may tell two lines apart as different things, and not as the earlier and the later."""
+    if again.in_place and _measured(again.line) == _measured(again.there):
+        return None
+    if rules.clocks:
+        texts = (name for name in _differing(again) if _is_text(again.line.unread[name]))
+        return next(texts, None) if again.in_place or again.begins_again else None
+    if rules.order is not None:
+        here, there = (_time(sheet, line, rules.order) for line in (again.line, again.there))
+        if here != there:
+            return None
+    return next(iter(_differing(again)), None)
+
+
+def _is_text(value: float | str) -> bool:
+    """Whether a value is neither a number nor a time."""
+    return isinstance(value, str) and number(value) is None and _time_of(value) is None
+
+
+def _single(run: str, part: Training, on_repeated: OnRepeated, notes: list[Note]) -> list[Line]:
+    """One line per epoch, ascending: the branch that counts."""
+    branch = part.branch if on_repeated == "last" or part.first_branch is None else part.first_branch
+    for line in part.lines:
+        counts = branch.get(line.epoch)
+        if counts is line:
+            continue
+        what, text = What.REPEATED, f"training went back before epoch {line.epoch} of run {run!r}"
+        if counts is not None:
+            what = What.PASSED_OVER if line.empty else What.REPEATED
+            had = "the loss of its epoch" if line.empty else f"epoch {line.epoch} of run {run!r} again"
+            text = f"row {counts.row} has {had}"
+        notes.append(Note(what, f"row {line.row} is passed over: {text}", run, line.row))
+    return [branch[epoch] for epoch in sorted(branch)]
 
 
 def _measured(line: Line) -> tuple[str, ...]:
@@ -235,15 +285,21 @@ def _measured(line: Line) -> tuple[str, ...]:
 
 def _time(sheet: Sheet, line: Line, order: str) -> float:
     """What the column of the order says of a line."""
-    cell = line.unread[order]
+    cell = str(line.unread[order])
     value = number(cell)
-    if value is not None and not math.isnan(value):
-        return value
+    time = _time_of(cell) if value is None or math.isnan(value) else value
+    if time is None:
+        message = f"must be a number or a time such as 2026-01-31T09:30:00, not {cell[:40]!r}"
+        raise sheet.error(message, line.row, order)
+    return time
+
+
+def _time_of(cell: str) -> float | None:
+    """Seconds of a time in the form of ISO 8601; None if it is none."""
     try:
         return datetime.fromisoformat(cell).timestamp()
-    except (ValueError, OverflowError) as error:
-        message = f"must be a number or a time such as 2026-01-31T09:30:00, not {cell[:40]!r}"
-        raise sheet.error(message, line.row, order) from error
+    except (ValueError, OverflowError):
+        return None
 
 
 def _whole(

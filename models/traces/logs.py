@@ -7,9 +7,10 @@ Every file is CSV with a header line. `read_long` reads one line per epoch of a 
 - a loss that is missing (an empty cell, NaN, infinite) from some epoch on means that the run stopped or
   diverged there: refused, or the run is ended before it or dropped, as the caller decides;
 - a loss that is missing in the middle of a run cannot be guessed: refused, or the run is dropped;
-- an epoch that occurs twice is refused, or the later line counts: later by a column that says so, and by its
-  place in the file only where nothing else in it tells the two lines apart; of two lines for one epoch, one
-  with an empty loss (tools that log training and evaluation apart write such), the other one counts;
+- an epoch that occurs twice is refused, or the branch counts that was written last or first
+  (`depl.models.traces.restarts`): in the order of a column that says so, and of the file only where nothing
+  else in it tells the two lines apart; of two lines for one epoch, one with an empty loss (tools that log
+  training and evaluation apart write such), the other one counts;
 - columns that are not asked for are passed over, and noted; so are the extremes (``__MIN``, ``__MAX``) and
   clocks (``_step``) that Weights & Biases writes beside every run, which are no runs.
 
@@ -27,17 +28,18 @@ from typing import Literal
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.csv_files import Row, Sheet, number, read_sheet, whole_number
 from depl.models.traces.log_rules import (
-    Line,
     LogReading,
     Note,
     OnMissing,
     OnRepeated,
+    Rules,
     Runs,
     What,
     index_of,
     settled,
 )
 from depl.models.traces.metrics import METRICS, RATES
+from depl.models.traces.restarts import Line
 from depl.models.traces.table import joined
 
 __all__ = ["LogReading", "Names", "Note", "What", "read_files", "read_long", "read_wide"]
@@ -84,17 +86,19 @@ def read_long(
         one line per metric.
     on_missing : {"refuse", "end", "drop"}
         What to do with runs that lack a loss, as described above.
-    on_repeated : {"refuse", "last"}
-        What to do with epochs that occur twice with different losses.
+    on_repeated : {"refuse", "last", "first"}
+        What to do with epochs that occur again: a line whose epoch occurred before begins a new branch there,
+        of which the last or the first counts; one that goes back to the first epoch begins a run of its own.
     order : str, optional
-        A column of numbers or of times (ISO 8601) that says which of two such lines is the later one. Without
-        it they are refused if they differ in any column that is not read: these may be different metrics.
+        A column of numbers or of times (ISO 8601) that tells the order of writing. Without it such lines are
+        refused if they differ in any column that is not read: these may be different metrics.
 
     Raises
     ------
     InvalidInputError
         With the row and the column.
     """
+    rules = Rules(on_missing, on_repeated, order)
     sheet = read_sheet(path)
     named = _named(sheet, columns or {}, model, cluster)
     runs: Runs = {}
@@ -109,7 +113,7 @@ def read_long(
         line = replace(line, unread=rest, model=trained[0], cluster=trained[1])
         runs.setdefault(cells.get("run", Path(path).stem), []).append(line)
     notes = [*_passed_over("column", unread), *_lines_passed_over(sheet, chosen, where or {})]
-    return settled(sheet, runs, notes, on_missing, on_repeated, order)
+    return settled(sheet, runs, notes, rules)
 
 
 def read_wide(
@@ -122,6 +126,7 @@ def read_wide(
     cluster: Names = None,
     first: int = 1,
     on_missing: OnMissing = "refuse",
+    on_repeated: OnRepeated = "refuse",
 ) -> LogReading:
     """Read a CSV file with one column per run, or with one line per run.
 
@@ -136,7 +141,7 @@ def read_wide(
     runs : sequence of str, optional
         Read these runs alone, for files that hold more columns (or rows) than runs; all by default, but never
         the extremes and clocks of an export of Weights & Biases.
-    model, cluster, first, on_missing
+    model, cluster, first, on_missing, on_repeated
         As in `read_long`; model and cluster are needed.
 
     Raises
@@ -144,6 +149,7 @@ def read_wide(
     InvalidInputError
         With the row and the column.
     """
+    rules = Rules(on_missing, on_repeated)
     sheet = read_sheet(path)
     for name, given in (("model", model), ("cluster", cluster)):
         if given is None:
@@ -169,7 +175,7 @@ def read_wide(
                 line = Line(called, row.number, sheet.header[index], loss, empty, *trained)
                 found.setdefault(run, []).append(line)
     kept = {run: _without_end(lines) for run, lines in found.items()}
-    return settled(sheet, kept, notes, on_missing, "refuse")
+    return settled(sheet, kept, notes, rules)
 
 
 def read_files(paths: Iterable[str | Path], read: Callable[[str | Path], LogReading]) -> LogReading:
@@ -336,7 +342,5 @@ def _share(sheet: Sheet, row: int, column: str, cell: str, percent: bool, option
 
 def _without_end(lines: Sequence[Line]) -> list[Line]:
     """A run of a wide file without the empty cells after its end; one stays if there is nothing else."""
-    ordered = sorted(lines, key=lambda line: line.epoch)
-    while len(ordered) > 1 and ordered[-1].empty:
-        ordered.pop()
-    return ordered
+    last = max((line.epoch for line in lines if not line.empty), default=min(line.epoch for line in lines))
+    return [line for line in lines if line.epoch <= last]

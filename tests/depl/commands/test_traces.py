@@ -231,19 +231,20 @@ def test_what_was_read_is_one_json_object(ask, here: Path) -> None:
 
 
 def test_many_notes_are_counted_and_not_listed(ask, here: Path) -> None:
-    """Two hundred runs that were logged twice."""
+    """Two hundred runs whose last two epochs were trained again, and a hundred that began again then."""
     rng = np.random.default_rng(0)
     rows = [
         {"run": f"r{run}", "epoch": k, "loss": float(loss), "extra": 1}
         for run in range(200)
-        for _ in range(2)
-        for k, loss in enumerate(rng.uniform(size=3), start=1)
+        for k, loss in zip((1, 2, 3, 2, 3, 1, 2)[: 5 + run % 2 * 2], rng.uniform(size=7), strict=False)
     ]
     (here / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     words = ("traces", "import", "log.jsonl", "--loss", "loss", "--stages", "net@edge")
     assert "--on-repeated last" in ask(*words)[2]
     _, text, _ = ask(*words, "--on-repeated", "last")
-    assert "repeated         600 epochs logged again, the last one counts" in text
+    assert "logs             300 runs" in text
+    assert "repeated         400 lines of epochs that were logged again, and do not count" in text
+    assert "second training  100 begun again at the first epoch, each of which is a run of its own" in text
     assert len(text.splitlines()) < 20
 
 

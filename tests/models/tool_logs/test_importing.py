@@ -115,10 +115,51 @@ def test_epochs_logged_again_are_refused_or_the_last_one_counts(tmp_path: Path) 
     path = lines(tmp_path / "a.jsonl", rows)
     error = refusal(path)
     assert "--on-repeated last" in error.message
-    assert "--where KEY=VALUE" in error.message
     assert error.path == f"{path}, row 3"
     found = read(path, on_repeated="last")
     assert found.traces.loss.tolist() == [3, 1.5, 1]
+
+
+def losses_of(found: Imported) -> dict[str, list[float]]:
+    bounds = zip(found.traces.runs, found.traces.bounds[:-1], found.traces.bounds[1:], strict=True)
+    return {name: found.traces.loss[start:end].tolist() for name, start, end in bounds}
+
+
+def test_a_restart_drops_what_was_not_trained_on_it_and_needs_no_stages_for_that(tmp_path: Path) -> None:
+    rows = [{"epoch": k, "loss": k / 10, "model": "m", "cluster": "c"} for k in (1, 2, 3, 4, 5, 6, 7)]
+    rows += [{"epoch": k, "loss": k / 100, "model": "m", "cluster": "c"} for k in (5, 6)]
+    path = lines(tmp_path / "a.jsonl", rows)
+    assert "a restart, which went back to it from epoch 7" in refusal(path).message
+    for stages in (("net@edge:6",), ()):
+        found = read(path, on_repeated="last", stages=stages)
+        assert losses_of(found) == {"a": [0.1, 0.2, 0.3, 0.4, 0.05, 0.06]}
+
+
+def test_a_second_training_in_a_file_is_a_run_of_its_own(tmp_path: Path) -> None:
+    both = [*zip(range(1, 6), (2.0, 1.5, 1.0, 0.8, 0.7), strict=True), (1, 2.9), (2, 2.8), (3, 2.7)]
+    path = lines(tmp_path / "a.jsonl", [{"epoch": k, "loss": loss} for k, loss in both])
+    found = read(path, on_repeated="last")
+    assert losses_of(found) == {"a": [2, 1.5, 1, 0.8, 0.7], "a (training 2)": [2.9, 2.8, 2.7]}
+    assert "run 'a' begins again in row 6" in found.reading.report()
+
+
+def test_the_best_model_evaluated_at_the_end_is_not_the_loss_of_the_last_epoch(tmp_path: Path) -> None:
+    rows = [{"epoch": k, "eval_loss": loss} for k, loss in ((1, 0.9), (2, 0.6), (3, 0.7), (3, 0.6))]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    assert "a repeat; --on-repeated first keeps the earlier one" in refusal(path, loss="eval_loss").message
+    assert losses_of(read(path, loss="eval_loss", on_repeated="first")) == {"a": [0.9, 0.6, 0.7]}
+
+
+def test_lines_that_a_text_tells_apart_are_not_taken_for_repeats(tmp_path: Path) -> None:
+    """One line per metric, in turn or one metric after the other; and a run that went on elsewhere."""
+    rows = [{"epoch": k, "key": key, "loss": 1 / k + len(key)} for k in (1, 2) for key in ("train", "val")]
+    for ordered in (rows, [*rows[::2], *rows[1::2]]):
+        error = refusal(lines(tmp_path / "a.jsonl", ordered), on_repeated="last")
+        assert "say which lines are meant (--where key=" in error.message
+    moved = [(1, "x", 0.3), (2, "x", 0.2), (2, "y", 0.1), (3, "y", 0.0)]
+    path = lines(tmp_path / "b.jsonl", [{"epoch": k, "host": host, "loss": loss} for k, host, loss in moved])
+    assert losses_of(read(path, on_repeated="last")) == {"b": [0.3, 0.1, 0]}
 
 
 # --- losses -----------------------------------------------------------------------------------------------

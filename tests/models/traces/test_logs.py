@@ -223,7 +223,7 @@ def test_an_epoch_that_is_not_there_at_all_is_refused(file):
         (LONG, {"model": None}, "there is no column 'model'; give model", "row 1"),
         (LONG.replace("step", "steps"), {}, "there is no column 'step'; there are seed", "row 1"),
         (LONG, {"on_missing": "guess"}, "must be one of refuse, end, drop", ".on_missing"),
-        (LONG, {"on_repeated": "first"}, "must be one of refuse, last", ".on_repeated"),
+        (LONG, {"on_repeated": "guess"}, "must be one of refuse, last, first", ".on_repeated"),
     ],
 )
 def test_what_is_wrong_is_reported_with_its_place(file, text, options, message, place):
