@@ -200,6 +200,16 @@ def _mlflow(folder: Path, runs: Runs, keys: Keys) -> Written:
     return Written()
 
 
+def _transformers(folder: Path, runs: Runs, keys: Keys) -> Written:
+    for name, losses in runs:
+        rows: list[dict[str, object]] = []
+        for k, loss in enumerate(losses, start=1):
+            rows += [{"epoch": k - 0.5, "loss": 1.0, "step": 20 * k - 10}]
+            rows += [{"epoch": float(k), keys[name] or "eval_loss": loss, "step": 20 * k}]
+        _file(folder, f"{name}/trainer_state.json", json.dumps({"log_history": rows}))
+    return Written("eval_loss")
+
+
 def _varint(value: int) -> bytes:
     found = b""
     while value > 127:
@@ -259,6 +269,7 @@ FORMS: dict[str, Callable[[Path, Runs, Keys], Written]] = {
     "mlflow-files": _mlflow_files,
     "mlflow": _mlflow,
     "tensorboard": _tensorboard,
+    "transformers": _transformers,
 }
 IMPOSSIBLE = {
     ("csv-together", "cut"),
