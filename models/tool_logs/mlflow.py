@@ -84,7 +84,7 @@ def read_database(path: Path) -> list[LoggedRun]:
                 )
                 for run, name in store.execute(_RUNS).fetchall()
             ]
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:
         raise InvalidInputError(f"is no store of mlflow ({error})") from error
 
 

@@ -208,7 +208,7 @@ class _Table:
         scale = np.minimum(self.spread, self.moves[run, : tolerance.size])
         likely = np.maximum(_CAREFUL * tolerance, 2 * self.chance * scale)
         telling = 2 * likely < scale  # false for NaN, and where nothing moves
-        logarithms = np.log(likely[telling] / scale[telling])
+        logarithms = np.log(np.maximum(likely[telling] / scale[telling], np.finfo(float).tiny))
         return int(telling.sum()) >= LEAST and float(logarithms.sum()) <= math.log(BY_CHANCE)
 
     def _chance(self) -> float:

@@ -1,7 +1,8 @@
 """Fuzz: files of all kinds, corrupted in many ways: each is accepted, or refused in words, soon.
 
 ``python -m tests.checks.fuzz`` (or ``make fuzz``) draws a new seed, prints it, and ends with exit code 1 and
-the names of the mutants that did anything else: another exception than `InvalidInputError`, a warning, more
+the names of the mutants that did anything else: another exception than `InvalidInputError` (or one that is a
+`TrippedError`), a warning, more
 than `SECONDS` of the processor or `MEMORY` bytes. A name, ``loader:seed:index``, makes the mutant again:
 ``python -m tests.checks.fuzz --again NAME``. Names of mutants that once failed stay in
 ``tests/checks/fuzz_failed.txt``, which the tests read.
@@ -26,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.tool_logs.reading import TrippedError
 from tests.checks.fuzz_loaders import loaders
 
 FAILED = Path(__file__).with_name("fuzz_failed.txt")
@@ -74,8 +76,10 @@ def outcome(mutant: Mutant, folder: Path) -> tuple[str, str]:
         with warnings.catch_warnings(), within_seconds():
             warnings.simplefilter("error")
             loader.read(path)
-    except InvalidInputError:
-        return "refused", ""
+    except InvalidInputError as error:
+        if not isinstance(error, TrippedError):
+            return "refused", ""
+        return "failed", f"{type(error.__cause__).__name__}: {error!s:.1000}\n"
     except (Exception, TooLongError) as error:  # noqa: BLE001 - all that is not documented
         trace = "".join(traceback.format_tb(error.__traceback__)[-4:])
         return "failed", f"{type(error).__name__}: {error!s:.1000}\n{trace}"
@@ -126,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Draw, judge and tell."""
     parser = argparse.ArgumentParser(prog="python -m tests.checks.fuzz", description=__doc__)
     parser.add_argument("--seed", type=int, help="default: a new one")
-    parser.add_argument("--mutants", type=int, default=10_000, help="default: 10000")
+    parser.add_argument("--mutants", type=int, default=20_000, help="default: 20000")
     parser.add_argument("--loaders", default=",".join(loaders()), help="names, with commas; default: all")
     parser.add_argument("--again", metavar="NAME", nargs="+", help="these mutants alone")
     options = parser.parse_args(arguments)

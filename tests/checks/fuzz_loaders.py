@@ -5,8 +5,10 @@ import functools
 import io
 import json
 import pickle
+import shutil
 import sqlite3
 import tempfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,12 +43,18 @@ from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.logs import read_long, read_wide
 from depl.models.traces.table import Traces
 from tests.cases.documents import RICH
+from tests.cases.hostile_logs import inspected, store
 from tests.cases.memory_cases import instance_of, random_law
 from tests.cases.policy_files import by_hand
 from tests.cases.sweep_cases import blanks
 from tests.cases.tool_log_cases import EVERY, unpacked
 from tests.checks.fuzz_mutations import (
+    COUNTS,
     Rng,
+    other_json,
+    other_lines,
+    other_store,
+    other_table,
     spoilt_bytes,
     spoilt_json,
     spoilt_lines_of_gzip,
@@ -326,6 +334,74 @@ def read_tool_log(path: Path) -> None:
     import_logs([str(path)], choices)
 
 
+def read_as_told(good: bytes, path: Path) -> None:
+    """Import a log under a name, and with choices, that its content draws: plain ones half of the time."""
+    content = path.read_bytes()
+    draw = np.random.default_rng(zlib.crc32(content))
+    folder = path.parent / "logs"
+    shutil.rmtree(folder, ignore_errors=True)
+    name = NAMES[int(draw.integers(len(NAMES)))] if content != good and draw.integers(4) == 0 else "a"
+    named = folder / f"{name}{path.suffix}"
+    folder.mkdir()
+    if len(name) < 250:  # else there is none, as nobody can write it
+        named.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, named)
+    told: dict[str, Any] = {"stages": ("net@edge",), "first": 1}
+    if content != good and draw.integers(2):
+        told |= CHOICES[int(draw.integers(len(CHOICES)))]
+    where = folder if draw.integers(2) else named
+    import_logs([str(where)], Choices("loss", **told))
+
+
+def small_logs() -> dict[str, tuple[str, bytes, Spoil]]:
+    """Three epochs in every form that is text or a store: the suffix, the file, and how it is spoilt."""
+    epochs = [{"epoch": epoch, "loss": 1 / epoch, "note": "a"} for epoch in (1, 2, 3)]
+    told = [{"hparams": {"stages": "net@edge:3", "lr": 0.1}}, *epochs]
+    records = [
+        {"type": "run", "run": {"display_name": "a", "config": {"update": {"lr": 0.1}}}},
+        {"type": "config", "config": {"update": {"stages": "net@edge:3"}}},
+        *({"type": "history", "history": {"item": item}} for item in epochs),
+    ]
+    rounds = [[number, 1 / (number + 1)] for number in range(3)]
+    server = {str(number): {"loss": loss} for number, loss in rounds}
+    state = {"global_step": 3, "log_history": [{**item, "step": item["epoch"]} for item in epochs]}
+    cells = [f"{epoch},{1 / epoch},{run}\n" for run in "ab" for epoch in (1, 2, 3)]
+    rows = [(step, "loss", 1 / step, 0) for step in (1, 2, 3)]
+    base = written("mlflow.db", lambda path: store(rows, params=[("stages", "net@edge:3")])(path.parent))
+    texts: dict[str, Any] = {
+        "list": epochs,
+        "keras": {"loss": [1, 0.5, 0.25], "accuracy": [0.5, 0.6, 0.7]},
+        "flower": {"losses_centralized": rounds, "metrics_distributed": {"acc": rounds}},
+        "result": {"evaluate_metrics_serverapp": server},
+        "state": state,
+    }
+    return {
+        **{name: (".json", json.dumps(item).encode(), other_json) for name, item in texts.items()},
+        "lines": (".jsonl", "\n".join(map(json.dumps, told)).encode(), other_lines),
+        "records": (".jsonl", "".join(inspected(**item) for item in records).encode(), other_lines),
+        "table": (".csv", "".join(["epoch,loss,run\n", *cells]).encode(), other_table),
+        "store": (".db", base, other_store),
+    }
+
+
+NAMES = ("x²", "v10/x²", "²/3", "9" * 200, "a" * 300, "-a", "a b", "ß\u2028")
+"""Of files and the folders that they are in."""
+CHOICES: tuple[dict[str, Any], ...] = (
+    {"run": "loss"},
+    {"run": "epoch"},
+    {"epoch": "loss"},
+    {"epoch": "note"},
+    {"first": None},
+    {"first": 0},
+    {"on_missing": "end"},
+    {"on_missing": "drop"},
+    {"on_repeated": "last"},
+    {"steps_per_epoch": 2, "first": None},
+    {"model": "loss", "stages": ()},
+    {"stages": ()},
+    {"stages": (), "stages_from": "hparams"},
+    *({"stages": (f"net@edge:{count}",)} for count in COUNTS),
+)
 LOSSES = ("val_loss", "loss/val", "centralized/loss")
 """Keys of the losses of the committed logs."""
 
@@ -376,6 +452,10 @@ def loaders() -> dict[str, Loader]:
         "tool-mlflow": Loader(".db", tool_logs("mlflow"), (spoilt_bytes,), read_tool_log),
         "tool-flower": Loader(".json", tool_logs("flower"), as_json, read_tool_log),
         "tool-lines": Loader(".jsonl", tool_logs("jsonl"), as_table, read_tool_log),
+        **{
+            f"log-{name}": Loader(suffix, (good,), (how,), functools.partial(read_as_told, good))
+            for name, (suffix, good, how) in small_logs().items()
+        },
         "cifar": Loader("", (batch(),), (spoilt_bytes,), read_batches),
         "show": Loader(".json", instances, as_json, answer("instances", "show", "FILE")),
         "check": Loader(".json", (plan().to_json().encode(),), as_json, answer("check", "tiny", "FILE")),

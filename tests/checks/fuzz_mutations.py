@@ -4,12 +4,16 @@ Every way takes a generator and what is to be spoilt, and returns something else
 generator spoils in the same way, so that a number names a mutant.
 """
 
+import copy
 import gzip
 import io
 import json
 import re
+import sqlite3
+import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,6 +62,23 @@ TOKENS = (
     b"\x00",
     b"\n",
 )
+
+HUGE = int("1" * 400)
+"""A whole number that no floating-point number holds."""
+DEEP = "<deep>"
+"""Stands for 20,000 objects in objects."""
+OTHERS = (
+    (HUGE, -5, 0, 1.5, -0.25, True),
+    (None,),
+    ([], [1], [[1, 2, 3]]),
+    ({}, {"a": [None]}, DEEP),
+    ("one", "²", "n/a"),
+)
+"""Values of other meanings, all of which a JSON text may hold."""
+KEYS = ("²", "-5", "1.5", "1e3", str(HUGE), "", "loss", "epoch", "type")
+COUNTS = ("0", "-1", "²", "1.5", "3000000000", "9" * 20, "9" * 5000)
+"""In the place of a number within a text."""
+MARK, SEPARATORS = "\ufeff", ("\u2028", "\x85", "\x0b", "\t")
 
 
 def spoilt_bytes(rng: Rng, content: bytes) -> bytes:
@@ -240,3 +261,128 @@ def spoilt_lines_of_gzip(rng: Rng, content: bytes) -> bytes:
     else:
         lines[place] = spoilt_json(rng, lines[place]) if way == 2 else spoilt_bytes(rng, lines[place])
     return gzip.compress(b"\n".join(lines), compresslevel=1, mtime=0)
+
+
+def other_json(rng: Rng, content: bytes) -> bytes:
+    """A document that is well-formed and says something else: another type, sign, length, order or key."""
+    document = json.loads(content)
+    for _ in range(int(rng.integers(1, 3))):
+        places = list(_places(document))
+        if not places:
+            break
+        _other_place(rng, *places[int(rng.integers(len(places)))])
+    deep = '{"a": ' * 20_000 + "1" + "}" * 20_000
+    return json.dumps(document, ensure_ascii=False).replace(json.dumps(DEEP), deep).encode("utf-8")
+
+
+def _other_place(rng: Rng, parent: Any, key: Any) -> None:
+    value, way = parent[key], int(rng.integers(8))
+    if way == 0 and isinstance(parent, dict):
+        parent[_pick(rng, KEYS)] = parent.pop(key)
+    elif way == 1 and isinstance(parent, dict):
+        del parent[key]
+    elif way == 2 and isinstance(value, list):
+        parent[key] = _other_order(rng, value)
+    elif way == 3 and isinstance(value, str):
+        parent[key] = _other_text(rng, value)
+    elif way == 3 and isinstance(value, int | float):
+        parent[key] = -value
+    else:
+        parent[key] = _other_value(rng)
+
+
+def _other_value(rng: Rng) -> Any:
+    return copy.deepcopy(_pick(rng, _pick(rng, OTHERS)))
+
+
+def other_lines(rng: Rng, content: bytes) -> bytes:
+    """JSON Lines whose documents, order or separators are others."""
+    lines = content.decode("utf-8").splitlines()
+    at, way = int(rng.integers(len(lines))), int(rng.integers(7))
+    if way == 0:
+        lines = _other_order(rng, lines)
+    elif way == 1:
+        lines[0] = MARK + lines[0]
+    elif way == 2:
+        lines[at] = lines[at].replace("a", "a" + _pick(rng, SEPARATORS))
+    elif way == 3:
+        lines = _other_sign(rng, lines)
+    else:
+        lines[at] = other_json(rng, lines[at].encode("utf-8")).decode("utf-8")
+    return "\n".join(lines).encode("utf-8")
+
+
+def _other_sign(rng: Rng, lines: list[str]) -> list[str]:
+    """Lines in which all numbers of one key have the other sign, or are 0 or twice as great."""
+    items = [json.loads(line) for line in lines]
+    key, factor = _pick(rng, list(items[-1])), _pick(rng, (-1, 0, 2))
+    changed = [
+        {**item, key: item[key] * factor} if isinstance(item.get(key), int | float) else item
+        for item in items
+    ]
+    return [json.dumps(item) for item in changed]
+
+
+def other_table(rng: Rng, content: bytes) -> bytes:
+    """A table with other cells, rows, columns or names."""
+    rows = [line.split(",") for line in content.decode("utf-8").splitlines()]
+    at, column, way = int(rng.integers(len(rows))), int(rng.integers(len(rows[0]))), int(rng.integers(6))
+    if way == 0:
+        rows = _other_order(rng, rows)
+    elif way == 1:
+        order = rng.permutation(len(rows[0]))
+        rows = [rows[0], *([row[index] for index in order] for row in rows[1:])]
+    elif way == 2:
+        rows[0][column] = _pick(rng, KEYS)
+    elif way == 3:
+        rows[0][0] = MARK + rows[0][0]
+    else:
+        rows[at][column] = json.dumps(_other_value(rng), ensure_ascii=False).replace(",", ";")
+    return "\n".join(map(",".join, rows)).encode("utf-8")
+
+
+def other_store(rng: Rng, content: bytes) -> bytes:
+    """A database with another cell, or with rows or a table left out or repeated."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.db"
+        path.write_bytes(content)
+        base = sqlite3.connect(path)
+        table = _pick(rng, [name for (name,) in base.execute("SELECT name FROM sqlite_schema ORDER BY name")])
+        column = _pick(rng, [row[1] for row in base.execute(f"PRAGMA table_info({table})")])
+        way, at = int(rng.integers(8)), int(rng.integers(3)) + 1
+        if way == 0:
+            base.execute(f"INSERT INTO {table} SELECT * FROM {table}")
+        elif way == 1:
+            base.execute(f"DELETE FROM {table} WHERE rowid >= {at}")
+        elif way == 2:
+            base.execute(f"ALTER TABLE {table} RENAME COLUMN {column} TO other")
+        else:
+            cells = (
+                None,
+                _pick(rng, ("one", "²", "9" * 5000)),
+                b"\xff",
+                _pick(rng, (5, -5, 2**62, 1.5, 1e308)),
+            )
+            some = "" if at == 3 else f" WHERE rowid = {at}"
+            base.execute(f"UPDATE {table} SET {column} = ?{some}", (_pick(rng, cells),))
+        base.commit()
+        base.close()
+        return path.read_bytes()
+
+
+def _other_order(rng: Rng, items: list[Any]) -> list[Any]:
+    """Items that are fewer, more, repeated or in another order."""
+    cut = int(rng.integers(len(items) + 1))
+    ways = (items[:cut], items[cut:], items + items[cut:], items[::-1], items[cut:] + items[:cut], items * 3)
+    return json.loads(json.dumps(_pick(rng, ways)))
+
+
+def _other_text(rng: Rng, text: str) -> str:
+    """A text with another number in it, or with a sign that some take for the end of a line."""
+    if any(map(str.isdigit, text)):
+        return re.sub(r"\d+", _pick(rng, COUNTS), text)
+    return text + _pick(rng, SEPARATORS) + text
+
+
+def _pick(rng: Rng, choices: Sequence[Any]) -> Any:
+    return choices[int(rng.integers(len(choices)))]

@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from depl.models.tool_logs.reading import reader
 from tests.checks import fuzz
 from tests.checks.fuzz import TooLongError, drawn, judge, once_failed, outcome, within_seconds
 from tests.checks.fuzz_loaders import loaders
@@ -70,7 +71,12 @@ def test_what_is_not_documented_is_found(monkeypatch, tmp_path, capsys):
             while True:
                 pass
 
-    for read, what in ((breaks, "KeyError"), (warns, "UserWarning"), (hangs, "TooLongError")):
+    @reader
+    def trips(path):
+        raise KeyError("for a test")
+
+    kinds = {breaks: "KeyError", trips: "KeyError", warns: "UserWarning", hangs: "TooLongError"}
+    for read, what in kinds.items():
         loader = loaders()["plan"]._replace(read=read)
         monkeypatch.setitem(loaders(), "plan", loader)
         how, why = outcome(next(drawn(1, 1, ["plan"])), tmp_path)
