@@ -36,6 +36,10 @@ def add_logs(parser: argparse.ArgumentParser, required: bool = False) -> None:
     )
     logs.add_argument("--accuracy", metavar="KEY", help="keep this accuracy, too")
     logs.add_argument("--percent", action="store_true", help="accuracies are in per cent")
+    _add_rules(logs)
+
+
+def _add_rules(logs: "argparse._ArgumentGroup") -> None:
     logs.add_argument(
         "--on-missing",
         choices=("refuse", "end", "drop"),
@@ -107,6 +111,12 @@ def _add_clocks(logs: "argparse._ArgumentGroup") -> None:
     )
     logs.add_argument(
         "--steps-per-epoch", metavar="N", type=positive_count, help="where global steps tell the epoch"
+    )
+    logs.add_argument(
+        "--every",
+        metavar="N",
+        type=positive_count,
+        help="the loss stands at every Nth epoch alone (validation_freq of Keras), which then is an epoch",
     )
 
 

@@ -28,8 +28,13 @@ _AMBIGUOUS = (
 )
 
 
-def clock_key(run: LoggedRun, points: Sequence[Point], given: str | None) -> str:
-    """The key that tells epochs.
+def clock_key(
+    run: LoggedRun,
+    points: Sequence[Point],
+    given: str | None,
+    known: Sequence[str] = (*EPOCH_KEYS, *STEP_KEYS),
+) -> str:
+    """The key that tells epochs: the one given, or the first that is known and logged with every point.
 
     Raises
     ------
@@ -46,7 +51,13 @@ def clock_key(run: LoggedRun, points: Sequence[Point], given: str | None) -> str
                 run.path,
             )
         return given
-    found = next((key for key in (*EPOCH_KEYS, *STEP_KEYS) if key in everywhere), None)
+    found = next((key for key in known if key in everywhere), None)
+    if found is None and known == STEP_KEYS:
+        raise InvalidInputError(
+            f"no key of global steps is logged with the loss, but {', '.join(sorted(there))}: leave "
+            "--steps-per-epoch out, which is for global steps",
+            run.path,
+        )
     if found is None:
         raise InvalidInputError(
             f"no key tells the epoch; logged with it are {', '.join(sorted(there))}: say which by --epoch "

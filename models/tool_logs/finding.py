@@ -109,9 +109,7 @@ class _Search:
         files = [path for path in files if not self.leaves_out(path, folder)]
         self.folders += [path for path in folders if not self.leaves_out(path, folder)]
         events = [path for path in files if _EVENTS in path.name]
-        why = f"{counted(len(events), 'event file')}, such as {events[0].name}" if events else ""
-        for run, own in _event_runs(folder, events).items():
-            self._try("tensorboard", run, partial(_of_events, run, own, why))
+        self._events(folder, events)
         states = [path for path in files if path.name == STATE]
         for run, own in _by_run(states).items():
             self._try(
@@ -127,6 +125,37 @@ class _Search:
         for path in files:
             if _EVENTS not in path.name and path.name != STATE and within.isdisjoint(path.parents):
                 self._one(path)
+
+    def _events(self, folder: Path, files: Sequence[Path]) -> None:
+        """Read event files, a run a folder; folders within those of a run may be parts of it."""
+        why = f"{counted(len(files), 'event file')}, such as {files[0].name}" if files else ""
+        by_folder = _event_runs(folder, files)
+        parts: dict[Path, list[Path]] = {run: [] for run in by_folder}
+        for run in sorted(by_folder, key=lambda path: len(path.parts), reverse=True):
+            around = next((path for path in run.parents if path in by_folder), None)
+            if around is not None and self._belongs(run, by_folder[run]):
+                by_folder[around] += by_folder.pop(run)
+                parts[around] += [run, *parts.pop(run)]
+        for run, own in by_folder.items():
+            above = any(run in other.parents for other in by_folder)
+            if above and not self._logs_loss(run, own):
+                self.unread[str(run)] = f"event files without {self.loss!r}, above the folders of runs"
+                continue
+            read = partial(_of_events, run, own, parts[run])
+            self._try("tensorboard", run, lambda read=read: ("tensorboard", why, [read()], []))
+
+    def _belongs(self, run: Path, files: Sequence[Path]) -> bool:
+        """Whether a folder is a part of the run whose folder it is in; one that cannot be read is a run."""
+        try:
+            return not self.loss or _is_part(_of_events(run, files, ()), self.loss)
+        except InvalidInputError:
+            return False
+
+    def _logs_loss(self, run: Path, files: Sequence[Path]) -> bool:
+        try:
+            return not self.loss or bool(_of_events(run, files, ()).keys_of(self.loss))
+        except InvalidInputError:
+            return True  # which is told when it is read
 
     def _one(self, path: Path) -> None:
         """Read a file if it may be a log."""
@@ -332,19 +361,31 @@ def _table(path: Path, tool: str | None, name: str) -> _Found:
 
 
 def _event_runs(folder: Path, files: Sequence[Path]) -> dict[Path, list[Path]]:
-    """Event files by the folder of their run."""
+    """Event files by the folder that they are in, those of Keras by the folder of both its parts."""
     found: dict[Path, list[Path]] = {}
-    holding = {path.parent for path in files}
     for path in files:
         run = path.parent
-        while run.parent in holding or (run.name in SHUT and run != folder):
+        while run.name in SHUT and run != folder:
             run = run.parent
         found.setdefault(run, []).append(path)
     return found
 
 
-def _of_events(run: Path, files: list[Path], why: str) -> _Found:
-    return "tensorboard", why, [read_events(run, files, run.name)], []
+def _of_events(run: Path, files: Sequence[Path], parts: Sequence[Path]) -> LoggedRun:
+    return read_events(run, files, run.name, {*SHUT, *(part.relative_to(run).as_posix() for part in parts)})
+
+
+def _is_part(inner: LoggedRun, loss: str) -> bool:
+    """Whether what is logged in a folder within that of a run belongs to this one.
+
+    ``add_hparams`` makes one with the losses of the end at most, and ``add_scalars`` one for each line of a
+    plot, which begins with the name of the plot. All other folders are those of runs, whatever lies in the
+    folder around them.
+    """
+    of_loss = inner.keys_of(loss)
+    at_end = bool(inner.settings) and all(inner.logged_keys().get(key, 0) <= 1 for key in of_loss)
+    plots = {key.replace("/", "_") + "_" for key in inner.logged_keys()}
+    return not of_loss or at_end or Path(inner.path).name.startswith(tuple(plots))
 
 
 def _by_run(states: Sequence[Path]) -> dict[Path, list[Path]]:

@@ -78,6 +78,8 @@ class Choices:
         What is called the first epoch.
     steps_per_epoch : int, optional
         Where global steps tell the epoch.
+    every : int, optional
+        The loss stands at every so manyth epoch alone, which is then an epoch of the traces.
     stages : sequence of str
         As `depl.models.tool_logs.stages.stages_by_pattern`.
     stages_from : str, optional
@@ -108,6 +110,7 @@ class Choices:
     epoch: str | None = None
     first: int | None = None
     steps_per_epoch: int | None = None
+    every: int | None = None
     stages: Sequence[str] = ()
     stages_from: str | None = None
     model: str | None = None
@@ -314,6 +317,7 @@ class _Reader:
         self.losses: dict[str, int] = {}
         self.keys: set[str] = set()
         self.planned: dict[str, int] = {}
+        self.of_run: dict[str, tuple[str, str, int | None]] = {}
 
     def has_loss(self, run: LoggedRun) -> bool:
         """Whether anything is logged under the key of the loss."""
@@ -324,7 +328,8 @@ class _Reader:
         loss = self._key(run, self.choices.loss) or self.choices.loss
         self.losses[loss] = self.losses.get(loss, 0) + 1
         points = self._with_missing(run, loss)
-        epochs = self._epochs(run, points)
+        epochs = self._epochs(run, points, loss)
+        points, epochs = self._every_so_many(run, points, epochs, loss)
         stages = self._stages(run)
         places = [("", "")] * len(points) if stages is not None else self._by_keys(run, points, epochs, loss)
         accuracy = None if self.choices.accuracy is None else self._required(run, self.choices.accuracy)
@@ -372,6 +377,10 @@ class _Reader:
     def facts(self, runs: Sequence[LoggedRun], traces: Traces) -> list[tuple[str, str]]:
         """What was decided for all runs."""
         found = [("loss", _listed(self.losses)), ("epochs told by", _listed(self.clocks))]
+        if self.choices.every is not None:
+            found.append(
+                ("an epoch", f"here is {self.choices.every} of the logs, as the loss stands at each of these")
+            )
         found.append(("stages told by", _listed(self.sources)))
         keys = {key for run in runs for key in run.logged_keys()} - self.losses.keys()
         unread = sorted(keys - {self.choices.run, self.choices.accuracy, "run"} - self.keys)
@@ -393,7 +402,7 @@ class _Reader:
         Points of training that stand between evaluations, and share no figure with these, are passed over.
         """
         points = [point for point in run.points if loss in point.values]
-        key = clock_key(run, points, self.choices.epoch)
+        key = self._clock(run, points)
         numbers = numbers_of(run, points, key)
         by_tool = key in EPOCH_KEYS and self.choices.steps_per_epoch is None
         steps = None if by_tool else steps_of_epoch(run, numbers, self.choices.steps_per_epoch)
@@ -443,27 +452,71 @@ class _Reader:
         value = self._figure(run, point, accuracy)
         return {"accuracy": value / 100 if self.choices.percent else value}
 
-    def _epochs(self, run: LoggedRun, points: Sequence[Point]) -> list[int]:
+    def _clock(self, run: LoggedRun, points: Sequence[Point]) -> str:
+        """The key that tells the epoch; that of global steps where it is told how many make one."""
+        if self.choices.epoch is None and self.choices.steps_per_epoch is not None:
+            return clock_key(run, points, None, STEP_KEYS)
+        return clock_key(run, points, self.choices.epoch)
+
+    def _epochs(self, run: LoggedRun, points: Sequence[Point], loss: str) -> list[int]:
         choices = self.choices
-        key = clock_key(run, points, choices.epoch)
+        key = self._clock(run, points)
         self.keys.add(key)
         numbers = numbers_of(run, points, key)
         counted_by_tool = key in EPOCH_KEYS and choices.steps_per_epoch is None
         steps = None if counted_by_tool else steps_of_epoch(run, numbers, choices.steps_per_epoch)
+        self._require_alike(run, loss, key, steps)
         if steps is not None:
             self._count(self.clocks, f"{key}, {steps} steps an epoch")
             return from_steps(run, numbers, steps)
         first = first_called(run, min(numbers), choices.first, self.log.first)
         begins = "" if first == 1 else f", the first of which is called {first}"
         self._count(self.clocks, f"{key}{begins}")
-        epochs = [number - first + 1 for number in numbers]
+        return _before_training(points, [number - first + 1 for number in numbers])
+
+    def _require_alike(self, run: LoggedRun, loss: str, key: str, steps: int | None) -> None:
+        """Refuse a run whose loss, or whose epochs, are told by something else than those of another one."""
+        other, told = next(iter(self.of_run.items()), (run.name, (loss, key, steps)))
+        self.of_run[run.name] = (loss, key, steps)
+        for mine, its, what, way in (
+            (loss, told[0], "the loss", "--loss KEY, one key for all"),
+            (key, told[1], "the epoch", "--epoch KEY, one key for all"),
+            (steps, told[2], "steps of an epoch", "--steps-per-epoch N, or with --epoch which key tells it"),
+        ):
+            if mine != its:
+                raise InvalidInputError(
+                    f"{what}: {mine!r} here, {its!r} in run {other!r}. Say with {way}, or leave one out",
+                    run.path,
+                )
+
+    def _every_so_many(
+        self, run: LoggedRun, points: list[Point], epochs: list[int], loss: str
+    ) -> tuple[list[Point], list[int]]:
+        """Points and epochs of the traces, where the loss stands at every so manyth epoch alone."""
+        every = self.choices.every
+        if self.log.tool == "keras" and ".json" in Path(run.path).suffixes:  # lists, which tell no epoch
+            there = sum(loss in point.values or loss in point.missing for point in run.points)
+            if there != len(run.points) // (every or 1):
+                raise InvalidInputError(_short_list(loss, there, len(run.points), every), run.path)
+        elif every is not None:
+            wrong = next(
+                (k for k, point in zip(epochs, points, strict=True) if k % every and loss in point.values), 0
+            )
+            if wrong:
+                message = (
+                    f"has a loss of epoch {wrong}, which is none of every {every}: say another --every N"
+                )
+                raise InvalidInputError(message, run.path)
+            kept = [place for place, epoch in enumerate(epochs) if epoch % every == 0]
+            points, epochs = [points[place] for place in kept], [epochs[place] // every for place in kept]
         if min(epochs) > 1:
             raise InvalidInputError(
                 f"its first loss is of epoch {min(epochs)}: every epoch is needed, from the first on; say "
-                "with --first what it is called, or with --epoch which key tells it",
+                "with --first what it is called, with --epoch which key tells it, or with --every N that it "
+                "stands at every Nth alone",
                 run.path,
             )
-        return _before_training(points, epochs)
+        return points, epochs
 
     def _by_keys(
         self, run: LoggedRun, points: Sequence[Point], epochs: Sequence[int], loss: str
@@ -494,6 +547,7 @@ class _Reader:
         """The stages of a run where they are told, and not by keys that are logged with every epoch."""
         found = stages_of(run.name, self.stages)
         if found is not None:
+            self._require_one_source(run)
             self._count(self.sources, "--stages")
             return found
         given = self.choices.stages_from
@@ -508,6 +562,17 @@ class _Reader:
             message = f"run {run.name!r} has no hyperparameter {SETTING!r}; there are {there}: use --stages"
             raise InvalidInputError(message, run.path)
         return None
+
+    def _require_one_source(self, run: LoggedRun) -> None:
+        """Refuse stages of a run whose model or cluster keys are to tell, too."""
+        given = {"--model": self.choices.model, "--cluster": self.choices.cluster}
+        given["--cluster-name"] = self.choices.cluster_name
+        also = [option for option, key in given.items() if key is not None]
+        if also:
+            message = (
+                f"run {run.name!r} has its stages by --stages and is to be told by {' and '.join(also)}, too"
+            )
+            raise InvalidInputError(f"{message}: give one of them, or narrow the pattern", "--stages")
 
     @staticmethod
     def _told_by(key: str, logged: Iterable[str]) -> str:
@@ -529,6 +594,16 @@ def _figures(point: Point, loss: str) -> set[str]:
     """The keys of numbers that are neither the loss nor tell the time."""
     clocks = {loss, *EPOCH_KEYS, *STEP_KEYS}
     return {key for key, value in point.values.items() if key not in clocks and figure_of(value) is not None}
+
+
+def _short_list(loss: str, there: int, longest: int, every: int | None) -> str:
+    """That a list of losses does not have one for each epoch, or for every so manyth."""
+    if every is None:
+        return (
+            f"{loss!r} has {there} values where other lists have {longest}, and lists tell no epoch: say by "
+            "--every N that it stands at every Nth epoch (validation_freq of Keras), or leave the run out"
+        )
+    return f"{loss!r} has {there} values for {longest} epochs, not one for every {every}: correct --every"
 
 
 def _require_every(run: LoggedRun, epochs: Sequence[int]) -> None:

@@ -17,7 +17,7 @@ SQLITE = b"SQLite format 3\x00"
 """How files of SQLite begin."""
 
 _RUNS = "SELECT run_uuid, name FROM runs WHERE lifecycle_stage = 'active' ORDER BY start_time, run_uuid"
-_METRICS = "SELECT step, key, value, is_nan FROM metrics WHERE run_uuid = ? ORDER BY step, timestamp, key"
+_METRICS = "SELECT step, key, value, is_nan FROM metrics WHERE run_uuid = ? ORDER BY timestamp, step, key"
 _PARAMS = "SELECT key, value FROM params WHERE run_uuid = ?"
 _TABLES = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('runs', 'metrics', 'params')"
 _LONGEST_CELL = 2**20
@@ -38,7 +38,7 @@ def read_store(folder: Path) -> LoggedRun:
     meta = read_flat(folder / "meta.yaml")
     tag = folder / "tags" / "mlflow.runName"
     name = meta.get("run_name") or (log_text(tag).strip() if tag.is_file() else "") or folder.name
-    logged = sorted(_metric_lines(folder / "metrics"), key=lambda item: (item[1], item[0]))
+    logged = [line for _, line in sorted(_metric_lines(folder / "metrics"), key=_written)]
     settings = {
         path.relative_to(folder / "params").as_posix(): log_text(path).strip()
         for path in sorted((folder / "params").rglob("*"))
@@ -99,7 +99,13 @@ def _rows(store: sqlite3.Connection, run: str) -> Iterator[tuple[int, float, str
         yield row, place, key, math.copysign(math.inf, told) if abs(told) >= _INFINITE else told
 
 
-def _metric_lines(folder: Path) -> Iterator[tuple[int, float, str, Value]]:
+def _written(line: tuple[float, tuple[int, float, str, Value]]) -> tuple[float, float]:
+    """Time and step: the order of writing."""
+    return line[0], line[1][1]
+
+
+def _metric_lines(folder: Path) -> Iterator[tuple[float, tuple[int, float, str, Value]]]:
+    """The lines of all metrics, each with its time."""
     for path in sorted(folder.rglob("*")):
         if not path.is_file():
             continue
@@ -115,4 +121,4 @@ def _metric_lines(folder: Path) -> Iterator[tuple[int, float, str, Value]]:
                 message = f"must be 'timestamp value step', not {line[:40]!r}"
                 raise InvalidInputError(message, f"{path}, row {row}")
             step = cells[2] if len(cells) == 3 else 0.0
-            yield row, float(step or 0.0), key, float(cells[1] or 0.0)
+            yield float(cells[0] or 0.0), (row, float(step or 0.0), key, float(cells[1] or 0.0))

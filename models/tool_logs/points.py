@@ -154,16 +154,24 @@ _NOT_FINITE = ("nan", "inf", "-inf", "infinity", "-infinity")
 def merged(points: Iterable[tuple[int, float, str, Value | None]], clock: str) -> tuple[Point, ...]:
     """Values that were logged one by one, (row, step, key, value), as points of one step each.
 
-    A key that is logged again at a step begins another point: a run that went on after a crash, say. None
-    is a value that is missing.
+    A key that is logged again at a step begins another point: a run that went on after a crash, say. What
+    was logged from that step on is complete then, as what follows is of another branch. None is a value that
+    is missing.
     """
     found: list[tuple[int, dict[str, Value | None]]] = []
     last: dict[float, dict[str, Value | None]] = {}
+    reached = -math.inf
     for row, step, key, value in points:
         values = last.get(step)
-        if values is None or key in values:
+        if values is not None and key in values:
+            if step < reached:
+                last = {place: others for place, others in last.items() if place < step}
+                reached = step
+            values = None
+        if values is None:
             values = {clock: step}
             last[step] = values
             found.append((row, values))
         values[key] = value
+        reached = max(reached, step)
     return tuple(point_of(row, values.items()) for row, values in found)

@@ -2,13 +2,14 @@
 
 A record is its length (8 bytes), the checksum of these, the data, and their checksum, all little-endian; a
 checksum is a CRC-32C, rotated and moved by a constant (TensorFlow, ``tsl/lib/io/record_writer.h``). The data
-are a protocol buffer ``Event``, of which the fields are step (2) and summary (5), a list of values (1) with
-tag (1), a number (2, older writers) or a tensor of one number (8), and the metadata (9) of a plugin;
-``add_hparams`` leaves hyperparameters there.
+are a protocol buffer ``Event``, of which the fields are step (2), a session log (7) whose status (1) of 1
+says that a session starts at that step, so that what stood from there on does not count (``purge_step``), and
+summary (5), a list of values (1) with tag (1), a number (2, older writers) or a tensor of one number (8), and
+the metadata (9) of a plugin; ``add_hparams`` leaves hyperparameters there.
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from depl.models.foundation.errors import InvalidInputError
@@ -20,7 +21,9 @@ from depl.models.traces.text_files import log_bytes
 _POLYNOMIAL = 0x82F63B78
 """Of CRC-32C, its bits in reversed order."""
 _MASK = 0xA282EAD8
-_STEP, _SUMMARY, _VALUE = 2, 5, 1
+_STEP, _SUMMARY, _SESSION, _VALUE = 2, 5, 7, 1
+_STARTS = 1
+"""Status of a session that starts."""
 _TAG, _NUMBER, _TENSOR, _METADATA = 1, 2, 8, 9
 _TYPES = {1: (5, "<f"), 2: (6, "<d")}
 """Of tensors of single and double precision: the field of their numbers, and their form."""
@@ -53,18 +56,21 @@ def masked_checksum(data: bytes) -> int:
 
 
 @reader
-def read_events(folder: str | Path, files: list[Path], name: str) -> LoggedRun:
+def read_events(
+    folder: str | Path, files: Sequence[Path], name: str, named: Collection[str] = SHUT
+) -> LoggedRun:
     """One run: the event files of a folder and of its parts, one after the other.
 
     Parameters
     ----------
     folder : str or Path
         Of the run.
-    files : list of Path
-        Within it; a file in a folder of its own (``train``, or one that ``add_scalars`` makes) has its tags
-        after the name of that folder.
+    files : sequence of Path
+        Within it.
     name : str
         Of the run.
+    named : collection of str
+        Folders within it whose tags come after their names.
 
     Raises
     ------
@@ -72,19 +78,23 @@ def read_events(folder: str | Path, files: list[Path], name: str) -> LoggedRun:
         If a file is damaged, with the place of the record; an unfinished last record, as of a run under way,
         is left out.
     """
-    logged: list[tuple[int, float, str, Value]] = []
+    parts: dict[str, list[tuple[int, float, str, Value]]] = {}
     settings: dict[str, str] = {}
     for path in files:
         part = path.parent.relative_to(folder).as_posix()
-        prefix = f"{part}/" if part in SHUT else ""
+        prefix = f"{part}/" if part in named else ""
+        logged = parts.setdefault(prefix, [])
         for row, record in enumerate(_records(path), start=1):
             try:
                 step = float(signed(first(record, _STEP)))
+                if _starts(record) and step > 0:  # at 0 another training begins, which purges no run
+                    logged[:] = [item for item in logged if item[1] < step]
                 for tag, value in _values(record, settings):
                     logged.append((row, step, prefix + tag, value))
             except BrokenMessageError as error:
                 raise InvalidInputError(f"is no event ({error.message})", f"{path}, record {row}") from error
-    return LoggedRun(name, str(folder), merged(logged, "step"), settings)
+    together = (item for logged in parts.values() for item in logged)
+    return LoggedRun(name, str(folder), merged(together, "step"), settings)
 
 
 def _records(path: Path) -> Iterator[bytes]:
@@ -112,6 +122,12 @@ def _damaged(path: Path, row: int, why: str) -> InvalidInputError:
     return InvalidInputError(
         f"is damaged, or no event file: {why}; copy the file again, or leave it out", f"{path}, record {row}"
     )
+
+
+def _starts(record: bytes) -> bool:
+    """Whether a session starts with this record."""
+    session = first(record, _SESSION)
+    return isinstance(session, bytes) and first(session, 1) == _STARTS
 
 
 def _values(record: bytes, settings: dict[str, str]) -> Iterator[tuple[str, float]]:

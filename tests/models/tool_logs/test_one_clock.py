@@ -1,0 +1,161 @@
+"""One key, one clock, one order for all runs: shorter lists, restarts in event files and stores."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.tool_logs.importing import Choices, Imported, import_logs
+from tests.models.tool_logs.test_binary_logs import as_number, event, record, told, written
+
+BEFORE = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
+AFTER = [0.65, 0.55, 0.45]
+"""Losses of epochs 1 to 7, and of 5 to 7 after a restart."""
+
+
+def read(*paths: Path, **choices: object) -> Imported:
+    given = {"loss": "loss", "stages": ("net@edge",), "first": 1} | choices
+    return import_logs([str(path) for path in paths], Choices(**given))
+
+
+def refusal(*paths: Path, **choices: object) -> str:
+    with pytest.raises(InvalidInputError) as caught:
+        read(*paths, **choices)
+    return str(caught.value)
+
+
+def history(path: Path, **lists: list[float]) -> Path:
+    path.write_text(json.dumps(lists), encoding="utf-8")
+    return path
+
+
+def rows(path: Path, *points: dict[str, object]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(point) + "\n" for point in points), encoding="utf-8")
+    return path
+
+
+# --- every Nth epoch --------------------------------------------------------------------------------------
+
+
+def test_a_list_of_losses_that_is_shorter_than_others_tells_no_epochs(tmp_path: Path) -> None:
+    path = history(tmp_path / "h.json", loss=[1, 0.9, 0.8, 0.7], val_loss=[0.95, 0.75])
+    assert "'val_loss' has 2 values where other lists have 4" in refusal(path, loss="val_loss", first=None)
+    assert "no key of global steps" in refusal(path, loss="val_loss", first=None, steps_per_epoch=2)
+    found = read(path, loss="val_loss", first=None, every=2)
+    assert found.traces.epoch.tolist() == [1, 2]
+    assert found.traces.loss.tolist() == [0.95, 0.75]
+    assert dict(found.facts)["an epoch"].startswith("here is 2 of the logs")
+    assert "2 values for 4 epochs, not one for every 3" in refusal(path, loss="val_loss", first=None, every=3)
+    odd = history(tmp_path / "odd.json", loss=[1, 0.9, 0.8, 0.7, 0.6], val_loss=[0.95, 0.75])
+    assert read(odd, loss="val_loss", first=None, every=2).traces.epoch.tolist() == [1, 2]
+
+
+def test_every_nth_epoch_of_lines_that_tell_theirs(tmp_path: Path) -> None:
+    lines = [{"epoch": k, "train": 1.0, **({"loss": 1 / k} if k % 5 == 0 else {})} for k in range(1, 16)]
+    path = rows(tmp_path / "a.jsonl", *lines)
+    assert "--every N" in refusal(path)
+    assert read(path, every=5).traces.epoch.tolist() == [1, 2, 3]
+    assert "has a loss of epoch 5, which is none of every 4" in refusal(path, every=4)
+
+
+# --- restarts ---------------------------------------------------------------------------------------------
+
+
+def events(folder: Path, purge: bool) -> Path:
+    """A restart at 5, with a learning rate of step 8 before it, and losses to step 8 after it."""
+    first = b"".join(event(k, "loss", as_number(loss)) for k, loss in enumerate(BEFORE, start=1))
+    first += event(8, "lr", as_number(0.1))
+    start = record(told(2, 5) + told(7, told(1, 1))) if purge else b""
+    after = b"".join(event(k, "loss", as_number(loss)) for k, loss in enumerate([*AFTER, 0.35], start=5))
+    written(folder, "events.out.tfevents.1.a", first)
+    written(folder, "events.out.tfevents.2.a", start + after)
+    return folder
+
+
+def test_event_files_count_in_the_order_of_writing(tmp_path: Path) -> None:
+    """The rate of step 8 was logged before: the loss of step 8 does not go there."""
+    folder = events(tmp_path / "run", purge=False)
+    assert "a restart, which went back to it from epoch 7" in refusal(folder)
+    losses = read(folder, on_repeated="last").traces.loss
+    assert losses == pytest.approx([*BEFORE[:4], *AFTER, 0.35], rel=1e-6)
+
+
+def test_a_session_that_purges_is_a_restart_that_nobody_has_to_tell(tmp_path: Path) -> None:
+    losses = read(events(tmp_path / "run", purge=True)).traces.loss
+    assert losses == pytest.approx([*BEFORE[:4], *AFTER, 0.35], rel=1e-6)
+
+
+def test_stores_of_mlflow_count_in_the_order_of_their_times(tmp_path: Path) -> None:
+    """Killed after the sixth epoch of the second branch, so that its seventh is missing."""
+    logged = [*enumerate(BEFORE, start=1), *enumerate(AFTER[:2], start=5)]
+    path = tmp_path / "mlflow.db"
+    with sqlite3.connect(path) as store:
+        store.execute("CREATE TABLE runs (run_uuid, name, lifecycle_stage, start_time)")
+        store.execute("CREATE TABLE metrics (key, value, timestamp, run_uuid, step, is_nan)")
+        store.execute("CREATE TABLE params (key, value, run_uuid)")
+        store.execute("INSERT INTO runs VALUES ('r', 'r', 'active', 0)")
+        for time, (step, loss) in enumerate(logged):
+            store.execute("INSERT INTO metrics VALUES ('loss', ?, ?, 'r', ?, 0)", (loss, time, step))
+    run = tmp_path / "mlruns" / "0" / "abc"
+    for name in ("metrics", "params"):
+        (run / name).mkdir(parents=True)
+    (run / "meta.yaml").write_text("run_id: abc\nlifecycle_stage: active\n", encoding="utf-8")
+    text = "".join(f"{time} {loss} {step}\n" for time, (step, loss) in enumerate(logged))
+    (run / "metrics" / "loss").write_text(text, encoding="utf-8")
+    for place in (path, tmp_path / "mlruns"):
+        assert "a restart" in refusal(place)
+        found = read(place, on_repeated="last").traces
+        assert found.loss.tolist() == [*BEFORE[:4], *AFTER[:2]]
+
+
+# --- one key, one clock, one run --------------------------------------------------------------------------
+
+
+def test_one_key_of_the_loss_for_all_runs(tmp_path: Path) -> None:
+    one = rows(tmp_path / "a.jsonl", {"epoch": 1, "val/loss": 1.0}, {"epoch": 2, "val/loss": 0.5})
+    other = rows(tmp_path / "b.jsonl", {"epoch": 1, "train/loss": 1.0}, {"epoch": 2, "train/loss": 0.1})
+    message = refusal(one, other)
+    assert "'train/loss' here, 'val/loss' in run 'a'" in message
+    assert "b.jsonl" in message
+
+
+def test_one_clock_for_all_runs(tmp_path: Path) -> None:
+    paths = [
+        rows(tmp_path / f"{name}.jsonl", *({key: width * k, "loss": 1 / k} for k in (1, 2, 3)))
+        for name, key, width in (("a", "step", 100), ("b", "step", 50), ("c", "epoch", 1))
+    ]
+    assert "steps of an epoch: 50 here, 100 in run 'a'" in refusal(*paths[:2])
+    assert "the epoch: 'epoch' here, 'step' in run 'a'" in refusal(paths[0], paths[2])
+    assert len(read(*paths[:2], steps_per_epoch=50, leave_out=("a",)).traces.runs) == 1
+
+
+def test_a_stray_event_file_above_runs_does_not_make_them_one(tmp_path: Path) -> None:
+    written(tmp_path / "logs", "events.out.tfevents.0", event(1, "config", as_number(1.0)))
+    for name, scale in (("a", 1.0), ("b", 0.9)):
+        data = b"".join(event(k, "loss", as_number(scale / k)) for k in (1, 2, 3))
+        written(tmp_path / "logs" / name, "events.out.tfevents.1", data)
+    found = read(tmp_path / "logs")
+    assert found.traces.runs == ("a", "b")
+    assert "above the folders of runs" in dict(found.facts)["files not read"]
+    # of a run of its own, lines of one plot are parts: they are no runs
+    own = b"".join(event(k, "rate", as_number(0.1)) for k in (1, 2, 3))
+    written(tmp_path / "run", "events.out.tfevents.0", own)
+    for line, scale in (("loss_train", 1.0), ("loss_val", 0.9)):
+        data = b"".join(event(k, "loss", as_number(scale / k)) for k in (1, 2, 3))
+        written(tmp_path / "run" / line, "events.out.tfevents.1", data)
+    assert "'loss_train/loss' or 'loss_val/loss': say which by --loss" in refusal(tmp_path / "run")
+    assert read(tmp_path / "run", loss="loss_val/loss").traces.loss == pytest.approx(
+        [0.9, 0.45, 0.3], rel=1e-6
+    )
+
+
+def test_a_run_is_told_by_its_stages_or_by_its_keys(tmp_path: Path) -> None:
+    paths = [
+        rows(tmp_path / f"{width}.jsonl", *({"epoch": k, "width": width, "loss": 1 / k} for k in (1, 2)))
+        for width in (64, 128)
+    ]
+    message = refusal(*paths, stages=("*=w@here",), model="width")
+    assert "has its stages by --stages and is to be told by --model, too" in message
