@@ -141,8 +141,7 @@ class _Search:
             if above and not self._logs_loss(run, own):
                 self.unread[str(run)] = f"event files without {self.loss!r}, above the folders of runs"
                 continue
-            read = partial(_of_events, run, own, parts[run])
-            self._try("tensorboard", run, lambda read=read: ("tensorboard", why, [read()], []))
+            self._try("tensorboard", run, partial(_run_of_events, run, own, parts[run], why))
 
     def _belongs(self, run: Path, files: Sequence[Path]) -> bool:
         """Whether a folder is a part of the run whose folder it is in; one that cannot be read is a run."""
@@ -373,6 +372,10 @@ def _event_runs(folder: Path, files: Sequence[Path]) -> dict[Path, list[Path]]:
 
 def _of_events(run: Path, files: Sequence[Path], parts: Sequence[Path]) -> LoggedRun:
     return read_events(run, files, run.name, {*SHUT, *(part.relative_to(run).as_posix() for part in parts)})
+
+
+def _run_of_events(run: Path, files: Sequence[Path], parts: Sequence[Path], why: str) -> _Found:
+    return "tensorboard", why, [_of_events(run, files, parts)], []
 
 
 def _is_part(inner: LoggedRun, loss: str) -> bool:
