@@ -12,7 +12,7 @@ from depl.models.tool_logs.epochs import EPOCH_KEYS, STEP_KEYS
 from depl.models.tool_logs.folders import files_within
 from depl.models.tool_logs.json_files import read_json
 from depl.models.tool_logs.json_lines import holds_lines, objects_of, run_of
-from depl.models.tool_logs.mlflow import SQLITE, is_deleted, is_run, read_database, read_store
+from depl.models.tool_logs.mlflow import DELETED, SQLITE, is_deleted, is_run, read_database, read_store
 from depl.models.tool_logs.plain_yaml import read_flat
 from depl.models.tool_logs.points import TOOLS, LoggedRun, ToolLog, shown
 from depl.models.tool_logs.tables import charts, read_charts, read_table
@@ -118,7 +118,7 @@ class _Search:
         stores = [path.parent for path in files if path.name == "meta.yaml" and is_run(path.parent)]
         for store in stores:
             if is_deleted(store):
-                self.unread[str(store)] = "a run that was deleted"
+                self.unread[str(store)] = DELETED
             else:
                 self._try("mlflow", store, partial(_of_store, store))
         within = set(stores)
@@ -190,7 +190,8 @@ class _Search:
                 name, why = next(iter(self.lost.items()))
                 raise InvalidInputError(why, name)
             wanted = f"of {self.tool}" if self.tool else f"of {', '.join(TOOLS)}"
-            raise InvalidInputError(f"holds no log {wanted}; say with --from who wrote it", place)
+            told = "".join(f"; {name}: {why}" for name, why in list(self.unread.items())[:1])
+            raise InvalidInputError(f"holds no log {wanted}{told}", place)
         tools = list(dict.fromkeys(item[0] for item in holding))
         if len(tools) > 1:
             message = (
@@ -198,6 +199,9 @@ class _Search:
             )
             raise InvalidInputError(message, place)
         others = [item for item in self.found if item not in holding]
+        for item in self.found:
+            for run in item[2]:
+                self.unread |= run.remarks
         runs = _renamed([run for item in holding for run in item[2]])
         self._without_loss(tools[0], runs, [(item[0], run) for item in others for run in item[2]])
         self._without_log(runs)

@@ -46,12 +46,15 @@ class LoggedRun:
         In the order of the file.
     settings : mapping of str to str
         Hyperparameters that were logged with it.
+    remarks : mapping of str to str
+        What of its files is not read, and why.
     """
 
     name: str
     path: str
     points: tuple[Point, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
+    remarks: Mapping[str, str] = field(default_factory=dict)
 
     def logged_keys(self) -> dict[str, int]:
         """The keys with how many points have them, in the order in which they first occur."""

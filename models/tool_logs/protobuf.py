@@ -74,6 +74,17 @@ def double(value: Field | None) -> float | None:
     return float(struct.unpack("<f" if len(value) == 4 else "<d", value)[0])
 
 
+def varints(value: Field | None) -> list[int]:
+    """Whole numbers of a repeated field: one, or several as bytes."""
+    if not isinstance(value, bytes):
+        return [] if value is None else [value]
+    found, place = [], 0
+    while place < len(value):
+        number, place = _varint(value, place)
+        found.append(number)
+    return found
+
+
 def signed(value: Field | None) -> int:
     """A whole number of 64 bits that may be negative."""
     if not isinstance(value, int):

@@ -13,6 +13,10 @@ _More = ParamSpec("_More")
 _Found = TypeVar("_Found")
 
 
+UNFINISHED = "unfinished, as a process that was killed leaves it: not read"
+"""What is said of the last record of a file, or its last line."""
+
+
 class TrippedError(InvalidInputError):
     """A file that no reader was written for: it is refused, and the reader has to learn of it."""
 

@@ -14,8 +14,17 @@ from pathlib import Path
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.points import LoggedRun, Value, merged, shown
-from depl.models.tool_logs.protobuf import BrokenMessageError, double, fields, first, signed, text, within
-from depl.models.tool_logs.reading import reader
+from depl.models.tool_logs.protobuf import (
+    BrokenMessageError,
+    double,
+    fields,
+    first,
+    signed,
+    text,
+    varints,
+    within,
+)
+from depl.models.tool_logs.reading import UNFINISHED, reader
 from depl.models.traces.text_files import log_bytes
 
 _POLYNOMIAL = 0x82F63B78
@@ -25,8 +34,9 @@ _STEP, _SUMMARY, _SESSION, _VALUE = 2, 5, 7, 1
 _STARTS = 1
 """Status of a session that starts."""
 _TAG, _NUMBER, _TENSOR, _METADATA = 1, 2, 8, 9
-_TYPES = {1: (5, "<f"), 2: (6, "<d")}
-"""Of tensors of single and double precision: the field of their numbers, and their form."""
+_TYPES = {1: (5, "<f"), 2: (6, "<d"), 19: (13, "<e"), 14: (13, "")}
+"""Of tensors of single, double and half precision, and bfloat16: the field of numbers, and their form."""
+_HALVES = 13
 _CONTENT = 4
 _HPARAMS = "_hparams_/session_start_info"
 SHUT = ("train", "validation")
@@ -76,15 +86,16 @@ def read_events(
     ------
     InvalidInputError
         If a file is damaged, with the place of the record; an unfinished last record, as of a run under way,
-        is left out.
+        is left out, with a remark.
     """
-    parts: dict[str, list[tuple[int, float, str, Value]]] = {}
+    parts: dict[str, list[tuple[int, float, str, Value | None]]] = {}
     settings: dict[str, str] = {}
+    remarks: dict[str, str] = {}
     for path in files:
         part = path.parent.relative_to(folder).as_posix()
         prefix = f"{part}/" if part in named else ""
         logged = parts.setdefault(prefix, [])
-        for row, record in enumerate(_records(path), start=1):
+        for row, record in enumerate(_records(path, remarks), start=1):
             try:
                 step = float(signed(first(record, _STEP)))
                 if _starts(record) and step > 0:  # at 0 another training begins, which purges no run
@@ -94,10 +105,10 @@ def read_events(
             except BrokenMessageError as error:
                 raise InvalidInputError(f"is no event ({error.message})", f"{path}, record {row}") from error
     together = (item for logged in parts.values() for item in logged)
-    return LoggedRun(name, str(folder), merged(together, "step"), settings)
+    return LoggedRun(name, str(folder), merged(together, "step"), settings, remarks)
 
 
-def _records(path: Path) -> Iterator[bytes]:
+def _records(path: Path, remarks: dict[str, str]) -> Iterator[bytes]:
     data = log_bytes(path)
     place, row = 0, 1
     while place + 12 <= len(data):
@@ -106,12 +117,14 @@ def _records(path: Path) -> Iterator[bytes]:
             raise _damaged(path, row, "the checksum of its length is wrong")
         end = place + 12 + size
         if end + 4 > len(data):
-            return  # a run under way, or a process that was killed, leaves the last record unfinished
+            break  # a run under way, or a process that was killed, leaves the last record unfinished
         record = data[place + 12 : end]
         if _stored(data, end) != masked_checksum(record):
             raise _damaged(path, row, "the checksum of its data is wrong")
         yield record
         place, row = end + 4, row + 1
+    if place < len(data):
+        remarks[f"{path}, record {row}"] = UNFINISHED
 
 
 def _stored(data: bytes, place: int) -> int:
@@ -130,8 +143,8 @@ def _starts(record: bytes) -> bool:
     return isinstance(session, bytes) and first(session, 1) == _STARTS
 
 
-def _values(record: bytes, settings: dict[str, str]) -> Iterator[tuple[str, float]]:
-    """Tags with their numbers; hyperparameters are put into ``settings``."""
+def _values(record: bytes, settings: dict[str, str]) -> Iterator[tuple[str, float | None]]:
+    """Tags with numbers, None for a scalar of a form that is not read; ``settings`` gets hyperparameters."""
     summary = first(record, _SUMMARY)
     if not isinstance(summary, bytes):
         return
@@ -145,7 +158,8 @@ def _values(record: bytes, settings: dict[str, str]) -> Iterator[tuple[str, floa
         found = double(first(value, _NUMBER))
         if found is None:
             found = _of_tensor(first(value, _TENSOR))
-        if found is not None and not tag.startswith("_hparams_"):
+        scalar = found is not None or text(first(within(value, _METADATA, 1), 1)) == "scalars"
+        if scalar and not tag.startswith("_hparams_"):
             yield tag, found
 
 
@@ -158,7 +172,13 @@ def _of_tensor(tensor: object) -> float | None:
         return None
     number, form = _TYPES[kind]
     content = first(tensor, _CONTENT)
-    content = first(tensor, number) if content is None else content
+    if content is None and number == _HALVES:
+        bits = varints(first(tensor, number))
+        content = struct.pack("<H", bits[0] & 0xFFFF) if len(bits) == 1 else None
+    elif content is None:
+        content = first(tensor, number)
+    if not form and isinstance(content, bytes):  # bfloat16 is the first half of single precision
+        content, form = bytes(2) + content, "<f"
     if not isinstance(content, bytes) or len(content) != struct.calcsize(form):
         return None
     return float(struct.unpack(form, content)[0])

@@ -16,7 +16,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.json_lines import Objects, flat, leaves, load_json
 from depl.models.tool_logs.points import LoggedRun, point_of, shown
 from depl.models.tool_logs.protobuf import BrokenMessageError, fields, first, text, within
-from depl.models.tool_logs.reading import reader
+from depl.models.tool_logs.reading import UNFINISHED, reader
 from depl.models.traces.text_files import log_bytes
 
 BLOCK, HEADER = 32_768, 7
@@ -34,10 +34,11 @@ def read_offline(path: Path) -> LoggedRun:
     Raises
     ------
     InvalidInputError
-        If the file is damaged, with the record; an unfinished last record is left out.
+        If the file is damaged, with the record; an unfinished record is left out, with a remark.
     """
     points, settings, name = [], dict[str, str](), path.stem
-    for row, record in enumerate(_records(path), start=1):
+    remarks: dict[str, str] = {}
+    for row, record in enumerate(_records(path, remarks), start=1):
         try:
             for number, value in fields(record):
                 if not isinstance(value, bytes):
@@ -51,7 +52,7 @@ def read_offline(path: Path) -> LoggedRun:
                     settings |= _texts(dict(_items(within(value, _RUN_CONFIG), 1)))
         except BrokenMessageError as error:
             raise InvalidInputError(f"is no record ({error.message})", f"{path}, record {row}") from error
-    return LoggedRun(name, str(path), tuple(points), settings)
+    return LoggedRun(name, str(path), tuple(points), settings, remarks)
 
 
 @reader
@@ -90,7 +91,7 @@ def _items(message: bytes, number: int) -> Iterator[tuple[str, Any]]:
             continue  # such as a picture: no number either
 
 
-def _records(path: Path) -> Iterator[bytes]:
+def _records(path: Path, remarks: dict[str, str]) -> Iterator[bytes]:
     data = log_bytes(path)
     if data[: len(MAGIC)] != MAGIC:
         raise InvalidInputError(
@@ -110,14 +111,19 @@ def _records(path: Path) -> Iterator[bytes]:
             continue
         end = place + HEADER + size
         if end > len(data):
-            return
+            break
         if zlib.crc32(data[place + 6 : end]) != checksum:
             raise InvalidInputError(
                 "is damaged: the checksum is wrong; copy the file again, or leave it out",
                 f"{path}, record {row}",
             )
+        if kind in (_WHOLE, _FIRST) and parts:  # of a writer that was killed, and went on later
+            remarks[f"{path}, before record {row}"] = UNFINISHED
+            parts = []
         parts.append(data[place + HEADER : end])
         if kind in (_WHOLE, _LAST):
             yield b"".join(parts)
             parts, row = [], row + 1
         place = end
+    if parts or any(data[place:]):
+        remarks[f"{path}, record {row}"] = UNFINISHED

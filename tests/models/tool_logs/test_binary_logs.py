@@ -10,6 +10,7 @@ import pytest
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.finding import read_logs
 from depl.models.tool_logs.protobuf import BrokenMessageError, fields, signed
+from depl.models.tool_logs.reading import UNFINISHED
 from depl.models.tool_logs.tensorboard import masked_checksum
 from depl.models.tool_logs.wandb import BLOCK, HEADER, read_offline
 from tests.cases.tool_log_cases import EVERY, LOGS, unpacked
@@ -65,10 +66,17 @@ def test_numbers_and_tensors_of_one_number_are_scalars(tmp_path: Path) -> None:
     values = [as_number(0.5), as_tensor(0.25), as_tensor(0.125, packed=False), as_tensor(0.1, kind=2)]
     values.append(as_tensor(0.3, packed=False, kind=2))
     data = b"".join(event(step, "loss", value) for step, value in enumerate(values))
+    data += event(5, "loss", told(8, told(1, 19) + told(4, struct.pack("<e", 0.75))))
+    data += event(6, "loss", told(8, told(1, 19) + told(13, varint(0x3800))))
+    data += event(7, "loss", told(8, told(1, 14) + told(13, 0x3F40)))
+    data += event(8, "loss", told(8, told(1, 14) + told(4, b"\x80\x3e")))
     data += event(9, "picture", told(8, told(1, 7) + told(8, b"png"))) + record(told(3, b"brain.Event:2"))
     (run,) = read_logs([written(tmp_path / "mine", "events.out.tfevents.1", data)]).runs
-    assert [point.values["loss"] for point in run.points] == [0.5, 0.25, 0.125, 0.1, 0.3]
-    assert [point.values["step"] for point in run.points] == [0, 1, 2, 3, 4]
+    assert [point.values["loss"] for point in run.points] == [
+        *(0.5, 0.25, 0.125, 0.1, 0.3),
+        *(0.75, 0.5, 0.75, 0.25),
+    ]
+    assert [point.values["step"] for point in run.points] == list(range(9))
     assert run.name == "mine"
 
 
@@ -106,8 +114,17 @@ def test_a_damaged_event_file_is_refused_with_its_record(place: int, what: str, 
 
 def test_the_last_record_of_a_run_under_way_may_be_unfinished(tmp_path: Path) -> None:
     good = event(1, "loss", as_number(0.5))
-    (run,) = read_logs([written(tmp_path, "events.out.tfevents.1", good + good[:-3])]).runs
-    assert len(run.points) == 1
+    path = written(tmp_path, "events.out.tfevents.1", good + good[:-3])
+    found = read_logs([path])
+    assert len(found.runs[0].points) == 1
+    assert found.unread == {f"{path}, record 2": UNFINISHED}
+
+
+def test_a_scalar_of_a_form_that_is_not_read_is_missing(tmp_path: Path) -> None:
+    plugin = told(9, told(1, told(1, b"scalars")))
+    data = event(1, "loss", as_number(0.5)) + event(2, "loss", plugin + told(8, told(1, 21)))
+    (run,) = read_logs([written(tmp_path, "events.out.tfevents.1", data)]).runs
+    assert [point.missing for point in run.points] == [frozenset(), frozenset({"loss"})]
 
 
 def test_a_record_that_is_no_message_is_refused(tmp_path: Path) -> None:
@@ -158,6 +175,15 @@ def test_records_of_an_offline_file_may_go_over_blocks(tmp_path: Path) -> None:
     assert [point.values["loss"] for point in found.points] == [1 / k for k in range(1, 9)]
     path.write_bytes(path.read_bytes()[:-50])
     assert len(read_offline(path).points) == 7
+    assert set(read_offline(path).remarks.values()) == {UNFINISHED}
+
+
+def test_a_record_that_a_writer_left_before_it_went_on_is_not_joined_with_the_next(tmp_path: Path) -> None:
+    head = offline(history(loss=1, note="x" * BLOCK))[:BLOCK]
+    path = written(tmp_path, "run-a.wandb", head + offline(history(loss=2))[HEADER:])
+    found = read_offline(path)
+    assert [point.values["loss"] for point in found.points] == [2]
+    assert found.remarks == {f"{path}, before record 1": UNFINISHED}
 
 
 def test_a_damaged_offline_file_is_refused_with_its_record(tmp_path: Path) -> None:

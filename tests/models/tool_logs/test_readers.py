@@ -217,6 +217,15 @@ def test_mlflow_without_steps_is_counted_in_its_order(tmp_path: Path) -> None:
     assert losses(read(path, epoch="row")) == {"a": [(1, 0.9), (2, 0.8), (3, 0.7)]}
 
 
+def test_deleted_runs_of_a_store_are_named(tmp_path: Path) -> None:
+    more = "INSERT INTO runs VALUES ('s', 'b', 2, 'deleted');"
+    path = store(more=more)(tmp_path)
+    assert read(path).log.unread == {f"{path}, b": "a run that was deleted"}
+    (tmp_path / "all").mkdir()
+    path = store(more="UPDATE runs SET lifecycle_stage = 'deleted';")(tmp_path / "all")
+    assert "holds deleted runs alone (1 run)" in refusal(path)
+
+
 # --- models and clusters ------------------------------------------------------------------------------------
 
 
