@@ -119,6 +119,10 @@ CASES: dict[str, Hostile] = {
     ),
     "a list in a history": Hostile(named("a.json", '{"loss":[1,[0.5]]}'), NO_LOSS),
     "null in a history": Hostile(named("a.json", '{"loss":[1,null]}'), NO_LOSS),
+    "all of a Keras History": Hostile(
+        named("a.json", '{"history":{"loss":[1,0.5]},"epoch":[0,1],"params":{"epochs":2}}'), [1, 0.5]
+    ),
+    "a history with a figure beside": Hostile(named("a.json", '{"loss":[1,0.5],"best":3}'), [1, 0.5]),
     "a history of no epochs": Hostile(named("a.json", '{"loss":[]}'), NOTHING),
     "a file called x²": Hostile(
         lambda folder: named("d/x².csv", "epoch,loss\n1,0.5\n")(folder).parent, [0.5]
