@@ -26,9 +26,9 @@ _NOTES = {
     What.STOPPED: "without a loss from some epoch on, ended before it",
     What.DIVERGED: "with a loss that is not finite, ended before it",
     What.DROPPED: "dropped, as a loss is missing",
-    What.REPEATED: "lines of epochs that were logged again, and do not count",
+    What.REPEATED: "of epochs that were logged again, not counted",
     What.SECOND: "begun again at the first epoch, each of which is a run of its own",
-    What.PASSED_OVER: "lines without a loss where another has it",
+    What.PASSED_OVER: "without a loss where another line has it",
 }
 
 

@@ -218,7 +218,10 @@ class _Search:
         lost_runs = LostRuns(logs, self.loss)
         for path, why in self.failed.items():
             lost = lost_runs.why(path)
-            (self.lost if lost else self.unread)[str(path)] = f"{lost}, but {why}" if lost else why
+            if lost:
+                self.lost[str(path)] = f"{lost}, but {why}"
+            else:  # what would make a log of it does not matter
+                self.unread[str(path)] = why.partition(": ")[0]
 
     def _without_loss(
         self, tool: str, runs: Sequence[LoggedRun], others: Sequence[tuple[str, LoggedRun]]

@@ -243,7 +243,7 @@ def test_many_notes_are_counted_and_not_listed(ask, here: Path) -> None:
     assert "--on-repeated last" in ask(*words)[2]
     _, text, _ = ask(*words, "--on-repeated", "last")
     assert "logs             300 runs" in text
-    assert "repeated         400 lines of epochs that were logged again, and do not count" in text
+    assert "repeated         400 of epochs that were logged again, not counted" in text
     assert "second training  100 begun again at the first epoch, each of which is a run of its own" in text
     assert len(text.splitlines()) < 20
 
