@@ -318,6 +318,7 @@ class _Reader:
         self.keys: set[str] = set()
         self.planned: dict[str, int] = {}
         self.of_run: dict[str, tuple[str, str, int | None]] = {}
+        self.accuracies: dict[str, str] = {}
 
     def has_loss(self, run: LoggedRun) -> bool:
         """Whether anything is logged under the key of the loss."""
@@ -332,7 +333,7 @@ class _Reader:
         points, epochs = self._every_so_many(run, points, epochs, loss)
         stages = self._stages(run)
         places = [("", "")] * len(points) if stages is not None else self._by_keys(run, points, epochs, loss)
-        accuracy = None if self.choices.accuracy is None else self._required(run, self.choices.accuracy)
+        accuracy = None if self.choices.accuracy is None else self._accuracy(run, self.choices.accuracy)
         known = {loss, accuracy, *self.keys}
         lines = [
             Line(
@@ -417,6 +418,8 @@ class _Reader:
             return at_end and (not figures or not figures.isdisjoint(together))
 
         there = set(numbers)
+        if len(there) < len(numbers):  # of which branch it lacks the loss is for the rules to say
+            there = set()
         return [p for p in run.points if loss in p.values or (loss in p.missing and evaluated(p))]
 
     def _key(self, run: LoggedRun, name: str) -> str | None:
@@ -430,11 +433,20 @@ class _Reader:
             raise InvalidInputError(message, run.path)
         return ending[0] if ending else None
 
-    def _required(self, run: LoggedRun, name: str) -> str:
+    def _accuracy(self, run: LoggedRun, name: str) -> str:
+        """The key of the accuracy, one for all runs."""
         found = self._key(run, name)
         if found is None:
             raise InvalidInputError(
                 f"nothing is logged under {name!r}; {advice(name, list(run.logged_keys()))}", run.path
+            )
+        self.accuracies.setdefault(found, run.name)
+        (other, first), *_ = self.accuracies.items()
+        if other != found:
+            raise InvalidInputError(
+                f"the accuracy: {found!r} here, {other!r} in run {first!r}. Say with --accuracy KEY, one key "
+                "for all, or leave one out",
+                run.path,
             )
         return found
 
@@ -547,10 +559,12 @@ class _Reader:
         """The stages of a run where they are told, and not by keys that are logged with every epoch."""
         found = stages_of(run.name, self.stages)
         if found is not None:
-            self._require_one_source(run)
+            self._require_one_source(run, "--stages")
             self._count(self.sources, "--stages")
             return found
         given = self.choices.stages_from
+        if given is not None:
+            self._require_one_source(run, "--stages-from")
         choices = self.choices
         told = (choices.model, choices.cluster, choices.cluster_name)
         asked = not choices.stages and all(name is None for name in told)
@@ -563,16 +577,17 @@ class _Reader:
             raise InvalidInputError(message, run.path)
         return None
 
-    def _require_one_source(self, run: LoggedRun) -> None:
+    def _require_one_source(self, run: LoggedRun, source: str) -> None:
         """Refuse stages of a run whose model or cluster keys are to tell, too."""
         given = {"--model": self.choices.model, "--cluster": self.choices.cluster}
         given["--cluster-name"] = self.choices.cluster_name
         also = [option for option, key in given.items() if key is not None]
         if also:
             message = (
-                f"run {run.name!r} has its stages by --stages and is to be told by {' and '.join(also)}, too"
+                f"run {run.name!r} has its stages by {source} and is to be told by {' and '.join(also)}, too"
             )
-            raise InvalidInputError(f"{message}: give one of them, or narrow the pattern", "--stages")
+            way = ", or narrow the pattern" if source == "--stages" else ""
+            raise InvalidInputError(f"{message}: give one of them{way}", source)
 
     @staticmethod
     def _told_by(key: str, logged: Iterable[str]) -> str:

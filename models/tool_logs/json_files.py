@@ -101,7 +101,7 @@ def _rounds(content: dict[str, Any], path: str) -> tuple[Point, ...]:
                 message = f"a round must be a whole number from 0 on, not {what[:40]!r}"
                 raise InvalidInputError(message, f"{path}, {field}")
             found.append((int(place), place, prefix + key, value_of(item)))
-    return merged(sorted(found, key=lambda item: item[1]), "round")
+    return merged(found, "round")
 
 
 def _history_pairs(told: Any, field: str) -> Iterator[tuple[Any, str, Any]]:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.wording import counted
 from depl.models.tool_logs.points import LoggedRun, Value, merged, shown
 from depl.models.tool_logs.protobuf import (
     BrokenMessageError,
@@ -98,8 +99,12 @@ def read_events(
         for row, record in enumerate(_records(path, remarks), start=1):
             try:
                 step = float(signed(first(record, _STEP)))
-                if _starts(record) and step > 0:  # at 0 another training begins, which purges no run
-                    logged[:] = [item for item in logged if item[1] < step]
+                if _starts(record) and (gone := _purged(logged, step)):
+                    logged[:] = [item for item in logged if item not in gone]
+                    told = f"{counted(len(gone), 'value')} from step {step:.0f} on"
+                    remarks[f"{path}, record {row}"] = (
+                        f"a session starts again, before which {told} were logged"
+                    )
                 for tag, value in _values(record, settings):
                     logged.append((row, step, prefix + tag, value))
             except BrokenMessageError as error:
@@ -141,6 +146,14 @@ def _starts(record: bytes) -> bool:
     """Whether a session starts with this record."""
     session = first(record, _SESSION)
     return isinstance(session, bytes) and first(session, 1) == _STARTS
+
+
+def _purged(
+    logged: Sequence[tuple[int, float, str, Value | None]], step: float
+) -> set[tuple[int, float, str, Value | None]]:
+    """What does not count as a session starts at a step; a tag of which nothing is left begins again."""
+    stays = {tag for _, place, tag, _ in logged if place < step}
+    return {item for item in logged if item[1] >= step and item[2] in stays}
 
 
 def _values(record: bytes, settings: dict[str, str]) -> Iterator[tuple[str, float | None]]:

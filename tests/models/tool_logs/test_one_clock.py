@@ -84,8 +84,45 @@ def test_event_files_count_in_the_order_of_writing(tmp_path: Path) -> None:
 
 
 def test_a_session_that_purges_is_a_restart_that_nobody_has_to_tell(tmp_path: Path) -> None:
-    losses = read(events(tmp_path / "run", purge=True)).traces.loss
-    assert losses == pytest.approx([*BEFORE[:4], *AFTER, 0.35], rel=1e-6)
+    found = read(events(tmp_path / "run", purge=True))
+    assert found.traces.loss == pytest.approx([*BEFORE[:4], *AFTER, 0.35], rel=1e-6)
+    assert "before which 3 values from step 5 on were logged" in dict(found.facts)["files not read"]
+
+
+@pytest.mark.parametrize("start", [0, 1, 50])
+def test_a_session_before_the_first_loss_is_a_second_training_and_purges_no_run(
+    start: int, tmp_path: Path
+) -> None:
+    """Steps of 1, and of 100 with a restart within the first epoch."""
+    wide = 100 if start == 50 else 1
+    for number, (losses, head) in enumerate(
+        [(BEFORE, b""), (AFTER, record(told(2, start) + told(7, told(1, 1))))]
+    ):
+        data = b"".join(event(k * wide, "loss", as_number(loss)) for k, loss in enumerate(losses, start=1))
+        written(tmp_path / "run", f"events.out.tfevents.{number}.a", head + data)
+    assert "a second training begins" in refusal(tmp_path / "run")
+    found = read(tmp_path / "run", on_repeated="last").traces
+    assert found.runs == ("run", "run (training 2)")
+    assert found.loss == pytest.approx([*BEFORE, *AFTER], rel=1e-6)
+
+
+def test_rounds_of_flower_count_in_the_order_of_writing(tmp_path: Path) -> None:
+    pairs = [*enumerate(BEFORE, start=1), *enumerate(AFTER[:2], start=5)]
+    path = history(tmp_path / "h.json", losses_centralized=[list(pair) for pair in pairs])
+    assert "a restart, which went back to it from epoch 7" in refusal(path)
+    assert read(path, on_repeated="last").traces.loss.tolist() == [*BEFORE[:4], *AFTER[:2]]
+
+
+@pytest.mark.parametrize(
+    ("after", "epoch"),
+    [([(2, None), (3, 0.5), (4, 0.4)], 2), ([(2, 0.75), (3, None)], 3), ([(1, 2.5), (2, None)], 2)],
+)
+def test_a_loss_that_is_missing_after_a_restart_is_not_that_of_the_old_branch(
+    after: list[tuple[int, float | None]], epoch: int, tmp_path: Path
+) -> None:
+    told = [*enumerate(BEFORE[:4], start=1), *after]
+    path = rows(tmp_path / "a.jsonl", *({"epoch": k, "loss": loss} for k, loss in told))
+    assert f"has no loss in epoch {epoch}" in refusal(path, on_repeated="last")
 
 
 def test_stores_of_mlflow_count_in_the_order_of_their_times(tmp_path: Path) -> None:
@@ -120,6 +157,14 @@ def test_one_key_of_the_loss_for_all_runs(tmp_path: Path) -> None:
     message = refusal(one, other)
     assert "'train/loss' here, 'val/loss' in run 'a'" in message
     assert "b.jsonl" in message
+
+
+def test_one_key_of_the_accuracy_for_all_runs(tmp_path: Path) -> None:
+    paths = [
+        rows(tmp_path / f"{key}.jsonl", *({"epoch": k, "loss": 1 / k, f"{key}/acc": 0.5} for k in (1, 2)))
+        for key in ("train", "val")
+    ]
+    assert "'val/acc' here, 'train/acc' in run 'train'" in refusal(*paths, accuracy="acc")
 
 
 def test_one_clock_for_all_runs(tmp_path: Path) -> None:
@@ -159,3 +204,7 @@ def test_a_run_is_told_by_its_stages_or_by_its_keys(tmp_path: Path) -> None:
     ]
     message = refusal(*paths, stages=("*=w@here",), model="width")
     assert "has its stages by --stages and is to be told by --model, too" in message
+    settings = {"hparams": {"stages": "w@here"}}
+    path = rows(tmp_path / "c.jsonl", settings, *({"epoch": k, "width": 64, "loss": 1 / k} for k in (1, 2)))
+    message = refusal(path, stages=(), stages_from="hparams", model="width", cluster="width")
+    assert "has its stages by --stages-from and is to be told by --model and --cluster, too" in message
