@@ -323,7 +323,7 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
     @property
     def counts_carefully(self) -> bool:
         """Whether runs count with more misses than they had, so that ends of the law are upper ends."""
-        return self.unseen_loss is not None or self.settled_epochs > 1
+        return self.residuals == "per_run" and (self.unseen_loss is not None or self.settled_epochs > 1)
 
     def from_start(self, schedule: Schedule) -> Schedule:
         """A schedule of epochs to come, with what a run under way trained before."""

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -130,31 +131,20 @@ class _Search:
         """Read event files, a run a folder; folders within those of a run may be parts of it."""
         why = f"{counted(len(files), 'event file')}, such as {files[0].name}" if files else ""
         by_folder = _event_runs(folder, files)
+        alone = {run: _readable(run, own) for run, own in by_folder.items()}
         parts: dict[Path, list[Path]] = {run: [] for run in by_folder}
         for run in sorted(by_folder, key=lambda path: len(path.parts), reverse=True):
             around = next((path for path in run.parents if path in by_folder), None)
-            if around is not None and self._belongs(run, by_folder[run]):
+            if around is not None and _is_part(alone[run], alone[around], self.loss):
                 by_folder[around] += by_folder.pop(run)
                 parts[around] += [run, *parts.pop(run)]
         for run, own in by_folder.items():
+            found = alone[run]
             above = any(run in other.parents for other in by_folder)
-            if above and not self._logs_loss(run, own):
+            if above and not parts[run] and found is not None and not found.keys_of(self.loss):
                 self.unread[str(run)] = f"event files without {self.loss!r}, above the folders of runs"
                 continue
             self._try("tensorboard", run, partial(_run_of_events, run, own, parts[run], why))
-
-    def _belongs(self, run: Path, files: Sequence[Path]) -> bool:
-        """Whether a folder is a part of the run whose folder it is in; one that cannot be read is a run."""
-        try:
-            return not self.loss or _is_part(_of_events(run, files, ()), self.loss)
-        except InvalidInputError:
-            return False
-
-    def _logs_loss(self, run: Path, files: Sequence[Path]) -> bool:
-        try:
-            return not self.loss or bool(_of_events(run, files, ()).keys_of(self.loss))
-        except InvalidInputError:
-            return True  # which is told when it is read
 
     def _one(self, path: Path) -> None:
         """Read a file if it may be a log."""
@@ -377,25 +367,53 @@ def _event_runs(folder: Path, files: Sequence[Path]) -> dict[Path, list[Path]]:
     return found
 
 
-def _of_events(run: Path, files: Sequence[Path], parts: Sequence[Path]) -> LoggedRun:
-    return read_events(run, files, run.name, {*SHUT, *(part.relative_to(run).as_posix() for part in parts)})
-
-
 def _run_of_events(run: Path, files: Sequence[Path], parts: Sequence[Path], why: str) -> _Found:
-    return "tensorboard", why, [_of_events(run, files, parts)], []
+    named = {*SHUT, *(part.relative_to(run).as_posix() for part in parts)}
+    return "tensorboard", why, [_with_flat_settings(read_events(run, files, run.name, named))], []
 
 
-def _is_part(inner: LoggedRun, loss: str) -> bool:
+def _readable(run: Path, files: Sequence[Path]) -> LoggedRun | None:
+    """What is logged in a folder by itself; None where that cannot be read."""
+    try:
+        return read_events(run, files, run.name)
+    except InvalidInputError:
+        return None
+
+
+def _is_part(inner: LoggedRun | None, around: LoggedRun | None, loss: str) -> bool:
     """Whether what is logged in a folder within that of a run belongs to this one.
 
-    ``add_hparams`` makes one with the losses of the end at most, and ``add_scalars`` one for each line of a
-    plot, which begins with the name of the plot. All other folders are those of runs, whatever lies in the
-    folder around them.
+    ``add_scalars`` makes a folder for each line of a plot, which begins with the name of the plot, and
+    ``add_hparams`` one within that of a run with the losses of its end at most. Other folders are those of
+    runs, also of such that were lost before their first loss.
+
+    Raises
+    ------
+    InvalidInputError
+        If both log the loss, and so may be two runs, or training and evaluation of one.
     """
+    if inner is None or around is None:
+        return False
+    name = Path(inner.path).relative_to(around.path).as_posix()
+    asked = loss.startswith(f"{name}/") and inner.keys_of(loss.removeprefix(f"{name}/"))
+    plots = tuple(key.replace("/", "_") + "_" for key in inner.logged_keys())
+    if not loss or asked or Path(inner.path).name.startswith(plots):
+        return True
     of_loss = inner.keys_of(loss)
     at_end = bool(inner.settings) and all(inner.logged_keys().get(key, 0) <= 1 for key in of_loss)
-    plots = {key.replace("/", "_") + "_" for key in inner.logged_keys()}
-    return not of_loss or at_end or Path(inner.path).name.startswith(tuple(plots))
+    if not around.keys_of(loss) or not of_loss or at_end:
+        return bool(around.keys_of(loss))
+    raise InvalidInputError(
+        f"logs {loss!r}, as {around.path} around it does: if it is a part of that run, as its evaluation is, "
+        f"say --loss {name}/{loss}; if both are runs, leave one out, --leave-out {name}, and read it alone",
+        inner.path,
+    )
+
+
+def _with_flat_settings(run: LoggedRun) -> LoggedRun:
+    """A run with the hyperparameters that Lightning writes beside its logs, too."""
+    path = Path(run.path, _SETTINGS_OF_LIGHTNING)
+    return replace(run, settings={**read_flat(path), **run.settings}) if path.is_file() else run
 
 
 def _by_run(states: Sequence[Path]) -> dict[Path, list[Path]]:

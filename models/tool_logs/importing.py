@@ -493,11 +493,14 @@ class _Reader:
         for mine, its, what, way in (
             (loss, told[0], "the loss", "--loss KEY, one key for all"),
             (key, told[1], "the epoch", "--epoch KEY, one key for all"),
-            (steps, told[2], "steps of an epoch", "--steps-per-epoch N, or with --epoch which key tells it"),
+            (steps, told[2], "steps of an epoch", "--epoch KEY, a key that counts epochs"),
         ):
             if mine != its:
+                here, there = (
+                    "none that can be told" if item is None else f"{item!r}" for item in (mine, its)
+                )
                 raise InvalidInputError(
-                    f"{what}: {mine!r} here, {its!r} in run {other!r}. Say with {way}, or leave one out",
+                    f"{what}: {here} here, {there} in run {other!r}. Say with {way}, or leave one out",
                     run.path,
                 )
 
@@ -508,7 +511,9 @@ class _Reader:
         every = self.choices.every
         if self.log.tool == "keras" and ".json" in Path(run.path).suffixes:  # lists, which tell no epoch
             there = sum(loss in point.values or loss in point.missing for point in run.points)
-            if there != len(run.points) // (every or 1):
+            keys = run.logged_keys().keys() - {"epoch"}
+            alone = every is not None and all(key.startswith("val_") for key in keys)  # no list of training
+            if not alone and there != len(run.points) // (every or 1):
                 raise InvalidInputError(_short_list(loss, there, len(run.points), every), run.path)
         elif every is not None:
             wrong = next(

@@ -316,7 +316,7 @@ def _whole(
         way = "end or drop" if ends else "drop alone; losses follow, and a gap cannot be guessed"
         message = f"run {run!r} has no loss in epoch {line.epoch}; --on-missing (on_missing) may be {way}"
         if diverged:
-            message += "; then count it: depl fit --diverged N, or depl certify --diverged NAME"
+            message += "; it then counts as a miss, as depl fit and depl certify are told"
         raise sheet.error(message, line.row, line.column)
     place = f"no loss in epoch {line.epoch} (row {line.row})"
     if on_missing == "drop" or gap == 0:

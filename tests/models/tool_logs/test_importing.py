@@ -172,7 +172,7 @@ def test_runs_that_diverged_are_refused_ended_or_dropped_and_counted(tmp_path: P
     )
     error = refusal(good, bad)
     assert "--on-missing (on_missing) may be end or drop" in error.message
-    assert "depl fit --diverged N" in error.message
+    assert "it then counts as a miss" in error.message
     for way, runs in (("end", ("a", "b")), ("drop", ("a",))):
         found = read(good, bad, on_missing=way)
         assert found.traces.runs == runs

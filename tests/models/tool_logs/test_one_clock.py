@@ -49,6 +49,8 @@ def test_a_list_of_losses_that_is_shorter_than_others_tells_no_epochs(tmp_path: 
     assert found.traces.loss.tolist() == [0.95, 0.75]
     assert dict(found.facts)["an epoch"].startswith("here is 2 of the logs")
     assert "2 values for 4 epochs, not one for every 3" in refusal(path, loss="val_loss", first=None, every=3)
+    alone = history(tmp_path / "alone.json", val_loss=[0.95, 0.75], val_accuracy=[0.1, 0.2])
+    assert read(alone, loss="val_loss", first=None, every=2).traces.epoch.tolist() == [1, 2]
     odd = history(tmp_path / "odd.json", loss=[1, 0.9, 0.8, 0.7, 0.6], val_loss=[0.95, 0.75])
     assert read(odd, loss="val_loss", first=None, every=2).traces.epoch.tolist() == [1, 2]
 
@@ -185,6 +187,9 @@ def test_a_stray_event_file_above_runs_does_not_make_them_one(tmp_path: Path) ->
     found = read(tmp_path / "logs")
     assert found.traces.runs == ("a", "b")
     assert "above the folders of runs" in dict(found.facts)["files not read"]
+    lost = b"".join(event(k, "rate", as_number(0.1)) for k in (1, 2))
+    written(tmp_path / "logs" / "c", "events.out.tfevents.1", lost)
+    assert "c (holds no 'loss')" in refusal(tmp_path / "logs")  # and not a part of what lies above
     # of a run of its own, lines of one plot are parts: they are no runs
     own = b"".join(event(k, "rate", as_number(0.1)) for k in (1, 2, 3))
     written(tmp_path / "run", "events.out.tfevents.0", own)
@@ -195,6 +200,25 @@ def test_a_stray_event_file_above_runs_does_not_make_them_one(tmp_path: Path) ->
     assert read(tmp_path / "run", loss="loss_val/loss").traces.loss == pytest.approx(
         [0.9, 0.45, 0.3], rel=1e-6
     )
+
+
+def test_an_evaluation_within_the_folder_of_its_run_is_no_run(tmp_path: Path) -> None:
+    for name, scale in (("a", 1.0), ("a/eval", 2.0)):
+        data = b"".join(event(k, "loss", as_number(scale / k)) for k in (1, 2, 3))
+        written(tmp_path / name, "events.out.tfevents.1", data)
+    assert "say --loss eval/loss; if both are runs, leave one out, --leave-out eval" in refusal(tmp_path)
+    found = read(tmp_path, loss="eval/loss").traces
+    assert (found.runs, found.loss.tolist()[:2]) == (("a",), [2.0, 1.0])
+    assert read(tmp_path, leave_out=("eval",)).traces.loss.tolist()[:2] == [1.0, 0.5]
+
+
+def test_hyperparameters_beside_event_files_tell_the_model(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        data = b"".join(event(k, "loss", as_number(1 / k)) for k in (1, 2, 3))
+        written(tmp_path / name, "events.out.tfevents.1", data)
+        (tmp_path / name / "hparams.yaml").write_text(f"width: w{name}\nplace: here\n", encoding="utf-8")
+    found = read(tmp_path, stages=(), model="width", cluster="place")
+    assert [schedule[0] for schedule in found.traces.schedules] == [("wa", "here"), ("wb", "here")]
 
 
 def test_a_run_is_told_by_its_stages_or_by_its_keys(tmp_path: Path) -> None:
