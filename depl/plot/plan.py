@@ -167,7 +167,8 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
     axes.fill_between(
         chosen, low, high, color="#0072B2", alpha=0.2, linewidth=0, label=f"1 to 99 % of {runs}"
     )
-    axes.plot(chosen, median, color="#0072B2", linewidth=2, label=f"median of {runs}")
+    dot = "o" if len(chosen) == 1 else None  # a line of one point would not be seen
+    axes.plot(chosen, median, color="#0072B2", linewidth=2, marker=dot, label=f"median of {runs}")
     level = instance.target.quantile_level
     if math.isfinite(quantile.upper):  # else it is beyond all runs seen, and the title says what is kept
         label = f"{100 * level:g} % quantile, {number(float(quantile.upper))}"
