@@ -22,6 +22,7 @@ from depl.models.scenarios.draws import draw_scenarios, scenario_losses
 from depl.models.solving.early_stopping import early_stopping
 from depl.models.solving.explain import explain
 from depl.models.solving.front import front
+from depl.models.solving.nearest import any_plan, nearest_values
 from depl.models.solving.solve import solve
 from depl.models.traces.table import Traces
 from depl.models.verifier.verify import verify
@@ -99,11 +100,20 @@ def test_what_twenty_runs_carry_is_promised_and_no_more() -> None:
     assert found.expected_loss is None
     assert json.loads(found.to_json())["expected_loss"] is None
     assert verify(instance, found.plan).ok
-    assert ".95 reached" not in explain(instance, found.plan)
+    assert "is at least 20/21, as the runs are counted" in explain(instance, found.plan)
     points = front(instance, "loss", points=5)
     assert all(point.violation.exact >= Fraction(1, 21) for point in points if point.violation)
     levels = front(instance, "probability", points=5)
     assert max(point.budget for point in levels if point.cost is not None) <= 20 / 21
+
+
+def test_nearest_values_of_an_omega_that_cannot_be_reached_are_what_the_runs_carry() -> None:
+    instance = fitted(evaluated=False)
+    (omega,) = (item for item in nearest_values(instance, any_plan(instance)) if item.name == "omega")
+    assert omega.own == 0.999
+    assert omega.reached == pytest.approx(20 / 21, abs=1e-3)
+    assert omega.reached <= 20 / 21 < omega.failed
+    assert omega.proved
 
 
 def test_scenarios_draw_the_unseen_run_and_a_plan_without_epochs_misses_them_all() -> None:
