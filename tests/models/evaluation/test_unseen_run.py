@@ -220,7 +220,7 @@ COUNTED = [
 def test_no_promise_is_bolder_than_its_runs(evaluated: bool) -> None:
     """Of plan, verifier and early stopping, whole runs or stages that are lent, marginal or confident."""
     asked: dict[str, int] = {}
-    for seed, fields in enumerate(2 * COUNTED):
+    for seed, fields in enumerate(COUNTED):
         rng = np.random.default_rng(4000 + seed)
         told = random_law(rng, **fields)
         oracle, document = Oracle(told), told if evaluated else blind(told)
@@ -240,7 +240,7 @@ def test_no_promise_is_bolder_than_its_runs(evaluated: bool) -> None:
                 assert 1 - float(verify(wide, plan, most_plans=0).violation.lower) <= most
                 reached = early_stopping(wide, plan).reached.upper
                 assert reached <= (most if kind == "whole" else most_of_the_first) * (1 + 1e-12)
-    assert min(asked.values()) >= 10
+    assert min(asked.values()) >= 6
     assert len(asked) == 2
 
 
