@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> Answer:
 def _state(text: str, path: str, instance: Instance, plan: Plan) -> State:
     """An observed state, or that of a run that a controller leads, from its log: its time is as planned."""
     first, *more = text.split("\n", 1)
-    if FORMAT not in first or not more:
+    if text and (FORMAT not in first or not more):
         return State.from_json(text)
     controller = led(plan_rules(plan, instance), path)
     if controller.decision is None:

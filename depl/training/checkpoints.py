@@ -26,10 +26,17 @@ class Checkpoints:
         Made if it is not there.
     suffix : str
         Of the files, such as ".pt": some libraries go by it.
+
+    Raises
+    ------
+    InvalidInputError
+        If one of the two can stand in no name of a file.
     """
 
     def __init__(self, folder: str | os.PathLike[str], suffix: str = "") -> None:
         self.folder, self.suffix = os.fspath(folder), suffix
+        if "\0" in self.folder + suffix:
+            raise InvalidInputError("no name of a file has a null byte", self.folder)
 
     def path(self, epoch: int) -> str:
         """The file of an epoch."""

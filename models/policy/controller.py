@@ -106,13 +106,12 @@ class Controller:
         self._records: list[Record] = []
         self._log: RunLog | None = None
         if log is not None:
+            log = _file(log)
             if os.path.exists(log) and os.path.getsize(log):
                 raise InvalidInputError(
-                    "exists already; go on with it by Controller.resume(policy, log), or name a new file",
-                    os.fspath(log),
+                    "exists already; go on with it by Controller.resume(policy, log), or name a new file", log
                 )
-            self._log = RunLog(log)
-            self._log.append(header(self.fingerprint, self._rules.name))
+            self._log = RunLog(log, header(self.fingerprint, self._rules.name))
 
     @classmethod
     def resume(
@@ -133,15 +132,12 @@ class Controller:
         InvalidInputError
             If the log is of another policy, or holds what this policy did not decide.
         """
+        log = _file(log)
         lines, size = read_lines(log) if os.path.exists(log) else ([], 0)
         found = cls(policy, instance=instance)
-        found._log = RunLog(log, size)
-        if not lines:
-            if size or os.path.exists(log):
-                found._log.cut()
-            found._log.append(header(found.fingerprint, found._rules.name))
-            return found
-        found._replay(lines, os.fspath(log))
+        if lines:
+            found._replay(lines, log)
+        found._log = RunLog(log, header(found.fingerprint, found._rules.name), size if lines else 0)
         found._log.cut()
         return found
 
@@ -256,11 +252,9 @@ class Controller:
                 raise InvalidInputError(f"line {number}: {error.message}", path) from error
             made = _record(before, standing)
             if made != record:
-                changed = [name for name in {**made, **record} if made.get(name) != record.get(name)]
                 raise InvalidInputError(
-                    f"line {number} is not what this policy decides: {changed[0]} is "
-                    f"{record.get(changed[0])!r} and would be {made.get(changed[0])!r}; the log was changed, "
-                    "or made by another version",
+                    f"line {number} is not what this policy decides: {_difference(made, record)}; the log "
+                    "was changed, or made by another version",
                     path,
                 )
             self._records.append(made)
@@ -290,6 +284,8 @@ def led(
         policy stops before the last one; and as `Controller.resume`.
     """
     controller, (lines, _), path = Controller(policy), read_lines(log), os.fspath(log)
+    if not os.path.getsize(log):  # a controller that has not begun
+        return controller
     if lines and is_header(lines[0][1]):
         controller._replay(lines, path)
         return controller
@@ -331,6 +327,32 @@ def _require_decided(controller: Controller, trained: Record) -> None:
                 f"the epoch trained {key} {found!r}, and the policy had decided on {wanted!r}: nothing "
                 "is known of a run that did not follow it"
             )
+
+
+def _difference(made: Record, record: Record) -> str:
+    """The first key of a line of the log that differs from what is decided there."""
+    for name in {**made, **record}:
+        if name not in made:
+            return f"it has a key {name!r:.80}, which is none of its own"
+        if name not in record:
+            return f"{name} is missing and would be {made[name]!r}"
+        if made[name] != record[name]:
+            return f"{name} is {record[name]!r:.80} and would be {made[name]!r}"
+    return "its keys differ"
+
+
+def _file(log: Any) -> str:
+    """The name of a log.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is none.
+    """
+    try:
+        return os.fsdecode(log)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"must be the name of a file, not {log!r:.80}", "log") from error
 
 
 def _number(loss: Any) -> float:

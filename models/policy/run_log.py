@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from depl.models.foundation.errors import InvalidInputError
 
@@ -26,12 +26,23 @@ class RunLog:
     Parameters
     ----------
     path : str or path
+    first : Record
+        The first line, which is written with the line of the first decision: a run that was refused before
+        it leaves no log that another one would have to go on with.
     size : int
         Bytes that the file has.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be written.
     """
 
-    def __init__(self, path: str | os.PathLike[str], size: int = 0) -> None:
-        self.path, self.size = os.fspath(path), size
+    def __init__(self, path: str | os.PathLike[str], first: Record, size: int = 0) -> None:
+        self.path, self.size, self._first = os.fspath(path), size, first
+        if not size:
+            with self._opened():  # refused before the first epoch is trained, and not after it
+                pass
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add a line.
@@ -41,26 +52,24 @@ class RunLog:
         InvalidInputError
             If it cannot be written, and the file is then as before; or if someone else wrote to the file.
         """
-        line = (json.dumps(record, allow_nan=False) + "\n").encode()
-        try:
-            with open(self.path, "ab") as file:
-                there = file.seek(0, os.SEEK_END)
-                if there != self.size:
-                    raise InvalidInputError(
-                        f"holds {there} bytes and not the {self.size} of this run: something else has "
-                        "written to it; keep one log for each run, or go on from it with Controller.resume",
-                        self.path,
-                    )
-                try:
-                    file.write(line)
-                    file.flush()
-                    os.fsync(file.fileno())
-                except OSError:
-                    with contextlib.suppress(OSError):
-                        file.truncate(self.size)
-                    raise
-        except OSError as error:
-            raise InvalidInputError(f"cannot be written ({error.strerror or error})", self.path) from error
+        records = [record] if self.size else [self._first, record]
+        line = "".join(json.dumps(one, allow_nan=False) + "\n" for one in records).encode()
+        with self._opened() as file:
+            there = file.seek(0, os.SEEK_END)
+            if there != self.size:
+                raise InvalidInputError(
+                    f"holds {there} bytes and not the {self.size} of this run: something else has "
+                    "written to it; keep one log for each run, or go on from it with Controller.resume",
+                    self.path,
+                )
+            try:
+                file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+            except OSError:
+                with contextlib.suppress(OSError):
+                    file.truncate(self.size)
+                raise
         self.size += len(line)
 
     def cut(self) -> None:
@@ -71,11 +80,21 @@ class RunLog:
         InvalidInputError
             If the file cannot be written.
         """
+        if os.path.getsize(self.path) > self.size:
+            with self._opened() as file:
+                file.truncate(self.size)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        """The file, to add to."""
         try:
-            if os.path.getsize(self.path) > self.size:
-                os.truncate(self.path, self.size)
-        except OSError as error:
-            raise InvalidInputError(f"cannot be written ({error.strerror or error})", self.path) from error
+            with open(self.path, "ab") as file:
+                yield file
+        except (OSError, ValueError) as error:  # a name with a null byte is a ValueError
+            if isinstance(error, InvalidInputError):
+                raise
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise InvalidInputError(f"cannot be written ({reason})", self.path) from error
 
 
 def header(fingerprint: str, name: str) -> Record:

@@ -328,7 +328,7 @@ def test_a_log_of_another_logger_is_read_by_its_keys(ask: Ask, policy, log) -> N
             "line 2: the epoch trained model 'large', and the policy had decided on 'small'",
         ),
         ("[]\n", "line 1 is no JSON object"),
-        ("", "no line has both 'epoch' and 'loss'; it has no whole line"),
+        ("", "holds no loss yet"),
     ],
 )
 def test_a_log_that_cannot_be_followed_is_refused_with_its_line(ask: Ask, policy, log, lines, words) -> None:

@@ -133,6 +133,24 @@ def test_a_log_that_exists_is_not_begun_again(policy: Path, log: Path) -> None:
         Controller(policy, log)
 
 
+def test_a_first_call_that_was_wrong_leaves_the_log_to_the_next_run(policy: Path, log: Path) -> None:
+    for wrong in (lambda run: run.observe(1.0), lambda run: run.start("high")):
+        with pytest.raises(InvalidInputError):
+            wrong(Controller(policy, log))
+    begun(policy, log, 2)
+    assert len(lines(log)) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("a\0b", "null byte"), ("a\ud800", "surrogates"), (7, "the name of a file"), (b"\0", "null")],
+)
+def test_a_log_that_is_no_name_of_a_file_is_refused(policy: Path, name: object, words: str) -> None:
+    for begin in (Controller, Controller.resume):
+        with pytest.raises(InvalidInputError, match=words):
+            begin(policy, name)  # type: ignore[arg-type]
+
+
 def test_the_log_of_another_policy_is_refused(policy: Path, log: Path) -> None:
     begun(policy, log, 2)
     other = by_hand(state="observed", name="other")
@@ -149,6 +167,8 @@ def test_the_log_of_another_policy_is_refused(policy: Path, log: Path) -> None:
         (2, "0.82", "0.2", "line 3 is not what this policy decides: ledger is 9 and would be 2"),
         (2, '"switch"', '"continue"', "line 3 is not what this policy decides: decision is 'continue'"),
         (2, '"loss": 0.82', '"loss": "low"', "line 3: a loss is a number"),
+        (2, "{", '{"mine": null, ', "line 3 is not what this policy decides: it has a key 'mine'"),
+        (2, '"cost": 1.0, ', "", "line 3 is not what this policy decides: cost is missing and would be 1.0"),
         (2, "{", "", "line 3 is not JSON"),
         (2, "", "[]", "line 3 is not JSON"),
     ],
