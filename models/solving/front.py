@@ -21,7 +21,7 @@ from typing import Any
 
 from depl.models.evaluation.evaluate import plan_cost
 from depl.models.foundation.clock import now
-from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
@@ -135,7 +135,7 @@ def front(
     search = _Search(instance, kind, name, gap, seed, ends)
     known = None if file is None else read_front(file, instance, kind)
     if known is not None:
-        search.take(known)
+        search.take(known, str(file))
         between = between or known.between
     also = [] if chosen else asked_first(instance, kind)
     if between is None:
@@ -216,11 +216,34 @@ class _Search:
     plans: dict[tuple[object, ...], _Known] = field(default_factory=dict)
     range_cut: bool = False
 
-    def take(self, known: Front) -> None:
-        """Take over the points of a front."""
+    def take(self, known: Front, file: str) -> None:
+        """Take over the points of a front, unless they contradict each other or plans that are quickly found.
+
+        Where plans of a budget keep looser ones, the loosest point that is said to be infeasible speaks for
+        all of them.
+
+        Raises
+        ------
+        InvalidInputError
+            With the file and the budget.
+        """
+        try:
+            for point in known.points:
+                self._keep(point.budget, point.result)
+            self.compare()
+        except VerificationError as error:
+            raise InvalidInputError(f"cannot be gone on with: {error}", file) from error
+        refused = [point.budget for point in known.points if point.infeasible]
+        for budget in refused[:1] if known.nested else refused:
+            instance = self.against.instance(self.instance, budget)
+            plan = self._cheapest(instance, budget) or self.any_plan(instance).plan
+            if plan is not None:
+                raise InvalidInputError(
+                    f"says that no plan keeps {self.against.field} {budget:g}, and one that costs "
+                    f"{plan_cost(instance, plan):.12g} does; remove that point",
+                    file,
+                )
         self.range_cut = known.range_cut
-        for point in known.points:
-            self._keep(point.budget, point.result)
 
     def front(self, between: tuple[float, float], asked: int, stopped: Termination | None) -> Front:
         """What is known so far."""

@@ -64,7 +64,7 @@ def read_front(path: str | Path, instance: Instance, against: Budget) -> Front |
     """The front in a file, each plan evaluated and verified again; None if there is no such file.
 
     Lower bounds, and that there is no plan, are repeated from the file: only the search that proved them
-    could do it again.
+    could do it again. `depl.models.solving.front` looks for a plan that refutes them.
 
     Raises
     ------

@@ -1,5 +1,6 @@
 """Fronts: every point against enumeration, accepted by the verifier, monotone, gone on with from its file."""
 
+import json
 import math
 
 import pytest
@@ -118,6 +119,47 @@ def test_a_front_that_was_interrupted_goes_on_from_its_file(tiny: Instance, tmp_
         front(tiny.replace(maximum_epochs=2), "loss", **asked, file=file)
     with pytest.raises(InvalidInputError, match="against loss, not time"):
         front(tiny, "time", between=(4, 15), points=5, file=file)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            [(0, "infeasible", None), (1, "infeasible", None)],
+            "no plan keeps maximum_loss 15, and one that costs",
+        ),
+        ([(1, "infeasible", None)], "no plan keeps maximum_loss 9, and one that costs"),
+        ([(0, "infeasible", None)], "no plan costs less than inf"),
+        ([(0, "time_limit", 1e6)], "no plan costs less than 1000000"),
+    ],
+)
+def test_that_there_is_no_plan_is_not_believed_where_one_is_quickly_found(
+    tiny: Instance, tmp_path, change: list[tuple[int, str, float | None]], words: str
+) -> None:
+    file = tmp_path / "front.json"
+    asked = {"between": (9, 15), "points": 2}
+    front(tiny, "loss", **asked, file=file)
+    content = json.loads(file.read_text())
+    for index, ending, bound in change:
+        point = {"budget": content["points"][index]["budget"], "termination": ending, "lower_bound": bound}
+        content["points"][index] = {**point, "method": "exact"}
+    file.write_text(json.dumps(content))
+    with pytest.raises(InvalidInputError, match=words) as refused:
+        front(tiny, "loss", **asked, file=file)
+    assert refused.value.path == str(file)
+
+
+def test_that_there_is_no_plan_is_not_believed_under_a_law_with_memory_either(tmp_path) -> None:
+    """Against the probability, points say nothing of each other there."""
+    file, instance = tmp_path / "front.json", drawn(2).instance
+    asked = {"between": (0.4, 0.6), "points": 2}
+    front(instance, "probability", **asked, file=file)
+    content = json.loads(file.read_text())
+    assert [point["plan"] is None for point in content["points"]] == [False, False]
+    content["points"][0] = {"budget": 0.4, "termination": "infeasible", "method": "exact"}
+    file.write_text(json.dumps(content))
+    with pytest.raises(InvalidInputError, match=r"no plan keeps quantile_level 0\.4, and one that costs"):
+        front(instance, "probability", **asked, file=file)
 
 
 def test_what_cannot_be_used_is_refused(tiny: Instance) -> None:
