@@ -3,12 +3,12 @@
 import argparse
 
 from depl.arguments.shared import add_json, positive_count, seed
-from depl.instances.training.names import BROUGHT, SHIPPED
+from depl.instances.training.names import SHIPPED
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    names = ", ".join((*SHIPPED, *BROUGHT))
+    names = ", ".join(SHIPPED)
     parser.add_argument("--family", metavar="NAME", required=True, help=f"what to train: {names}")
     parser.add_argument(
         "--runs", metavar="N", type=positive_count, default=100, help="how many runs; default: 100"
@@ -26,12 +26,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="train what this plan does epoch by epoch; each cluster on all of its own data",
     )
     _add_switching(parser)
-    parser.add_argument(
-        "--folder", metavar="DIR", help="folder of CIFAR-10, for the families that begin with cifar"
-    )
-    parser.add_argument(
-        "--images", metavar="N", type=positive_count, help="number of CIFAR-10 images to keep; default: all"
-    )
     parser.add_argument(
         "--out",
         metavar="FILE",

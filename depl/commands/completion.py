@@ -11,7 +11,7 @@ from depl.commands.parser import parser
 from depl.instances.knapsack_files import shipped_knapsacks
 from depl.instances.library import full_names
 from depl.instances.setups import setup_names
-from depl.instances.training.families import CIFAR, FAMILIES
+from depl.instances.training.families import FAMILIES
 from depl.instances.training.recorded import recorded_names
 from depl.models.solving.methods import registered
 
@@ -94,7 +94,7 @@ def _names() -> dict[str, Sequence[str]]:
         "/bench/cases/draw name": cases,
         "traces": recorded_names(),
         "template": setup_names(),
-        "family": (*FAMILIES, *CIFAR),
+        "family": tuple(FAMILIES),
         "/knapsack file": shipped_knapsacks(),
     }
 

@@ -139,7 +139,7 @@ depl knapsack f3_l-d_kp_4_20 --via exact --reduction by-time
     "train": """\
 depl train --family digits-alexnet --runs 10 --out runs.npz
 depl train --family digits-alexnet --plan plan.json --out fresh.npz   # a plan of 'depl solve --out plan.json'
-depl train --family zen-attention --stages pruned-50@edge,pruned-75@edge --switch-epochs 4,6 --epochs 9 \
+depl train --family cells-perceptron --stages pruned-50@edge,pruned-75@edge --switch-epochs 4,6 --epochs 9 \
 --out b.npz
 """,
     "traces": """\

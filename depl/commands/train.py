@@ -1,7 +1,6 @@
 """What ``depl train`` does; `depl.arguments.train` declares its options."""
 
 import argparse
-import functools
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +13,8 @@ from depl.commands.json_text import as_json
 from depl.commands.options import inside, read_plan, require_outputs
 from depl.commands.progress import Bar
 from depl.commands.table import fields
-from depl.instances.training.cifar import cifar10
 from depl.instances.training.counterfactual import Switching, record_branches
-from depl.instances.training.families import CIFAR, Family, cifar_family, family
+from depl.instances.training.families import Family, family
 from depl.instances.training.recording import Recording, fresh_seed, record, schedule_of
 from depl.instances.training.runs import Epoch, pruning_factor
 from depl.models.foundation.errors import InvalidInputError
@@ -28,7 +26,7 @@ from depl.models.traces.table import Traces
 def run(options: argparse.Namespace) -> Answer:
     """Train what the file lacks; stopped by the user, keep what is there."""
     require_outputs([options.out], [options.plan])
-    chosen, switching = _family(options), _switching(options)
+    chosen, switching = family(options.family), _switching(options)
     plan = None if options.plan is None else read_plan(options.plan)
     with inside(options.plan or ""):
         schedule = None if plan is None else schedule_of(plan)
@@ -47,18 +45,6 @@ def run(options: argparse.Namespace) -> Answer:
                 done = record_branches(chosen, switching, seeds, options.out, told, step)
     content = _content(chosen, seeds, done, options.out)
     return Answer(_text(content), _code(done), as_json(content), _aside(done, options.out))
-
-
-def _family(options: argparse.Namespace) -> Family:
-    if options.family not in CIFAR:
-        for name in ("folder", "images"):
-            if getattr(options, name) is not None:
-                message = f"is for {' and '.join(CIFAR)} alone, not for {options.family}"
-                raise InvalidInputError(message, f"--{name}")
-        return family(options.family)
-    if options.folder is None:
-        raise InvalidInputError(f"{options.family} needs the folder of CIFAR-10", "--folder")
-    return cifar_family(options.family, functools.partial(cifar10, options.folder, options.images))
 
 
 def _switching(options: argparse.Namespace) -> Switching | None:
@@ -103,7 +89,6 @@ def _first_seed(plan: Plan | None, switching: Switching | None) -> int:
 
 def _provenance(options: argparse.Namespace, first: int) -> dict[str, str]:
     words = [f"--family {options.family}", f"--runs {options.runs}", f"--seed {first}"]
-    words += [] if options.images is None else [f"--images {options.images}"]
     words += [] if options.plan is None else ["--plan PLAN"]
     if options.stages is not None:
         words.append(f"--stages {','.join('@'.join(stage) for stage in options.stages)}")

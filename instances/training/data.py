@@ -1,13 +1,9 @@
-"""What there is to learn without a download: digits, a table, a text.
+"""What there is to learn without a download: digits and a table.
 
-Every fourth image or row is held out; of the text, its last quarter. They are the same in every run.
+Every fourth image or row is held out, the same ones in every run.
 """
 
-import codecs
-import contextlib
-import hashlib
 import importlib
-import io
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +14,6 @@ from depl.instances.training.layers import Shape
 from depl.models.foundation.errors import InvalidInputError
 
 _HELD_OUT = 4
-_WINDOW = 16
-_PASSAGES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,22 +65,6 @@ def breast_cancer() -> Material:
     return split(inputs, np.asarray(bundle.target), Shape(30, 1), 2, source)
 
 
-def zen() -> Material:
-    """The Zen of Python, letter by letter: 16 letters in a row and, for each of them, the next one.
-
-    The text is that of the module ``this``, which every CPython has. The last quarter is held out; the rest
-    is cut into passages, of which clients have different shares.
-    """
-    with contextlib.redirect_stdout(io.StringIO()):  # the module prints its text when it is imported
-        module = importlib.import_module("this")
-    text = codecs.decode(module.s, "rot13").lower()
-    symbols = {symbol: index for index, symbol in enumerate(sorted(set(text)))}
-    code = np.array([symbols[symbol] for symbol in text])
-    cut = len(code) * 3 // 4
-    source = f"text of the module this, sha256 {hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    return Material(_letters(code[:cut]), _letters(code[cut:]), Shape(1, _WINDOW), len(symbols), source)
-
-
 def split(inputs: Any, labels: Any, shape: Shape, classes: int, source: str) -> Material:
     """Hold every fourth example out.
 
@@ -123,13 +101,3 @@ def _bundled(loader: str) -> tuple[Any, str]:
         message = "training needs scikit-learn: install it, or depl with its extra 'train'"
         raise InvalidInputError(message) from error
     return getattr(datasets, loader)(), f"scikit-learn {sklearn.__version__}, {loader}"
-
-
-def _letters(code: Any) -> Examples:
-    windows = np.lib.stride_tricks.sliding_window_view(code, _WINDOW + 1)
-    passages = np.arange(len(windows)) * _PASSAGES // len(windows)
-    return Examples(
-        np.ascontiguousarray(windows[:, :-1].T, dtype=np.float32),
-        np.ascontiguousarray(windows[:, 1:].T, dtype=np.int64),
-        passages,
-    )

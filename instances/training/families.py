@@ -16,11 +16,9 @@ import numpy as np
 from depl.instances.training import data, names
 from depl.instances.training.federated import Descent
 from depl.instances.training.layers import (
-    Attention,
     Convolution,
     Dense,
     Depthwise,
-    Embed,
     Layer,
     MaximumPool,
     Pointwise,
@@ -116,11 +114,6 @@ def perceptron(shape: Shape, classes: int) -> tuple[Layer, ...]:
     return (Dense(24), Dense(16), Dense(classes, linear=True))
 
 
-def attention(shape: Shape, classes: int) -> tuple[Layer, ...]:
-    """One layer of self-attention with a mix of channels after it, for text; classes are the symbols."""
-    return (Embed(16, classes), Attention(), Pointwise(32), Pointwise(classes, linear=True))
-
-
 FAMILIES = {
     family.name: family
     for family in (
@@ -157,22 +150,6 @@ FAMILIES = {
             100,
         ),
         Family(
-            names.DIGITS_ADAM,
-            "AlexNet-like, digits, Adam with learning rate 0.002",
-            data.digits,
-            alexnet,
-            Descent(0.002, squares=0.999),
-            100,
-        ),
-        Family(
-            names.DIGITS_COSINE,
-            "AlexNet-like, digits, learning rate 0.05 that falls to zero along half a cosine",
-            data.digits,
-            alexnet,
-            Descent(0.05, decay=EPOCHS),
-            100,
-        ),
-        Family(
             names.CELLS_PERCEPTRON,
             "dense layers, measurements of cells",
             data.breast_cancer,
@@ -180,24 +157,8 @@ FAMILIES = {
             Descent(0.05),
             150,
         ),
-        Family(
-            names.ZEN_ATTENTION,
-            "self-attention, letters of the Zen of Python",
-            data.zen,
-            attention,
-            Descent(0.1, batch=16),
-            60,
-        ),
     )
 }
-
-CIFAR = {names.CIFAR_ALEXNET: alexnet, names.CIFAR_MOBILENET: mobilenet}
-"""Families whose data the user has to bring, with their layers."""
-
-
-def cifar_family(name: str, material: Callable[[], data.Material]) -> Family:
-    """One of `CIFAR`, whose data ``material`` loads (`depl.instances.training.cifar`)."""
-    return Family(name, f"{name.split('-')[1]}-like, CIFAR-10", material, CIFAR[name], Descent(0.05), 0)
 
 
 def family(name: str) -> Family:
@@ -206,10 +167,13 @@ def family(name: str) -> Family:
     Raises
     ------
     InvalidInputError
-        If there is none.
+        If there is none, or only its traces are kept.
     """
-    if name not in FAMILIES:
+    if name in names.RECORDED_ONLY:
         raise InvalidInputError(
-            f"there is no family {name!r}; {advice(name, (*FAMILIES, *CIFAR))}", ".family"
+            f"{name} is no longer trained; its recorded traces remain. Train {names.DIGITS_ALEXNET}",
+            ".family",
         )
+    if name not in FAMILIES:
+        raise InvalidInputError(f"there is no family {name!r}; {advice(name, FAMILIES)}", ".family")
     return FAMILIES[name]

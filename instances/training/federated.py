@@ -1,16 +1,14 @@
 """Federated averaging of one network: clusters of clients with data of their own, one round per epoch."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.instances.training.kernels import Labels, Numbers, descend, descend_scaled
+from depl.instances.training.kernels import Labels, Numbers, descend
 from depl.instances.training.network import NeuralNetwork
-from depl.models.foundation.errors import InvalidInputError
 
 
 class Examples(NamedTuple):
@@ -31,54 +29,23 @@ class Examples(NamedTuple):
     groups: NDArray[np.int64]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Descent:
-    """Stochastic gradient descent as every client does it; its averages start at zero in every round.
+    """Stochastic gradient descent as every client does it; momentum starts at zero in every round.
 
     Attributes
     ----------
     rate : float
-        Learning rate of the first epoch.
+        Learning rate.
     momentum : float
         How much of the average of slopes is kept from batch to batch.
     batch : int
         Examples in a batch.
-    squares : float, optional
-        How much of the average of squared slopes is kept: Adam [Kingma and Ba 2015]. None: gradient
-        descent with momentum.
-    decay : int, optional
-        Number of epochs over which the rate falls to zero along half a cosine [Loshchilov and Hutter
-        2017]; no epoch may come after them. None: the rate stays as it is.
     """
 
     rate: float
     momentum: float = 0.9
     batch: int = 64
-    squares: float | None = None
-    decay: int | None = None
-
-    def __repr__(self) -> str:
-        """Without what is not set: shipped traces name the hash of it, and descent had fewer options then."""
-        told = (f"{item.name}={getattr(self, item.name)!r}" for item in fields(self))
-        return f"Descent({', '.join(text for text in told if not text.endswith('=None'))})"
-
-    def at(self, epoch: int) -> "Descent":
-        """The descent in epoch 1, 2, ...: with the rate that has fallen until then.
-
-        Raises
-        ------
-        InvalidInputError
-            If the rate has fallen to zero before.
-        """
-        if self.decay is None:
-            return self
-        if epoch > self.decay:
-            raise InvalidInputError(
-                f"the learning rate is zero after {self.decay} epochs; train no more", ".epoch"
-            )
-        return replace(
-            self, rate=self.rate * (1 + math.cos(math.pi * (epoch - 1) / self.decay)) / 2, decay=None
-        )
 
 
 Clients = tuple[NDArray[np.int64], ...]
@@ -160,18 +127,13 @@ def _trained(
     order: NDArray[np.int64],
     descent: Descent,
 ) -> Numbers:
-    own, velocity, squares = weights.copy(), np.zeros_like(weights), np.zeros_like(weights)
+    own, velocity = weights.copy(), np.zeros_like(weights)
     number = weights.dtype.type
     rate, momentum = number(descent.rate), number(descent.momentum)
-    for step, start in enumerate(range(0, len(order), descent.batch), start=1):
+    for start in range(0, len(order), descent.batch):
         batch = order[start : start + descent.batch]
         _, slope = network.gradient(own, examples.inputs[:, batch], examples.labels[:, batch])
-        if descent.squares is None:
-            descend(own, velocity, slope, mask, rate, momentum)
-        else:
-            descend_scaled(
-                own, velocity, squares, slope, mask, rate, momentum, number(descent.squares), number(step)
-            )
+        descend(own, velocity, slope, mask, rate, momentum)
     return own
 
 

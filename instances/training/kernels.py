@@ -20,8 +20,6 @@ Scalar = float | np.floating[Any]
 # Sums may be regrouped, so that they are vectorised; nothing is assumed about infinities and NaN.
 _REGROUP = {"contract", "reassoc", "nsz"}
 TAPS = 9  # of a 3 x 3 window
-SMALLEST = 1e-8
-"""Added to the root of the mean square, as by Kingma and Ba, so that nothing is divided by zero."""
 
 
 @kernel()
@@ -200,24 +198,3 @@ def descend(
     for i in range(len(weights)):
         velocity[i] = momentum * velocity[i] + slope[i] * mask[i]
         weights[i] -= rate * velocity[i]
-
-
-@kernel(fastmath=_REGROUP)
-def descend_scaled(
-    weights: Numbers,
-    velocity: Numbers,
-    squares: Numbers,
-    slope: Numbers,
-    mask: Numbers,
-    rate: Scalar,
-    momentum: Scalar,
-    kept: Scalar,
-    step: Scalar,
-) -> None:
-    """One step of Adam, the ``step``-th one; what the mask sets to zero stays where it is."""
-    first, second = 1 - momentum**step, 1 - kept**step
-    for i in range(len(weights)):
-        along = slope[i] * mask[i]
-        velocity[i] = momentum * velocity[i] + (1 - momentum) * along
-        squares[i] = kept * squares[i] + (1 - kept) * along * along
-        weights[i] -= rate * (velocity[i] / first) / (math.sqrt(squares[i] / second) + SMALLEST)

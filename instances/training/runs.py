@@ -128,7 +128,7 @@ class Training:
             self._mask,
             task.material.train,
             self._clients[epoch.cluster],
-            task.descent.at(max(len(self._after), 1)),  # epoch 0 stands there before epoch 1
+            task.descent,
             self._rng,
         )
         evaluation = self._evaluated()

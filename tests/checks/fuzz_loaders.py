@@ -4,7 +4,6 @@ import contextlib
 import functools
 import io
 import json
-import pickle
 import shutil
 import sqlite3
 import tempfile
@@ -27,7 +26,6 @@ from depl.instances.chance_knapsack_files import read_chance_knapsack
 from depl.instances.knapsack_files import read_knapsacks
 from depl.instances.library import load, strip_comments
 from depl.instances.setups import load_setup, setup_template
-from depl.instances.training.cifar import cifar10
 from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller, led
@@ -229,15 +227,6 @@ def read_record(path: Path) -> None:
     results.table([results.read(path)])
 
 
-def read_batches(path: Path) -> None:
-    """Read the batches of CIFAR-10."""
-    folder = path.parent / "batches"
-    folder.mkdir(exist_ok=True)
-    for name in (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"):
-        (folder / name).write_bytes(path.read_bytes())
-    cifar10(folder)
-
-
 def answer(*words: str) -> Callable[[Path], None]:
     """A command with the file in it: documented codes, one JSON object, nothing that steers a terminal."""
 
@@ -309,11 +298,6 @@ def spoilt_database(rng: Rng, content: bytes) -> bytes:
         connection.commit()
         connection.close()
         return path.read_bytes()
-
-
-def batch() -> bytes:
-    """A batch of two images, as a pickle of the kind that CIFAR-10 comes in."""
-    return pickle.dumps({b"data": np.zeros((2, 3072), dtype=np.uint8), b"labels": [1, 2]}, protocol=2)
 
 
 def tool_logs(name: str) -> tuple[bytes, ...]:
@@ -456,7 +440,6 @@ def loaders() -> dict[str, Loader]:
             f"log-{name}": Loader(suffix, (good,), (how,), functools.partial(read_as_told, good))
             for name, (suffix, good, how) in small_logs().items()
         },
-        "cifar": Loader("", (batch(),), (spoilt_bytes,), read_batches),
         "show": Loader(".json", instances, as_json, answer("instances", "show", "FILE")),
         "check": Loader(".json", (plan().to_json().encode(),), as_json, answer("check", "tiny", "FILE")),
     }

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from depl.instances.training.families import family
+from depl.instances.training.names import DIGITS_ALEXNET
 from depl.instances.training.runs import DECIMALS, Epoch, Training, one_thread
 from depl.models.policy.decisions import Decision, Stop
 
-FAMILY = "digits-adam"
+FAMILY = DIGITS_ALEXNET
 STAGES = (("pruned-50", "edge"), ("pruned-75", "far-edge"))
 """Model and cluster of the first stage and of the second, whose model is to be deployed."""
 

@@ -17,8 +17,8 @@ from depl.commands.answer import Answer, ExitCode
 from depl.commands.parser import COMMANDS, parser
 from depl.instances.reductions.names import REDUCTIONS
 from depl.instances.reductions.through import REACHING
-from depl.instances.training.families import CIFAR, FAMILIES
-from depl.instances.training.names import BROUGHT, SHIPPED
+from depl.instances.training.families import FAMILIES
+from depl.instances.training.names import SHIPPED
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -145,7 +145,6 @@ def test_a_command_that_cannot_be_imported_is_an_internal_error(monkeypatch, cap
 
 def test_names_that_a_help_shows_are_those_that_there_are() -> None:
     assert tuple(FAMILIES) == SHIPPED
-    assert tuple(CIFAR) == BROUGHT
     assert tuple(REDUCTIONS) == ("by-cost", *REACHING)
 
 

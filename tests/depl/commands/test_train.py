@@ -165,12 +165,9 @@ def test_an_interrupt_before_anything_is_done_holds_nothing(ask, tmp_path, monke
     ("words", "message"),
     [
         (("--family", "none"), "there is no family 'none'"),
+        (("--family", "zen-attention"), "zen-attention is no longer trained"),
         (("--family", "points", "--runs", "0"), "must be at least 1"),
         (("--family", "points", "--seed", "-1"), "must not be negative"),
-        (("--family", "points", "--folder", "."), "--folder: is for cifar-alexnet and cifar-mobilenet alone"),
-        (("--family", "points", "--images", "5"), "--images: is for"),
-        (("--family", "cifar-alexnet"), "--folder: cifar-alexnet needs the folder of CIFAR-10"),
-        (("--family", "cifar-alexnet", "--folder", "nowhere"), "holds no CIFAR-10"),
         (("--family", "points", "--plan", "nowhere.json"), "cannot be read"),
         ((), "--family"),
         (("--family", "points", *STAGES), "--stages: needs --switch-epochs"),

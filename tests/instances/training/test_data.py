@@ -1,8 +1,8 @@
-"""Data to learn from: sizes, what is held out, and the text of the Zen of Python."""
+"""Data to learn from: sizes, and what is held out."""
 
 import numpy as np
 
-from depl.instances.training.data import breast_cancer, digits, zen
+from depl.instances.training.data import breast_cancer, digits
 
 
 def test_every_fourth_digit_is_held_out():
@@ -24,16 +24,3 @@ def test_columns_of_the_table_are_standardised_by_the_training_rows():
     assert np.abs(material.train.inputs.mean(axis=1)).max() < 1e-5
     assert np.abs(material.train.inputs.std(axis=1) - 1).max() < 1e-5
     assert material.classes == 2
-
-
-def test_the_zen_is_cut_into_windows_that_predict_the_next_letter(capsys):
-    material = zen()
-    assert capsys.readouterr().out == ""
-    train, test = material.train, material.test
-    assert np.array_equal(train.inputs[1:], train.labels[:-1])
-    assert train.inputs.shape == (16, 626)
-    assert test.inputs.shape == (16, 198)
-    assert train.groups.tolist() == sorted(train.groups)
-    assert set(train.groups) == set(range(12))
-    assert max(train.labels.max(), test.labels.max()) == material.classes - 1
-    assert material.source == "text of the module this, sha256 a8f0e697945d5f7b"

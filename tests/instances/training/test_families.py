@@ -5,21 +5,18 @@ from collections import Counter
 import pytest
 
 from depl.instances.training.families import (
-    CIFAR,
     EPOCHS,
     FACTORS,
     FAMILIES,
     PLANS,
     SWITCH_EPOCHS,
     alexnet,
-    cifar_family,
     family,
     mobilenet,
 )
 from depl.instances.training.layers import Shape
 from depl.instances.training.network import NeuralNetwork
 from depl.models.foundation.errors import InvalidInputError
-from tests.cases.training_cases import points
 
 DIGITS = family("digits-alexnet")
 
@@ -83,11 +80,6 @@ def test_images_of_any_side_end_in_two_by_two_positions(layers, side):
 def test_at_least_1500_runs_are_shipped_and_500_of_each_main_family():
     assert sum(chosen.shipped for chosen in FAMILIES.values()) >= 1500
     assert min(family(name).shipped for name in ("digits-alexnet", "digits-mobilenet")) >= 500
-
-
-def test_cifar_families_take_their_data_from_the_user():
-    for name in CIFAR:
-        assert cifar_family(name, points).name == name
 
 
 def test_an_unknown_family_is_refused():

@@ -6,7 +6,6 @@ import pytest
 from depl.instances.training.federated import Descent, Examples, federated_epoch, share_out
 from depl.instances.training.layers import Dense, Shape
 from depl.instances.training.network import NeuralNetwork
-from depl.models.foundation.errors import InvalidInputError
 
 
 def test_every_example_goes_to_one_client_and_clusters_get_equal_parts():
@@ -53,37 +52,3 @@ def test_a_round_is_the_mean_of_what_clients_learn_in_proportion_to_their_exampl
         learned.append(own)
     assert found == pytest.approx((6 * learned[0] + 3 * learned[1]) / 9, rel=1e-14)
     assert found[1] == 0
-
-
-def test_adam_is_what_its_paper_says():
-    """Kingma and Ba's Algorithm 1, written out for one client."""
-    network = NeuralNetwork(Shape(2, 1), (Dense(2, linear=True),))
-    rng = np.random.default_rng(4)
-    inputs, labels = rng.standard_normal((2, 8)), rng.integers(0, 2, (1, 8))
-    mask = np.array([1, 0, 1, 1, 1, 1.0])
-    weights = rng.standard_normal(6) * mask
-    descent = Descent(rate=0.1, momentum=0.8, batch=4, squares=0.99)
-    examples = Examples(inputs, labels, labels[0])
-
-    found = federated_epoch(
-        network, weights, mask, examples, (np.arange(8),), descent, np.random.default_rng(5)
-    )
-
-    own, first, second = weights.copy(), np.zeros(6), np.zeros(6)
-    order = np.random.default_rng(5).permutation(np.arange(8))
-    for t, batch in enumerate((order[:4], order[4:]), start=1):
-        slope = network.gradient(own, inputs[:, batch], labels[:, batch])[1] * mask
-        first = 0.8 * first + 0.2 * slope
-        second = 0.99 * second + 0.01 * slope**2
-        own = own - 0.1 * (first / (1 - 0.8**t)) / (np.sqrt(second / (1 - 0.99**t)) + 1e-8)
-    assert found == pytest.approx(own, rel=1e-12)
-    assert found[1] == 0
-
-
-def test_the_rate_falls_along_half_a_cosine_and_ends():
-    descent = Descent(rate=0.4, decay=4)
-    rates = [descent.at(epoch).rate for epoch in (1, 2, 3, 4)]
-    assert rates == pytest.approx([0.4, 0.2 * (1 + np.sqrt(0.5)), 0.2, 0.2 * (1 - np.sqrt(0.5))])
-    assert Descent(rate=0.4).at(1000).rate == 0.4
-    with pytest.raises(InvalidInputError, match="zero after 4 epochs"):
-        descent.at(5)

@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 
 from depl.instances.training.layers import (
-    Attention,
     Convolution,
     Dense,
     Depthwise,
-    Embed,
     MaximumPool,
-    MeanPool,
     Pointwise,
     Shape,
 )
@@ -26,10 +23,6 @@ NETWORKS = {
     "pointwise": NeuralNetwork(IMAGE, (Pointwise(3), Pointwise(2, linear=True), Dense(4, linear=True))),
     "dense": NeuralNetwork(IMAGE, (Dense(5), Dense(5), Dense(4, linear=True))),
     "maximum pool": NeuralNetwork(IMAGE, (Convolution(3), MaximumPool(), Dense(4, linear=True))),
-    "mean pool": NeuralNetwork(IMAGE, (Pointwise(3), MeanPool(), Dense(4, linear=True))),
-    "attention": NeuralNetwork(
-        Shape(1, 5), (Embed(3, 4), Attention(), Attention(), Pointwise(4, linear=True))
-    ),
 }
 
 
@@ -38,8 +31,6 @@ def test_the_derivative_is_the_limit_of_differences(name):
     network, rng = NETWORKS[name], np.random.default_rng(1)
     weights = rng.standard_normal(len(network.spreads))
     inputs = rng.standard_normal((network.given.channels * network.given.positions, EXAMPLES))
-    if name == "attention":
-        inputs = rng.integers(0, 4, inputs.shape).astype(float)
     labels = rng.integers(0, 4, (network.shapes[-1].positions, EXAMPLES))
 
     _, slope = network.gradient(weights, inputs, labels)
@@ -83,19 +74,6 @@ def test_examples_of_a_batch_do_not_mix():
             assert np.allclose(together[:, :, n : n + 1], alone, rtol=1e-12, atol=1e-15)
 
 
-def test_pools_take_the_greatest_and_the_mean():
+def test_the_pool_takes_the_greatest():
     given = np.array([[1.0, 4.0, 2.0, 3.0]])
     assert MaximumPool().forward(np.zeros(0), given, Shape(1, 4))[0].tolist() == [[4.0]]
-    assert MeanPool().forward(np.zeros(0), given, Shape(1, 4))[0].tolist() == [[2.5]]
-
-
-def test_attention_sees_no_later_position():
-    rng = np.random.default_rng(3)
-    shape = Shape(3, 4)
-    weights = rng.standard_normal(36)
-    given = rng.standard_normal((3, 4))
-    changed = given.copy()
-    changed[:, 3] += 1
-    one, other = (Attention().forward(weights, values, shape)[0] for values in (given, changed))
-    assert one[:, :3].tolist() == other[:, :3].tolist()
-    assert not np.allclose(one[:, 3], other[:, 3])

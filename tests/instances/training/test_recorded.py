@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from depl.instances.training.families import FAMILIES, family
+from depl.instances.training.names import RECORDED_ONLY
 from depl.instances.training.recorded import recorded_families, recorded_traces
 from depl.instances.training.recording import described
 from depl.instances.training.runs import as_traces, train_run
@@ -17,7 +18,7 @@ TOLERANCE = 1e-3
 
 
 def test_every_family_has_its_runs():
-    assert recorded_families() == tuple(sorted(FAMILIES))
+    assert recorded_families() == tuple(sorted((*FAMILIES, *RECORDED_ONLY)))
     for name, chosen in FAMILIES.items():
         assert recorded_traces(name).runs == tuple(str(seed) for seed in range(chosen.shipped))
 
@@ -50,8 +51,6 @@ def test_the_provenance_is_that_of_the_code_as_it_is(name):
     [
         ("digits-alexnet", 0),
         ("digits-mobilenet", 1),
-        ("digits-adam", 2),
-        ("digits-cosine", 3),
         ("cells-perceptron", 7),
     ],
 )
@@ -70,6 +69,15 @@ def test_real_networks_learn_and_further_pruning_makes_the_loss_jump(name):
     assert np.median(traces.target("error_rate")[traces.epoch == 60]) < 0.25
     jump = (traces.metrics["start_loss"][1:] - traces.loss[:-1])[~np.isnan(traces.metrics["start_loss"][1:])]
     assert (jump > 0).mean() > 0.9
+
+
+@pytest.mark.parametrize("name", RECORDED_ONLY)
+def test_families_no_longer_trained_keep_their_traces(name):
+    traces = recorded_traces(name)
+    assert len(traces.runs) == (60 if name == "zen-attention" else 100)
+    assert traces.provenance["family"] == name
+    with pytest.raises(InvalidInputError, match=f"{name} is no longer trained; its recorded traces remain"):
+        family(name)
 
 
 def test_traces_that_are_not_shipped_are_refused():

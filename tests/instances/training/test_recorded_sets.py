@@ -9,6 +9,7 @@ import pytest
 
 from depl.instances.training.counterfactual import Switching, train_branches
 from depl.instances.training.families import FAMILIES, family
+from depl.instances.training.names import RECORDED_ONLY
 from depl.instances.training.recorded import (
     named_traces,
     recorded_counterfactuals,
@@ -112,7 +113,7 @@ def test_files_stay_small():
 
 
 def test_sets_are_found_by_name_wherever_traces_are():
-    assert set(recorded_names()) == {*NAMES, *FAMILIES}
+    assert set(recorded_names()) == {*NAMES, *FAMILIES, *RECORDED_ONLY}
     for name in NAMES:
         assert named_traces(name).runs == recorded_traces(name).runs
     with pytest.raises(InvalidInputError, match="no branches of 'zen-attention'; known are digits-alexnet"):

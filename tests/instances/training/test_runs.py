@@ -48,7 +48,7 @@ def test_the_same_seed_gives_the_same_bits_whatever_was_trained_before():
     assert not np.array_equal(trained([HALF] * 3, seed=8).loss, first.loss)
 
 
-@pytest.mark.parametrize("name", ["digits-alexnet", "digits-mobilenet", "zen-attention"])
+@pytest.mark.parametrize("name", ["digits-alexnet", "digits-mobilenet"])
 def test_real_families_repeat_their_bits_too(name):
     chosen = family(name)
     task = chosen.task()

@@ -26,6 +26,7 @@ from depl.benchmarks.cases.promises.few_runs import (
     targets_of,
     train,
 )
+from depl.instances.training.names import RECORDED_ONLY
 from depl.instances.training.recorded import recorded_traces
 from depl.instances.training.runs import model_name
 from depl.models.traces.files import read_traces
@@ -63,7 +64,7 @@ def test_the_schedules_that_judge_are_drawn_and_every_target_is_a_quantile_of_th
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", COLLECTIONS)
+@pytest.mark.parametrize("name", [name for name in COLLECTIONS if name not in RECORDED_ONLY])
 def test_the_shipped_runs_are_trained_again_to_the_last_digit(name: str, tmp_path: Path) -> None:
     train(name, tmp_path / "again.npz", schedules=2, runs=2)
     again, shipped = read_traces(tmp_path / "again.npz"), shipped_runs(name)
