@@ -24,9 +24,8 @@ from pathlib import Path
 
 from scipy import special
 
-from depl.instances.knapsack_files import Line, count_of, decimal_text, lines_of, numbers_of
+from depl.instances.knapsack_files import Line, count_of, lines_of, numbers_of
 from depl.instances.reductions.knapsack import ChanceKnapsack
-from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 
@@ -121,18 +120,3 @@ def _level(head: Line, kind: str, third: Fraction) -> float:
         f"the third number, {meant}, may be omega or the factor z of the standard deviation: write z={meant} "
         f"for a probability of {float(special.ndtr(float(third))):.6g}, or omega=... from 0.5 to below 1"
     )
-
-
-def write_chance_knapsack(path: str | Path, knapsack: ChanceKnapsack) -> None:
-    """Write a chance-constrained knapsack, with its probability.
-
-    Raises
-    ------
-    InvalidInputError
-        If a number has no finite decimal expansion, or the file cannot be written.
-    """
-    level = decimal_text(Fraction(repr(knapsack.level)))
-    rows = [f"{len(knapsack)} {decimal_text(knapsack.capacity)} {level}"]
-    for row in zip(knapsack.values, knapsack.means, knapsack.variances, strict=True):
-        rows.append(" ".join(map(decimal_text, row)))
-    write_text(path, "\n".join(rows) + "\n")

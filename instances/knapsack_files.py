@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 
 from depl.instances.reductions.knapsack import Knapsack
-from depl.models.foundation.documents import read_text, write_text
+from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 
@@ -103,41 +103,6 @@ def _published_optima() -> dict[str, Fraction]:
     """By name of the shipped file."""
     lines = (_FOLDER / _OPTIMA).read_text(encoding="utf-8").splitlines()
     return {name: Fraction(optimum) for name, optimum in (line.split(",") for line in lines[1:])}
-
-
-def write_knapsack(path: str | Path, knapsack: Knapsack) -> None:
-    """Write a knapsack as rows.
-
-    Raises
-    ------
-    InvalidInputError
-        If a number has no finite decimal expansion, or the file cannot be written.
-    """
-    rows = [f"{len(knapsack)} {decimal_text(knapsack.capacity)}"]
-    for value, weight in zip(knapsack.values, knapsack.weights, strict=True):
-        rows.append(f"{decimal_text(value)} {decimal_text(weight)}")
-    write_text(path, "\n".join(rows) + "\n")
-
-
-def write_pisinger(path: str | Path, knapsacks: Sequence[NamedKnapsack]) -> None:
-    """Write knapsacks in Pisinger's format; what is not known of a solution is written as 0.
-
-    Raises
-    ------
-    InvalidInputError
-        If a number has no finite decimal expansion, or the file cannot be written.
-    """
-    text = []
-    for named in knapsacks:
-        sack, taken = named.knapsack, set(named.items or ())
-        text += [named.name, f"n {len(sack)}", f"c {decimal_text(sack.capacity)}"]
-        text += [f"z {decimal_text(named.optimum or Fraction(0))}", "time 0.00"]
-        for item, (value, weight) in enumerate(zip(sack.values, sack.weights, strict=True)):
-            text.append(
-                f"{item + 1},{decimal_text(value)},{decimal_text(weight)},{1 if item in taken else 0}"
-            )
-        text += ["-----", ""]
-    write_text(path, "\n".join(text))
 
 
 def lines_of(path: str | Path) -> list[Line]:

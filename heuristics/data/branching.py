@@ -7,7 +7,7 @@ first, so that equal ones cost no search. Where all free datasets have one densi
 up; with one at hand, `flips` settles most datasets at once, so that few are ever branched on, and only
 among those few are single datasets and pairs exchanged.
 
-The problem is NP-hard (PARTITION, see `depl.heuristics.data.hardness`): the number of nodes is small on
+The problem is NP-hard (PARTITION, see docs/dataset_selection): the number of nodes is small on
 instances as they come, and exponential on some. A search that is stopped returns its bound.
 """
 

@@ -182,11 +182,6 @@ class TabledEpochs:
     epochs: tuple[float, ...]
 
 
-def inverse_logarithm(base_volume: float = 0.0) -> NeededEpochs:
-    """K^ = 1 / ln(1 + Q0 + volume)."""
-    return NeededEpochs(InverseLogDataLaw(base_volume=base_volume))
-
-
 def epochs_needed_by(instance: Instance) -> NeededEpochs | TabledEpochs:
     """K^ of an instance, over its datasets in their order; K = 1 if it has no data law."""
     law = instance.data_law

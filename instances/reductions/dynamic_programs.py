@@ -81,34 +81,6 @@ def lightest_by_value(knapsack: Knapsack, value: Fraction | int) -> KnapsackSolu
     return solution(knapsack, _traced(taken, knapsack.whole.values, reached))
 
 
-def best_unbounded(knapsack: Knapsack) -> KnapsackSolution:
-    """Items of most value that fit if each may be repeated; every one must have a weight.
-
-    Raises
-    ------
-    NotCoveredError
-        If an item has no weight, or the table would have more than `MOST_CELLS` entries.
-    """
-    whole = knapsack.whole
-    if not min(whole.weights):
-        raise NotCoveredError("an item without weight could be repeated for ever; remove it")
-    _require_size(1, 64 * whole.capacity)
-    best, last = [0] * (whole.capacity + 1), [-1] * (whole.capacity + 1)
-    for room in range(1, whole.capacity + 1):
-        best[room], last[room] = best[room - 1], -1
-        for item, (value, weight) in enumerate(zip(whole.values, whole.weights, strict=True)):
-            if weight <= room and best[room - weight] + value > best[room]:
-                best[room], last[room] = best[room - weight] + value, item
-    items, room = [], whole.capacity
-    while room > 0:
-        if last[room] < 0:
-            room -= 1
-        else:
-            items.append(last[room])
-            room -= whole.weights[last[room]]
-    return solution(knapsack, items)
-
-
 def solution(knapsack: Knapsack, items: Sequence[int]) -> KnapsackSolution:
     """Items with their exact totals."""
     return KnapsackSolution(tuple(sorted(items)), knapsack.value_of(items), knapsack.weight_of(items))

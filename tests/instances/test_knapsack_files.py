@@ -1,4 +1,4 @@
-"""Public knapsack files: every format read and written, shipped files, and what is refused where."""
+"""Public knapsack files: every format read, shipped files, and what is refused where."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -9,19 +9,16 @@ import numpy as np
 import pytest
 
 from depl.cli import main
-from depl.instances.chance_knapsack_files import announced_items, read_chance_knapsack, write_chance_knapsack
+from depl.instances.chance_knapsack_files import announced_items, read_chance_knapsack
 from depl.instances.knapsack_files import (
     NamedKnapsack,
     read_knapsacks,
     shipped_knapsack,
     shipped_knapsacks,
-    write_knapsack,
-    write_pisinger,
 )
 from depl.instances.reductions.dynamic_programs import best_by_capacity, best_by_value
 from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
 from depl.models.foundation.errors import InvalidInputError
-from tests.cases.knapsack_cases import random_chance_knapsack
 
 SACK = Knapsack.of([3, 4, Fraction(1, 2)], [2, Fraction(7, 4), 3], 6)
 
@@ -66,16 +63,14 @@ def test_pisingers_files_hold_several_instances(tmp_path: Path) -> None:
         "knapPI_11_2_1000_1", Knapsack.of([582, 194], [194, 873], 970), Fraction(582), (0,)
     )
     assert (second.name, second.knapsack.capacity, second.items) == ("knapPI_11_2_1000_2", 10, None)
-    write_pisinger(tmp_path / "again.csv", [first, second])
-    assert read_knapsacks(tmp_path / "again.csv") == (first, second)
 
 
-def test_ten_thousand_items_are_written_and_read(tmp_path: Path) -> None:
+def test_ten_thousand_items_are_read(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     values, weights = rng.integers(1, 10**7, (2, 10_000)).tolist()
     sack = Knapsack.of(values, [Fraction(weight, 1000) for weight in weights], Fraction(1, 8))
-    write_knapsack(tmp_path / "large", sack)
-    (found,) = read_knapsacks(tmp_path / "large")
+    rows = "".join(f"{value} {weight / 1000:.3f}\n" for value, weight in zip(values, weights, strict=True))
+    (found,) = read_knapsacks(written(tmp_path, f"10000 0.125\n{rows}", "large"))
     assert found == NamedKnapsack("large", sack)
 
 
@@ -151,12 +146,6 @@ def test_the_dynamic_program_over_values_reproduces_the_published_optima(name: s
     assert best_by_value(shipped.knapsack).value == shipped.optimum
 
 
-def test_numbers_that_no_decimal_is_are_not_written(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="1/3 has no finite decimal"):
-        write_knapsack(tmp_path / "no", Knapsack.of([Fraction(1, 3)], [1], 1))
-    assert not (tmp_path / "no").exists()
-
-
 # --- chance-constrained ---------------------------------------------------------------------------------
 
 
@@ -185,16 +174,6 @@ def test_chance_constrained_knapsacks_are_read_with_a_probability_or_a_factor(tm
     assert found.safety == pytest.approx(4.3589, rel=1e-10)
     for third, level in (("omega=0.95", 0.95), ("z=1", 0.8413447460685429), ("z=0", 0.5)):
         assert read_chance_knapsack(written(tmp_path, text.format(third))).level == pytest.approx(level)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_chance_constrained_knapsacks_are_written_and_read(tmp_path: Path, seed: int) -> None:
-    drawn = random_chance_knapsack(np.random.default_rng(seed))
-    sack = ChanceKnapsack.of(
-        drawn.values, drawn.means, [v * Fraction(7, 8) for v in drawn.variances], 17, drawn.level
-    )
-    write_chance_knapsack(tmp_path / "chance", sack)
-    assert read_chance_knapsack(tmp_path / "chance") == sack
 
 
 @pytest.mark.parametrize(

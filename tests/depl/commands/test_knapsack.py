@@ -1,21 +1,18 @@
 """``depl knapsack``: the best items found by planning, checked independently, for every method and format."""
 
 import json
-from fractions import Fraction
 
 import pytest
 
-from depl.instances.chance_knapsack_files import write_chance_knapsack
-from depl.instances.knapsack_files import NamedKnapsack, write_knapsack, write_pisinger
-from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
+from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.through import Answer, solve_knapsack, solver
 
-SMALL = Knapsack.of([10, 7, 4, 2], [6, 5, 3, 2], 10)  # best: items 1 and 3, value 14
+SMALL = "4 10\n10 6\n7 5\n4 3\n2 2\n"  # best: items 1 and 3, value 14
 
 
 @pytest.fixture
 def small(tmp_path) -> str:
-    write_knapsack(tmp_path / "small", SMALL)
+    (tmp_path / "small").write_text(SMALL, encoding="utf-8")
     return str(tmp_path / "small")
 
 
@@ -44,10 +41,11 @@ def test_the_text_says_what_was_proved_by_whom(ask, small, tmp_path) -> None:
 
 
 def test_one_of_several_instances_of_a_file_is_named_by_its_number(ask, tmp_path) -> None:
-    other = Knapsack.of([1], [1], 1)
     path = tmp_path / "two.csv"
-    write_pisinger(
-        path, [NamedKnapsack("first", SMALL, Fraction(14)), NamedKnapsack("second", other, Fraction(9))]
+    path.write_text(
+        "first\nn 2\nc 10\nz 14\ntime 0.00\n1,10,6,1\n2,4,3,1\n-----\n\n"
+        "second\nn 1\nc 1\nz 9\ntime 0.00\n1,1,1,0\n-----\n\n",
+        encoding="utf-8",
     )
     _, text, _ = ask("knapsack", path, "--instance", 2, "--json")
     answer = json.loads(text)
@@ -68,7 +66,7 @@ def test_a_shipped_instance_is_named(ask) -> None:
 
 def test_random_weights_are_planned_under_the_law(ask, tmp_path) -> None:
     path = tmp_path / "chance"
-    write_chance_knapsack(path, ChanceKnapsack.of([10, 7, 4, 3], [6, 5, 3, 2], [4, 0, 1, 0], 11, 0.95))
+    path.write_text("4 11 0.95\n10 6 4\n7 5 0\n4 3 1\n3 2 0\n", encoding="utf-8")
     code, text, _ = ask("knapsack", path, "--chance", "--json")
     answer = json.loads(text)
     # 1 and 3 need 9 + 1.645 sqrt 5 > 11; 1 and 4 need 8 + 3.29; 2, 3 and 4 need 10 + 1.645; 2 and 3: 9.645.
@@ -100,7 +98,7 @@ def test_what_cannot_be_used_is_refused_with_its_place(ask, tmp_path) -> None:
     assert code == 2
     assert "line 3: weight is 'x'" in err
     assert json.loads(text)["path"].endswith("bad: line 3")
-    write_knapsack(tmp_path / "large", Knapsack.of([10**9, 1], [1, 1], 1))
+    (tmp_path / "large").write_text("2 1\n1000000000 1\n1 1\n", encoding="utf-8")
     code, _, err = ask("knapsack", tmp_path / "large")
     assert code == 2
     assert "could confuse two sums" in err

@@ -16,7 +16,6 @@ from depl.benchmarks.cases.set_functions.random_selections import (
 )
 from depl.heuristics.data.branching import branch_and_bound
 from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
-from depl.heuristics.data.hardness import partition_selection
 from depl.heuristics.data.prefix import best_prefix, density_order, rule_holds
 from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers, selection_problem
 from depl.heuristics.data.relaxation import flip_bounds, relaxed
@@ -379,10 +378,13 @@ def test_without_prices_the_relaxation_is_tight_at_a_corner() -> None:
 
 
 def test_a_search_that_is_stopped_keeps_a_valid_bound_and_is_not_called_optimal() -> None:
-    whole_volumes = partition_selection([7, 7, 5, 5, 5, 3])
-    slower = whole_volumes.durations * (1 + 1e-6 * np.arange(6))
+    volumes = np.array([7.0, 7, 5, 5, 5, 3])  # no half: their best sums are near each other (PARTITION)
+    half = volumes.sum() / 2
     problem = selection_of_numbers(
-        whole_volumes.needed, whole_volumes.volumes, slower, whole_volumes.fixed_duration
+        NeededEpochs(InverseLogDataLaw()),
+        volumes,
+        volumes * (1 + 1e-6 * np.arange(6)),
+        (1 + half) * math.log1p(half) - half,
     )
     stopped = select_datasets(problem, nodes=3)
     whole = select_datasets(problem)
@@ -391,32 +393,6 @@ def test_a_search_that_is_stopped_keeps_a_valid_bound_and_is_not_called_optimal(
     assert stopped.lower_bound < whole.value <= stopped.value
     with pytest.raises(InvalidInputError, match="at least 1"):
         select_datasets(problem, nodes=0)
-
-
-# --- hardness -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("numbers", "splits"),
-    [([3, 5, 2, 4], True), ([2, 2, 2, 4, 30], False), ([8, 6, 6], False), ([1, 2, 3, 4, 5, 7], True)],
-)
-def test_the_least_value_tells_whether_numbers_split_into_halves(numbers: list[int], splits: bool) -> None:
-    found = select_datasets(partition_selection(numbers))
-    best = 1 + sum(numbers) / 2
-    assert found.optimal
-    assert (found.value <= best * (1 + 1e-12)) == splits
-    assert found.value >= best * (1 - 1e-12)
-
-
-@pytest.mark.parametrize("numbers", [[], [1, 2], [0, 2], [-1, 1]])
-def test_what_is_no_partition_instance_is_refused(numbers: list[int]) -> None:
-    with pytest.raises(InvalidInputError):
-        partition_selection(numbers)
-
-
-def test_partition_sums_beyond_double_precision_are_refused() -> None:
-    with pytest.raises(NotCoveredError, match="too large"):
-        partition_selection([10**6, 10**6])
 
 
 # --- where submodular methods must not speak ----------------------------------------------------------

@@ -12,8 +12,6 @@ from depl.instances.reductions import (
     knapsack_by_time,
     knapsack_free_resources,
     partition_data,
-    partition_models,
-    unbounded_knapsack,
 )
 from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
 from depl.models.evaluation.evaluate import evaluate
@@ -123,19 +121,6 @@ def test_with_free_resources_a_plan_costs_the_square_of_its_weight(seed: int) ->
         assert knapsack_free_resources.solution_of(plan) == items
 
 
-def test_unbounded_every_plan_is_a_multiset_and_feasible_iff_it_fits_and_reaches_the_value() -> None:
-    instance = unbounded_knapsack.reduce(SMALL, 9)
-    assert instance.target.maximum_epochs == 3
-    found = set()
-    for plan in all_schedules(instance, 3):
-        items = unbounded_knapsack.solution_of(plan)
-        good = SMALL.holds(items) and SMALL.value_of(items) >= 9
-        assert judged(instance, plan) == (good, 0)
-        assert judged(instance, unbounded_knapsack.plan_of(items))[0] == good
-        found |= {items} if good else set()
-    assert found == {(0, 0, 0)}
-
-
 @pytest.mark.parametrize("numbers", [[1, 2, 3], [3, 1, 1, 2, 2, 1], [5, 1, 2], [2, 2], [4, 2]])
 def test_numbers_are_a_half_iff_the_plan_that_trains_on_them_is_feasible(numbers: list[int]) -> None:
     instance = partition_data.reduce(numbers)
@@ -148,20 +133,6 @@ def test_numbers_are_a_half_iff_the_plan_that_trains_on_them_is_feasible(numbers
         feasible += half
     assert bool(feasible) == partitions(numbers)
     assert not judged(instance, Plan())[0]
-
-
-@pytest.mark.parametrize("numbers", [[1, 2, 3], [2, 1, 1], [5, 1, 2], [2, 2]])
-def test_numbers_are_a_half_iff_the_plan_that_takes_their_models_is_feasible(numbers: list[int]) -> None:
-    instance = partition_models.reduce(numbers)
-    found = set()
-    for plan in all_schedules(instance, len(numbers)):
-        if judged(instance, plan)[0]:
-            found.add(partition_models.solution_of(plan))
-    halves = {items for items in subsets(len(numbers)) if 2 * sum(numbers[i] for i in items) == sum(numbers)}
-    assert found == halves
-    for items in subsets(len(numbers)):
-        plan = partition_models.plan_of(numbers, items)
-        assert judged(instance, plan)[0] == (items in halves)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -222,7 +193,6 @@ def test_halves_that_differ_by_one_in_three_hundred_million_are_told_apart(
         knapsack_by_cost.reduce,
         lambda sack: knapsack_by_time.reduce(sack, 1),
         lambda sack: knapsack_free_resources.reduce(sack, 1),
-        lambda sack: unbounded_knapsack.reduce(sack, 1),
     ],
 )
 def test_numbers_that_tolerances_would_confuse_are_refused(reduce) -> None:
@@ -245,15 +215,10 @@ def test_numbers_with_a_common_factor_are_as_good_as_without() -> None:
 
 
 def test_what_no_reduction_can_say_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="for ever"):
-        unbounded_knapsack.reduce(Knapsack.of([1], [0], 1), 1)
-    with pytest.raises(NotCoveredError, match="no item fits"):
-        unbounded_knapsack.reduce(Knapsack.of([1], [2], 1), 1)
-    for reduce in (partition_data.reduce, partition_models.reduce):
-        with pytest.raises(InvalidInputError, match="odd"):
-            reduce([1, 2])
-        with pytest.raises(InvalidInputError, match="positive"):
-            reduce([0, 2])
+    with pytest.raises(InvalidInputError, match="odd"):
+        partition_data.reduce([1, 2])
+    with pytest.raises(InvalidInputError, match="positive"):
+        partition_data.reduce([0, 2])
     with pytest.raises(InvalidInputError, match="needs data"):
         partition_data.plan_of([1, 1], ())
     with pytest.raises(InvalidInputError, match="no item 3"):
@@ -268,9 +233,6 @@ def test_plans_of_other_instances_are_not_read() -> None:
         epochs=(PlannedEpoch(model="full", cluster="site", resources=1),),
     )
     for module in (knapsack_by_time, knapsack_by_cost, knapsack_free_resources, chance_knapsack):
-        with pytest.raises(InvalidInputError, match="full"):
-            module.solution_of(other)
-    for module in (unbounded_knapsack, partition_models):
         with pytest.raises(InvalidInputError, match="full"):
             module.solution_of(other)
     with pytest.raises(InvalidInputError, match="not numbers"):

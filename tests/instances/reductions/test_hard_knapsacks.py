@@ -1,6 +1,5 @@
 """Hard families of knapsacks: their recipe, and their optima found by planning."""
 
-import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +10,6 @@ from depl.instances.reductions.branch_and_bound import best_by_branching
 from depl.instances.reductions.dynamic_programs import (
     best_by_capacity,
     best_by_value,
-    best_unbounded,
     lightest_by_value,
 )
 from depl.instances.reductions.knapsack import Knapsack
@@ -111,19 +109,6 @@ def test_programs_and_branching_agree_with_all_sets(seed: int) -> None:
         reaching = [sack.weight_of(s) for s in subsets(len(sack)) if sack.value_of(s) >= value]
         lightest = lightest_by_value(sack, value)
         assert (None if lightest is None else lightest.weight) == min(reaching, default=None)
-
-
-def test_the_unbounded_program_agrees_with_all_multisets() -> None:
-    sack = Knapsack.of([3, 5, 7], [2, 3, 4], 11)
-    best = max(
-        sack.value_of(items)
-        for size in range(6)
-        for items in itertools.combinations_with_replacement(range(3), size)
-        if sack.holds(items)
-    )
-    assert best_unbounded(sack).value == best == 19
-    with pytest.raises(NotCoveredError, match="for ever"):
-        best_unbounded(Knapsack.of([1], [0], 1))
 
 
 def test_what_is_too_large_for_a_table_or_too_hard_to_branch_is_refused() -> None:

@@ -9,10 +9,8 @@ from depl.instances.reductions import (
     knapsack_by_time,
     knapsack_free_resources,
     partition_data,
-    partition_models,
-    unbounded_knapsack,
 )
-from depl.instances.reductions.dynamic_programs import best_by_capacity, best_unbounded, lightest_by_value
+from depl.instances.reductions.dynamic_programs import best_by_capacity, lightest_by_value
 from depl.instances.reductions.knapsack import Knapsack
 from depl.models.problem.instance import Instance
 from depl.models.solving.result import Result, Solution, Termination
@@ -68,15 +66,6 @@ def check_free(knapsack: Knapsack, method: str) -> None:
         assert knapsack.value_of(items) >= value
 
 
-def check_unbounded(knapsack: Knapsack, method: str) -> None:
-    best = best_unbounded(knapsack)
-    reached = solved(unbounded_knapsack.reduce(knapsack, best.value), method)
-    assert reached.plan is not None
-    assert_best(knapsack, unbounded_knapsack.solution_of(reached.plan), best.value)
-    more = best.value + knapsack.whole.value_unit
-    assert solved(unbounded_knapsack.reduce(knapsack, more), method).termination is Termination.INFEASIBLE
-
-
 def assert_best(knapsack: Knapsack, items: tuple[int, ...], value: object) -> None:
     assert knapsack.holds(items)
     assert knapsack.value_of(items) == value
@@ -87,24 +76,11 @@ def check_seed(seed: int, method: str) -> None:
     rng = np.random.default_rng([9, seed])
     knapsack = random_knapsack(rng)
     check_knapsack(knapsack, method)
-    heavy = [place for place, weight in enumerate(knapsack.weights) if 0 < weight <= knapsack.capacity]
-    if heavy:
-        room = max(
-            max(knapsack.weights[place] for place in heavy), min(knapsack.weights[p] for p in heavy) * 6
-        )
-        chosen = heavy[:6]
-        check_unbounded(
-            Knapsack.of([knapsack.values[p] for p in chosen], [knapsack.weights[p] for p in chosen], room),
-            method,
-        )
-    for reduction, numbers in (
-        (partition_data, random_numbers(rng, 8)),
-        (partition_models, random_numbers(rng, 6)),
-    ):
-        split = solved(reduction.reduce(numbers), method)
-        assert (split.plan is not None) == partitions(numbers)
-        if split.plan is not None:
-            assert 2 * sum(numbers[p] for p in reduction.solution_of(split.plan)) == sum(numbers)
+    numbers = random_numbers(rng, 8)
+    split = solved(partition_data.reduce(numbers), method)
+    assert (split.plan is not None) == partitions(numbers)
+    if split.plan is not None:
+        assert 2 * sum(numbers[p] for p in partition_data.solution_of(split.plan)) == sum(numbers)
 
 
 def check_chance(seed: int) -> None:
