@@ -52,6 +52,11 @@ _LEAST_SAVED = 2
 _FEWEST = 12
 """Points of an interval at the least: set by hand, so that few factors are not considered at all."""
 
+_SMALL = 0.15
+"""Share of the greatest factor up to which factors are interpolated by themselves: set by hand. The rounding of
+an argument grows with its factor, and under eq. (8) the first epochs, whose factors are many times those of
+the last, would have all of them computed directly; any value is sound."""
+
 _NUMBERS_OF_INTERVALS = (1, 2, 3, 4, 6, 8)
 """The one with the fewest points in all is taken: set by hand. They change seconds, not what holds."""
 
@@ -128,6 +133,12 @@ def scaled_log_transforms(
     InvalidInputError
         As `centred_log_transform` does.
     """
+    small = factors <= _SMALL * factors.max(initial=0.0)
+    if _worthwhile(factors[small]) and law.log_variable() is not None:
+        value, error = np.empty((len(factors), len(nodes)), complex), np.empty((len(factors), len(nodes)))
+        for part in (small, ~small):
+            value[part], error[part] = scaled_log_transforms(law, factors[part], nodes)
+        return value, error
     grid, near = _grid_for(law, factors, nodes)
     if grid is None:
         return centred_log_transform(law, factors[:, None] * nodes)
@@ -138,13 +149,16 @@ def scaled_log_transforms(
     return value, error
 
 
+def _worthwhile(factors: FloatArray) -> bool:
+    """Whether these are positive, and so many that to interpolate may be less work."""
+    return len(factors) >= _LEAST_SAVED * _FEWEST and bool(factors.min() > 0)
+
+
 def _grid_for(law: Law, factors: FloatArray, nodes: ComplexArray) -> tuple[_Grid | None, NDArray[np.bool_]]:
     """The grid with the fewest points, None if that saves too little, and the nodes that it is for."""
     near = np.zeros(len(nodes), dtype=bool)
-    if len(factors) < _LEAST_SAVED * _FEWEST or factors.min() <= 0:
-        return None, near
     variable = law.log_variable()
-    if variable is None:
+    if variable is None or not _worthwhile(factors):
         return None, near
     least, greatest = float(factors.min()), float(factors.max())
     middle, length = math.sqrt(least) * math.sqrt(greatest), math.log(greatest / least)

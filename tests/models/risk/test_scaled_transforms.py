@@ -72,6 +72,27 @@ def test_thousands_of_factors_need_a_few_dozen_points(law, monkeypatch):
     assert sum(asked) <= 170 * len(nodes)
 
 
+def test_the_epochs_of_eq_8_are_interpolated_though_the_first_are_computed_directly(monkeypatch):
+    """A / sqrt(k): the first factor is 50 times the last, and its arguments are rounded 50 times as much."""
+    law, factors = LAWS[0], 0.5 / np.sqrt(np.arange(1, 2501))
+    nodes = (0.2 + 0.4j * np.arange(28))[[0, 9, 18, 27]]
+    asked = []
+
+    def counting(law, argument):
+        asked.append(np.size(argument))
+        return centred_log_transform(law, argument)
+
+    monkeypatch.setattr(scaled_transforms, "centred_log_transform", counting)
+    values, bounds = scaled_log_transforms(law, factors, nodes)
+    assert sum(asked) <= 250 * len(nodes)
+    assert bounds.max() < 1e-13
+    for row in (0, 42, 43, 44, 100, 2499):  # 0.15 of the greatest is between rows 43 and 44
+        for column, node in enumerate(nodes):
+            with ctx.workprec(200):
+                z = acb(factors[row]) * acb(node.real, node.imag)
+            assert ball.error_of(law, z, complex(values[row, column])) <= bounds[row, column]
+
+
 def continued(law, z):
     """E exp(-z X) on the cut plane, beyond the imaginary axis, in mpmath."""
     if isinstance(law, InverseGamma):
