@@ -53,9 +53,9 @@ _FEWEST = 12
 """Points of an interval at the least: set by hand, so that few factors are not considered at all."""
 
 _SMALL = 0.15
-"""Share of the greatest factor up to which factors are interpolated by themselves: set by hand. The rounding of
-an argument grows with its factor, and under eq. (8) the first epochs, whose factors are many times those of
-the last, would have all of them computed directly; any value is sound."""
+"""Share of the greatest factor up to which factors are interpolated by themselves: set by hand. The rounding
+of an argument grows with its factor, and under eq. (8) the first epochs, whose factors are many times those
+of the last, would have all of them computed directly; any value is sound."""
 
 _NUMBERS_OF_INTERVALS = (1, 2, 3, 4, 6, 8)
 """The one with the fewest points in all is taken: set by hand. They change seconds, not what holds."""

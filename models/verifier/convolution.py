@@ -54,12 +54,33 @@ _NEGLIGIBLE = 1e-14  # size of a transform that has decayed: of the order of its
 _MOST_FREQUENCIES = 2**15  # by hand: time goes with it, and what has not decayed by then goes to the grid
 _MOST_CELLS = 2**20  # of a density: 8 MiB for an array of doubles; what needs more goes to the grid
 _FIRST_FREQUENCIES = 64  # by hand: doubled until a transform has decayed; more take longer for wide laws
+_ABOUT, _NARROW = 1.2, 1e-7
+"""How much wider, relative to its probability, a bracket from kept transforms may be, and what is narrow
+enough to keep them: set by hand. Any value is sound, as errors are counted for each gap; they trade time for
+width."""
 _STEPS_PER_WAVE = 64
 """Steps for half the shortest wave of a density: set by hand. Boole's rule errs by its sixth power; those
 waves have decayed, and the repetition measures what is left. Twice as many double the cells."""
 _GENTLEST, _TRIED_TILTS = 600.0, 64
 """Logarithm of the gentlest tilt, which a double still holds, and how many are tried where no tilt has a
 given relation to its deviation: set by hand, as any is sound and the repetition measures what it gives."""
+
+
+class _Spectrum(NamedTuple):
+    """The transform of a tilted sum on a period, and log E exp(tilt * sum)."""
+
+    tilt: float
+    period: float
+    transform: ComplexArray
+    log_moment: float
+
+
+class _Kept(NamedTuple):
+    """Two transforms, and the relative error of the probability that they were made for."""
+
+    coarse: _Spectrum
+    fine: _Spectrum
+    relative: float
 
 
 class TiltableSum:
@@ -77,6 +98,8 @@ class TiltableSum:
         self.spread = math.sqrt(math.fsum(spreads))
         self._reach = 0.0  # frequency (turns per unit) at which an earlier transform had decayed
         self._known: dict[float, FloatArray] = {}  # cumulants by tilt: most are asked for several times
+        self._transformed: dict[tuple[float, float, int], tuple[ComplexArray, float] | None] = {}
+        self.kept: _Kept | None = None  # the transforms of the gap that was asked for last
 
     def cumulants(self, tilt: float) -> FloatArray:
         """log E exp(tilt Y), tilted mean and tilted variance of one copy Y of each increment."""
@@ -118,6 +141,12 @@ class TiltableSum:
 
         None if it has not decayed within the most frequencies and samples that are affordable.
         """
+        key = tilt, period, refinement
+        if key not in self._transformed:
+            self._transformed[key] = self._decayed(*key)
+        return self._transformed[key]
+
+    def _decayed(self, tilt: float, period: float, refinement: int) -> tuple[ComplexArray, float] | None:
         size = max(_FIRST_FREQUENCIES, 2 ** math.floor(math.log2(max(1.0, self._reach * period))))
         if self._random_deviation(tilt) * _MOST_FREQUENCIES < period:
             return None
@@ -197,23 +226,49 @@ class _Average(NamedTuple):
     leftover: float
 
 
+@functools.lru_cache(maxsize=2)
+def summed(increments: tuple[Increment, ...]) -> TiltableSum:
+    """The sum of some increments, kept: l_max and both ends of a claimed quantile are asked one by one."""
+    return TiltableSum(increments)
+
+
 def tail_of_tiltable(increments: Sequence[Increment], gap: float) -> Bracket | None:
-    """P(sum > gap), at least one increment smooth and none polynomial; None if out of reach."""
-    total = TiltableSum(increments)
+    """P(sum > gap), at least one increment smooth and none polynomial; None if out of reach.
+
+    The transforms of the gap before serve again where the bracket is about as narrow as it was there.
+    """
+    total = summed(tuple(increments))
     if gap >= total.top:
         return Bracket(0.0, 0.0)
+    doubt, kept = _doubt(increments), total.kept
+    if kept is not None and kept.relative <= _NARROW:
+        value, error = _compared(total, kept.coarse, kept.fine, gap, doubt)
+        if error <= _ABOUT * kept.relative * value:
+            return _around(value, error)
     tilt = _steepest_tilt(total, gap)
     chernoff = total.log_moment(tilt) - tilt * gap
     if chernoff < -60.0:
         return Bracket(0.0, math.exp(chernoff) * 1.001)
     if tilt * total.spread < _SHALLOWEST:
         return _far_below(increments, gap)
-    coarse = _half_line(total, gap, 0.8 * tilt, 0)
-    fine = None if coarse is None else _half_line(total, gap, tilt, 1)
+    coarse = _spectrum(total, gap, 0.8 * tilt, 0)
+    fine = None if coarse is None else _spectrum(total, gap, tilt, 1)
     if coarse is None or fine is None:
         return None
-    value, allowance = fine
-    error = 2.0 * abs(value - coarse[0]) + allowance + _doubt(increments) * value
+    value, error = _compared(total, coarse, fine, gap, doubt)
+    total.kept = _Kept(coarse, fine, error / value if value > 0.0 else math.inf)
+    return _around(value, error)
+
+
+def _compared(
+    total: TiltableSum, coarse: _Spectrum, fine: _Spectrum, gap: float, doubt: float
+) -> tuple[float, float]:
+    """The probability by the finer of two transforms, and what it may be off."""
+    value, allowance = _half_line(total, gap, fine)
+    return value, 2.0 * abs(value - _half_line(total, gap, coarse)[0]) + allowance + doubt * value
+
+
+def _around(value: float, error: float) -> Bracket:
     return Bracket(min(1.0, max(0.0, value - error)), min(1.0, value + error))
 
 
@@ -227,7 +282,7 @@ def tail_with_polynomial(
     jump_scale : float
         Length on which ``jumps`` changes.
     """
-    total = TiltableSum(increments)
+    total = summed(tuple(increments))
     held: tuple[float, _Average] | None = None
     for relative_tilt in (0.7, 0.25, 0.08):
         tilt = _relative_tilt(total, relative_tilt)
@@ -252,21 +307,26 @@ def _doubt(increments: Sequence[Increment]) -> float:
     return RELATIVE_ROUNDING + math.fsum(item.count * density_doubt(item.law) for item in increments)
 
 
-def _half_line(total: TiltableSum, gap: float, tilt: float, refinement: int) -> tuple[float, float] | None:
-    """The probability that the sum exceeds ``gap`` and an allowance for wrapping and rounding."""
+def _spectrum(total: TiltableSum, gap: float, tilt: float, refinement: int) -> _Spectrum | None:
+    """Of the tilted sum, on a period that suits ``gap``."""
     chernoff = total.log_moment(tilt) - tilt * gap
     period = (1.0 + 0.15 * refinement) * max(28.0, 28.0 - chernoff) / tilt
-    period, wrapped = _period_free_of_rises(total, gap, tilt, period, chernoff - 28.0)
+    period = _period_free_of_rises(total, gap, tilt, period, chernoff - 28.0)
     result = total.transform(tilt, period, refinement)
-    if result is None:
-        return None
-    transform, log_moment = result
+    return None if result is None else _Spectrum(tilt, period, *result)
+
+
+def _half_line(total: TiltableSum, gap: float, spectrum: _Spectrum) -> tuple[float, float]:
+    """The probability that the sum exceeds ``gap`` and an allowance for wrapping and rounding."""
+    tilt, period, transform, log_moment = spectrum
     offsets, density = _density_from(transform, period, gap)
-    scale = math.exp(log_moment - tilt * gap)
+    scale = math.exp(min(log_moment - tilt * gap, _GENTLEST))
     untilted = np.exp(-tilt * offsets) * density
     fine, wide = (float(integrate.simpson(untilted[::each], x=offsets[::each])) for each in (1, 2))
     value = scale * (16.0 * fine - wide) / 15.0  # Boole's rule: Simpson's with its leading error removed
     rounding = 1e-15 * scale * (1.0 + float(np.abs(density).max()) / tilt)
+    bound = _amplified(total, gap, tilt, period)
+    wrapped = math.exp(min(bound, 0.0)) if bound > -700.0 else 0.0
     return value, math.exp(-tilt * period) * 1.01 + wrapped + rounding
 
 
@@ -369,16 +429,13 @@ def _relative_tilt(total: TiltableSum, relative: float) -> float:
     return math.exp(float(optimize.brentq(excess, low, high, xtol=1e-3)))
 
 
-def _period_free_of_rises(
-    total: TiltableSum, gap: float, tilt: float, period: float, wanted: float
-) -> tuple[float, float]:
+def _period_free_of_rises(total: TiltableSum, gap: float, tilt: float, period: float, wanted: float) -> float:
     """Lengthen the period until the sum's mass beyond gap + period, amplified by wrapping, is negligible."""
     for _ in range(40):
-        bound = _amplified(total, gap, tilt, period)
-        if bound < wanted:
+        if _amplified(total, gap, tilt, period) < wanted:
             break
         period *= 1.15
-    return period, math.exp(min(bound, 0.0)) if bound > -700.0 else 0.0
+    return period
 
 
 def _amplified(total: TiltableSum, start: float, tilt: float, period: float) -> float:

@@ -285,7 +285,7 @@ def _collected(keys: NDArray[Any], weights: NDArray[Any], total: int) -> _Atoms:
 def _tail_with_jumps(
     others: Sequence[Increment], jumping: Sequence[Increment], gap: float, budget: Fraction | None
 ) -> Bracket:
-    jumps, width = polynomial_exceedance(jumping)
+    jumps, width = polynomial_exceedance(tuple(jumping))
     if any(map(is_plain, others)):
         return _grid_tail(others, jumps, gap, budget)
     if any(is_smooth(item.law) for item in others):

@@ -25,7 +25,8 @@ _CELLS = 2**20
 farther is bracketed; twice as many narrow that bracket where two large jumps matter, in twice the time."""
 
 
-def polynomial_exceedance(increments: Sequence[Increment]) -> tuple[Exceedance, float]:
+@functools.lru_cache(maxsize=2)  # 8 MiB each: the thresholds of one plan are asked one by one
+def polynomial_exceedance(increments: tuple[Increment, ...]) -> tuple[Exceedance, float]:
     """Exceedance of a sum of untruncated Student-t increments, and the length on which it changes."""
     widths = [abs(item.factor) * peak_width(item.law) for item in increments]
     if len(increments) == 1 and increments[0].count == 1:

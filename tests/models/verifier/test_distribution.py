@@ -13,9 +13,9 @@ from scipy import integrate, special, stats
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_violation
+from depl.models.verifier import convolution, tilted
 from depl.models.verifier import distribution as verifier_distribution
-from depl.models.verifier import tilted
-from depl.models.verifier.convolution import TiltableSum
+from depl.models.verifier.convolution import TiltableSum, tail_of_tiltable
 from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import Bracket, Increment, decimal
 
@@ -58,6 +58,36 @@ def test_a_sum_of_normal_increments_is_normal(quantile):
     mean = sum(item.count * item.factor for item in increments)
     deviation = 0.2 * math.sqrt(sum(item.count * item.factor**2 for item in increments))
     assert_tight(tail(increments, mean + quantile * deviation), stats.norm.sf(quantile), 1e-9)
+
+
+@pytest.mark.parametrize("jumps", [[], [increment(1, student(3, 0.1, 0.05), 2)]], ids=["tilted", "with t"])
+def test_the_thresholds_of_one_plan_are_answered_from_one_pair_of_transforms(jumps, monkeypatch):
+    """l_max, and both ends of its claimed quantile: alike as from transforms of their own, and as narrow."""
+    increments = [*decreasing(STEADY, 4), *jumps]
+    gaps = (-1.7, -1.7 + 1e-9, -1.7 - 1e-9)
+    asked = []
+    transform_of = convolution.transform_of
+    monkeypatch.setattr(convolution, "transform_of", lambda *given: asked.append(1) or transform_of(*given))
+    convolution.summed.cache_clear()
+    found = [tail(increments, gap) for gap in gaps]
+    together = len(asked)
+    convolution.summed.cache_clear()
+    own = tail(increments, gaps[1])
+    assert len(asked) == 2 * together
+    assert found[1].lower <= own.upper
+    assert own.lower <= found[1].upper
+    assert found[1].upper - found[1].lower <= 1.3 * (own.upper - own.lower)
+    assert found[1].lower < found[0].upper < found[2].upper
+
+
+def test_kept_transforms_answer_only_what_they_answer_well():
+    """A sum of normal increments, by transforms that were made for other thresholds, near and far."""
+    increments = decreasing(UNIT, 5)
+    mean = sum(item.count * item.factor for item in increments)
+    deviation = 0.2 * math.sqrt(sum(item.count * item.factor**2 for item in increments))
+    for quantile in (1, 1.01, 3, -8, 9, 2, -1, 10.5, 0):
+        found = tail_of_tiltable(increments, mean + quantile * deviation)
+        assert_tight(found, stats.norm.sf(quantile), 1e-9 if quantile < 10 else 2.0)
 
 
 @pytest.mark.parametrize("tilt", [0.0, 0.3, 2.0])
