@@ -12,6 +12,7 @@ from depl.instances.reductions import (
     knapsack_by_time,
     knapsack_free_resources,
     partition_data,
+    unbounded_knapsack,
 )
 from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
 from depl.models.evaluation.evaluate import evaluate
@@ -121,6 +122,19 @@ def test_with_free_resources_a_plan_costs_the_square_of_its_weight(seed: int) ->
         assert knapsack_free_resources.solution_of(plan) == items
 
 
+def test_unbounded_a_plan_is_a_multiset_and_feasible_iff_it_fits_and_reaches_the_value() -> None:
+    instance = unbounded_knapsack.reduce(SMALL, 9)
+    assert instance.target.maximum_epochs == 3
+    good = []
+    for plan in all_schedules(instance, 3):
+        items = [int(epoch.model.removeprefix("item-")) for epoch in plan.epochs]
+        fits = sum(SMALL.weights[item] for item in items) <= SMALL.capacity
+        reaches = sum(SMALL.values[item] for item in items) >= 9
+        assert judged(instance, plan) == (fits and reaches, 0)
+        good += [items] if fits and reaches else []
+    assert good == [[0, 0, 0]]
+
+
 @pytest.mark.parametrize("numbers", [[1, 2, 3], [3, 1, 1, 2, 2, 1], [5, 1, 2], [2, 2], [4, 2]])
 def test_numbers_are_a_half_iff_the_plan_that_trains_on_them_is_feasible(numbers: list[int]) -> None:
     instance = partition_data.reduce(numbers)
@@ -215,6 +229,10 @@ def test_numbers_with_a_common_factor_are_as_good_as_without() -> None:
 
 
 def test_what_no_reduction_can_say_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="for ever"):
+        unbounded_knapsack.reduce(Knapsack.of([1], [0], 1), 1)
+    with pytest.raises(NotCoveredError, match="no item fits"):
+        unbounded_knapsack.reduce(Knapsack.of([1], [2], 1), 1)
     with pytest.raises(InvalidInputError, match="odd"):
         partition_data.reduce([1, 2])
     with pytest.raises(InvalidInputError, match="positive"):
