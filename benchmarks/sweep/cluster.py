@@ -4,7 +4,7 @@ A worker keeps one process in which it solves (`depl.benchmarks.sweep.worker`), 
 crashes its process does not touch the worker. Workers die of other causes: the system is out of memory, a
 machine is taken away. Their tasks go to another one.
 
-What is started here listens on loopback alone; what runs elsewhere is talked to by TLS
+What is started here listens on loopback alone, in plain text: everybody who works on this machine can connect
 (`depl.benchmarks.sweep.transport`).
 """
 
@@ -23,7 +23,7 @@ from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.crew import Crew
 from depl.benchmarks.sweep.process import StartError
 from depl.benchmarks.sweep.request import Job
-from depl.benchmarks.sweep.transport import HERE, Tls, security_here, security_towards
+from depl.benchmarks.sweep.transport import HERE, security_towards
 from depl.benchmarks.sweep.worker import attempt_here, require_same_depl, stop_here
 from depl.models.foundation.errors import InvalidInputError
 
@@ -43,19 +43,14 @@ class Cluster:
         How many to start here, one task each; ignored if there is an address.
     address : str or None
         Of a scheduler that is running, such as ``tls://10.0.0.1:8786``.
-    tls : Tls or None
-        Certificates. Without them workers that are started here talk in plain text on loopback, which is open
-        to everybody who works on this machine; for a scheduler elsewhere those of dask's configuration are
-        taken.
 
     Raises
     ------
     InvalidInputError
-        If dask.distributed is not installed, the certificates cannot be used, or the address is one at which
-        strangers could take part.
+        If dask.distributed is not installed, or the address is one at which strangers could take part.
     """
 
-    def __init__(self, workers: int, address: str | None = None, tls: Tls | None = None) -> None:
+    def __init__(self, workers: int, address: str | None = None) -> None:
         try:
             import distributed
         except ImportError as error:
@@ -63,8 +58,8 @@ class Cluster:
                 "several workers need dask.distributed: pip install 'depl[cluster]', or leave the option out"
             ) from error
         self._distributed: Any = distributed  # it has no types
-        self._workers, self._address, self._tls = workers, address, tls
-        self._security: Any = security_here(tls) if address is None else security_towards(address, tls)
+        self._workers, self._address = workers, address
+        self._security: Any = security_towards(address)
 
     def attempts(self, jobs: Sequence[Job]) -> Generator[Attempt, None, None]:
         """One attempt of every job, each as soon as it is finished.
@@ -115,7 +110,6 @@ class Cluster:
             cluster = self._distributed.LocalCluster(
                 n_workers=0,
                 host=HERE,
-                protocol="tcp://" if self._tls is None else "tls://",
                 dashboard_address=None,
                 scheduler_kwargs={"dashboard_address": f"{HERE}:0"},  # it listens there without any route
                 local_directory=folder,
@@ -123,7 +117,7 @@ class Cluster:
                 security=self._security,
             )
         address: str = stack.enter_context(cluster).scheduler_address
-        stack.enter_context(Crew(self._workers, address, folder, self._tls))
+        stack.enter_context(Crew(self._workers, address, folder))
         return address
 
     def _require_workers(self, client: Any) -> None:

@@ -7,7 +7,6 @@ import threading
 from typing import Self
 
 from depl.benchmarks.sweep.process import kill_group, one_thread
-from depl.benchmarks.sweep.transport import Tls
 
 _TICK = 0.5
 
@@ -23,13 +22,11 @@ class Crew:
         Of the scheduler.
     folder : str
         For their scratch files.
-    tls : Tls or None
-        Certificates of an address that is one of TLS.
     """
 
-    def __init__(self, size: int, address: str, folder: str, tls: Tls | None = None) -> None:
+    def __init__(self, size: int, address: str, folder: str) -> None:
         self._size = size
-        self._words = [address, str(os.getpid()), folder, *(word for word in tls or () if word is not None)]
+        self._words = [address, str(os.getpid()), folder]
         self._workers: list[subprocess.Popen[bytes]] = []
         self._over = threading.Event()
         # The kernel ends workers with the thread that started them, so that one starts all and stays.

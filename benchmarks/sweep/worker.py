@@ -1,6 +1,6 @@
 """A worker of dask.distributed that ends with the process that started it.
 
-``python -m depl.benchmarks.sweep.worker ADDRESS PARENT FOLDER [CA CERTIFICATE [KEY]]`` joins a scheduler of
+``python -m depl.benchmarks.sweep.worker ADDRESS PARENT FOLDER`` joins a scheduler of
 this machine and takes one task at a time. It listens on loopback alone.
 """
 
@@ -18,7 +18,7 @@ from depl.benchmarks.sweep.attempting import attempt_alone
 from depl.benchmarks.sweep.child import end_with_parent
 from depl.benchmarks.sweep.process import LoneProcess
 from depl.benchmarks.sweep.request import Job
-from depl.benchmarks.sweep.transport import HERE, Tls, security_here
+from depl.benchmarks.sweep.transport import HERE, security_towards
 from depl.models.foundation.errors import InvalidInputError
 
 
@@ -61,7 +61,7 @@ def require_same_depl(version: str) -> None:
         raise InvalidInputError(f"it has version {depl.__version__}, and {version} is needed")
 
 
-async def _work(address: str, folder: str, tls: Tls | None) -> None:
+async def _work(address: str, folder: str) -> None:
     import dask
     import distributed
 
@@ -74,18 +74,18 @@ async def _work(address: str, folder: str, tls: Tls | None) -> None:
             dashboard=False,
             dashboard_address=f"{HERE}:0",  # it listens there without any route
             local_directory=folder,
-            security=security_here(tls),
+            security=security_towards(None),
         )
         async with worker:
             await worker.finished()
 
 
-def _main(address: str, parent: int, folder: str, *certificates: str) -> None:
+def _main(address: str, parent: int, folder: str) -> None:
     end_with_parent(parent)
     logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
     with contextlib.suppress(OSError, asyncio.TimeoutError):  # the scheduler has gone
-        asyncio.run(_work(address, folder, Tls(*certificates) if certificates else None))
+        asyncio.run(_work(address, folder))
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])
+    _main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

@@ -91,14 +91,8 @@ def _add_workers(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="of a running dask scheduler, whose workers solve: tls://host:8786, or tcp:// on this machine",
-    )
-    parser.add_argument(
-        "--tls-ca", metavar="FILE", help="PEM file of the authority that scheduler and workers are known by"
-    )
-    parser.add_argument("--tls-cert", metavar="FILE", help="PEM file of the certificate to be known by")
-    parser.add_argument(
-        "--tls-key", metavar="FILE", help="PEM file of its key; default: it is in the file of --tls-cert"
+        help="of a running dask scheduler, whose workers solve: tcp:// on this machine, or tls://host:8786 "
+        "with the certificates of dask's configuration",
     )
 
 

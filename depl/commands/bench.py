@@ -13,7 +13,6 @@ from depl.benchmarks.sweep.imports import suites_with
 from depl.benchmarks.sweep.request import Job, Request, jobs_of
 from depl.benchmarks.sweep.run import OneWorker, Swept, Workers, sweep
 from depl.benchmarks.sweep.store import Store
-from depl.benchmarks.sweep.transport import Tls
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
 from depl.commands.options import require_outputs, sources
@@ -140,20 +139,6 @@ def _told(attempt: Attempt) -> str:
 
 
 def _workers(options: argparse.Namespace) -> Workers:
-    tls = _tls(options)
     if options.workers == 1 and options.scheduler is None:
-        if tls is not None:
-            raise InvalidInputError(
-                "a single worker talks to nobody; add --workers or --scheduler", "--tls-cert"
-            )
         return OneWorker()
-    return Cluster(options.workers, options.scheduler, tls)
-
-
-def _tls(options: argparse.Namespace) -> Tls | None:
-    if options.tls_ca is not None and options.tls_cert is not None:
-        return Tls(options.tls_ca, options.tls_cert, options.tls_key)
-    if options.tls_ca is None and options.tls_cert is None and options.tls_key is None:
-        return None
-    missing = "--tls-ca" if options.tls_ca is None else "--tls-cert"
-    raise InvalidInputError("is needed too: TLS takes an authority and a certificate", missing)
+    return Cluster(options.workers, options.scheduler)
