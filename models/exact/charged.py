@@ -20,17 +20,12 @@ from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices
 from depl.models.exact.kernels import CELL_ROUNDING, Charges
 from depl.models.exact.prices import Prices
-from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE, sum_rounding
 from depl.models.problem.laws import FloatArray
 
 MOST_MULTIPLIERS = 6
 """Prices of time charged at once at most, set by hand. Each is one more sum at every node, and excludes more
 plans that cost too much; with fewer, more leaves are costed, and what is proved is the same."""
-
-_ROUNDING = 1e-12
-"""Relative widening of limits, so that rounding excludes no plan: charges are nonnegative sums of one summand
-an epoch, off by 2**-53 for each, and 1e-12 is enough for 9,000 epochs. Proofs rest on it; leaves are costed
-exactly."""
 
 _FEW = 40
 """Different extra charges up to which cells are made to fit one of them exactly: set by hand. Candidates, and
@@ -156,19 +151,20 @@ class Charged:
         return fastest
 
     def _limit_values(self) -> FloatArray:
+        """Limits, widened so that rounding of sums excludes no plan; leaves are costed exactly."""
+        rounding = sum_rounding(self.length)
         limit = self.prices.maximum_time
         values = []
         if self._priced is not None:
             paid = 0.0 if limit is None else self.multipliers[0] * limit
             room = self.cutoff - self.assignment.transfers + paid - self._priced.paid - self._priced.least
             size = abs(self.cutoff) + paid + abs(self._priced.paid) + self._priced.size
-            values.append(room + _ROUNDING * size)
+            values.append(room + rounding * size)
         for multiplier in self.multipliers:
             paid = 0.0 if limit is None else multiplier * limit
-            values.append(
-                self.cutoff - self.assignment.transfers + paid + _ROUNDING * (abs(self.cutoff) + paid)
-            )
-        time = 0.5 if limit is None else limit * (1 + TIME_TOLERANCE) * (1 + _ROUNDING)
+            room = self.cutoff - self.assignment.transfers + paid
+            values.append(room + rounding * (abs(self.cutoff) + paid))
+        time = 0.5 if limit is None else limit * (1 + TIME_TOLERANCE) * (1 + rounding)
         return np.array([*values, time])
 
     def _charged(self, values: FloatArray) -> Charges:

@@ -12,10 +12,10 @@ The recursion backward in k is a convolution for every kind and a minimum over k
 
 Below the grid V counts 0 and above it the value at its top, both too small. Tilted values are cut off at
 `_LARGEST`: they belong to losses so far ahead of any plan's schedule that only rounding would remember them.
-What a convolution may be off is taken off: with transforms whose entries err by at most 8 u log2(n) of the
-sum of magnitudes, the 2-norm of the error is below `_ROUNDING` times the mass of the tilted law times the
-2-norm of V, for up to n = 2**20 points. (Where a rise has much tilted mass, that is far more than what the
-values that are kept would lose: the largest ones were cut off.)
+What a convolution may be off is taken off: in the 2-norm, that is what four transforms may be off (of V, of
+run and switch, and back; `law_grid.transform_units`), times the mass of the tilted law, times the 2-norm of
+V. (Where a rise has much tilted mass, that is far more than what the values that are kept would lose: the
+largest ones were cut off.)
 V is stored as the transform of its tilted values, so that the search multiplies transforms and never
 transforms anything.
 """
@@ -30,16 +30,23 @@ from scipy import fft
 from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices
 from depl.models.exact.kernels import Integers
-from depl.models.exact.law_grid import ComplexArray, Grid, GridLaw, GridSteps
+from depl.models.exact.law_grid import (
+    ComplexArray,
+    Grid,
+    GridLaw,
+    GridSteps,
+    rounded_units,
+    transform_units,
+)
 from depl.models.problem.laws import FloatArray
 
 _LARGEST = 1e3
 """Cap of tilted values, see the module's docstring: set by hand. Any value is sound, as capping lowers V; at
 the saddle point the values that matter are of order 1."""
 
-_ROUNDING = 1e-13
-"""What a convolution may be off, see the module's docstring, on which proofs rest: three transforms of 2**20
-points are off by 3 times 8 times 20 times 2**-53 = 5e-14."""
+_PRODUCTS = 24
+"""Roundings in a convolution beside those of its transforms, in units of 2**-53, on which proofs rest: three
+products of complex numbers or with the share, the cap and the doubt that is taken off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +169,7 @@ class _Backward:
         self._low = max([0, *(-(run.first + (switch.first if switch else 0)) for switch, run in pairs)])
         self._high = max([0, *(run.last + (switch.last if switch else 0) for switch, run in pairs)])
         self._padded = fft.next_fast_len(self.grid.size + self._low + self._high, real=True)
+        self._rounding = rounded_units(4 * transform_units(self._padded) + _PRODUCTS)
 
     def earlier(self, values: FloatArray, least: Integers, k: int) -> tuple[FloatArray, Integers]:
         """V after k epochs from V after k + 1, shape (M, cells, N), and the cells needed at least."""
@@ -182,7 +190,7 @@ class _Backward:
             if key not in shared:
                 law, rows = self._backward(switch, run), slice(start, cells - step)
                 product = transforms[self.assignment.models[j], rows] * law
-                doubt = _ROUNDING * abs(law[0]) * norms[self.assignment.models[j], rows, None]
+                doubt = self._rounding * abs(law[0]) * norms[self.assignment.models[j], rows, None]
                 exact = fft.irfft(product, self._padded, axis=-1)[..., window]
                 shared[key] = np.maximum(exact - doubt, 0.0)
             np.minimum(found[before, step + start :], shared[key], out=found[before, step + start :])

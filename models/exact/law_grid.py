@@ -25,9 +25,15 @@ from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
+from depl.models.problem.laws.law import UNIT_ROUNDOFF
 from depl.models.risk.rounded import rounded
 
 ComplexArray = NDArray[np.complex128]
+
+_TRANSFORM = 12
+"""What a transform of n points may be off in every entry, relative to the sum of the magnitudes of what is
+transformed, and in the 2-norm, relative to that norm: in `UNIT_ROUNDOFF` for every doubling in n. Proofs rest
+on it; the page "Exact search" has that of it, for scipy's passes of two to five points."""
 
 _TAIL = 1e-9
 """Probability beyond either end of a rounded change. It is dropped or moved in favour of the plan, so any
@@ -67,6 +73,17 @@ class Grid:
     def aliased(self) -> float:
         """At most so much is added to a violation by what wraps round."""
         return 2 * math.exp(-self.tilt * self.step * self.size)
+
+    def tilt_rounding(self, epochs: int) -> float:
+        """What the weights that tilt the laws of so many epochs, and V, may be off together, relatively.
+
+        Each epoch has two exponentials, of the run and of the switch, with exponents of at most ``largest``
+        that err by two units each, and above the grid one more, of at most twice that; 18 units more are for
+        the exponentials themselves, the products and the share. The values after the last epoch have one, and
+        four units are for the budget as a double, its widening, and a violation less its doubt.
+        """
+        largest = self.tilt * self.step * self.size + abs(self.share) * epochs
+        return rounded_units((epochs + 1) * (8 * largest + 24))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +128,22 @@ class GridLaw:
         wrapped = np.zeros(size)
         np.add.at(wrapped, changes % size, self.masses * np.exp(exponent * changes))
         return np.asarray(fft.rfft(wrapped))
+
+
+def transform_units(points: int) -> float:
+    """What a transform of so many points may be off, in `UNIT_ROUNDOFF`; see `_TRANSFORM`."""
+    return float(_TRANSFORM * math.ceil(math.log2(max(2, points))))
+
+
+def rounded_units(units: float) -> float:
+    """n u / (1 - 4 n u) for n units u: what n roundings may be off, relative to sums that are off as much.
+
+    After n roundings a product is off by (1 + u)**n - 1 <= n u / (1 - n u) at most. What it is compared with
+    (mass, norm, budget) was rounded as well, by a factor of 1 - n u or more each, for which there are three.
+    Infinite where n is so large that nothing is known.
+    """
+    share = units * UNIT_ROUNDOFF
+    return share / (1 - 4 * share) if share < 0.1 else math.inf
 
 
 def make_grid(instance: Instance, points: int, tilt: float, epochs: int, below: float, above: float) -> Grid:

@@ -18,14 +18,8 @@ from depl.models.exact.kernels import (
     affordable,
     compiled,
 )
-from depl.models.exact.law_grid import ComplexArray
+from depl.models.exact.law_grid import ComplexArray, rounded_units, transform_units
 from depl.models.problem.laws import FloatArray
-
-ROUNDING = 1e-12
-"""What a bound of the violation may be off, relative to mass times norm, on which proofs rest: a sum over
-2,049 frequencies takes 2.3e-13, K transforms of 4,096 points take K times 99 times 2**-53 at worst, which
-together stays below 1e-12 up to 70 epochs. Beyond, `law_subproblem._SLACK` has to cover the rest, as the
-usual error is far below the worst; that has no proof."""
 
 
 class Paths(NamedTuple):
@@ -46,6 +40,8 @@ class Paths(NamedTuple):
         Top of the grid.
     most : float
         A child is kept iff its violation may be at most this.
+    rounding : float
+        What a violation may be off, relative to mass times norm; see `product_rounding`.
     """
 
     transforms: ComplexArray
@@ -59,6 +55,29 @@ class Paths(NamedTuple):
     least: Integers
     highest: int
     most: float
+    rounding: float
+
+
+def product_rounding(epochs: int, points: int) -> float:
+    r"""What the violation of a prefix and its rest may be off, relative to tilted mass times norm of V.
+
+    Proofs rest on it. With u = 2**-53 and n points, for so many epochs: transforms of run and switch err by
+    `transform_units` each in every entry, relative to their masses; their product, the share and the product
+    with the epochs before by 8 u (a product of complex numbers by sqrt(5) u, compiled or not, or less where
+    products and sums are fused). So the transform of the prefix errs by the sum of these over the epochs,
+    relative to its mass. The row of the table errs by one transform in the 2-norm; a sum of n/2 + 1 terms, in
+    any order, by n/2 + 1 roundings, and the sum of their moduli is at most mass times norm (Parseval and
+    Cauchy). The page "Exact search" has the proof.
+
+    Parameters
+    ----------
+    epochs : int
+        Of the longest prefix, K.
+    points : int
+        n, size of the grid.
+    """
+    transform = transform_units(points)
+    return rounded_units(epochs * (2 * transform + 8) + transform + points // 2 + 16)
 
 
 @compiled
@@ -171,7 +190,7 @@ def _least_violation(
     for f in range(now.size):
         value = now[f] * change[f]
         violation += value.real * rest[f].real - value.imag * rest[f].imag
-    doubt = ROUNDING * abs(now[0].real * change[0].real) * paths.norms[depth + 1, model, cell]
+    doubt = paths.rounding * abs(now[0].real * change[0].real) * paths.norms[depth + 1, model, cell]
     return float(violation - doubt)
 
 

@@ -42,7 +42,7 @@ from depl.models.exact.scenario_search import ScenarioSearch
 from depl.models.exact.tree import FIRST_ROUND, GROWTH, UNEXPLAINED, Task, TreeSearch
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.foundation.tolerances import SEARCH_TOLERANCE
+from depl.models.foundation.tolerances import SEARCH_TOLERANCE, sum_rounding
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -79,9 +79,6 @@ search is the same."""
 _NODES_PER_LEAF = 100
 """Nodes that the costing and certifying of a leaf counts as: set by hand. It decides how soon a subproblem is
 left for others, and so the order of the search, not its proofs."""
-
-_ROUNDING = 1e-12
-"""Rounding of a certain gain relative to all that is added: 2**-53 for each of up to 4000 epochs."""
 
 _LEAST_ALIAS = 1e7
 """Budget over what wraps round: at most 2e-7 of the budget. What wraps round is allowed for, so any value is
@@ -124,8 +121,9 @@ class _Certain(SampledProblem):
         """Less by what sums over all epochs may be rounded [loss]."""
         target = self.instance.target
         size = abs(target.initial_loss) + abs(target.maximum_loss)
-        size += float(np.abs(self.gains).max(axis=(1, 2, 3)).sum())
-        return super().needed - _ROUNDING * size
+        for table in (self.gains, self.switch_losses):
+            size += float(np.abs(table).max(axis=(1, 2, 3)).sum())
+        return super().needed - sum_rounding(self.epochs) * size
 
 
 def _where_all_is_certain(problem: Choices, limits: Limits) -> Outcome | None:

@@ -15,13 +15,12 @@ from depl.models.exact.charged import Charged
 from depl.models.exact.kernels import CELL_ROUNDING
 from depl.models.exact.law_completions import least_violations, make_changes
 from depl.models.exact.law_grid import Grid, GridSteps
-from depl.models.exact.law_kernels import ROUNDING, Paths, descend_laws
+from depl.models.exact.law_kernels import Paths, descend_laws, product_rounding
 from depl.models.risk.discrete import decimal
 
 _SLACK = 1e-9
-"""Relative widening of the budget against rounding, beside `law_kernels.ROUNDING`: the budget as a double,
-and sums near the saddle point whose mass times norm is of the order of the budget. Leaves within it are
-searched in vain, 1e-9 of a budget."""
+"""Relative widening of the budget beside what rounding may do to it, set by hand: any value from 0 on is
+sound. Leaves within it are searched in vain, and told as too close to be decided."""
 
 _LARGEST_TABLE = 1 << 28
 """Bytes of the table of completions, 256 MiB at most. Beyond, there are fewer cells of budget: weaker bounds
@@ -102,7 +101,8 @@ class LawSubproblem(Charged):
             norms,
             least,
             grid.highest,
-            budget * (1 + _SLACK) + grid.aliased + changes.error,
+            budget * (1 + _SLACK + grid.tilt_rounding(self.length)) + grid.aliased + changes.error,
+            product_rounding(self.length, grid.size),
         )
         self._reached = np.zeros((self.length + 1, frequencies), dtype=np.complex128)
         self._reached[0] = 1.0
@@ -120,10 +120,9 @@ class LawSubproblem(Charged):
             change = paths.transforms[0, paths.first_model, j]
             if paths.rises[0, paths.first_model, j] > paths.highest:
                 change = paths.clipped[0, paths.first_model, j]
-            violations = (paths.table[1, model] @ change).real - ROUNDING * abs(change[0].real) * paths.norms[
-                1, model
-            ]
-            able = np.flatnonzero(violations[paths.least[1, model] :] <= paths.most) + paths.least[1, model]
+            doubts = paths.rounding * abs(change[0].real) * paths.norms[1, model]
+            violations = (paths.table[1, model] @ change).real - doubts
+            able = np.flatnonzero(~(violations[paths.least[1, model] :] > paths.most)) + paths.least[1, model]
             if able.size:
                 best = min(best, int(able[0]) + step)
         if best >= self._cells:

@@ -43,6 +43,22 @@ _ROUNDING = 4 * sys.float_info.epsilon
 in doubles, and a search that stops at the one has reached the gap that the other asks for."""
 
 
+_LEAST_SUM_ROUNDING = 1e-12
+"""Rounding granted to any sum of the epochs of a plan: far above that of 4,000 numbers, and far below every
+tolerance, so that what is proved does not hang on the number of epochs until they are more."""
+
+
+def sum_rounding(epochs: int) -> float:
+    """What a sum over so many epochs may be off, relative to the sizes that are added; proofs rest on it.
+
+    A sum of n numbers in any order is off by (n - 1) u of their sizes to first order, u = 2**-53 (Higham,
+    Accuracy and Stability of Numerical Algorithms, Sec. 4.2). An epoch adds two numbers at most, a run's and
+    a switch's, that are off by a few u themselves; 8 more epochs stand for that, for what the sum is compared
+    with, and for higher orders.
+    """
+    return max(_LEAST_SUM_ROUNDING, (epochs + 8) * sys.float_info.epsilon)
+
+
 def counts_as_proved(value: float, lower_bound: float, within: float = PROOF_TOLERANCE) -> bool:
     """Whether a lower bound meets a value that is held, up to a relative difference.
 

@@ -28,17 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.exact.sampled import SampledProblem
-from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE, sum_rounding
 from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.laws import FloatArray
 
 _PRICES_OF_ANOTHER = (0.5, 1.0)
 _NUMBERS_AT_ONCE = 1 << 21
 """Doubles in one temporary array, 16 MiB; it changes memory, not values."""
-
-_ROUNDING = 1e-12
-"""What gains may be off relative to the sizes added, so that rounding excludes no plan: an epoch takes two
-roundings of 2**-53, and 1e-12 is enough for 4,500 of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +127,7 @@ def attainable(
     fastest = -best_by_length(durations, np.where(np.isinf(steps), steps, 0.0)[..., :1], problem)[:, 0]
     in_time = (fastest <= maximum * (1 + 2 * TIME_TOLERANCE)) & np.isfinite(fastest)
     high = _best_gains(problem, usable)
-    margin = _ROUNDING * _scale(problem)
+    margin = sum_rounding(problem.epochs) * _scale(problem)
     greatest = best_by_length(high, steps, problem)
     greatest[~in_time] = -np.inf
     lengths = in_time
@@ -167,7 +163,7 @@ def unrestricted(problem: SampledProblem, capacities: bool) -> Attainable:
     may_follow = np.where(np.isinf(steps), steps, 0.0)[..., :1]
     paths = best_by_length(_by_model(problem, usable, np.zeros(usable.shape)), may_follow, problem)
     lengths = np.isfinite(paths[:, 0])
-    margin = _ROUNDING * _scale(problem)
+    margin = sum_rounding(problem.epochs) * _scale(problem)
     high = best_by_length(_best_gains(problem, usable), steps, problem)
     best = high[lengths].max(axis=0, initial=-np.inf)
     worst = np.full(problem.size, np.inf)

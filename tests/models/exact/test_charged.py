@@ -29,6 +29,7 @@ def test_limits_allow_for_the_rounding_of_sums_and_for_no_more(
         cutoff=cutoff,
         assignment=SimpleNamespace(transfers=transfers),
         _priced=None,
+        length=EPOCHS,
     )
     *costs, time = Charged._limit_values(subproblem).tolist()
     for multiplier, found in zip(prices_of_time, costs, strict=True):

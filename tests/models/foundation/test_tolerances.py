@@ -82,3 +82,16 @@ def test_a_bound_that_is_a_share_of_the_cost_has_reached_that_gap() -> None:
     ):
         assert tolerances.counts_as_proved(cost, cost * (1 - gap), gap), (cost, gap)
         assert not tolerances.counts_as_proved(cost, cost * (1 - gap - 1e-14), gap), (cost, gap)
+
+
+@pytest.mark.parametrize("epochs", [1, 71, 200, 1000, 20_000])
+def test_a_sum_over_all_epochs_is_off_by_no_more_than_is_granted(epochs: int) -> None:
+    """Additions that are lost one by one: 1 and as many numbers just below half of what 1 can feel."""
+    lost = math.nextafter(2.0**-53, 0.0)
+    total = 1.0
+    for _ in range(epochs):
+        total = total + lost
+    truth = 1 + epochs * Fraction(lost)
+    assert truth - Fraction(total) <= Fraction(tolerances.sum_rounding(epochs)) * truth
+    if epochs > 10_000:
+        assert truth - Fraction(total) > Fraction(1e-12) * truth
