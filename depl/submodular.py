@@ -1,18 +1,20 @@
-"""Minimising submodular functions with a proof, and a calculus that proves submodularity by composition.
+"""Minimising submodular functions with a proof.
 
 >>> from depl import submodular
->>> network = submodular.cut(3, [(0, 1), (1, 2)], [3, 4], directed=False)
->>> gain = submodular.modular([-5, 1, -2])
->>> found = submodular.minimise(network + gain)
+>>> edges = [(0, 1), (1, 0), (1, 2), (2, 1)]
+>>> network = submodular.cut(3, edges, capacities=[3, 3, 4, 4], modular=[-5, 1, -2])
+>>> found = submodular.minimise(network)
 >>> sorted(found.subset), found.value, found.lower_bound, found.words
 ([0, 1, 2], -6.0, -6.0, 'optimal')
+>>> submodular.lovasz_extension(network, [1.0, 0.5, 0.0])
+-1.0
 
-An answer is *optimal* if submodularity is proved, by composition or because all triples were tried, and a
+An answer is *optimal* if submodularity is proved, by construction or because all subsets were tried, and a
 base of the function closes the gap in rational numbers; of a function that is only claimed to be submodular
 it is "optimal if what you told holds".
 
->>> network.submodularity().reason
-'the undirected cut of arcs of nonnegative capacity'
+>>> submodular.submodularity(network).reason
+'a sum of cuts of nonnegative arcs and of nonnegative weights of groups'
 >>> own = submodular.claimed(4, lambda chosen: len(chosen) * (3 - len(chosen)), "concave in the size")
 >>> submodular.minimise(own).words
 'optimal if what you told holds: claimed: concave in the size'
@@ -21,74 +23,57 @@ it is "optimal if what you told holds".
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from depl.heuristics.set_functions.answers import Minimum
-from depl.heuristics.set_functions.calculus import (
-    claimed,
-    complement,
-    concave,
-    contracted,
-    coverage,
-    cut,
-    entropy,
+from depl.heuristics.set_functions.families import (
+    capped,
+    concave_of_weight,
     facility_location,
-    graphic_rank,
-    log_det,
-    partition_rank,
-    restricted,
-    tried,
-    truncated,
-    uniform_rank,
+    logarithm,
+    parabola,
+    square_root,
 )
-from depl.heuristics.set_functions.expressions import Expression, Monotone, modular, total
-from depl.heuristics.set_functions.families import capped, logarithm, parabola, square_root
 from depl.heuristics.set_functions.functions import Oracle, SetFunction
-from depl.heuristics.set_functions.graphs import GraphFunction
+from depl.heuristics.set_functions.graphs import coverage, cut, quadratic
+from depl.heuristics.set_functions.lovasz import lovasz_extension as extension
 from depl.heuristics.set_functions.minimise import minimise as minimise_function
+from depl.heuristics.set_functions.status import LARGEST_EXHAUSTIVE, exhaustive
+from depl.heuristics.set_functions.verdicts import Submodularity, Verdict
 from depl.models.foundation.errors import InvalidInputError
 
 __all__ = [
-    "Expression",
     "Minimum",
-    "Monotone",
+    "Submodularity",
     "capped",
     "claimed",
-    "complement",
-    "concave",
-    "contracted",
+    "concave_of_weight",
     "coverage",
     "cut",
-    "entropy",
     "facility_location",
-    "graphic_rank",
-    "log_det",
     "logarithm",
+    "lovasz_extension",
     "minimise",
-    "modular",
     "parabola",
-    "partition_rank",
-    "restricted",
+    "quadratic",
     "square_root",
-    "total",
-    "tried",
-    "truncated",
-    "uniform_rank",
+    "submodularity",
 ]
 
+Values = Callable[[frozenset[int]], int | float | Fraction]
 
-def minimise(
-    function: SetFunction | Callable[[frozenset[int]], int | float | Fraction],
-    *,
-    size: int | None = None,
-    method: str = "auto",
-) -> Minimum:
+
+def minimise(function: SetFunction | Values, *, size: int | None = None, method: str = "auto") -> Minimum:
     """Minimise a set function over all subsets, the empty one included, and say what is proved.
 
     Parameters
     ----------
     function : SetFunction or callable
-        An expression of the calculus; or anything that takes a frozenset of 0, ..., size - 1 and returns a
-        finite number: of such a function nothing is known, so that it is minimised by trying all subsets of
-        at most 20 elements, and beyond that without a claim. What you know of it you say by `claimed`.
+        One of `cut`, `coverage`, `quadratic`, `concave_of_weight`, `facility_location` and `claimed`; or
+        anything that takes a frozenset of 0, ..., size - 1 and returns a finite number: of such a function
+        nothing is known, so that it is minimised by trying all subsets of at most 20 elements, and beyond
+        that without a claim.
     size : int, optional
         n, the number of elements of a callable.
     method : str
@@ -108,18 +93,90 @@ def minimise(
     NotCoveredError
         If a method asked for by name does not cover the function.
     """
-    if isinstance(function, Expression) and isinstance(function.function, GraphFunction):
-        # the method that is made for sums of arcs and groups knows them by their type
-        return minimise_function(function.function, method)
+    return minimise_function(_set_function(function, size), method)
+
+
+def claimed(size: int, evaluate: Values, why: str) -> SetFunction:
+    """A function that you know to be submodular, and nobody here has proved to be.
+
+    Parameters
+    ----------
+    size : int
+        n, at least 0.
+    evaluate : callable
+        Takes a frozenset of 0, ..., size - 1 and returns a finite number.
+    why : str
+        Stands in every answer that rests on it.
+
+    Raises
+    ------
+    InvalidInputError
+        If the size is negative.
+    """
+    if size < 0:
+        raise InvalidInputError(f"must not be negative, not {size}", "size")
+    return Oracle(size, evaluate, Submodularity(Verdict.TOLD, f"claimed: {why}"))
+
+
+def submodularity(function: SetFunction | Values, *, size: int | None = None) -> Submodularity:
+    """Whether a function is submodular: by construction, or because all triples of at most 18 elements fit.
+
+    Parameters
+    ----------
+    function, size
+        As in `minimise`.
+
+    Returns
+    -------
+    Submodularity
+        Its ``verdict`` is PROVED, REFUTED (by the triple in ``violation``), TOLD or UNKNOWN.
+
+    Raises
+    ------
+    InvalidInputError
+        If a callable comes without a size, or a value is not finite.
+    """
+    given = _set_function(function, size)
+    known = given.submodularity()
+    return known if known.proved or given.size > LARGEST_EXHAUSTIVE else exhaustive(given)
+
+
+def lovasz_extension(function: SetFunction | Values, x: ArrayLike, *, size: int | None = None) -> float:
+    """The Lovász extension at a point, convex iff the function is submodular.
+
+    Parameters
+    ----------
+    function, size
+        As in `minimise`.
+    x : array_like
+        Any real numbers, shape (n,).
+
+    Returns
+    -------
+    float
+        f(0) plus the base of the order in which x falls times x [as f].
+
+    Raises
+    ------
+    InvalidInputError
+        If a callable comes without a size, or the point has another length or numbers that are not finite.
+    """
+    given, point = _set_function(function, size), np.array(x, dtype=float)
+    if point.shape != (given.size,) or not np.isfinite(point).all():
+        raise InvalidInputError(f"must be {given.size} finite numbers", "x")
+    return extension(given, point)
+
+
+def _set_function(function: SetFunction | Values, size: int | None) -> SetFunction:
     if isinstance(function, SetFunction):
-        return minimise_function(function, method)
+        return function
     if not callable(function):
         raise InvalidInputError("must be a set function, or take a frozenset and return a number", "function")
     if size is None or size < 0:
-        raise InvalidInputError("say how many elements a function that is no expression has", "size")
-    return minimise_function(Oracle(size, function), method)
+        raise InvalidInputError("say how many elements a function of your own has", "size")
+    return Oracle(size, function)
 
 
 def __dir__() -> list[str]:
-    """What may be composed, and `minimise`."""
+    """What may be minimised, and how."""
     return sorted(__all__)

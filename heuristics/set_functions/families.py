@@ -54,8 +54,6 @@ class Shape:
         Whether ``exact`` rounds.
     whole : bool
         Whether g is an integer at every integer.
-    rises : bool
-        Whether g nowhere falls.
     """
 
     name: str
@@ -63,7 +61,6 @@ class Shape:
     exact: Callable[[Fraction], Fraction]
     irrational: bool = True
     whole: bool = False
-    rises: bool = False
 
 
 def square_root(scale: float = 1.0) -> Shape:
@@ -73,7 +70,6 @@ def square_root(scale: float = 1.0) -> Shape:
         f"{scale:g} sqrt(w)",
         lambda weight: scale * np.sqrt(weight),
         lambda weight: factor * decimal_function(Decimal.sqrt, weight),
-        rises=True,
     )
 
 
@@ -84,7 +80,6 @@ def logarithm(scale: float = 1.0) -> Shape:
         f"{scale:g} ln(1 + w)",
         lambda weight: scale * np.log1p(weight),
         lambda weight: factor * decimal_function(Decimal.ln, 1 + weight),
-        rises=True,
     )
 
 
@@ -109,7 +104,6 @@ def capped(limit: float) -> Shape:
         lambda weight: min(weight, most),
         irrational=False,
         whole=most.denominator == 1,
-        rises=True,
     )
 
 

@@ -1,0 +1,87 @@
+"""`depl.submodular`: what it minimises, what it says of a claim, and the Lovász extension against sets."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from depl import submodular
+from depl.heuristics.set_functions.answers import Proof
+from depl.heuristics.set_functions.verdicts import Verdict
+from depl.models.foundation.errors import InvalidInputError
+
+
+def test_a_cut_with_prices_is_minimised_with_a_proof_and_agrees_with_all_subsets() -> None:
+    prices = [-5, 1, -2]
+    edges = {(0, 1): 3, (1, 0): 3, (1, 2): 4, (2, 1): 4}
+    found = submodular.minimise(submodular.cut(3, list(edges), list(edges.values()), prices))
+
+    def value(chosen: frozenset[int]) -> int:
+        left = sum(c for (i, j), c in edges.items() if i in chosen and j not in chosen)
+        return left + sum(prices[i] for i in chosen)
+
+    sets = [frozenset(s) for k in range(4) for s in itertools.combinations(range(3), k)]
+    assert (found.value, found.lower_bound, found.words) == (min(map(value, sets)), -6, "optimal")
+    assert submodular.minimise(value, size=3).value == found.value
+
+
+def test_a_claim_stays_a_condition_of_the_answer() -> None:
+    own = submodular.claimed(4, lambda chosen: len(chosen) * (3 - len(chosen)), "concave in the size")
+    assert submodular.minimise(own).words == "optimal if what you told holds: claimed: concave in the size"
+    assert submodular.minimise(own, method="brute-force").words == "optimal"
+    assert submodular.submodularity(own).verdict is Verdict.PROVED  # all triples
+    large = submodular.claimed(19, lambda chosen: Fraction(len(chosen)), "a rank")
+    assert submodular.submodularity(large).verdict is Verdict.TOLD
+
+
+def test_a_false_claim_is_found_out() -> None:
+    wrong = submodular.claimed(5, lambda chosen: len(chosen) ** 2 - 2 * len(chosen), "so I believe")
+    found = submodular.minimise(wrong)
+    assert found.status.verdict is Verdict.REFUTED or found.proof is Proof.ENUMERATION
+    assert submodular.submodularity(wrong).verdict is Verdict.REFUTED
+
+
+def test_a_function_of_which_nothing_is_known_is_tried_on_all_subsets_or_left_without_a_claim() -> None:
+    found = submodular.minimise(lambda chosen: abs(len(chosen) - 2), size=4)
+    assert (found.value, found.words) == (0, "optimal")
+    large = submodular.minimise(lambda chosen: abs(len(chosen) - 2), size=25)
+    assert not large.optimal
+    assert "submodularity is" in large.words
+
+
+def test_the_lovasz_extension_is_the_function_on_sets_and_a_mean_over_levels_between() -> None:
+    rng = np.random.default_rng(1)
+    table = rng.normal(size=16)
+
+    def value(chosen: frozenset[int]) -> float:
+        return float(table[sum(1 << i for i in chosen)])
+
+    for index in range(16):
+        chosen = [float(index >> i & 1) for i in range(4)]
+        assert submodular.lovasz_extension(value, chosen, size=4) == pytest.approx(table[index])
+    x = rng.uniform(0, 1, 4)
+    levels = [0.0, *np.sort(x).tolist(), 1.0]
+    mean = sum(
+        (high - low) * value(frozenset(np.flatnonzero(x > (low + high) / 2).tolist()))
+        for low, high in itertools.pairwise(levels)
+    )
+    assert submodular.lovasz_extension(value, x, size=4) == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: submodular.minimise(len), "how many elements"),
+        (lambda: submodular.minimise(3), "must be a set function"),
+        (lambda: submodular.minimise(submodular.cut(2, [(0, 1)], 1), method="simplex"), "known are"),
+        (lambda: submodular.claimed(-1, len, "no"), "size: must not be negative"),
+        (lambda: submodular.lovasz_extension(len, [0.5], size=2), "x: must be 2 finite numbers"),
+        (lambda: submodular.lovasz_extension(len, [0.5, np.nan], size=2), "x: must be 2 finite numbers"),
+        (lambda: submodular.coverage(2, [[0]], -1), "weights"),
+        (lambda: submodular.concave_of_weight([-1.0], submodular.square_root()), "weights"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_words(make, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        make()
