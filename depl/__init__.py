@@ -23,10 +23,11 @@ from depl import linked  # noqa: F401 - and this says what to do where the folde
 
 # isort: on
 from depl.models.foundation.later import METHODS
+from depl.models.foundation.removed import removed
 from depl.models.foundation.showing import SHOWING
 
 if TYPE_CHECKING:
-    from depl import paths, plot, risk, submodular
+    from depl import plot, risk, submodular
     from depl.certifying import certify
     from depl.fitting import fit
     from depl.instances.library import load
@@ -111,7 +112,7 @@ _HOMES = {
 They are imported when they are first used: all of them, with SciPy and numba, take a second or more."""
 
 
-_ROOMS = ("paths", "plot", "risk", "submodular")
+_ROOMS = ("plot", "risk", "submodular")
 """Public names that are modules with functions of their own."""
 
 
@@ -136,6 +137,8 @@ if not TYPE_CHECKING:  # or every name would pass for one of this module
         elif name in _HOMES:
             module, _, original = _HOMES[name].partition(":")
             value = getattr(importlib.import_module(f"depl.{module}"), original or name)
+        elif gone := removed(f"depl.{name}"):
+            raise ImportError(gone)  # "from depl import name" shows no AttributeError
         else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         globals()[name] = value
@@ -186,7 +189,6 @@ __all__ = [
     "front",
     "load",
     "methods",
-    "paths",
     "plot",
     "program",
     "register",

@@ -14,6 +14,7 @@ from depl.commands.examples import EXAMPLES, examples
 from depl.commands.printable import printable
 from depl.models.foundation.errors import shortened
 from depl.models.foundation.names import advice, nearest
+from depl.models.foundation.removed import removed
 
 
 class Command(NamedTuple):
@@ -140,7 +141,9 @@ class Parser(argparse.ArgumentParser):
         if isinstance(action, argparse._SubParsersAction):
             elsewhere = known if nearest(value, known) else [*known, *self._deeper()]
             hint = advice(value, elsewhere, known)
-            raise argparse.ArgumentError(None, f"there is no {str(action.metavar).lower()} {value!r}; {hint}")
+            gone = removed(f"{self.prog} {value}")
+            missing = f"there is no {str(action.metavar).lower()} {value!r}; {hint}"
+            raise argparse.ArgumentError(None, gone or missing)
         raise argparse.ArgumentError(action, f"{value!r} is no choice; {advice(str(value), known)}")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
@@ -177,7 +180,8 @@ class Parser(argparse.ArgumentParser):
             if named and not any(option.startswith(name) for option in known):
                 long = [option for option in known if option.startswith("--")]
                 option = word.partition("=")[0]
-                self.error(f"there is no option {option}; {advice(option, long)}")
+                gone = removed(f"{self.prog} {option}")
+                self.error(gone or f"there is no option {option}; {advice(option, long)}")
 
 
 def parser(asked: Container[str] = tuple(COMMANDS)) -> Parser:

@@ -12,6 +12,7 @@ from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.later import METHODS
 from depl.models.foundation.names import advice
+from depl.models.foundation.removed import removed
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
@@ -354,7 +355,8 @@ def find(name: str) -> Registered:
     """
     known = _known()
     if name not in known:
-        raise InvalidInputError(f"no method {name!r}; {advice(name, sorted(known))}")
+        gone = removed(f"method {name}")
+        raise InvalidInputError(gone or f"no method {name!r}; {advice(name, sorted(known))}")
     return known[name]
 
 

@@ -1,7 +1,6 @@
-"""What the page on the three engines says of their peers, from the records of the cases that measure them."""
+"""What the page on the two engines says of their peers, from the records of the cases that measure them."""
 
 from collections.abc import Iterator
-from statistics import median
 
 from tests.docs.prose import Values, row
 
@@ -25,25 +24,6 @@ def submodular_peers(values: Values) -> Iterator[str]:
     assert len(values["speed_ratios"]) == 10
     assert values["false_claims"] == 0
     yield "of 500 functions that are not submodular none is called optimal"
-
-
-def dag_peers(values: Values) -> Iterator[str]:
-    """Times beside cspy, and who was wrong."""
-    ratios = [item["times_faster_than_cspy"] for item in values["rows"]]
-    assert values["median_times_faster_than_cspy"] == median(ratios)
-    yield row(
-        "``depl.paths`` on layered graphs, one and two resources",
-        f"cspy {values['cspy_version']}, its faster way, stopped after 10 s",
-        f"{values['median_times_faster_than_cspy']:.0f} times faster in the median of {len(ratios)}, "
-        f"{min(ratios):.1f} times at least, {max(ratios):.0f} at most",
-        "``dag-paths``",
-    )
-    assert values["share_proved"] == 1
-    assert values["answered_differently"] == values["cspy_cheaper"] == 0
-    small = values["small_graphs"]
-    yield f"all {len(ratios)} layered graphs are proved, and none of {small} small ones is answered"
-    wrong = values["cspy_ended_at_a_dearer_path"]
-    yield f"cspy ended by itself at a path that is not cheapest on {wrong} of the {len(ratios)}"
 
 
 def label_peers(values: Values) -> Iterator[str]:

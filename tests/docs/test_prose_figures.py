@@ -16,7 +16,6 @@ from depl.benchmarks.runner.results import RESULTS, read
 from tests.docs.prose import Values, percent, row
 from tests.docs.prose_of_engines import (
     ball_peers,
-    dag_peers,
     label_peers,
     risk_peers,
     submodular_peers,
@@ -332,7 +331,6 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/errata.rst", "expanded-graph", errata_graph),
     ("docs/estimation.rst", "estimation-regret", regret),
     ("docs/estimation.rst", "estimation-tests", honest_tests),
-    ("docs/engines.rst", "dag-paths", dag_peers),
     ("docs/engines.rst", "label-setting", label_peers),
     ("docs/engines.rst", "risk-balls", ball_peers),
     ("docs/engines.rst", "risk-speed", risk_peers),

@@ -1,0 +1,40 @@
+"""Whoever asks for a public name that is gone is told what to use in its place."""
+
+import importlib
+
+import pytest
+
+import depl
+from depl.cli import main
+from depl.models.foundation.removed import SUCCESSORS, removed
+
+
+def refusal(name: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a user reads who asks for this name in the way it was written."""
+    first, _, rest = name.partition(" ")
+    if first == "depl":
+        assert main(rest.split()) == 2
+        return " ".join(capsys.readouterr().err.split())
+    if first == "method":
+        with pytest.raises(depl.InvalidInputError) as refused:
+            depl.solve(depl.load("tiny"), rest)
+        return str(refused.value)
+    module, _, last = name.rpartition(".")
+    with pytest.raises(ImportError) as missing:
+        getattr(importlib.import_module(module), last)
+    return str(missing.value)
+
+
+@pytest.mark.parametrize("name", SUCCESSORS)
+def test_a_name_that_is_gone_is_refused_with_its_successor(name, capsys):
+    assert removed(name) in refusal(name, capsys)
+
+
+def test_an_import_of_a_name_that_is_gone_says_so_too():
+    with pytest.raises(ImportError, match=r"depl\.paths was removed: .* networkx"):
+        from depl import paths  # noqa: F401 - it is gone
+
+
+def test_no_name_that_is_gone_is_still_there():
+    assert not {f"depl.{name}" for name in depl.__all__} & SUCCESSORS.keys()
+    assert not {f"method {method.name}" for method in depl.methods()} & SUCCESSORS.keys()
