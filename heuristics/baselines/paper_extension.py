@@ -20,7 +20,6 @@ from depl.heuristics.data.problem import SelectionProblem
 from depl.heuristics.data.select import partitioned
 from depl.heuristics.set_functions.answers import Minimum
 from depl.heuristics.set_functions.functions import SetFunction
-from depl.heuristics.set_functions.minimise import convex_module
 from depl.heuristics.set_functions.status import exhaustive
 from depl.heuristics.set_functions.verdicts import Submodularity, Verdict
 from depl.models.foundation.errors import NotCoveredError
@@ -84,11 +83,10 @@ def part_answer(
     proceed : callable
         Asked before every linear program.
     """
+    from depl.heuristics.set_functions.convex import convex_cutting_planes  # cvxpy takes a second to import
+
     function = part_function(problem, inside, outside)
-    found: ConvexAnswer = convex_module().convex_cutting_planes(
-        function, proceed=proceed, status=_status(function), check=False
-    )
-    return found
+    return convex_cutting_planes(function, proceed=proceed, status=_status(function), check=False)
 
 
 def part_function(problem: SelectionProblem, inside: frozenset[int], outside: frozenset[int]) -> SetFunction:

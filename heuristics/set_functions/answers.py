@@ -6,7 +6,7 @@ from enum import Enum
 
 import numpy as np
 
-from depl.heuristics.set_functions.certificate import Certificate, CertifiedBound, GreedyCertificate, proves
+from depl.heuristics.set_functions.certificate import CertifiedBound, GreedyCertificate, proves
 from depl.heuristics.set_functions.functions import SetFunction, as_order
 from depl.heuristics.set_functions.status import check_base, check_exchanges
 from depl.heuristics.set_functions.verdicts import Submodularity
@@ -60,7 +60,7 @@ class Minimum:
     lower_bound: float
     proof: Proof
     status: Submodularity
-    certificate: Certificate | None = None
+    certificate: GreedyCertificate | None = None
     iterations: int = 0
     remark: str = ""
     search_seconds: float | None = None
@@ -86,7 +86,7 @@ class Minimum:
 def concluded(
     function: SetFunction,
     subset: frozenset[int],
-    certificate: Certificate,
+    certificate: GreedyCertificate,
     iterations: int,
     status: Submodularity | None = None,
     search_seconds: float | None = None,
@@ -112,14 +112,12 @@ def concluded(
     return replace(found, search_seconds=search_seconds)
 
 
-def refuted_by_bases(function: SetFunction, certificate: Certificate) -> Submodularity | None:
+def refuted_by_bases(function: SetFunction, certificate: GreedyCertificate) -> Submodularity | None:
     """Check the bases of a certificate against f itself; REFUTED by a triple, or None.
 
     What a caller told is not believed unseen. A base of a submodular function passes f on no set: here on no
     prefix of an order of the certificate. And along every order the gains of neighbours are exchanged.
     """
-    if not isinstance(certificate, GreedyCertificate):
-        return None
     small = function.normalised()
     chains = [small.chain(order) for order in certificate.orders]
     for order, chain in zip(certificate.orders, chains, strict=True):
@@ -138,7 +136,7 @@ def refuted_by_bases(function: SetFunction, certificate: Certificate) -> Submodu
 def _concluded(
     function: SetFunction,
     subset: frozenset[int],
-    certificate: Certificate,
+    certificate: GreedyCertificate,
     iterations: int,
     status: Submodularity | None,
 ) -> Minimum:

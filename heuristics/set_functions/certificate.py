@@ -7,23 +7,17 @@ such bases, and
     f(X) >= f(0) + s(X) >= f(0) + sum of min(0, s_i)      for all X.
 
 A certificate is the orders and their weights; the bound is computed again from f, in rational numbers.
-For sums of arcs and groups (`depl.heuristics.set_functions.graphs`) a flow is a shorter one: the base
-polytope of a single arc (i, j) of capacity c is {y (e_i - e_j) : 0 <= y <= c}, that of a group of weight w is
-{z >= 0 on the group : sum z = w}, and sums of bases are bases of the sum.
-
-Both rest on submodularity: an optimum is claimed only where that is PROVED.
+It rests on submodularity: an optimum is claimed only where that is PROVED.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
 from depl.heuristics.set_functions.functions import ExactChain, FloatArray, IntArray, ObjectArray, SetFunction
-from depl.heuristics.set_functions.graphs import GraphFunction
 from depl.models.foundation.errors import InvalidInputError
 
 TOLERANCE = Fraction(1, 10**9)
@@ -33,23 +27,6 @@ known number; a constant of f changes nothing."""
 _WEIGHT_BITS = 80
 """Bits of a weight after the point: the least that is kept, 1e-15 of the sum, still has 30 significant ones,
 and all errors together are 1e-24 of a base for each order, far below `TOLERANCE`."""
-
-
-_SAFE = 2.0**60
-"""Sum of magnitudes below which 64-bit integers are summed, eight times: a base adds up four such sums."""
-
-
-class Certificate(Protocol):
-    """Evidence of a lower bound that can be checked without trusting who found it."""
-
-    def bound(self, function: SetFunction) -> "CertifiedBound":
-        """The bound, computed again from the function.
-
-        Raises
-        ------
-        InvalidInputError
-            If the evidence is no base of this function.
-        """
 
 
 @dataclass(frozen=True)
@@ -84,7 +61,13 @@ class GreedyCertificate:
     weights: tuple[Fraction, ...]
 
     def bound(self, function: SetFunction) -> CertifiedBound:
-        """See `Certificate`; O(k) exact chains."""
+        """The bound, computed again from the function: O(k) exact chains.
+
+        Raises
+        ------
+        InvalidInputError
+            If the orders and weights are no convex combination of bases of this function.
+        """
         _require_convex(self.orders, self.weights, function.size)
         units = math.lcm(*(weight.denominator for weight in self.weights))
         chains = [function.exact_chain(order) for order in self.orders]
@@ -96,55 +79,6 @@ class GreedyCertificate:
             shares = [int(self.weights[place] * units) for place in places]
             base = base + _combined(steps, shares) * (common // denominator)
         return _bound(function, base.tolist(), common * units, max(chain.error for chain in chains))
-
-
-@dataclass(frozen=True, eq=False)
-class FlowCertificate:
-    """A base as a flow on the arcs and a split of the weights of the groups, in units of 1 / denominator.
-
-    Attributes
-    ----------
-    arcs : ndarray
-        y per arc, 0 <= y <= c; Python integers, or of 64 bits.
-    shares : ndarray
-        z per entry of ``groups`` of the function, nonnegative, with sum w for each group; integers as above.
-    denominator : int
-        Unit of both.
-    """
-
-    arcs: ObjectArray | IntArray
-    shares: ObjectArray | IntArray
-    denominator: int
-
-    def bound(self, function: SetFunction) -> CertifiedBound:
-        """See `Certificate`; linear in the number of arcs and members."""
-        if not isinstance(function, GraphFunction):
-            raise InvalidInputError("a flow certifies sums of arcs and groups only")
-        common = math.lcm(self.denominator, function.denominator)
-        _, modular, capacities, weights = (
-            _multiplied(part, common // function.denominator) for part in function.integers
-        )
-        flows, shares = (_multiplied(part, common // self.denominator) for part in (self.arcs, self.shares))
-        totals = np.add.reduceat(shares, function.starts) if len(function.starts) else weights
-        fits = len(flows) == len(capacities) and len(shares) == len(function.groups)
-        if (
-            not fits
-            or ((flows < 0) | (flows > capacities)).any()
-            or (shares < 0).any()
-            or (totals != weights).any()
-        ):
-            raise InvalidInputError("the flow exceeds a capacity, or does not split the weight of a group")
-        base = modular.astype(np.result_type(modular, flows, shares))
-        np.add.at(base, function.tails, flows)
-        np.subtract.at(base, function.heads, flows)
-        np.add.at(base, function.groups, shares)
-        return _bound(function, base.tolist(), common, Fraction(0))
-
-
-def _multiplied(values: ObjectArray | IntArray, factor: int) -> ObjectArray | IntArray:
-    """Integers times a factor, of 64 bits only where they came so and no sum of them can overflow."""
-    small = values.dtype != object and factor == 1 and float(np.abs(values.astype(float)).sum()) < _SAFE
-    return values if small else values.astype(object) * factor
 
 
 def greedy_certificate(orders: Sequence[IntArray], weights: FloatArray) -> GreedyCertificate:

@@ -1,32 +1,36 @@
-"""The Lovász extension as a `cvxpy.Problem`: cutting planes for any oracle, one program for arcs and groups.
+"""The Lovász extension as a `cvxpy.Problem`: cutting planes for any oracle.
 
-Minimising the extension over the unit cube is the convex program behind the paper's reference [18]. For a
-general oracle the extension has no formula, so the problem holds its greedy bases as cuts; for sums of arcs
-and groups it has one, since the extension of an arc is c max(0, x_i - x_j) and that of a group is
-w max { x_i : i in g }. These are written with one variable per arc and group and not as atoms, because the
-multipliers of the constraints then are the flow that proves the answer.
+Minimising the extension over the unit cube is the convex program behind the paper's reference [18]. It has no
+formula in general, so the problem holds the greedy bases found so far as cuts. Kelley's method asks for the
+base at the minimiser of this program and needs far too many steps from about 200 elements on; here the base
+is taken between the best point so far and that minimiser (in-out separation, Ben-Ameur and Neto 2007).
 
-The problem comes with the answer: look inside, change it, or give it to another solver. cvxpy compiles a
-problem anew whenever a cut is added, so that `depl.heuristics.set_functions.stabilised` is the faster way to
-the same numbers. This module is the only one of the package that needs cvxpy.
+The multipliers of the cuts sum to 1, so they are a convex combination of greedy bases: the same certificate
+as that of the minimum-norm point. The problem comes with the answer: look inside, change it, or give it to
+another solver. This module is the only one of the package that needs cvxpy.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 import cvxpy
 import numpy as np
 
 from depl.heuristics.set_functions.answers import Minimum, concluded
-from depl.heuristics.set_functions.certificate import FlowCertificate, greedy_certificate
-from depl.heuristics.set_functions.functions import FloatArray, ObjectArray, SetFunction
-from depl.heuristics.set_functions.graphs import GraphFunction
-from depl.heuristics.set_functions.lovasz import GreedyBase
-from depl.heuristics.set_functions.stabilised import InOut
+from depl.heuristics.set_functions.certificate import greedy_certificate
+from depl.heuristics.set_functions.functions import FloatArray, SetFunction
+from depl.heuristics.set_functions.lovasz import GreedyBase, steepest_base
+from depl.heuristics.set_functions.status import check_base
 from depl.heuristics.set_functions.verdicts import Submodularity
-from depl.models.foundation.errors import NotCoveredError
+
+_TOWARDS_NEWEST = 0.3
+"""Share of the way from the best point to the minimiser of the program at which f is asked. Set by hand: 1 is
+Kelley's method, whose points jump; nearer to 0, each base cuts off less. The optimum is the same."""
+_MOST_IDLE = 100
+"""Iterations in a row in which neither bound nor best set nor best point moves by more than rounding. Set by
+hand: an iteration need not move any of them, so that fewer may give up too early; the bound is valid in any
+case."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,34 +67,6 @@ def lovasz_program(size: int, empty_value: float, bases: FloatArray) -> cvxpy.Pr
     x = cvxpy.Variable(size, name="x", bounds=[0, 1])
     t = cvxpy.Variable(name="t")
     return cvxpy.Problem(cvxpy.Minimize(t + empty_value), [t >= bases @ x])
-
-
-def disciplined_program(function: GraphFunction) -> cvxpy.Problem:
-    """The whole extension of a sum of arcs and groups over the cube, as one linear program.
-
-    min f(0) + u . x + c . excess + w . top  subject to  excess >= x_tail - x_head, excess >= 0, and
-    top >= x_i for every member i of a group. The first two constraints are those of arcs and of members,
-    if there are arcs and groups.
-
-    Raises
-    ------
-    NotCoveredError
-        If a capacity is negative: the extension is not convex then.
-    """
-    if len(function.capacities) and function.capacities.min() < 0:
-        raise NotCoveredError("a negative arc makes the Lovász extension non-convex")
-    x = cvxpy.Variable(function.size, name="x", bounds=[0, 1])
-    objective, constraints = function.modular @ x + function.constant, []
-    if len(function.capacities):
-        excess = cvxpy.Variable(len(function.capacities), name="excess", nonneg=True)
-        objective += function.capacities @ excess
-        constraints.append(excess >= x[function.tails] - x[function.heads])
-    if len(function.weights):
-        top = cvxpy.Variable(len(function.weights), name="top")
-        lengths = np.diff(np.append(function.starts, len(function.groups)))
-        objective += function.weights @ top
-        constraints.append(top[np.repeat(np.arange(len(lengths)), lengths)] >= x[function.groups])
-    return cvxpy.Problem(cvxpy.Minimize(objective), constraints)
 
 
 def convex_cutting_planes(
@@ -144,54 +120,86 @@ def convex_cutting_planes(
     return ConvexAnswer(minimum, problem, unit)
 
 
-def disciplined(function: SetFunction) -> ConvexAnswer:
-    """Minimise a sum of arcs and groups by its whole extension, solved once.
-
-    The best level set {x >= t} of the solution is the answer; the multipliers, rounded to the unit of the
-    data, are the flow that proves it.
-
-    Raises
-    ------
-    NotCoveredError
-        If the function is of another kind, or a capacity is negative.
-    """
-    if not isinstance(function, GraphFunction):
-        raise NotCoveredError("there is one disciplined program for sums of arcs and groups only")
-    problem = disciplined_program(function)
-    problem.solve(solver=cvxpy.HIGHS)  # type: ignore[no-untyped-call]
-    x = _value(problem, "x")
-    order = np.argsort(-x, kind="stable")
-    values = function.normalised().chain(order)
-    best = GreedyBase(order, values, x).best_prefix
-    return ConvexAnswer(concluded(function, best, _flow(function, problem), 1), problem)
-
-
 def _value(problem: cvxpy.Problem, name: str) -> FloatArray:
     return np.asarray(problem.var_dict[name].value, dtype=float)
 
 
-def _flow(function: GraphFunction, problem: cvxpy.Problem) -> FlowCertificate:
-    """The multipliers in units of the data, made to fit: flows cut at 0 and c, shares filled up to w."""
-    unit = function.denominator << 30
-    duals = [np.asarray(constraint.dual_value).reshape(-1) for constraint in problem.constraints]
-    flows = _rounded(duals.pop(0), unit) if len(function.capacities) else np.zeros(0, dtype=object)
-    shares = _rounded(duals.pop(0), unit) if len(function.weights) else np.zeros(0, dtype=object)
-    _, _, capacities, weights = function.integer_parts
-    flows = np.minimum(flows, capacities << 30)
-    parts = np.split(np.arange(len(shares)), function.starts[1:]) if len(shares) else []
-    for group, part in enumerate(parts):
-        _fill(shares, part.tolist(), int(weights[group]) << 30)
-    return FlowCertificate(flows, shares, unit)
+class InOut:
+    """Where to ask for the next base: between the best point so far and the minimiser of the program.
 
+    Attributes
+    ----------
+    found : list of GreedyBase
+        All bases, in the order of the cuts.
+    best : frozenset of int
+        Best set met.
+    """
 
-def _rounded(values: FloatArray, unit: int) -> ObjectArray:
-    return np.array([max(0, round(Fraction(value) * unit)) for value in values.tolist()], dtype=object)
+    def __init__(self, function: SetFunction) -> None:
+        self.function = function
+        self.inner = np.full(function.size, 0.5)
+        first = steepest_base(function, self.inner)
+        self.found = [first]
+        self.empty_value = float(first.values[0])
+        self.inner_value = float(first.base @ self.inner)
+        self.best, self.best_value = first.best_prefix, float(first.values.min())
+        self._state, self._idle = (-np.inf, np.inf, np.inf), 0
 
+    @property
+    def newest(self) -> GreedyBase:
+        """The base found last."""
+        return self.found[-1]
 
-def _fill(shares: ObjectArray, members: list[int], weight: int) -> None:
-    """Change the shares of a group so that they sum to its weight and stay nonnegative."""
-    missing = weight - sum(shares[members])
-    for place in members:
-        change = max(missing, -shares[place])
-        shares[place] += change
-        missing -= change
+    def query(self, outer: FloatArray) -> list[GreedyBase]:
+        """One base between, and one at ``outer`` if the first does not cut it off.
+
+        Parameters
+        ----------
+        outer : ndarray
+            The minimiser of the program, shape (n,).
+        """
+        between = self.inner + _TOWARDS_NEWEST * (outer - self.inner)
+        level = max(float(found.base @ outer) for found in self.found)
+        new = [self._ask(between)]
+        unit = float(np.abs(new[0].base).max())
+        if float(new[0].base @ outer) <= level + 1e-9 * max(unit, abs(level)):
+            new.append(self._ask(outer))
+        return new
+
+    def closed(self, weights: FloatArray) -> bool:
+        """Whether the bases with these weights prove the best set, up to a hundredth of the tolerance."""
+        base = sum(weight * found.base for weight, found in zip(weights, self.found, strict=False) if weight)
+        lower = self.empty_value + float(np.minimum(base, 0).sum())
+        scale = max(abs(self.best_value), abs(self.empty_value), float(np.abs(base).max()))
+        self._watch(lower, 1e-12 * scale)
+        return self.best_value - lower <= max(0.99 * float(self.function.granularity), 1e-11 * scale)
+
+    def stalled(self) -> bool:
+        """Whether bound, best set and best point have stood still so long that rounding must be the cause."""
+        return self._idle > _MOST_IDLE
+
+    def refutation(self) -> Submodularity | None:
+        """The free check of the newest base on the prefixes of all others, and the other way round."""
+        newest = self.newest
+        for other in self.found[:-1]:
+            for one, two in ((newest, other), (other, newest)):
+                verdict = check_base(self.function, one.order, one.base, two.order, two.values)
+                if verdict is not None:
+                    return verdict
+        return None
+
+    def _watch(self, lower: float, noise: float) -> None:
+        bound, best, inner = self._state
+        moved = lower > bound + noise or self.best_value < best - noise or self.inner_value < inner - noise
+        self._idle = 0 if moved else self._idle + 1
+        self._state = max(lower, bound), self.best_value, min(inner, self.inner_value)
+
+    def _ask(self, point: FloatArray) -> GreedyBase:
+        new = steepest_base(self.function, point)
+        self.found.append(new)
+        if new.values.min() < self.best_value:
+            self.best, self.best_value = new.best_prefix, float(new.values.min())
+        value = float(new.base @ point)
+        if value < self.inner_value:
+            self.inner, self.inner_value = point, value
+        return new

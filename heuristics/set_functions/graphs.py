@@ -1,4 +1,4 @@
-"""Sums of arcs and groups: cuts, coverage, quadratics and everything else that one maximum flow minimises.
+"""Sums of arcs and groups: cuts, coverage, quadratics and everything else that a minimum cut minimises.
 
     f(S) = constant + sum of u_i over i in S + sum of c_a over arcs a = (i, j) with i in S, j not in S
            + sum of w_g over groups g that S meets.

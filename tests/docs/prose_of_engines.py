@@ -6,14 +6,7 @@ from tests.docs.prose import Values, row
 
 
 def submodular_peers(values: Values) -> Iterator[str]:
-    """Certified cuts beside a plain flow, and the two general methods beside each other."""
-    yield row(
-        "a certified minimum cut, *n* = 1000",
-        "``maximum_flow`` of scipy, which gives no certificate",
-        f"{values['cut_over_flow_whole']:.1f} times its time for whole numbers, "
-        f"{values['cut_over_flow_real']:.0f} times for real ones, which it rounds",
-        "``submodular``",
-    )
+    """The two general methods beside each other."""
     yield row(
         "the minimum-norm point, certificate included",
         "stabilised cutting planes with HiGHS",

@@ -17,10 +17,8 @@ from depl.benchmarks.cases.set_functions.random_set_functions import SUBMODULAR,
 from depl.heuristics.set_functions.answers import Minimum
 from depl.heuristics.set_functions.brute_force import brute_force
 from depl.heuristics.set_functions.functions import SetFunction
-from depl.heuristics.set_functions.max_flow import max_flow
-from depl.heuristics.set_functions.minimise import cutting_planes_in_cvxpy, disciplined_in_cvxpy
+from depl.heuristics.set_functions.minimise import lovasz
 from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
-from depl.heuristics.set_functions.stabilised import stabilised_cutting_planes
 from depl.models.foundation.errors import NotCoveredError
 
 SIZES = (10, 20, 50, 100, 200, 500, 1000)
@@ -30,16 +28,11 @@ Timed = Callable[[SetFunction, float], Minimum]
 SOLVERS: Mapping[str, Timed] = MappingProxyType(
     {
         "brute-force": lambda function, seconds: brute_force(function),
-        "max-flow": lambda function, seconds: max_flow(function),
         "minimum-norm-point": lambda function, seconds: minimum_norm_point(function, seconds=seconds),
         "wolfe-undecided": lambda function, seconds: minimum_norm_point(
             function, seconds=seconds, decide=False
         ),
-        "stabilised-cutting-planes": lambda function, seconds: stabilised_cutting_planes(
-            function, seconds=seconds
-        ),
-        "cvxpy-disciplined": lambda function, seconds: disciplined_in_cvxpy(function),
-        "cvxpy-cutting-planes": lambda function, seconds: cutting_planes_in_cvxpy(function, seconds=seconds),
+        "lovasz": lambda function, seconds: lovasz(function, seconds=seconds),
     }
 )
 """Methods by name; seconds limit those that take steps. ``wolfe-undecided`` is the minimum-norm point without
@@ -124,7 +117,7 @@ def side_by_side(rows: Sequence[Row]) -> str:
 def speed_ratios(
     rows: Sequence[Row], least_size: int, solver: str = "minimum-norm-point", search: bool = False
 ) -> dict[str, list[float]]:
-    """Seconds of the stabilised cutting planes over those of the minimum-norm point, by family.
+    """Seconds of cutting planes on the Lovász extension over those of the minimum-norm point, by family.
 
     A method that was stopped counts with its time so far, so that the ratio is a lower bound; sizes at
     which the minimum-norm point proved nothing count as 0.
@@ -143,7 +136,7 @@ def speed_ratios(
     """
     found: dict[str, list[float]] = {}
     for row in rows:
-        if row.solver != "stabilised-cutting-planes" or row.size < least_size:
+        if row.solver != "lovasz" or row.size < least_size:
             continue
         same = [
             other
@@ -198,7 +191,7 @@ def _attempt(family: str, name: str, function: SetFunction, seconds: float) -> R
 
 
 def _short(solver: str) -> str:
-    return solver.replace("cutting-planes", "cuts").replace("stabilised", "highs")[:13]
+    return solver[:13]
 
 
 if __name__ == "__main__":

@@ -7,20 +7,17 @@ import pytest
 
 from depl.benchmarks.cases.set_functions.random_set_functions import (
     SUBMODULAR,
-    random_coverage,
     random_real_cut,
 )
 from depl.heuristics.set_functions.certificate import (
     CertifiedBound,
-    FlowCertificate,
     GreedyCertificate,
     greedy_certificate,
     proves,
 )
-from depl.heuristics.set_functions.families import concave_of_weight, iwata, square_root
+from depl.heuristics.set_functions.families import concave_of_weight, square_root
 from depl.heuristics.set_functions.functions import all_values
-from depl.heuristics.set_functions.graphs import coverage, cut
-from depl.heuristics.set_functions.max_flow import max_flow
+from depl.heuristics.set_functions.graphs import cut
 from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
 from depl.models.foundation.errors import InvalidInputError
 
@@ -35,15 +32,6 @@ def test_the_bound_of_two_orders_is_computed_by_hand() -> None:
     assert GreedyCertificate(orders[:1], (Fraction(1),)).bound(ARC) == CertifiedBound(-3, 3)
     assert GreedyCertificate(orders, (HALF, HALF)).bound(ARC) == CertifiedBound(-2, 1)
     assert proves(ARC, frozenset({0, 1}), CertifiedBound(Fraction(-2), Fraction(1)))
-
-
-def test_the_bound_of_a_flow_is_computed_by_hand() -> None:
-    """Flow y on the arc gives the base (-3 + y, 1 - y); y = 2 gives (-1, -1)."""
-    bounds = [
-        FlowCertificate(np.array([y], dtype=object), np.zeros(0, dtype=object), 1).bound(ARC).lower
-        for y in range(5)
-    ]
-    assert bounds == [-3, -2, -2, -2, -3]
 
 
 @pytest.mark.parametrize("family", SUBMODULAR)
@@ -79,21 +67,6 @@ def test_forged_combinations_are_refused(orders, weights, message: str) -> None:
         GreedyCertificate(np.array(orders), weights).bound(ARC)
 
 
-def test_forged_flows_are_refused() -> None:
-    function = coverage(2, [[0, 1]], 3, -2)
-    whole = max_flow(function).certificate
-    assert whole.bound(function).lower == -1
-    for shares in ([3, 1], [4, -1], [1, 1]):
-        forged = FlowCertificate(whole.arcs, np.array(shares, dtype=object), whole.denominator)
-        with pytest.raises(InvalidInputError, match="flow"):
-            forged.bound(function)
-    for flow in (5, -1):
-        with pytest.raises(InvalidInputError, match="flow"):
-            FlowCertificate(np.array([flow], dtype=object), np.zeros(0, dtype=object), 1).bound(ARC)
-    with pytest.raises(InvalidInputError, match="arcs and groups only"):
-        whole.bound(iwata(2))
-
-
 def test_a_certificate_of_another_function_bounds_that_function_only() -> None:
     rng = np.random.default_rng(6)
     one, other = random_real_cut(rng, 8), random_real_cut(rng, 8)
@@ -116,12 +89,6 @@ def test_the_error_of_roots_is_on_the_safe_side() -> None:
     plain = float(np.minimum(np.diff(chain), 0).sum())
     assert float(certificate.bound(function).lower) == pytest.approx(plain, rel=1e-14)
     assert certificate.bound(function).lower.denominator > 10**50
-
-
-def test_flows_of_groups_bound_like_greedy_bases() -> None:
-    function = random_coverage(np.random.default_rng(10), 30)
-    flow, point = max_flow(function), minimum_norm_point(function)
-    assert flow.certificate.bound(function).lower == function.exact_value(point.subset)
 
 
 @pytest.mark.parametrize("family", SUBMODULAR)

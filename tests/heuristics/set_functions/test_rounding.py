@@ -18,12 +18,11 @@ from depl.heuristics.set_functions.graphs import GraphFunction
 from depl.heuristics.set_functions.k_best import k_best
 from depl.heuristics.set_functions.minimise import minimise
 from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
-from depl.heuristics.set_functions.stabilised import stabilised_cutting_planes
 from depl.heuristics.set_functions.status import check_base, exhaustive, holds_at
 from depl.heuristics.set_functions.verdicts import Verdict, proved
 
 Table = dict[frozenset[int], Fraction]
-SEARCHES = ["minimum-norm-point", "stabilised-cutting-planes", "cvxpy-cutting-planes"]
+SEARCHES = ["minimum-norm-point", "lovasz"]
 
 
 def subsets(size: int) -> list[frozenset[int]]:
@@ -179,7 +178,7 @@ def test_noise_of_floats_is_no_violation() -> None:
 # --- what a caller tells ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", [minimum_norm_point, stabilised_cutting_planes])
+@pytest.mark.parametrize("method", [minimum_norm_point])
 def test_what_a_caller_tells_of_an_oracle_is_named_as_the_condition(method) -> None:
     function = Oracle(6, lambda chosen: len(chosen) * (5 - len(chosen)), known=proved("concave"))
     assert function.submodularity().verdict is Verdict.TOLD
@@ -199,13 +198,13 @@ def test_no_false_claim_about_an_oracle_is_called_optimal() -> None:
         table = {chosen: Fraction(int(rng.integers(-9, 10))) for chosen in subsets(5)}
         if exact_exchange(table, 5):
             continue
-        for method in (minimum_norm_point, stabilised_cutting_planes):
+        for method in (minimum_norm_point,):
             found = method(Oracle(5, table.__getitem__, known=proved("so I believe")))
             assert not found.optimal
             caught += found.status.verdict is Verdict.REFUTED
             if found.status.violation is not None:
                 assert holds_at(Oracle(5, table.__getitem__), found.status.violation)
-    assert caught >= 70
+    assert caught >= 35
 
 
 def test_the_bases_of_an_answer_are_checked_against_each_other_before_what_was_told_is_repeated() -> None:

@@ -12,7 +12,6 @@ from depl.heuristics.set_functions.families import concave_of_weight, iwata, squ
 from depl.heuristics.set_functions.functions import Oracle, Restricted, SetFunction
 from depl.heuristics.set_functions.graphs import coverage, cut, quadratic
 from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
-from depl.heuristics.set_functions.stabilised import stabilised_cutting_planes
 from depl.heuristics.set_functions.status import check_base, exhaustive, holds_at, random_search, witness
 from depl.heuristics.set_functions.verdicts import UNKNOWN, Verdict, Violation, proved
 from depl.models.foundation.errors import NotCoveredError
@@ -118,7 +117,7 @@ def test_a_triple_that_is_none_does_not_hold() -> None:
     assert not holds_at(iwata(4), Violation(frozenset(), 0, 1, 1.0))
 
 
-@pytest.mark.parametrize("method", [minimum_norm_point, stabilised_cutting_planes])
+@pytest.mark.parametrize("method", [minimum_norm_point])
 def test_the_check_while_running_finds_a_triple(method) -> None:
     rng = np.random.default_rng(12)
     seen = 0
