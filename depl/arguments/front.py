@@ -2,16 +2,11 @@
 
 Each point is a plan that 'depl check' accepts at its budget, with a proved lower bound of the cost of any
 plan there; budgets that no plan keeps are proved infeasible.
-
-With --expected: the least weight of model selection, a reading of the cost, against a bound on the expected
-loss, or T_max; data and cluster are given. omega is not used there, and a point promises nothing; the
-probability with which its path misses the bound is certified and printed beside it.
 """
 
 import argparse
 
 from depl.arguments.shared import add_figure, add_gap, add_instance, add_json, positive_count, seed
-from depl.heuristics.paths.readings import Weight
 from depl.models.solving.defaults import DEFAULT_METHOD, FRONT_POINTS, FRONTS_AGAINST
 
 
@@ -54,22 +49,4 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_figure(parser, "it")
     add_json(parser, "the front")
-    _add_expected(parser.add_argument_group("the front of the expected loss"))
     parser.set_defaults(run="depl.commands.front:run")
-
-
-def _add_expected(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--expected", action="store_true", help="bound the EXPECTED loss; no promise, omega is not used"
-    )
-    group.add_argument(
-        "--whole", action="store_true", help="every step of the front instead, N at most, from the loosest"
-    )
-    group.add_argument("--cluster", metavar="C", help="where to train; default: the most capable cluster")
-    group.add_argument("--datasets", metavar="D,...", help="what to train on; default: all datasets")
-    group.add_argument(
-        "--weight",
-        choices=[kind.value for kind in Weight],
-        help="what is added up and minimised, a reading of the cost; default: root, the sum of "
-        "sqrt(kappa c), or without T_max least-resources",
-    )

@@ -46,7 +46,6 @@ depl program tiny --form resource --relaxation --out tiny.mps
     "front": """\
 depl front tiny --against probability --points 5 --plans plans
 depl front tiny --against loss --out front.json    # the same line again goes on where it stopped
-depl front paper-alexnet-deadline-9 --expected --against time --points 5 --out front.csv
 """,
     "figures": """\
 depl figures --paper 5                       # from the recorded attempts

@@ -5,7 +5,6 @@ import csv
 import io
 from pathlib import Path
 
-from depl.commands import expected_front
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.figures import front_figure
 from depl.commands.options import figure_files, make_folder, read_instance, require_outputs
@@ -17,21 +16,12 @@ from depl.models.foundation.wording import counted
 from depl.models.solving.front import front
 from depl.models.solving.front_points import COLUMNS, Front
 
-_OF_EXPECTED = ("whole", "cluster", "datasets", "weight")
-"""Options that say how the expected loss is bounded."""
-
-_OF_CERTIFIED = ("method", "seed", "plans")
-"""Options of plans that keep a promise, which a front of the expected loss has none of."""
-
 _PARAMETERS = ("between", "points", "method", "gap", "time_limit", "seed")
 """Parameters of `depl.models.solving.front.front` that are options here."""
 
 
 def run(options: argparse.Namespace) -> Answer:
     """Find the front; keep, draw and write what is asked for."""
-    _require_kind(options)
-    if options.expected:
-        return expected_front.run(options)
     require_outputs([options.out, *figure_files(options.figure)], [options.instance])
     folder = None if options.plans is None else make_folder(options.plans)
     found = _found(options)
@@ -47,32 +37,6 @@ def run(options: argparse.Namespace) -> Answer:
     except InvalidInputError as error:
         code, aside = ExitCode.INVALID, [*aside, f"depl: {error}"]
     return Answer(str(found), code, found.to_json().rstrip(), "\n".join(filter(None, aside)))
-
-
-def _require_kind(options: argparse.Namespace) -> None:
-    """Refuse options that speak of the other front.
-
-    Raises
-    ------
-    InvalidInputError
-        With the option and what to do.
-    """
-    if options.expected and options.against == "probability":
-        raise InvalidInputError(
-            "a bound on the expected loss has no probability; leave --expected out", "--against probability"
-        )
-    others: tuple[str, ...]
-    if options.expected:
-        others, reason = (
-            _OF_CERTIFIED,
-            "is about plans that keep a promise, and with --expected there are none",
-        )
-    else:
-        others, reason = _OF_EXPECTED, "is about the front of the expected loss; add --expected"
-    for name in others:
-        given = getattr(options, name)
-        if given is not None and given is not False:  # a seed of 0 is given
-            raise InvalidInputError(f"{reason}, or leave it out", f"--{name}")
 
 
 def _resumable(options: argparse.Namespace) -> bool:

@@ -45,8 +45,7 @@ COMMANDS = {
     ),
     "front": Command(
         "depl.arguments.front",
-        "the cost of certified plans against l_max, T_max or omega; with --expected the weight of model "
-        "selection against a bound on the expected loss",
+        "the cost of certified plans against l_max, T_max or omega",
     ),
     "replan": Command("depl.arguments.replan", "plan the rest of a run again, seen from an observed state"),
     "policy": Command(

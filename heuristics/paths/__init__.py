@@ -1,5 +1,5 @@
 """Exact model selection on additive weights, times and losses: Pareto labels without a grid.
 
 `depl.heuristics.paths.setting.least_weight` solves, `depl.heuristics.paths.ranking.RankedPaths` lists paths
-from the lightest on, `depl.heuristics.paths.fronts` trades the weight against a budget.
+from the lightest on.
 """

@@ -1,7 +1,4 @@
-"""How a path problem is to be read: what an epoch weighs, what it takes of T_max, and which budget varies.
-
-Nothing heavy is imported, so that the help of ``depl front`` may name them.
-"""
+"""How a path problem is to be read: what an epoch weighs, and what it takes of T_max."""
 
 from enum import Enum
 
@@ -28,12 +25,3 @@ class Clock(Enum):
     """c / r + s / b: a path within T_max can be allocated."""
     COMMUNICATION = "communication"
     """s / b alone; the rest of T_max is for computing."""
-
-
-class Against(Enum):
-    """The budget that varies."""
-
-    LOSS = "loss"
-    """The bound on the label of the final loss, by default on its expectation."""
-    TIME = "time"
-    """T_max."""

@@ -10,7 +10,7 @@ bound, so every pass narrows the certified interval [lower_bound, weight] from b
 leaves nothing out closes it. Passes with the labels above (1 - gap) upper left out, for gaps of 1 %, 0.1 %,
 ..., would prove no more: within the same width those are the labels that a pass leaves out anyway.
 
-A limit of time or of labels ends in the interval of the passes so far; so does an interrupt.
+A limit of time or of labels ends in the interval of the passes so far.
 """
 
 import math
@@ -28,7 +28,6 @@ from depl.heuristics.paths.bounds import (
 )
 from depl.heuristics.paths.search import LabelSearch, Pass, Stops
 from depl.heuristics.paths.whole_numbers import WholeProblem, in_whole_numbers
-from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import DeplError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE, PROOF_TOLERANCE, TIME_TOLERANCE
 from depl.models.solving.methods import Limits
@@ -73,8 +72,8 @@ class PathOutcome:
     Attributes
     ----------
     termination : Termination
-        OPTIMAL, GAP_REACHED, INFEASIBLE; or TIME_LIMIT, INTERRUPTED, EXHAUSTED (the labels), with whatever
-        is known by then.
+        OPTIMAL, GAP_REACHED, INFEASIBLE; or TIME_LIMIT, EXHAUSTED (the labels), with whatever is known by
+        then.
     path : AdditivePath or None
         The lightest feasible path known, with its exact totals.
     lower_bound : float
@@ -126,22 +125,6 @@ def least_weight(
     """
     met = trivial_outcome(problem)
     return _Solver(problem, limits or Limits(), most_labels).run() if met is None else met
-
-
-def least_weight_so_far(
-    problem: AdditiveProblem, limits: Limits | None = None, *, most_labels: int = MOST_LABELS
-) -> PathOutcome:
-    """As `least_weight`; Ctrl-C and the end of the time end it with what is known by then."""
-    met = trivial_outcome(problem)
-    if met is not None:
-        return met
-    solver = _Solver(problem, limits or Limits(), most_labels)
-    try:
-        return solver.run()
-    except KeyboardInterrupt:
-        return solver.outcome(Termination.INTERRUPTED)
-    except OutOfTimeError:
-        return solver.outcome(Termination.TIME_LIMIT)
 
 
 def trivial_outcome(problem: AdditiveProblem) -> PathOutcome | None:

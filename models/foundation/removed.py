@@ -6,6 +6,7 @@ It stands below all that takes time to import: commands and options are looked u
 SUCCESSORS = {
     "depl.paths": "paths within limits on graphs of your own are found by cspy or PathWyse, without limits "
     "by networkx; model selection has depl.heuristics.paths.setting.least_weight",
+    "depl front --expected": "'depl front' without it bounds what is promised instead of the expected loss",
 }
 """What to use in place of a name, written as its users wrote it.
 

@@ -159,7 +159,6 @@ def test_a_forbidden_switch_fails_the_check_and_cannot_be_explained(ask, tmp_pat
         (["diagnose", "digits-alexnt"], "did you mean 'digits-alexnet'?"),
         (["train", "--family", "digit-mobilenet", "--out", "x.npz"], "did you mean 'digits-mobilenet'?"),
         (["knapsack", "knapPI_1_100_1000"], "did you mean 'knapPI_1_100_1000_1'"),
-        (["front", "tiny", "--expected", "--against", "loss", "--cluster", "clod"], "did you mean 'cloud'?"),
         (["solve", "paper-alexnet"], "choose a target: 'paper-alexnet' has targets 5, 7, 9, 11, 13"),
         (["solve", "paper-alexnet", "--target", "6"], "there is no target 6"),
         (["solve", "paper-alexnet-9", "--target", "7"], "the name says target 9, the option 7"),

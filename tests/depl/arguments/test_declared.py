@@ -96,11 +96,10 @@ def test_neither_help_nor_a_slip_loads_what_runs_a_command(told) -> None:
         *("depl.models.estimation", "depl.models.estimation.choices"),
         *("depl.models.foundation", "depl.models.foundation.errors", "depl.models.foundation.later"),
         *("depl.models.foundation.memory", "depl.models.foundation.names"),
-        "depl.models.foundation.showing",
+        *("depl.models.foundation.removed", "depl.models.foundation.showing"),
         *("depl.models.problem", "depl.models.problem.counting"),
         *("depl.models.solving", "depl.models.solving.defaults", "depl.models.solving.interrupts"),
         *("depl.models.traces", "depl.models.traces.metrics"),
-        *("depl.heuristics.paths", "depl.heuristics.paths.readings"),
         *("depl.instances.reductions", "depl.instances.reductions.names"),
         *("depl.instances.training", "depl.instances.training.names"),
     }

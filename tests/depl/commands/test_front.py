@@ -124,14 +124,6 @@ def test_a_front_of_no_plan_at_all_is_infeasible(ask):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["loss", "--cluster", "edge"], "--cluster: is about the front of the expected loss; add --expected"),
-        (["loss", "--datasets", "archive"], "--datasets: is about"),
-        (["time", "--weight", "root"], "--weight: is about"),
-        (["time", "--whole"], "--whole: is about"),
-        (["probability", "--expected"], "--against probability: a bound on the expected loss has no"),
-        (["loss", "--expected", "--plans", "p"], "--plans: is about plans that keep a promise"),
-        (["loss", "--expected", "--method", "exact"], "--method: is about"),
-        (["loss", "--expected", "--seed", 0], "--seed: is about"),
         (["loss", "--between", 5, 4], "--between: the first, 5, must not exceed"),
         (["probability", "--between", 0.5, 1], "--between: 1 cannot be quantile_level"),
         (["loss", "--between", "nan", 4], "--between: both ends must be finite numbers"),

@@ -2,9 +2,6 @@
 
 import dataclasses
 import math
-import os
-import signal
-import threading
 
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ from depl.benchmarks.cases.paths.arc_flow import arc_flow_optimum
 from depl.benchmarks.cases.paths.path_families import FAMILIES, family_problem
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.layered import cost_down, cost_up
-from depl.heuristics.paths.setting import least_weight, least_weight_so_far
+from depl.heuristics.paths.setting import least_weight
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
@@ -219,17 +216,6 @@ def test_a_time_limit_ends_in_an_interval_that_holds_the_optimum():
     found = least_weight(problem, Limits(time_limit=0.0))
     assert found.termination is Termination.TIME_LIMIT
     assert 0 < found.lower_bound <= best * (1 + 1e-9) <= found.weight * (1 + 2e-9)
-
-
-def test_an_interrupt_ends_in_an_interval_that_holds_the_optimum():
-    problem = family_problem(np.random.default_rng(1), "free", 400, 6)  # minutes of work
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    found = least_weight_so_far(problem)
-    timer.join()
-    assert found.termination is Termination.INTERRUPTED
-    assert 0 < found.lower_bound < found.weight < math.inf
-    assert problem.feasible(found.path.models)
 
 
 def test_compiled_and_plain_code_find_the_same():
