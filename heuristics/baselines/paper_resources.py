@@ -31,7 +31,7 @@ from depl.heuristics.placement.dual import Dual, Priced, best_price, lagrangian,
 from depl.heuristics.placement.embedding import EmbeddingProgram
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
 from depl.heuristics.placement.relaxation import relaxation
-from depl.heuristics.placement.rounding import fractional
+from depl.heuristics.placement.rounding import fractional, nearest_whole
 from depl.heuristics.placement.service import assignment_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
@@ -181,16 +181,6 @@ def fractional_placement(problem: PlacementProblem, epsilon: float) -> Fractiona
             return None
         return Fractional(found.shares, found.objective, found.lower_bound)
     return _by_price(problem, epsilon)
-
-
-def nearest_whole(problem: PlacementProblem, shares: FloatArray) -> Assignment:
-    """Fractional epochs rounded: whole parts first, what is missing to the largest fractions of a class."""
-    found = np.floor(shares).astype(np.int64)
-    missing = problem.counts - found.sum(axis=1)
-    order = np.argsort(found - shares, axis=1, kind="stable")
-    for g in np.flatnonzero(missing).tolist():
-        found[g, order[g, : missing[g]]] += 1
-    return found
 
 
 def _by_price(problem: PlacementProblem, epsilon: float) -> Fractional | None:

@@ -5,6 +5,7 @@ bound of the outer approximation. Size does not depend on K, but the tree may: m
 """
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +51,7 @@ def compact_program(problem: PlacementProblem, gap: float = 1e-8, time_limit: fl
     gap : float
         Relative gap at which to stop, at least 0.
     time_limit : float
-        Of every program [s].
+        Of all programs together [s].
 
     Raises
     ------
@@ -62,10 +63,11 @@ def compact_program(problem: PlacementProblem, gap: float = 1e-8, time_limit: fl
     program = PerspectiveProgram.of(problem)
     if program.hopeless:
         return CompactAnswer(None, math.inf, math.inf, 0)
+    end = time.perf_counter() + time_limit
     best: Assignment | None = None
     cost, bound = math.inf, -math.inf
     for done in range(1, _ROUNDS + 1):
-        answer = _solve(program, time_limit)
+        answer = _solve(program, max(end - time.perf_counter(), 1e-3))
         if answer.status == 2:
             return CompactAnswer(best, cost, math.inf if best is None else bound, done)
         if answer.mip_dual_bound is not None:

@@ -1,11 +1,12 @@
-"""Placement: price, round, improve, and prove where the problem is small (Sec. IV-C, E9).
+"""Placement: the best price of time, its rounding, and one program where that is small (Sec. IV-C, E9).
 
-1. Without transfers: the best price of time, its rounding, moves of one or two epochs.
-2. With transfers: the same on the sets of clusters that add and drop ends with.
-3. If the best cost is above the lower bound, everything within the gap is listed as long as that is little.
+1. Without transfers: the best price of time and its rounding, at most one epoch above the bound.
+2. With transfers, where the program is small: the relaxation besides, whose duals count transfers.
+3. What the bound leaves open is closed by the program with whole epochs, on all clusters or, where they are
+   many, on those that are cheap at the price.
 
 The paper's (1 + epsilon) does not hold for whole epochs; what holds instead, without transfers, is the lower
-bound and one epoch, and (2 + delta) by `depl.heuristics.placement.pruning`.
+bound and one epoch.
 """
 
 import math
@@ -13,20 +14,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.heuristics.placement.charging import lower_bound, transfer_certificates
-from depl.heuristics.placement.dual import feasible, nonempty
-from depl.heuristics.placement.improving import improved
-from depl.heuristics.placement.opening import Opened, OpeningBound, Openings, restricted, widened
+from depl.heuristics.placement.compact import compact_program
+from depl.heuristics.placement.dual import best_price, feasible, nonempty, prices
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
-from depl.heuristics.placement.proof import proved
-from depl.heuristics.placement.rounding import candidates
+from depl.heuristics.placement.relaxation import relaxation
+from depl.heuristics.placement.rounding import candidates, nearest_whole, repaired
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.laws import FloatArray
 
-_SETS = 4
-"""Sets of clusters, the best first, on which a placement is made. Set by hand: their V bounds the cost from
-below only, so that a later one may be cheaper; each costs one rounding and one improvement."""
+_LARGEST = 500
+"""Most pairs of a class and a cluster in a program. Set by hand: HiGHS proves such programs within seconds.
+Beyond it the bound is that of the price."""
+_NEAR = 3
+"""Clusters of every class that a program takes where all are too many, the cheapest at the price. Set by
+hand: more clusters may give a cheaper placement; the bound does not depend on it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,47 +69,49 @@ class Placement:
         return self.feasible and counts_as_proved(self.cost, self.lower_bound)
 
 
-def place(problem: PlacementProblem, listed: int = 20_000) -> Placement:
-    """Place all epochs at little cost, with a certified lower bound.
+def place(problem: PlacementProblem, *, prove: bool = True, time_limit: float = 10.0) -> Placement:
+    """Place all epochs at little cost, with a lower bound.
 
     A feasible problem always gets a placement. Without transfers the cost is at most the lower bound and one
-    epoch at its fast cluster (`depl.heuristics.placement.rounding`). Time and memory depend on G and N, not
-    on the numbers of epochs.
+    epoch at its fast cluster (`depl.heuristics.placement.rounding`). Time and memory of the rounding depend
+    on G and N, not on the numbers of epochs.
 
     Parameters
     ----------
-    listed : int
-        Assignments that may be listed to prove the placement optimal; 0 for none.
+    prove : bool
+        Whether to solve the program with whole epochs for what the bound leaves open. A bound of the program
+        is that of HiGHS, within its tolerances.
+    time_limit : float
+        Of that program [s].
 
     Raises
     ------
     InvalidInputError
-        If ``listed`` is negative.
+        If the time limit is not positive.
     """
-    if listed < 0:
-        raise InvalidInputError(f"must not be negative, not {listed}", "listed")
+    if not time_limit > 0:
+        raise InvalidInputError(f"must be positive, not {time_limit}", "time_limit")
     if problem.epochs == 0:
         return _described(problem, np.zeros(problem.dimensions, dtype=np.int64), 0.0)
     live = problem.counts > 0
     if not live.all():
-        answer = place(nonempty(problem), listed)
+        answer = place(nonempty(problem), prove=prove, time_limit=time_limit)
         return answer if answer.assignment is None else _padded(problem, answer, answer.assignment)
     reason = obstacle(problem)
     if reason:
         return Placement(None, None, math.inf, math.inf, 0.0, reason)
-    openings = Openings(problem)
-    priced = bool((problem.transfers > 0).any())
-    sets = openings.search()[:_SETS] if priced else [tuple(range(len(problem.clusters)))]
-    best, cost = min((_on(problem, openings, opened) for opened in sets), key=lambda item: item[1])
-    multiplier = float(problem.evaluate([best]).multipliers[0])
-    if priced:
-        used = np.flatnonzero(best.any(axis=0)).tolist()
-        known = transfer_certificates(problem, multiplier, used, cost * (1 - PROOF_TOLERANCE / 2))
-    else:
-        known = [OpeningBound(openings.value(sets[0]), problem.transfers)]
-    bound = lower_bound(problem, known)
-    if listed and not counts_as_proved(cost, bound):
-        best, cost, other = proved(problem, openings, best, cost, known, listed)
+    dual = best_price(problem)
+    found, bound = candidates(problem, dual), dual.value
+    small = problem.dimensions[0] * problem.dimensions[1] <= _LARGEST
+    if small and (problem.transfers > 0).any():
+        relaxed = relaxation(problem)
+        bound = max(bound, relaxed.lower_bound)
+        found += [] if relaxed.shares is None else [repaired(problem, nearest_whole(problem, relaxed.shares))]
+    costs = problem.evaluate(found).costs
+    best, cost = found[int(np.argmin(costs))], float(np.min(costs))
+    if prove and not counts_as_proved(cost, bound):
+        near = np.arange(problem.dimensions[1]) if small else _near(problem, dual.multiplier, best)
+        best, other = _by_program(problem, near, best, cost, time_limit)
         bound = max(bound, other)
     return _described(problem, best, bound)
 
@@ -131,12 +135,27 @@ def obstacle(problem: PlacementProblem) -> str:
     )
 
 
-def _on(problem: PlacementProblem, openings: Openings, opened: Opened) -> tuple[Assignment, float]:
-    """The best placement found on some clusters, with its exact cost."""
-    part = restricted(problem, opened)
-    wide = [widened(problem, opened, item) for item in candidates(part, openings.dual(opened))]
-    start = wide[int(np.argmin(problem.evaluate(wide).costs))]
-    return improved(problem, start, np.array(opened))
+def _near(problem: PlacementProblem, multiplier: float, known: Assignment) -> Assignment:
+    """The clusters that a placement uses, and the cheapest of every class at a price."""
+    psi, _ = prices(problem, multiplier if math.isfinite(multiplier) else 0.0)
+    cheap = np.argsort(psi + problem.transfers / problem.epochs, axis=1, kind="stable")[:, :_NEAR]
+    return np.unique(np.concatenate([cheap.ravel(), np.flatnonzero(known.any(axis=0))]))
+
+
+def _by_program(
+    problem: PlacementProblem, near: Assignment, best: Assignment, cost: float, time_limit: float
+) -> tuple[Assignment, float]:
+    """The better of a placement and of that of the program on some clusters; a bound if they are all."""
+    if len(near) * problem.dimensions[0] > _LARGEST:
+        return best, -math.inf
+    whole = len(near) == problem.dimensions[1]
+    found = compact_program(problem if whole else problem.on(near), PROOF_TOLERANCE / 2, time_limit)
+    bound = found.lower_bound if whole else -math.inf
+    if found.assignment is None:
+        return best, bound
+    wide = np.zeros(problem.dimensions, dtype=np.int64)
+    wide[:, near] = found.assignment
+    return (wide if float(problem.evaluate([wide]).costs[0]) < cost else best), bound
 
 
 def _described(problem: PlacementProblem, assignment: Assignment, bound: float) -> Placement:

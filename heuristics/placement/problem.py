@@ -154,7 +154,7 @@ class PlacementProblem:
         return found
 
     def on(self, clusters: Sequence[int] | NDArray[np.intp]) -> "PlacementProblem":
-        """The problem on some of the clusters, their transfers not counted."""
+        """The problem on some of the clusters."""
         columns = list(clusters)
         return self.replace(
             clusters=tuple(self.clusters[n] for n in columns),
@@ -162,7 +162,7 @@ class PlacementProblem:
             price=self.price[columns],
             capacity=self.capacity[columns],
             communication=self.communication[:, columns],
-            transfers=np.zeros(len(columns)),
+            transfers=self.transfers[columns],
             members=(),
         )
 

@@ -76,6 +76,16 @@ def fractional(problem: PlacementProblem, dual: Dual) -> tuple[FloatArray, int |
     return shares, split
 
 
+def nearest_whole(problem: PlacementProblem, shares: FloatArray) -> Assignment:
+    """Fractional epochs rounded: whole parts first, what is missing to the largest fractions of a class."""
+    found = np.floor(shares).astype(np.int64)
+    missing = problem.counts - found.sum(axis=1)
+    order = np.argsort(found - shares, axis=1, kind="stable")
+    for g in np.flatnonzero(missing).tolist():
+        found[g, order[g, : missing[g]]] += 1
+    return found
+
+
 def repaired(problem: PlacementProblem, assignment: Assignment) -> Assignment:
     """Move epochs to their fastest clusters until all limits can be kept; as it is if they can.
 

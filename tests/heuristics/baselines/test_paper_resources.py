@@ -11,13 +11,12 @@ from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.baselines.paper_resources import (
     Fractional,
     fractional_placement,
-    nearest_whole,
     place_by_rounding,
 )
 from depl.heuristics.placement.dual import best_price, prices
-from depl.heuristics.placement.peers import rounded_to_nearest
 from depl.heuristics.placement.problem import PlacementProblem
 from depl.heuristics.placement.relaxation import relaxation
+from depl.heuristics.placement.rounding import fractional, nearest_whole
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.placement_cases import least_cost, split_pair
 
@@ -85,7 +84,7 @@ def test_rounding_is_the_one_of_the_literature() -> None:
         problem = drawn(seed)
         exact = best_price(problem)
         close = fractional_placement(problem, 1e-12)
-        nearest = rounded_to_nearest(problem, exact)
+        nearest = nearest_whole(problem, fractional(problem, exact)[0])
         if not (np.abs(close.shares % 1 - 0.5) < 1e-3).any():
             assert nearest_whole(problem, close.shares).tolist() == nearest.tolist()
 

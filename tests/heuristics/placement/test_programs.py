@@ -7,7 +7,6 @@ import pytest
 
 from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.placement.compact import compact_program
-from depl.heuristics.placement.conic import conic_program
 from depl.heuristics.placement.dual import best_price
 from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import PlacementProblem
@@ -32,16 +31,6 @@ def test_perspective_cuts_and_the_dual_meet(count: int) -> None:
         assert found.objective == pytest.approx(dual.value, rel=1e-8)
         assert dual.value * (1 - 1e-7) <= found.lower_bound <= dual.value * (1 + 1e-9)
         assert len(found.fractional_classes()) <= 1
-
-
-@pytest.mark.parametrize("count", [2, pytest.param(6, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("transfers", [False, True])
-def test_the_conic_program_has_the_value_of_the_cuts(transfers: bool, count: int) -> None:
-    """With a round deadline and without."""
-    for problem in problems(count, transfers):
-        program = conic_program(problem)
-        program.solve(solver="CLARABEL")
-        assert program.value == pytest.approx(relaxation(problem).objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("count", [5, pytest.param(12, marks=pytest.mark.slow)])
@@ -88,7 +77,5 @@ def test_infeasible_programs_say_so() -> None:
     late = split_pair(2.2).replace(round_deadline=0.05)
     assert relaxation(late).shares is None
     assert compact_program(late).lower_bound == math.inf
-    with pytest.raises(InvalidInputError, match="no cluster keeps"):
-        conic_program(late)
     with pytest.raises(InvalidInputError, match="gap"):
         compact_program(late, gap=-1)
