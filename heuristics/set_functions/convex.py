@@ -23,6 +23,7 @@ from depl.heuristics.set_functions.functions import FloatArray, SetFunction
 from depl.heuristics.set_functions.lovasz import GreedyBase, steepest_base
 from depl.heuristics.set_functions.status import check_base
 from depl.heuristics.set_functions.verdicts import Submodularity
+from depl.models.programs.quiet import silence_greeting
 
 _TOWARDS_NEWEST = 0.3
 """Share of the way from the best point to the minimiser of the program at which f is asked. Set by hand: 1 is
@@ -96,6 +97,7 @@ def convex_cutting_planes(
         Whether to look for a violation of what is not PROVED after every program, and stop at one. Without,
         the program is minimised as if the function were submodular.
     """
+    silence_greeting()
     stop = None if seconds is None else time.perf_counter() + seconds
     status, search = status or function.submodularity(), InOut(function.normalised())
     # solvers measure feasibility absolutely, so the program is given in units of a typical entry

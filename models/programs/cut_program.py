@@ -11,6 +11,7 @@ import highspy
 import numpy as np
 
 from depl.models.problem.laws import FloatArray
+from depl.models.programs.quiet import quiet_highs
 
 
 class CutOptimum(NamedTuple):
@@ -44,8 +45,7 @@ class CutProgram:
 
     def __init__(self, lower: FloatArray, upper: FloatArray) -> None:
         self._columns = np.arange(len(lower) + 1, dtype=np.int32)
-        self._solver = highspy.Highs()  # type: ignore[no-untyped-call]
-        self._solver.setOptionValue("output_flag", False)
+        self._solver = quiet_highs()
         free = highspy.kHighsInf
         self._solver.addVars(len(self._columns), np.append(-free, lower), np.append(free, upper))
         self._solver.changeColCost(0, -1.0)

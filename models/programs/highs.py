@@ -44,6 +44,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice, nearest
 from depl.models.problem.laws import FloatArray
 from depl.models.programs.notes import is_linear, is_relaxation
+from depl.models.programs.quiet import quiet_highs
 
 Option = bool | int | float | str
 
@@ -153,7 +154,7 @@ class Session:
         """Translate ``model``."""
         self.options = {**OPTIONS, **(options or {})}
         self.model = model
-        self._highs: Any = _engine()
+        self._highs: Any = quiet_highs()
         _set_options(self._highs, self.options)
         self._abandoned = self._impossible = False
         try:
@@ -325,7 +326,7 @@ def solve_program(
     engine: Any
     if solve_with == "highs":
         given = {**OPTIONS, **(options or {})}
-        _set_options(_engine(), given)
+        _set_options(quiet_highs(), given)
         engine = PyomoHighs()
         # Pyomo turns the log on to capture it, and our option would turn it off again: leave it to Pyomo.
         passed = {name: value for name, value in given.items() if name != "output_flag"}
@@ -385,11 +386,6 @@ def _worded(status: Status, model: pyo.ConcreteModel) -> Status:
     return Status.RELAXATION_OPTIMAL if relaxed else status
 
 
-def _engine() -> Any:
-    """A fresh HiGHS object; highspy leaves its own constructor without types."""
-    return highspy.Highs()  # type: ignore[no-untyped-call]
-
-
 def _highs_model(form: Any) -> Any:
     """The matrices of Pyomo's compiler as HiGHS takes them."""
     rows = form.A.tocsr()
@@ -417,7 +413,6 @@ def _highs_model(form: Any) -> Any:
 
 
 def _set_options(engine: Any, options: Mapping[str, Option]) -> None:
-    engine.setOptionValue("output_flag", False)
     for name, value in options.items():
         if engine.getOptionType(name)[0] != highspy.HighsStatus.kOk:
             known = [other for other in dir(engine.getOptions()) if not other.startswith("_")]

@@ -25,6 +25,7 @@ import pyscipopt
 
 from depl.instances.knapsack_files import decimal_text
 from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
+from depl.models.programs.quiet import quiet_highs
 
 LABEL_SETTING = "DEPL_LABEL_SETTING"
 """Environment variable with the path of the program of Wang et al."""
@@ -145,9 +146,8 @@ def _children() -> float:
 
 
 def _highs(knapsack: Knapsack, seconds: float) -> tuple[float | None, bool]:
-    engine = highspy.Highs()  # type: ignore[no-untyped-call]
+    engine = quiet_highs()
     for name, value in (
-        ("output_flag", False),
         ("mip_rel_gap", 0.0),
         ("time_limit", seconds),
         ("threads", 1),

@@ -21,6 +21,7 @@ from depl.heuristics.paths.additive_problem import AdditivePath, AdditiveProblem
 from depl.heuristics.paths.whole_numbers import IntArray
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.laws import FloatArray
+from depl.models.programs.quiet import quiet_highs
 
 _TOLERANCE = 1e-9
 
@@ -65,9 +66,8 @@ def arc_flow_program(problem: AdditiveProblem) -> highspy.Highs:
     program.a_matrix_.start_, program.a_matrix_.index_ = rows.indptr, rows.indices
     program.a_matrix_.value_ = rows.data
     program.integrality_ = [highspy.HighsVarType.kInteger] * len(k)
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver = quiet_highs()
     for name, value in (
-        ("output_flag", False),
         ("threads", 1),
         ("mip_rel_gap", 0.0),
         ("mip_abs_gap", 1e-9),

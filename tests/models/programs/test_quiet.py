@@ -1,0 +1,54 @@
+"""HiGHS writes nothing on standard output, whoever makes the first object of a process."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+MAKERS = {
+    "models/programs/quiet.py": "highspy.Highs(",
+    "models/programs/highs.py": "PyomoHighs(",
+    "heuristics/set_functions/convex.py": "cvxpy.HIGHS",
+}
+DOORS = {
+    "a method": "import depl; depl.solve(depl.load('tiny'), 'milp', scenarios=20)",
+    "Pyomo": """
+import pyomo.environ as pyo
+from depl.models.programs.highs import solve_program
+model = pyo.ConcreteModel()
+model.x = pyo.Var(bounds=(1, 2))
+model.cost = pyo.Objective(expr=model.x)
+assert solve_program(model).objective == 1
+""",
+    "cuts": """
+import numpy as np
+from depl.models.programs.cut_program import CutProgram
+CutProgram(np.zeros(1), np.ones(1)).solve()
+""",
+    "cvxpy": """
+from depl.heuristics.set_functions.convex import convex_cutting_planes
+from depl.heuristics.set_functions.graphs import cut
+convex_cutting_planes(cut(3, [(0, 1)], [2]))
+""",
+}
+
+
+def test_every_maker_of_such_objects_is_among_those_of_the_test_below():
+    found = {}
+    for layer in ("depl", "models", "heuristics", "instances", "benchmarks"):
+        for path in (ROOT / layer).rglob("*.py"):
+            for maker in re.findall(r"highspy\.Highs\(|PyomoHighs\(|cvxpy\.HIGHS", path.read_text("utf-8")):
+                found[path.relative_to(ROOT).as_posix()] = maker
+    assert found == MAKERS
+
+
+@pytest.mark.slow  # a process each; the locked HiGHS does not greet, and `make newest` runs them
+@pytest.mark.parametrize("door", DOORS)
+def test_the_first_solve_of_a_process_writes_nothing(door):
+    done = subprocess.run(
+        [sys.executable, "-c", DOORS[door]], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
