@@ -6,7 +6,6 @@ comes with items of at least that value, every answer "no" with the method's pro
 """
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +17,7 @@ from depl.instances.reductions import (
     knapsack_free_resources,
 )
 from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack, common_unit
+from depl.models.foundation.clock import now
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Meaning, find, require_limits
 from depl.models.solving.result import Result, Termination
@@ -70,10 +70,10 @@ def solver(method: str, time_limit: float | None, seed: int = 0) -> Solver:
     """
     require_limits(time_limit=time_limit, seed=seed)
     scenarios = 1 if find(method).meaning is Meaning.SCENARIOS else None
-    started = time.perf_counter()
+    started = now()
 
     def run(instance: Instance) -> Result:
-        left = None if time_limit is None else max(1e-3, time_limit - (time.perf_counter() - started))
+        left = None if time_limit is None else max(1e-3, time_limit - (now() - started))
         return solve(instance, method, time_limit=left, seed=seed, scenarios=scenarios)
 
     return run

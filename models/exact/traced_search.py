@@ -7,7 +7,6 @@ cheaper schedule is known not to be met. Schedules outside the support of the tr
 """
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
@@ -29,6 +28,7 @@ from depl.models.evaluation.traced_loss import (
 from depl.models.evaluation.traced_prediction import Mixed, mixture_of, runs_through
 from depl.models.evaluation.traced_sampling import TracedSample
 from depl.models.exact.traced_schedules import Candidates, all_candidates, propagated
+from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
@@ -143,7 +143,7 @@ def _search(
         listed = all_candidates(instance, traced.law, maximum, lambda: not limits.expired())
         if listed is None:
             return Outcome(Termination.TIME_LIMIT, None, 0.0, "stopped while schedules were listed")
-        built = time.perf_counter() - limits.started
+        built = now() - limits.started
         return _first_met(instance, limits, listed, judge_of(instance, traced, listed, limits), built)
     except KeyboardInterrupt:
         return Outcome(Termination.INTERRUPTED, None, 0.0, "stopped before a plan was found")

@@ -10,13 +10,13 @@ prices that a coarse grid found are where the finer one begins.
 """
 
 import math
-import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
 import msgspec
 
+from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.counted_planner import CountedPlanner, WideningPlanner, proxy, require_counted
@@ -87,13 +87,13 @@ def solve_policy(
     VerificationError
         If the independent evaluator objects to the policy.
     """
-    started = time.monotonic()
+    started = now()
     gap, time_limit, _ = require_limits(gap, time_limit, 0)
     request = _request(instance, rung, failure_cost, data, switch_epochs, abandon_at_start)
     planner, best, ending, reserve = None, None, Termination.EXHAUSTED, 0.0
 
     def lateness() -> float:
-        return -math.inf if time_limit is None else time.monotonic() - started - time_limit + reserve
+        return -math.inf if time_limit is None else now() - started - time_limit + reserve
 
     try:
         with deadline(lateness):
@@ -103,7 +103,7 @@ def solve_policy(
                 best = found if best is None else _better(best, found)
                 if progress is not None:
                     value = math.inf if best.objective is None else best.objective
-                    progress(time.monotonic() - started, value, best.lower_bound)
+                    progress(now() - started, value, best.lower_bound)
                 if (best.gap is not None and best.gap <= gap) or best.termination is Termination.INFEASIBLE:
                     ending = Termination.GAP_REACHED
                     break
@@ -114,19 +114,19 @@ def solve_policy(
     if best is None:
         request, price = (request, None) if planner is None else (planner.request, planner.price)
         best = nothing(request, price, "the time was over before anything was certified")
-    return _ended(best, ending, gap, time.monotonic() - started)
+    return _ended(best, ending, gap, now() - started)
 
 
 def _verified(found: PolicyResult) -> float:
     """Seconds that the independent evaluator takes to accept the policy of an answer, if there is one [s]."""
     if found.policy is None:
         return 0.0
-    started = time.monotonic()
+    started = now()
     failures = verify_policy(found.instance, found.policy).failures
     if failures:
         told = "; ".join(f"{item.equation}: {item.message}" for item in failures)
         raise VerificationError(f"the policy fails the independent evaluator: {told}")
-    return time.monotonic() - started
+    return now() - started
 
 
 def _request(

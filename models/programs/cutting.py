@@ -26,6 +26,7 @@ from typing import Any
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
@@ -362,7 +363,7 @@ class CuttingLoop:
     def _remaining(self) -> float | None:
         if self.limits.time_limit is None:
             return None
-        return self.limits.started + self.limits.time_limit - time.perf_counter()
+        return self.limits.started + self.limits.time_limit - now()
 
     def _watch(self, bound: float) -> None:
         self.limits.report(self.cost, min(max(self.bound, bound * self.unit), self.cost))

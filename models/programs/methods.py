@@ -1,9 +1,9 @@
 """Methods ``milp`` and ``milp-resource``; Pyomo and HiGHS are imported when one of them runs, not before."""
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
@@ -118,7 +118,7 @@ def _certificate(problem: SampledProblem, found: "ProgramSolution", limits: Limi
     """The bound that can be proved again; None if there was no time for it."""
     from depl.models.programs.certificate import root_certificate
 
-    left = None if limits.time_limit is None else limits.started + limits.time_limit - time.perf_counter()
+    left = None if limits.time_limit is None else limits.started + limits.time_limit - now()
     if found.termination is Termination.INTERRUPTED:
         left = 0.0
     multiplier = problem.allocation(found.choices or []).multiplier

@@ -1,0 +1,226 @@
+"""Whether every command that takes a time limit keeps it: one question after another, each in a fresh process.
+
+A question is a command line, answered by `depl.cli.main` on an instance of up to 1000 clusters, 1000 datasets,
+50 models and 1000 epochs. It is *late* where it takes more than 1.25 times its limit and 1.2 seconds. Seconds
+are CPU seconds of the process after its imports, and limits count them, too, so that what else runs on the
+machine counts for neither; reading the instance, compiling kernels, certifying and verifying are within them.
+A process that has taken six times its limit is ended, and late.
+"""
+
+import contextlib
+import importlib
+import resource
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from depl.benchmarks.cases.helpers.lone_solve import FAMILIES
+from depl.benchmarks.runner.registry import Case, Goal
+from depl.benchmarks.sweep.child import Tell
+from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
+
+_SIZES: Mapping[str, tuple[str, int, int, int, int]] = {
+    "switching": ("heterogeneous", 5, 5, 50, 200),
+    "long": ("heterogeneous", 3, 3, 3, 1000),
+    "alone": ("heterogeneous", 1, 1, 50, 1000),
+    "few": ("heterogeneous", 3, 3, 3, 10),
+    "sites": ("regions", 1000, 2, 5, 20),
+    "data": ("heterogeneous", 2, 1000, 2, 10),
+    "middle": ("regions", 200, 200, 20, 200),
+    "full": ("heterogeneous", 1000, 1000, 50, 1000),
+}
+"""Instances: family, |N|, |D|, |M| and K_max."""
+
+_OF_ALL = ("auto", "exact", "depl", "depl-paper", "scenario-search", "milp", "density-greedy", "annealing")
+_OF_FULL = (*_OF_ALL, "enumerate", "one-pass", "random", "fastest-cluster")
+_LATER = 1.25, 1.2
+"""A question is late that takes more than the first times its limit, and the second in seconds."""
+
+_ENDED = 6.0
+"""Times its limit that a question may take before its process is ended."""
+
+_PATIENCE = 20.0
+"""Wall seconds that are waited for one CPU second, on a machine that is shared."""
+
+_KNAPSACK = "knapPI_3_200_1000_1"
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A command line, and the CPU seconds that it may take after ``solves`` times the limit is over.
+
+    Attributes
+    ----------
+    words : tuple of str
+        ``{full}`` stands for the file of an instance, ``{full.plan}`` for that of its plan, ``{full.state}``
+        for that of a state, ``{out}`` for a file to write.
+    limit : float
+        Seconds, as the command is told them.
+    solves : int
+        How many solves have that limit each.
+    """
+
+    words: tuple[str, ...]
+    limit: float
+    solves: int = 1
+
+    @property
+    def allowed(self) -> float:
+        """CPU seconds, more of which are late [s]."""
+        return _LATER[0] * self.limit * self.solves + _LATER[1]
+
+
+def questions() -> list[Question]:
+    """All of them."""
+    asked = [_solve("switching", method, 4) for method in (*_OF_FULL, "milp-resource")]
+    asked += [_solve("full", method, 10) for method in _OF_FULL]
+    asked += [_solve("long", method, 4) for method in ("auto", "exact", "depl", "enumerate", "milp")]
+    asked += [_solve("alone", method, 4) for method in ("expected-cost", "expected-greedy", "graph", "exact")]
+    asked += [_solve("middle", method, 5) for method in ("auto", "exact", "scenario-search")]
+    asked += [_solve(name, method, 4) for name in ("sites", "data") for method in ("auto", "exact", "milp")]
+    for against in ("loss", "time", "probability"):
+        asked.append(Question(("front", "{switching}", "--against", against, "--points", "5"), 4))
+    asked.append(Question(("front", "{full}", "--against", "probability", "--points", "5"), 10))
+    asked.append(Question(("front", "{switching}", "--against", "loss", "--method", "depl"), 4))
+    asked += [Question(("front", "{alone}", "--expected", "--against", a), 4) for a in ("loss", "time")]
+    asked += [
+        Question(("report", f"{{{n}}}", f"{{{n}.plan}}", "--out", "{out}.html"), 2, 5) for n in _REPORTS
+    ]
+    asked += [Question(("replan", f"{{{n}}}", f"{{{n}.plan}}", f"{{{n}.state}}"), 4) for n in _REPORTS]
+    asked += [Question(("policy", "solve", f"{{{n}}}"), 4) for n in ("switching", "few", "long", "full")]
+    for form in ("price", "resource", "cone"):
+        asked.append(Question(("program", "{switching}", "--form", form, "--out", "{out}.nl"), 4))
+    asked.append(Question(("program", "{few}", "--out", "{out}.lp"), 4))
+    asked += [Question(("knapsack", "{knapsack}", "--via", via), 3) for via in ("exact", "milp", "depl")]
+    return asked
+
+
+_REPORTS = ("switching", "full")
+
+
+def _solve(instance: str, method: str, limit: float) -> Question:
+    return Question(("solve", f"{{{instance}}}", "--method", method), limit)
+
+
+class _Order(msgspec.Struct, frozen=True):
+    words: tuple[str, ...]
+    most: float
+
+
+def answered(content: bytes, tell: Tell) -> bytes:
+    """Called in the other process: the CPU seconds that a command line takes once everything is imported."""
+    order = msgspec.json.decode(content, type=_Order)
+    for name in _IMPORTED:
+        importlib.import_module(name)
+    from depl.cli import main
+    from depl.models.foundation.clock import cpu_seconds
+    from depl.models.solving.methods import registered
+
+    registered()
+    started = time.process_time()
+    most = int(started + order.most) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
+    with cpu_seconds():
+        code = main(order.words)
+    return msgspec.json.encode((time.process_time() - started, int(code)))
+
+
+_IMPORTED = (
+    "cvxpy",
+    "highspy",
+    "pyomo.environ",
+    "scipy.stats",
+    "depl.commands.expected_front",
+    "depl.commands.front",
+    "depl.commands.knapsack",
+    "depl.commands.policy",
+    "depl.commands.program",
+    "depl.commands.replan",
+    "depl.commands.report",
+    "depl.commands.solve",
+    "depl.models.programs.finished",
+)
+"""What commands import on their way, with what that imports."""
+
+
+def ask(question: Question, files: Mapping[str, str]) -> dict[str, object]:
+    """One row: what was asked, CPU seconds (at least), the exit code (None if it was ended), and if it is late."""
+    words = [question.words[0]]
+    for word in question.words[1:]:
+        words.append(files.get(word, word.replace("{out}", files["{out}"])))
+    limit = ["--time-limit", f"{question.limit:g}"]
+    most = _ENDED * question.limit * question.solves
+    order = msgspec.json.encode(_Order((*words, *limit), most))
+    seconds, code, ending = most, None, ""
+    with LoneProcess() as process:
+        try:
+            found = process.call(f"{__name__}:answered", order, _PATIENCE * (most + 10))
+            seconds, code = msgspec.json.decode(found, type=tuple[float, int])
+        except (HungError, CrashedError, CallError) as error:
+            ending = str(error)[:200]
+    return {
+        "question": " ".join(question.words),
+        "limit": question.limit * question.solves,
+        "cpu_seconds": round(seconds, 2),
+        "exit_code": code,
+        "late": seconds > question.allowed or code in (None, 70),
+        "ending": ending,
+    }
+
+
+def written(
+    folder: Path, rng: np.random.Generator, names: Mapping[str, tuple[str, int, int, int, int]]
+) -> dict[str, str]:
+    """Draw the instances, and write them with a plan and a state each; the files by what stands for them."""
+    files = {"{out}": str(folder / "out"), "{knapsack}": _KNAPSACK}
+    for name, (family, clusters, datasets, models, epochs) in names.items():
+        sizes = {"clusters": clusters, "datasets": datasets, "models": models, "maximum_epochs": epochs}
+        instance, plan = FAMILIES[family](np.random.default_rng(rng.integers(2**31)), **sizes)
+        state = {
+            "format": "depl-state",
+            "version": 1,
+            "epoch": 1,
+            "loss": instance.target.initial_loss,
+            "model": plan.epochs[0].model,
+            "transferred": [msgspec.to_builtins(row) for row in plan.data],
+        }
+        texts = {
+            "": instance.to_json(),
+            ".plan": plan.to_json(),
+            ".state": msgspec.json.encode(state).decode(),
+        }
+        for kind, text in texts.items():
+            path = folder / f"{name}{kind}.json"
+            path.write_text(text, encoding="utf-8")
+            files[f"{{{name}{kind}}}"] = str(path)
+    return files
+
+
+def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+    with tempfile.TemporaryDirectory() as folder:
+        files = written(Path(folder), rng, {"few": _SIZES["few"]} if smoke else _SIZES)
+        asked = [_solve("few", "auto", 2)] if smoke else questions()
+        rows = []
+        for question in asked:
+            rows.append(ask(question, files))
+            print(rows[-1])
+    return {
+        "questions": len(rows),
+        "late": sum(bool(row["late"]) for row in rows),
+        "rows": rows,
+    }
+
+
+CASE = Case(
+    name="limits",
+    summary="CPU seconds of commands with a time limit, on instances of every size.",
+    goals=(
+        Goal("late", "questions that take more than 1.25 times their limit and 1.2 CPU seconds", "==", 0),
+        Goal("questions", "questions", ">=", 40),
+    ),
+    run=_run,
+    seed=20261127,
+)
