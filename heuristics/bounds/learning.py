@@ -84,7 +84,7 @@ class Learning:
             raise NotCoveredError("losses that decay by themselves do not add up")
         before = [*names, instance.target.initial_model]
         switches = tuple(
-            tuple(None if p is None else switch_step(instance, 1, p, m) for m in names)
+            tuple(None if p is None else switch_step(instance, p, m) for m in names)
             for p in in_time(before, proceed)
         )
         moments = _MomentsByTerm()

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
 from depl.heuristics.paths.end_charge import charge_ends
 from depl.heuristics.paths.readings import Clock, Weight
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.names import advice
 from depl.models.foundation.tolerances import ATOM_TOLERANCE, TIME_TOLERANCE
 from depl.models.problem.epoch_costs import minimum_resources, root
-from depl.models.problem.epochs import Load, LossStep, Term, load, loss_step
+from depl.models.problem.epochs import Load, LossStep, Term, load, loss_step, switch_steps
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
@@ -196,6 +197,7 @@ def additive_problem(
     losses, allowed = _loss_changes(instance, datasets, names, label)
     weights, times = np.zeros((epochs, count)), np.zeros((epochs, count))
     for k in range(epochs):
+        keep_time()
         for m, name in enumerate(names):
             demand = load(instance, k + 1, name, cluster, datasets)
             least = minimum_resources(demand, target.round_deadline)
@@ -225,27 +227,31 @@ def _loss_changes(
     """Every step's change of the label, and whether it may be made.
 
     A law with a memory of the last switch would need it in the state; the paper's laws have none, and the
-    steps are read as those of the first epoch after a switch, and of the second for a model that stays.
+    steps are read as those of the first epoch after a switch, whose own loss is the same at every epoch.
     """
-    epochs, count = instance.target.maximum_epochs, len(names)
+    epochs, count, first = instance.target.maximum_epochs, len(names), instance.target.initial_model
     require_tabulated(instance, "the graph of models", epochs)
-    losses = np.zeros((epochs, count + 1, count))
-    allowed = np.zeros((epochs, count + 1, count), dtype=bool)
-    steps: dict[tuple[int, int, int], LossStep] = {}
-    for k in range(epochs):
-        for p in range(count) if k else (count,):
-            before = names[p] if k else instance.target.initial_model
-            for m, name in enumerate(names):
-                if instance.may_follow(before, name):
-                    steps[k, p, m] = loss_step(instance, k + 1, int(p == m), before, name, datasets)
-                    allowed[k, p, m] = True
-    terms = list(dict.fromkeys(term for step in steps.values() for term in step.terms))
+    runs: dict[tuple[int, int], LossStep] = {}
+    for k, m in np.ndindex(epochs, count):
+        keep_time()
+        runs[k, m] = loss_step(instance, k + 1, 0, names[m], names[m], datasets)
+    changes = switch_steps(instance)
+    if any(step.retention != 1 for step in runs.values()):
+        raise NotCoveredError("losses that decay by themselves do not add up; no label is additive")
+    steps = [*runs.values(), *changes.values()]
+    terms = list(dict.fromkeys(term for step in steps for term in step.terms))
     values: dict[Term, float] = dict(zip(terms, label.values(terms).tolist(), strict=True))
-    for place, step in steps.items():
-        if step.retention != 1:
-            raise NotCoveredError("losses that decay by themselves do not add up; no label is additive")
-        losses[place] = math.fsum([step.shift, *(values[term] for term in step.terms)])
-    return losses, allowed
+    of_runs, of_switches = np.zeros((epochs, count)), np.zeros((count + 1, count))
+    for table, part in ((of_runs, runs), (of_switches, changes)):
+        for place, step in part.items():
+            table[place] = math.fsum([step.shift, *(values[term] for term in step.terms)])
+    if first is not None:
+        of_switches[count] = of_switches[names.index(first)]
+    follows = np.array([[instance.may_follow(before, name) for name in names] for before in (*names, first)])
+    reached = np.ones((epochs, count + 1, 1), dtype=bool)  # epoch 1 follows the initial model, others do not
+    reached[0, :count], reached[1:, count] = False, False
+    allowed = reached & follows
+    return np.where(allowed, of_runs[:, None] + of_switches, 0.0), allowed
 
 
 def _weight(demand: Load, least: float, weight: Weight, deadline: float | None) -> float:

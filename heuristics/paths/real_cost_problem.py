@@ -24,6 +24,7 @@ from depl.heuristics.paths.additive_problem import additive_problem
 from depl.heuristics.paths.end_charge import charge_ends
 from depl.heuristics.paths.readings import Weight
 from depl.models.exact.plan_classes import Configuration
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.allocation import Allocation, allocate
@@ -220,6 +221,7 @@ def _steps(
     known: dict[tuple[Load, LossStep], int] = {}
     found = np.zeros((target.maximum_epochs, count + 1, len(data) * count), dtype=np.int64)
     for k, p in itertools.product(range(target.maximum_epochs), range(count + 1)):
+        keep_time()
         if (p == count) != (k == 0):
             continue
         before = target.initial_model if k == 0 else names[p]

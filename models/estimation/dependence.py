@@ -175,7 +175,7 @@ def _terms(instance: Instance, plan: Plan) -> tuple[list[Term], list[Term]]:
         if step.retention != 1:
             raise NotCoveredError("dependence is defined for losses whose steps have no memory")
         runs += step.terms
-        change = None if before is None else switch_step(instance, k, before, epoch.model)
+        change = None if before is None else switch_step(instance, before, epoch.model)
         switches += () if change is None else change.terms
         before = epoch.model
     return runs, switches

@@ -74,7 +74,7 @@ def _losses(
     for epoch, model in enumerate(models, start=1):
         loss = end[:, epoch - 1]
         if before is not None and before != model:
-            change = switch_step(instance, epoch, before, model)
+            change = switch_step(instance, before, model)
             if change is None:
                 raise InvalidInputError(f"the switch from {before!r} to {model!r} is forbidden")
             loss = _after(change, loss, rng)

@@ -4,10 +4,14 @@ from typing import Protocol
 
 import numpy as np
 
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.epochs import LossStep, Term, changing_pairs, loss_step, switch_step
+from depl.models.problem.epochs import LossStep, Term, loss_step, switch_step, switch_steps
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
+
+_BLOCK = 10_000
+"""Quantiles of a switch between two looks at the clock: some milliseconds; more would be no faster."""
 
 
 class Drawn(Protocol):
@@ -48,18 +52,18 @@ def quantiles(
     """
     improvements, switches = np.zeros_like(of_models), np.zeros_like(of_pairs)
     everything = frozenset(item.name for item in instance.datasets)
-    pairs = list(changing_pairs(instance))
     for index in range(of_models.shape[1]):
         for model, trained in enumerate(instance.models):
+            keep_time()
             run = loss_step(instance, index + 1, 0, trained.name, trained.name, everything)
             if run.terms:
                 improvements[:, index, model] = _only(run).law.inverse_cdf(of_models[:, index, model])
-        for first, second in pairs:
-            names = instance.models[first].name, instance.models[second].name
-            change = switch_step(instance, index + 1, *names)
-            if change is not None and change.terms:
-                numbers = of_pairs[:, index, first, second]
-                switches[:, index, first, second] = _only(change).law.inverse_cdf(numbers)
+    step = max(1, _BLOCK // max(len(of_pairs), 1))
+    for pair, change in switch_steps(instance).items():
+        for first in range(0, of_models.shape[1], step) if change.terms else ():
+            keep_time()
+            at = (slice(None), slice(first, first + step), *pair)
+            switches[at] = _only(change).law.inverse_cdf(of_pairs[at])
     return improvements, switches
 
 
@@ -81,12 +85,20 @@ def switch_losses(
     Zero between a model and itself. For a forbidden switch it is not defined.
     """
     names = [item.name for item in instance.models]
-    change = switch_step(instance, epoch, names[previous], names[following])
+    change = switch_step(instance, names[previous], names[following])
     if change is None:
         return np.zeros(len(scenarios.improvements))
     slope = _only(change).coefficient if change.terms else 0.0
     drawn = scenarios.switch_losses[:, epoch - 1, previous, following]
     return scenarios.rounded(change.shift + slope * drawn)
+
+
+def switch_lines(instance: Instance) -> FloatArray:
+    """What a switch costs is a shift and a slope times what was drawn: both, shape (2, M, M)."""
+    lines = np.zeros((2, len(instance.models), len(instance.models)))
+    for pair, change in switch_steps(instance).items():
+        lines[:, *pair] = change.shift, _only(change).coefficient if change.terms else 0.0
+    return lines
 
 
 def _only(step: LossStep) -> Term:

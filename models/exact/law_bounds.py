@@ -22,9 +22,8 @@ from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices
 from depl.models.exact.kernels import Sample, priced_prefixes
 from depl.models.exact.prices import GAIN_PRICES, Prices
-from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.problem.epochs import LossStep, loss_step, switch_step
+from depl.models.problem.epochs import gain_moments, switch_moments
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.discrete import decimal
 
@@ -49,18 +48,9 @@ class Moments:
     def of(cls, problem: Choices) -> "Moments":
         """Read them from the laws."""
         instance = problem.instance
-        names = [model.name for model in instance.models]
-        runs = np.zeros((2, problem.epochs, len(problem.subsets), len(names)))
-        switches = np.zeros((2, problem.epochs, len(names), len(names)))
-        for k, d, m in np.ndindex(*runs.shape[1:]):
-            keep_time()
-            step = loss_step(instance, k + 1, 0, names[m], names[m], problem.subsets[d])
-            runs[:, k, d, m] = _moments(step)
-        for k, i, j in np.ndindex(*switches.shape[1:]):
-            change = switch_step(instance, k + 1, names[i], names[j])
-            if change is not None:
-                switches[:, k, i, j] = _moments(change)
-        return cls(-runs[0], runs[1], switches[0], switches[1])
+        gains = gain_moments(instance, problem.epochs, problem.subsets)
+        switches = np.tile(switch_moments(instance)[:, None], (1, problem.epochs, 1, 1))
+        return cls(*gains, *switches)
 
 
 def mean_bounds(
@@ -106,8 +96,3 @@ def mean_bounds(
     for price in usual * GAIN_PRICES:
         best = np.maximum(best, priced_prefixes(sample, costs, float(price))[:, 0] + price * required)
     return best + (assignment.transfers - paid)
-
-
-def _moments(step: LossStep) -> tuple[float, float]:
-    mean = step.shift + math.fsum(term.coefficient * term.law.moments().mean for term in step.terms)
-    return mean, math.fsum(term.coefficient**2 * term.law.moments().variance for term in step.terms)

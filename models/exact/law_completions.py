@@ -94,7 +94,7 @@ def make_changes(
             continue
         model = int(assignment.models[j])
         run = steps.run(k + 1, model, int(assignment.subsets[j]))
-        switch = steps.switch(k + 1, before, model) if before not in (count, model) else None
+        switch = steps.switch(before, model) if before not in (count, model) else None
         laws[k, before, j] = switch, run
         for target, rising in ((transforms, True), (clipped, False)):
             target[k, before, j] = steps.transform(run, grid.size, grid.tilt, rising)

@@ -166,7 +166,7 @@ class GridSteps:
         self._step = step
         self._most = max(2, math.ceil(reach / step))
         self._runs: dict[tuple[int, int, int], GridLaw] = {}
-        self._switches: dict[tuple[int, int, int], GridLaw | None] = {}
+        self._switches: dict[tuple[int, int], GridLaw | None] = {}
         self._laws: dict[LossStep, GridLaw] = {}
         self._transforms: dict[tuple[int, int, float, bool], ComplexArray] = {}
 
@@ -179,12 +179,12 @@ class GridSteps:
             self._runs[key] = self._law(step)
         return self._runs[key]
 
-    def switch(self, epoch: int, before: int, after: int) -> GridLaw | None:
-        """The loss of a switch; None where nothing is lost."""
-        key = epoch, before, after
+    def switch(self, before: int, after: int) -> GridLaw | None:
+        """The loss of a switch, at every epoch the same; None where nothing is lost."""
+        key = before, after
         if key not in self._switches:
             names = [model.name for model in self._problem.instance.models]
-            change = switch_step(self._problem.instance, epoch, names[before], names[after])
+            change = switch_step(self._problem.instance, names[before], names[after])
             lossless = change is None or change == LossStep(1.0, 0.0, ())
             self._switches[key] = None if lossless or change is None else self._law(change)
         return self._switches[key]

@@ -47,7 +47,7 @@ from depl.models.exact.tree import GROWTH
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.golden import golden_sections
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
-from depl.models.problem.epochs import LossStep, Term, changing_pairs, loss_step, switch_step
+from depl.models.problem.epochs import Term, gain_moments, loss_step, switch_moments, switch_steps
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
@@ -197,18 +197,8 @@ class _Shared:
     @classmethod
     def of(cls, problem: ChordedProblem) -> "_Shared":
         instance, target = problem.instance, problem.instance.target
-        names = [model.name for model in instance.models]
-        runs = np.zeros((2, problem.epochs, len(problem.subsets), len(names)))
-        for k, d, m in np.ndindex(*runs.shape[1:]):
-            keep_time()
-            step = loss_step(instance, k + 1, 0, names[m], names[m], problem.subsets[d])
-            mean, variance = _moments(step)
-            runs[:, k, d, m] = -mean, variance
-        switches = np.zeros((2, problem.epochs, len(names), len(names)))
-        for (i, j), k in itertools.product(list(changing_pairs(instance)), range(problem.epochs)):
-            change = switch_step(instance, k + 1, names[i], names[j])
-            if change is not None:
-                switches[:, k, i, j] = _moments(change)
+        runs = gain_moments(instance, problem.epochs, problem.subsets)
+        switches = np.tile(switch_moments(instance)[:, None], (1, problem.epochs, 1, 1))
         verdicts = PreparedVerdicts(target.maximum_loss, 1 - decimal(target.quantile_level))
         return cls((runs[0], runs[1]), (switches[0], switches[1]), verdicts)
 
@@ -321,17 +311,8 @@ def random_terms(problem: Choices) -> list[Term]:
     """The random parts of all epochs and switches that a plan may have; none where everything is certain."""
     instance = problem.instance
     require_tabulated(instance, "the search", problem.epochs)
-    names = [model.name for model in instance.models]
-    steps = [
-        loss_step(instance, k, 0, name, name, problem.subsets[0])
-        for k in range(1, problem.epochs + 1)
-        for name in names
-    ]
-    pairs = [(names[before], names[after]) for before, after in changing_pairs(instance)]
-    changes = [switch_step(instance, k, *pair) for k in range(1, problem.epochs + 1) for pair in pairs]
-    return [term for step in (*steps, *changes) if step is not None for term in step.terms]
-
-
-def _moments(step: LossStep) -> tuple[float, float]:
-    mean = step.shift + math.fsum(term.coefficient * term.law.moments().mean for term in step.terms)
-    return mean, math.fsum(term.coefficient**2 * term.law.moments().variance for term in step.terms)
+    terms = [term for step in switch_steps(instance).values() for term in step.terms]
+    for k, model in itertools.product(range(1, problem.epochs + 1), instance.models):
+        keep_time()
+        terms += loss_step(instance, k, 0, model.name, model.name, problem.subsets[0]).terms
+    return terms

@@ -6,7 +6,6 @@ needed. That is a `CountedProblem`; draws make one (`SampledProblem`), chords of
 """
 
 import functools
-import itertools
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,12 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.evaluation.drawn_steps import epoch_gains, switch_losses
+from depl.models.evaluation.drawn_steps import epoch_gains, switch_lines
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.memory import require_memory
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.problem.epochs import changing_pairs
 from depl.models.problem.laws import FloatArray
 from depl.models.scenarios.draws import Scenarios, allowed_misses
 
@@ -137,9 +135,11 @@ class SampledProblem(CountedProblem):
         self._require_memory()
         models = len(self.instance.models)
         table = np.zeros((self.epochs, models, models, len(self.scenarios)))
-        for (i, j), k in itertools.product(list(changing_pairs(self.instance)), range(self.epochs)):
+        shifts, slopes = switch_lines(self.instance)
+        for k in range(self.epochs):
             keep_time()
-            table[k, i, j] = switch_losses(self.instance, self.scenarios, k + 1, i, j)
+            drawn = self.scenarios.switch_losses[:, k].transpose(1, 2, 0)
+            table[k] = self.scenarios.rounded(shifts[..., None] + slopes[..., None] * drawn)
         return table
 
     def _require_memory(self) -> None:

@@ -197,6 +197,7 @@ def _continued(
 
 
 def _moved(training: Training, expectations: Expectations, after: FloatArray) -> FloatArray:
+    keep_time()  # a node may have hundreds of trainings
     kernel = training.kernel
     images = expectations.grid.images(kernel.shift, kernel.retention, up=True)
     beyond = [Beyond(float(after[0, 0]), 0.0), Beyond(float(after[1, 0]), 1.0)]
@@ -300,6 +301,7 @@ def _without_losses(process: Process, multiplier: float, free: bool) -> list[flo
     found = [0.0] * len(process.nodes)
     for numbers in process.by_epoch():
         for number in numbers:
+            keep_time()
             node = process.nodes[number]
             if not node.may_stop:
                 rest = [(0.0 if free else item.price) + found[item.following] for item in node.trainings]
@@ -309,6 +311,7 @@ def _without_losses(process: Process, multiplier: float, free: bool) -> list[flo
 
 def _least(training: Training, expectations: Expectations, after: FloatArray, lowest: float) -> FloatArray:
     """Lower bounds of the value after an epoch."""
+    keep_time()  # a node may have hundreds of trainings
     kernel = training.kernel
     images = expectations.grid.images(kernel.shift, kernel.retention, up=False)
     beyond = [Beyond(lowest, float(after[-1]))]

@@ -28,6 +28,7 @@ import numpy as np
 
 from depl.models.evaluation.traced_lending import first_losses
 from depl.models.evaluation.traced_support import epoch_outside
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.affine_law import AffineStep, Position, Scale, following
@@ -262,6 +263,7 @@ def _longest(instance: Instance, sites: _Sites) -> float:
     """What K_max epochs at their least resources may take [time]."""
     longest = 0.0
     for epoch in range(1, instance.target.maximum_epochs + 1):
+        keep_time()
         times = [sites.cost_and_time(pair, epoch)[1] for pair in _trainable(instance, sites, epoch)]
         longest += max((time for time in times if not _late(instance, time)), default=0.0)
     return longest
@@ -301,6 +303,7 @@ class _Builder:
         self.numbers: dict[tuple[int, Mode], int] = {}
         self.order: list[tuple[int, Mode]] = []
         self.prices: dict[tuple[Site, int], float] = {}
+        self.kernels: dict[tuple[int, str | None, Site], Kernel] = {}
 
     def number(self, epoch: int, mode: Mode) -> int:
         """Of a node, which is noted for what follows it if it is new."""
@@ -340,6 +343,7 @@ class _Builder:
         now = self.site_of(state)
         may_switch = epoch == 0 or self.switch_epochs is None or epoch in self.switch_epochs
         for pair in self.pairs if only is None else [only]:
+            keep_time()
             if (pair != now and now is not None and not may_switch) or not self.allowed(epoch, state, pair):
                 continue
             price = self.price(pair, epoch + 1)
@@ -399,9 +403,13 @@ class _Independent(_Builder):
         return pair
 
     def kernel(self, epoch: int, state: object, pair: Site) -> Kernel:
-        data = self.sites.data[pair[1]]
-        step: LossStep = loss_step(self.instance, epoch + 1, 0, self._previous(state), pair[0], data)
-        return Kernel(step.retention, step.shift, step.terms)
+        before = self._previous(state)
+        key = epoch, before, pair
+        if key not in self.kernels:
+            data = self.sites.data[pair[1]]
+            step: LossStep = loss_step(self.instance, epoch + 1, 0, before, pair[0], data)
+            self.kernels[key] = Kernel(step.retention, step.shift, step.terms)
+        return self.kernels[key]
 
 
 class _Traced(_Builder):
@@ -478,6 +486,7 @@ def _reach(nodes: tuple[Node, ...], initial_loss: float, limit: float) -> tuple[
     rises: dict[int, float] = defaultdict(float)
     spreads: dict[int, float] = defaultdict(float)
     for node in filter(everywhere, nodes):
+        keep_time()
         for training in node.trainings:
             rise, spread = _rise(training.kernel)
             rises[node.epoch] = max(rises[node.epoch], rise)

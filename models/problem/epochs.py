@@ -8,12 +8,15 @@ that laws with memory (retention below 1) change nothing downstream.
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Law
+from depl.models.problem.laws import FloatArray, Law
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,11 @@ class LossStep:
     retention: float
     shift: float
     terms: tuple[Term, ...]
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and variance of shift and terms; the variance may be infinite."""
+        mean = self.shift + math.fsum(term.coefficient * term.law.moments().mean for term in self.terms)
+        return mean, math.fsum(term.coefficient**2 * term.law.moments().variance for term in self.terms)
 
 
 @dataclass(frozen=True)
@@ -131,11 +139,7 @@ def loss_step(
     NotCoveredError
         If the instance has a traced law, whose epochs depend on more than this.
     """
-    if instance.has_memory:
-        raise NotCoveredError(
-            "the loss of this instance has memory (traced_law), and this method plans with independent "
-            "increments: use the method enumerate or scenario-search"
-        )
+    _require_independent(instance)
     coefficient, noise = instance.model(model).improvement.at(epoch)
     parts: list[tuple[float, Law]] = [(-instance.learning_factor(datasets) * coefficient, noise)]
     if previous_model is not None and previous_model != model:
@@ -148,22 +152,58 @@ def loss_step(
     return LossStep(1.0, shift, terms)
 
 
-def switch_step(instance: Instance, epoch: int, previous: str, following: str) -> LossStep | None:
-    """The part of a loss step that a switch adds; None without a switch, or where it is forbidden."""
+def switch_step(instance: Instance, previous: str, following: str) -> LossStep | None:
+    """What a switch adds to a loss step, at every epoch the same; None without one or if it is forbidden."""
     if previous == following or not instance.may_follow(previous, following):
         return None
-    everything = frozenset(item.name for item in instance.datasets)
-    whole = loss_step(instance, epoch, 0, previous, following, everything)
-    run = loss_step(instance, epoch, 0, following, following, everything)
-    return LossStep(1.0, whole.shift - run.shift, whole.terms[len(run.terms) :])
+    _require_independent(instance)
+    law = instance.switch_law(previous, following)
+    if law.constant is not None:
+        return LossStep(1.0, law.constant, ())
+    return LossStep(1.0, 0.0, (Term(1.0, law),))
 
 
-def changing_pairs(instance: Instance) -> Iterator[tuple[int, int]]:
-    """Pairs of models, by position, whose switch is allowed and changes the loss; at no epoch do others."""
+def switch_steps(instance: Instance) -> dict[tuple[int, int], LossStep]:
+    """What every switch adds that is allowed and changes the loss, by positions of its two models.
+
+    There are M**2 of them and not M**2 K, as the law of a switch is the same at every epoch.
+    """
+    table: dict[tuple[int, int], LossStep] = {}
     for (first, previous), (second, following) in itertools.permutations(enumerate(instance.models), 2):
-        law = instance.switch_law(previous.name, following.name)
-        if not law.forbids and law.constant != 0.0:
-            yield first, second
+        keep_time()
+        step = switch_step(instance, previous.name, following.name)
+        if step is not None and (step.terms or step.shift):
+            table[first, second] = step
+    return table
+
+
+def switch_moments(instance: Instance) -> FloatArray:
+    """Mean and variance of what switches add to the loss, zero where nothing; shape (2, M, M)."""
+    moments = np.zeros((2, len(instance.models), len(instance.models)))
+    for pair, step in switch_steps(instance).items():
+        moments[:, *pair] = step.moments()
+    return moments
+
+
+def gain_moments(instance: Instance, epochs: int, subsets: Sequence[frozenset[str]]) -> FloatArray:
+    """Mean and variance of what epochs take off the loss, switches apart; shape (2, epochs, subsets, M)."""
+    moments = np.zeros((2, epochs, len(subsets), len(instance.models)))
+    factors = np.array([instance.learning_factor(datasets) for datasets in subsets])
+    everything = frozenset(item.name for item in instance.datasets)  # whose factor is 1
+    for k, m in np.ndindex(epochs, len(instance.models)):
+        keep_time()
+        name = instance.models[m].name
+        mean, variance = loss_step(instance, k + 1, 0, name, name, everything).moments()
+        moments[:, k, :, m] = -mean * factors, variance * factors**2
+    return moments
+
+
+def _require_independent(instance: Instance) -> None:
+    if instance.has_memory:
+        raise NotCoveredError(
+            "the loss of this instance has memory (traced_law), and this method plans with independent "
+            "increments: use the method enumerate or scenario-search"
+        )
 
 
 def compose(initial_loss: float, steps: Sequence[LossStep]) -> FinalLoss:

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.tolerances import TIME_TOLERANCE, sum_rounding
 from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.laws import FloatArray
@@ -256,6 +257,7 @@ def _through_target(
     enough = len(problem.scenarios) - problem.allowed
     columns = []
     for g in problem.configurations:
+        keep_time()
         gain = problem.gains[:, problem.subsets.index(g.datasets), g.model] + rest[:, g.model]
         columns.append((gain >= problem.needed - margin).sum(axis=1) >= enough)
     return np.stack(columns, axis=1)
@@ -329,6 +331,7 @@ def _before(values: FloatArray, steps: FloatArray, initial: int | None) -> Float
     """Greatest total of the epochs before k and the step into model m; (K_max, M, X)."""
     found = np.full(values.shape, -np.inf)
     for k in range(len(values)):
+        keep_time()
         if k == 0:
             found[0] = 0.0 if initial is None else steps[0, initial]
         else:
@@ -342,6 +345,7 @@ def _after(
     """Greatest total after epoch k with model m, up to an end that is allowed; (K_max, M, X)."""
     found = np.full(values.shape, -np.inf)
     for k in reversed(range(len(values))):
+        keep_time()
         if lengths[k]:
             found[k, may_end] = 0.0
         if k + 1 < len(values):

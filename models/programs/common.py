@@ -32,6 +32,7 @@ rows force their v to 0 and so v[k, i, j] = 1. Steps at which no loss is at stak
 left out altogether.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -41,6 +42,7 @@ import pyomo.environ as pyo
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws import FloatArray
 from depl.models.programs.attainable import Attainable
@@ -291,8 +293,15 @@ def _add_switches(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Att
     model.ends = pyo.Set(dimen=2, initialize=ends, doc="epoch, model before")
     model.stop = pyo.Var(model.ends, bounds=(0, 1), doc="1: training ended with that model before the epoch")
 
+    leaves: dict[tuple[int, str], list[Any]] = defaultdict(list)
+    enters: dict[tuple[int, str], list[Any]] = defaultdict(list)
+    for k, before, after in steps:
+        keep_time()
+        leaves[k, before].append(model.v[k, before, after])
+        enters[k, after].append(model.v[k, before, after])
+
     def leaving(k: int, before: str) -> Any:
-        onward = sum(model.v[step] for step in steps if step[:2] == (k, before))
+        onward = sum(leaves[k, before])
         came = 1 if k == 1 else model.trained[k - 1, before]
         return onward + model.stop[k, before] == came
 
@@ -301,10 +310,7 @@ def _add_switches(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Att
         model,
         "switch_to",
         [(k, after) for k in epochs for after in names],
-        lambda k, after: (
-            sum(model.v[step] for step in steps if (step[0], step[2]) == (k, after))
-            == model.trained[k, after]
-        ),
+        lambda k, after: sum(enters[k, after]) == model.trained[k, after],
         "every step enters the model after",
     )
 

@@ -9,6 +9,8 @@ from typing import Any
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
+from depl.models.foundation.deadline import keep_time
+
 
 def add_rows(
     model: pyo.ConcreteModel, name: str, index: Iterable[Any], row: Callable[..., Any], doc: str
@@ -20,6 +22,7 @@ def add_rows(
     rows = pyo.Constraint(index if isinstance(index, pyo.Set) else list(index), doc=doc)
     setattr(model, name, rows)
     for each in rows.index_set():
+        keep_time()
         rows[each] = row(*each) if isinstance(each, tuple) else row(each)
 
 
@@ -30,6 +33,7 @@ def add_expressions(
     expressions = pyo.Expression(index if isinstance(index, pyo.Set) else list(index), doc=doc)
     setattr(model, name, expressions)
     for each in expressions.index_set():
+        keep_time()
         expressions[each] = value(*each) if isinstance(each, tuple) else value(each)
 
 

@@ -146,6 +146,31 @@ def solve_sampled(
         return loop.solution(Termination.TIME_LIMIT)
 
 
+def require_manageable(problem: SampledProblem) -> None:
+    """Refuse a problem whose program would be too large to be solved; nothing is tabulated for it.
+
+    Raises
+    ------
+    NotCoveredError
+        With the numbers of binary variables, or of coefficients in constraint (3).
+    """
+    choices = problem.epochs * len(problem.configurations)
+    binaries = choices + len(problem.scenarios)
+    if binaries > MAXIMUM_BINARIES:
+        raise NotCoveredError(
+            f"the program would have up to {binaries} binary variables, of at most {MAXIMUM_BINARIES} "
+            f"accepted: {problem.epochs} epochs of {len(problem.configurations)} choices, and "
+            f"{len(problem.scenarios)} scenarios; use scenario-search, which needs no program"
+        )
+    steps = choices + problem.epochs * len(problem.instance.models) ** 2
+    if steps * len(problem.scenarios) > MAXIMUM_TERMS:
+        raise NotCoveredError(
+            f"constraint (3) would have up to {steps * len(problem.scenarios)} coefficients, of at "
+            f"most {MAXIMUM_TERMS} accepted: {steps} steps in each of {len(problem.scenarios)} "
+            "scenarios; use scenario-search, which needs no program, or fewer scenarios"
+        )
+
+
 @dataclass
 class CuttingLoop:
     """The state of one solve: what is held and what is proved.
@@ -188,7 +213,7 @@ class CuttingLoop:
         idle = problem.misses([]) <= problem.allowed
         if idle and self.formulation in (PriceSpace, ResourceSpace):
             return self._without_training()
-        self._require_manageable()
+        require_manageable(problem)
         began = time.perf_counter()
         if problem.instance.rules.obstacle():
             return self._infeasible()
@@ -372,24 +397,6 @@ class CuttingLoop:
         """A bound of the cost of every plan, without transfers; 1 if that is 0 [cost]."""
         capacities = [max(item.price * item.capacity for item in row) for row in self.problem.loads]
         return math.fsum(capacities) or 1.0
-
-    def _require_manageable(self) -> None:
-        problem = self.problem
-        choices = problem.epochs * len(problem.configurations)
-        binaries = choices + len(problem.scenarios)
-        if binaries > MAXIMUM_BINARIES:
-            raise NotCoveredError(
-                f"the program would have up to {binaries} binary variables, of at most {MAXIMUM_BINARIES} "
-                f"accepted: {problem.epochs} epochs of {len(problem.configurations)} choices, and "
-                f"{len(problem.scenarios)} scenarios; use scenario-search, which needs no program"
-            )
-        steps = choices + problem.epochs * len(problem.instance.models) ** 2
-        if steps * len(problem.scenarios) > MAXIMUM_TERMS:
-            raise NotCoveredError(
-                f"constraint (3) would have up to {steps * len(problem.scenarios)} coefficients, of at "
-                f"most {MAXIMUM_TERMS} accepted: {steps} steps in each of {len(problem.scenarios)} "
-                "scenarios; use scenario-search, which needs no program, or fewer scenarios"
-            )
 
     def _infeasible(self) -> ProgramSolution:
         if self.own is not None and self.own.any:

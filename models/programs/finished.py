@@ -28,12 +28,13 @@ from pyomo.repn import generate_standard_repn
 
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.names import advice
 from depl.models.problem.instance import Instance
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.cone_space import ConeSpace, cone_space
-from depl.models.programs.cutting import Builder, CuttingLoop
+from depl.models.programs.cutting import Builder, CuttingLoop, require_manageable
 from depl.models.programs.highs import OPTIONS
 from depl.models.programs.notes import ProgramNote, mark_as_finished
 from depl.models.programs.price_space import PriceSpace, price_space
@@ -85,7 +86,7 @@ def program(
         other values might need, so the program is larger. The forms ``price`` and ``resource`` are finished
         at one set of values only, and are therefore only mutable with ``finished=False``.
     time_limit : float, optional
-        Wall seconds for solving.
+        Wall seconds for drawing, writing the program down and solving it.
     reading : depl.models.evaluation.evaluate.Reading
         Intent or letter of (2) and (6).
 
@@ -118,14 +119,23 @@ def program(
             "(traced_law); the method scenario-search solves it"
         )
     _, time_limit, seed = require_limits(0.0, time_limit, seed)
-    problem = SampledProblem(instance, sample_of(instance, scenarios, seed))
-    if mutable:  # what no plan keeps now, one may keep under other values
-        return _WRITERS[form](problem, reading, mutable=True)
-    _require_a_program(problem)
-    bounds = _bounds(problem)
-    if not finished:
-        return _WRITERS[form](problem, reading, bounds=bounds)
-    return _finish(problem, form, bounds, reading, Limits(time_limit=time_limit, seed=seed))
+    limits = Limits(time_limit=time_limit, seed=seed)  # drawing and writing down are within them
+    try:
+        with deadline(limits.lateness):
+            problem = SampledProblem(instance, sample_of(instance, scenarios, seed))
+            if mutable:  # what no plan keeps now, one may keep under other values
+                return _WRITERS[form](problem, reading, mutable=True)
+            if finished:
+                require_manageable(problem)
+            _require_a_program(problem)
+            bounds = _bounds(problem)
+            if not finished:
+                return _WRITERS[form](problem, reading, bounds=bounds)
+            return _finish(problem, form, bounds, reading, limits)
+    except OutOfTimeError:
+        raise NotCoveredError(
+            "the time was over before the program was written down; allow more time, or take fewer scenarios"
+        ) from None
 
 
 def _require_a_program(problem: SampledProblem) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.deadline import keep_time
 from depl.models.programs.attainable import Attainable
 
 Choices = list[Configuration]
@@ -58,6 +59,7 @@ def _simple_plans(problem: SampledProblem, bounds: Attainable) -> Iterator[Choic
                 continue
             if first != second and (size > _LARGEST or not problem.may_follow[first, second]):
                 continue
+            keep_time()
             for change, length in _lengths(first == second, longest):
                 if not bounds.lengths[length - 1] or broken[first, change] > 0:
                     continue

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import require_memory
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
@@ -115,8 +116,11 @@ def draw_scenarios(instance: Instance, size: int, seed: int = 0, decimals: int |
         raise NotCoveredError("losses under a traced law are not rounded to decimals; leave them out")
     models, epochs = len(instance.models), instance.target.maximum_epochs
     _require_drawable(size, epochs, models)
-    drawn = np.random.default_rng(seed).random((size, epochs, models + models**2))
-    uniform = np.maximum(drawn, 2.0**-54)  # the generator may return 0, where quantiles are infinite
+    rng, uniform = np.random.default_rng(seed), np.empty((size, epochs, models + models**2))
+    for numbers in uniform:
+        keep_time()
+        rng.random(out=numbers)
+        np.maximum(numbers, 2.0**-54, out=numbers)  # the generator may return 0, where quantiles are infinite
     pairs = uniform[:, :, models:].reshape(size, epochs, models, models)
     return Scenarios(*law.drawn(uniform[:, :, :models], pairs), seed, decimals)
 

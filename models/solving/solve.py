@@ -129,6 +129,7 @@ def solve(
     VerificationError
         If the method's plan fails the independent verifier, or its outcome contradicts itself.
     """
+    entered = now()
     method = default_method(instance) if method is None else method
     gap, time_limit, seed = require_limits(gap, time_limit, seed)
     with memory_ceiling(require_gibibytes(memory)):
@@ -137,7 +138,7 @@ def solve(
         known = None if start is None else known_plan(instance, chosen, start)
         if rows is not None:
             require_rows(chosen, rows)
-        return _solved(instance, chosen, limited, scenarios, watching, options, looks, known, rows)
+        return _solved(instance, chosen, limited, scenarios, watching, options, looks, known, rows, entered)
 
 
 def verified_result(instance: Instance, method: str, outcome: Outcome, seed: int = 0) -> Result:
@@ -169,16 +170,15 @@ def _solved(
     looks: int | None,
     known: KnownPlan | None,
     rows: Rows | None,
+    entered: float,
 ) -> Result:
     method, (gap, time_limit, seed), (progress, on_phase) = chosen.name, limited, watching
-    started, wall, cpu = now(), time.perf_counter(), time.process_time()
+    wall, cpu = time.perf_counter(), time.process_time()
     _require_covered(instance, chosen)
     further = _options(chosen, options)
     counted = None if looks is None else Looks(_whole(looks, "looks"))
-    sample = _sample(instance, chosen, scenarios, seed)
-    # drawing the scenarios is a part of the solve
     limits = Limits(
-        gap, time_limit, seed, sample, progress, further, started=started, looks=counted, on_phase=on_phase
+        gap, time_limit, seed, None, progress, further, started=entered, looks=counted, on_phase=on_phase
     )
     if known is not None:
         limits = replace(limits, cutoff=Cutoff(known.cost))
@@ -187,7 +187,7 @@ def _solved(
     if time_limit is not None:
         reserve = _reserve(instance, time_limit)
         limits = replace(limits, time_limit=time_limit - reserve, reserve=reserve)
-    returned = _run(chosen, instance, limits)
+    returned, sample = _run(chosen, instance, limits, scenarios)
     seconds = time.perf_counter() - wall, time.process_time() - cpu
     outcome = _outcome(returned, method)
     if known is not None:
@@ -225,15 +225,24 @@ def _reserve(instance: Instance, time_limit: float) -> float:
     return min(max(needed, 0.0), _LARGEST_RESERVE * time_limit)
 
 
-def _run(method: Registered, instance: Instance, limits: Limits) -> object:
-    """What a method returns; if it leaves an interrupt or the end of its time to us, it holds nothing."""
+def _run(
+    method: Registered, instance: Instance, limits: Limits, scenarios: int | Scenarios | None
+) -> tuple[object, Scenarios | None]:
+    """What a method returns, and its scenarios, whose drawing is a part of the solve.
+
+    If it leaves an interrupt or the end of its time to us, it holds nothing.
+    """
+    sample: Scenarios | None = None
     try:
         with deadline(limits.lateness):
-            return method.run(instance, limits)
+            sample = _sample(instance, method, scenarios, limits.seed)
+            return method.run(instance, replace(limits, scenarios=sample)), sample
     except KeyboardInterrupt:
-        return Outcome(Termination.INTERRUPTED, None, 0.0, "interrupted before there was a plan")
+        reason = "interrupted before there was a plan"
+        return Outcome(Termination.INTERRUPTED, None, 0.0, reason), sample
     except OutOfTimeError:
-        return Outcome(Termination.TIME_LIMIT, None, 0.0, "stopped before there was a plan; allow more time")
+        reason = "stopped before there was a plan; allow more time"
+        return Outcome(Termination.TIME_LIMIT, None, 0.0, reason), sample
     except MemoryError as error:
         raise NotCoveredError(
             f"method {method.name!r} needs more memory than there is ({str(error) or 'no more was given'}); "

@@ -54,7 +54,7 @@ def test_changes_are_the_laws_of_a_switch_and_a_run_added_up(name: str) -> None:
             assert (k, before, j) not in found.laws
             continue
         laws = [steps.run(k + 1, model, int(assignment.subsets[j]))]
-        switch = steps.switch(k + 1, before, model) if before < count and before != model else None
+        switch = steps.switch(before, model) if before < count and before != model else None
         laws += [] if switch is None else [switch]
         assert found.allowed[before, j]
         for rising, transforms in ((True, found.transforms), (False, found.clipped)):
@@ -72,7 +72,7 @@ def test_the_law_of_a_run_and_that_of_a_switch_are_both_off() -> None:
     problem = Choices(AWKWARD["untruncated switches"])
     grid = grid_for(problem.instance, 32, 0.8, LENGTH)
     steps = GridSteps(problem, grid.step, grid.step * (grid.size - 1))
-    run, switch = steps.run(1, 0, 0), steps.switch(1, 1, 0)
+    run, switch = steps.run(1, 0, 0), steps.switch(1, 0)
     assert run.error > 0
     assert switch is not None
     assert switch.error > 0
