@@ -1,13 +1,12 @@
-"""Whether every command that takes a time limit keeps it: one question after another, each in a fresh process.
+"""Whether every command that takes a time limit keeps it: each question in a fresh process.
 
-A question is a command line, answered by `depl.cli.main` on an instance of up to 1000 clusters, 1000 datasets,
-50 models and 1000 epochs. It is *late* where it takes more than 1.25 times its limit and 1.2 seconds. Seconds
+A question is a command line, answered by `depl.cli.main` on an instance of up to 1000 clusters, 1000
+datasets, 50 models and 1000 epochs. It is *late* where it takes more than 1.25 times its limit and 1.2 seconds. Seconds
 are CPU seconds of the process after its imports, and limits count them, too, so that what else runs on the
 machine counts for neither; reading the instance, compiling kernels, certifying and verifying are within them.
 A process that has taken six times its limit is ended, and late.
 """
 
-import contextlib
 import importlib
 import resource
 import tempfile
@@ -147,7 +146,7 @@ _IMPORTED = (
 
 
 def ask(question: Question, files: Mapping[str, str]) -> dict[str, object]:
-    """One row: what was asked, CPU seconds (at least), the exit code (None if it was ended), and if it is late."""
+    """One row: what was asked, CPU seconds (at least), the exit code (None if ended), and if it is late."""
     words = [question.words[0]]
     for word in question.words[1:]:
         words.append(files.get(word, word.replace("{out}", files["{out}"])))
@@ -203,10 +202,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         files = written(Path(folder), rng, {"few": _SIZES["few"]} if smoke else _SIZES)
         asked = [_solve("few", "auto", 2)] if smoke else questions()
-        rows = []
-        for question in asked:
-            rows.append(ask(question, files))
-            print(rows[-1])
+        rows = [ask(question, files) for question in asked]
     return {
         "questions": len(rows),
         "late": sum(bool(row["late"]) for row in rows),

@@ -1,0 +1,211 @@
+"""Every loop over pairs of models and epochs looks at the clock: looks are counted, and a late clock ends it.
+
+A limit of 4 seconds took 10 to 24 CPU seconds where tables over M**2 K were filled without a look.
+"""
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from depl.heuristics.paths.additive_problem import additive_problem
+from depl.instances.heterogeneous import heterogeneous_instance
+from depl.models.exact.choices import Choices
+from depl.models.exact.law_bounds import Moments
+from depl.models.exact.normal_search import random_terms
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation import clock as clocks
+from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.policy.dynamic import lower, upper
+from depl.models.policy.grid import Expectations, Grid
+from depl.models.policy.process import process
+from depl.models.problem.epochs import gain_moments, loss_step, switch_moments, switch_step, switch_steps
+from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
+from depl.models.programs.attainable import attainable
+from depl.models.programs.finished import program
+from depl.models.programs.price_space import price_space
+from depl.models.scenarios import draws
+from depl.models.scenarios.draws import draw_scenarios
+from depl.models.solving import solve as solving
+from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.result import Termination
+from depl.models.solving.solve import solve
+
+MODELS, EPOCHS, SCENARIOS = 3, 4, 5
+PAIRS = MODELS * (MODELS - 1)
+
+
+@pytest.fixture(scope="module")
+def instance() -> Instance:
+    sizes = {"clusters": 2, "datasets": 2, "models": MODELS, "maximum_epochs": EPOCHS}
+    drawn = heterogeneous_instance(np.random.default_rng(3), **sizes)
+    return drawn.replace(maximum_time=None, round_deadline=1e9)  # policies watch no time
+
+
+def _sampled(instance: Instance) -> SampledProblem:
+    return SampledProblem(instance, draw_scenarios(instance, SCENARIOS))
+
+
+def _everything(instance: Instance) -> frozenset[str]:
+    return frozenset(item.name for item in instance.datasets)
+
+
+def _expected(instance: Instance) -> Callable[[], object]:
+    return lambda: additive_problem(instance, _everything(instance), instance.clusters[0].name)
+
+
+def _switch_table(instance: Instance) -> Callable[[], object]:
+    problem = _sampled(instance)
+    return lambda: problem.switch_losses
+
+
+def _written(instance: Instance) -> Callable[[], object]:
+    problem = _sampled(instance)
+    bounds = attainable(problem)
+    return lambda: price_space(problem, bounds=bounds)
+
+
+def _attained(instance: Instance) -> Callable[[], object]:
+    problem = _sampled(instance)
+    assert problem.gains.size
+    assert problem.switch_losses.size
+    assert problem.loads
+    return lambda: attainable(problem)
+
+
+def _best_policy(instance: Instance) -> Callable[[], object]:
+    chain = process(instance)
+    return lambda: upper(chain, Expectations(Grid.of(chain, 32), up=True), 1.0)
+
+
+def _bound_of_policies(instance: Instance) -> Callable[[], object]:
+    chain = process(instance)
+    return lambda: lower(chain, Expectations(Grid.of(chain, 32), up=False), 1.0)
+
+
+LOOPS: dict[str, tuple[Callable[[Instance], Callable[[], object]], int]] = {
+    "the laws of pairs": (lambda item: lambda: switch_steps(item), PAIRS),
+    "moments of epochs": (
+        lambda item: lambda: gain_moments(item, EPOCHS, [_everything(item)]),
+        MODELS * EPOCHS,
+    ),
+    "moments of both": (lambda item: lambda: Moments.of(Choices(item)), PAIRS + MODELS * EPOCHS),
+    "random parts": (lambda item: lambda: random_terms(Choices(item)), PAIRS + MODELS * EPOCHS),
+    "drawn scenarios": (
+        lambda item: lambda: draw_scenarios(item, SCENARIOS),
+        SCENARIOS + 2 * PAIRS + MODELS * EPOCHS,
+    ),
+    "drawn switches": (_switch_table, EPOCHS + PAIRS),
+    "labels of expected losses": (_expected, PAIRS + MODELS * EPOCHS),
+    "what scenarios allow": (_attained, 3 * EPOCHS),
+    "rows of a program": (_written, MODELS * EPOCHS),
+    "states of a policy": (lambda item: lambda: process(item), MODELS**2 * (EPOCHS - 1)),
+    "values of policies": (_best_policy, MODELS * (EPOCHS - 1)),
+    "bounds of policies": (_bound_of_policies, MODELS * (EPOCHS - 1)),
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_loop_looks_at_the_clock_in_each_of_its_rounds_and_ends_when_it_is_late(
+    loop: str, instance: Instance
+) -> None:
+    prepare, least = LOOPS[loop]
+    work, looks = prepare(instance), 0
+
+    def counted() -> float:
+        nonlocal looks
+        looks += 1
+        return -math.inf
+
+    with deadline(counted):
+        work()
+    assert looks >= least
+    work = prepare(instance)
+    with pytest.raises(OutOfTimeError), deadline(lambda: LEEWAY):
+        work()
+
+
+def test_the_table_of_switches_is_what_whole_steps_add(instance: Instance) -> None:
+    """At every epoch: a step with the switch less one without, whose laws are the oracle here."""
+    names, everything = [model.name for model in instance.models], _everything(instance)
+    table, moments = switch_steps(instance), switch_moments(instance)
+    assert len(table) == PAIRS
+    for (i, j), k in itertools.product(table, range(1, EPOCHS + 1)):
+        whole = loss_step(instance, k, 0, names[i], names[j], everything)
+        run = loss_step(instance, k, 0, names[j], names[j], everything)
+        assert table[i, j].terms == whole.terms[len(run.terms) :]
+        assert table[i, j].shift == whole.shift - run.shift
+        assert table[i, j] == switch_step(instance, names[i], names[j])
+        assert tuple(moments[:, i, j]) == table[i, j].moments()
+
+
+def test_moments_of_epochs_are_those_of_their_steps(instance: Instance) -> None:
+    subsets = [_everything(instance), frozenset([instance.datasets[0].name])]
+    moments = gain_moments(instance, EPOCHS, subsets)
+    for k, d, m in np.ndindex(EPOCHS, 2, MODELS):
+        name = instance.models[m].name
+        mean, variance = loss_step(instance, k + 1, 0, name, name, subsets[d]).moments()
+        assert moments[:, k, d, m] == pytest.approx([-mean, variance], rel=1e-14)
+
+
+class _Clock:
+    """A clock that whoever draws a scenario sets on."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
+    found, keep = _Clock(), draws.keep_time
+
+    def slow() -> None:
+        found.now += 1.0  # every scenario takes a second
+        keep()
+
+    monkeypatch.setattr(clocks, "time", found)
+    monkeypatch.setattr(draws, "keep_time", slow)
+    return found
+
+
+@pytest.mark.parametrize("method", ["scenario-search", "milp"])
+def test_drawing_scenarios_is_within_the_limit_of_a_solve(
+    method: str, instance: Instance, clock: _Clock
+) -> None:
+    result = solve(instance, method, scenarios=SCENARIOS, time_limit=2.0)
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.plan is None
+    assert clock.now <= 100 + 2 + LEEWAY + 1
+
+
+def test_drawing_scenarios_is_within_the_limit_of_a_program(instance: Instance, clock: _Clock) -> None:
+    with pytest.raises(NotCoveredError, match="the time was over"):
+        program(instance, SCENARIOS, time_limit=2.0)
+    assert clock.now <= 100 + 2 + LEEWAY + 1
+
+
+def test_a_limit_counts_from_the_entry_of_a_solve(
+    instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looking at the plan to start from is within it."""
+    clock, begun = _Clock(), []
+
+    def late(*given: object) -> None:
+        clock.now += 7.0
+
+    def run(method: object, instance: Instance, limits: Limits, scenarios: object) -> object:
+        begun.append(limits.started)
+        return Outcome(Termination.TIME_LIMIT, None, 0.0), None
+
+    monkeypatch.setattr(clocks, "time", clock)
+    monkeypatch.setattr(solving, "known_plan", late)
+    monkeypatch.setattr(solving, "_run", run)
+    solve(instance, "exact", time_limit=2.0, start=Plan())
+    assert begun == [100.0]
