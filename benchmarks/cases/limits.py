@@ -1,10 +1,10 @@
 """Whether every command that takes a time limit keeps it: each question in a fresh process.
 
 A question is a command line, answered by `depl.cli.main` on an instance of up to 1000 clusters, 1000
-datasets, 50 models and 1000 epochs. It is *late* where it takes more than 1.25 times its limit and 1.2 seconds. Seconds
-are CPU seconds of the process after its imports, and limits count them, too, so that what else runs on the
-machine counts for neither; reading the instance, compiling kernels, certifying and verifying are within them.
-A process that has taken six times its limit is ended, and late.
+datasets, 50 models and 1000 epochs. It is *late* where it takes more than 1.25 times its limit and 1.2
+seconds. Seconds are CPU seconds of the process after its imports, and limits count them, too, so that what
+else runs on the machine counts for neither; reading the instance, compiling kernels, certifying and verifying
+are within them. A process that has taken six times its limit is ended, and late.
 """
 
 import importlib
@@ -21,6 +21,10 @@ from depl.benchmarks.cases.helpers.lone_solve import FAMILIES
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.benchmarks.sweep.child import Tell
 from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
+from depl.cli import main
+from depl.commands.answer import ExitCode
+from depl.models.foundation.clock import cpu_seconds
+from depl.models.solving.methods import registered
 
 _SIZES: Mapping[str, tuple[str, int, int, int, int]] = {
     "switching": ("heterogeneous", 5, 5, 50, 200),
@@ -34,8 +38,6 @@ _SIZES: Mapping[str, tuple[str, int, int, int, int]] = {
 }
 """Instances: family, |N|, |D|, |M| and K_max."""
 
-_OF_ALL = ("auto", "exact", "depl", "depl-paper", "scenario-search", "milp", "density-greedy", "annealing")
-_OF_FULL = (*_OF_ALL, "enumerate", "one-pass", "random", "fastest-cluster")
 _LATER = 1.25, 1.2
 """A question is late that takes more than the first times its limit, and the second in seconds."""
 
@@ -74,17 +76,18 @@ class Question(msgspec.Struct, frozen=True):
 
 def questions() -> list[Question]:
     """All of them."""
-    asked = [_solve("switching", method, 4) for method in (*_OF_FULL, "milp-resource")]
-    asked += [_solve("full", method, 10) for method in _OF_FULL]
+    methods = [method.name for method in registered() if method.shipped]
+    asked = [_solve("switching", method, 4) for method in methods]
+    asked += [_solve("full", method, 10) for method in methods]
     asked += [_solve("long", method, 4) for method in ("auto", "exact", "depl", "enumerate", "milp")]
-    asked += [_solve("alone", method, 4) for method in ("expected-cost", "expected-greedy", "graph", "exact")]
+    asked += [_solve("alone", method, 4) for method in methods if method.startswith("e")]
     asked += [_solve("middle", method, 5) for method in ("auto", "exact", "scenario-search")]
     asked += [_solve(name, method, 4) for name in ("sites", "data") for method in ("auto", "exact", "milp")]
     for against in ("loss", "time", "probability"):
         asked.append(Question(("front", "{switching}", "--against", against, "--points", "5"), 4))
     asked.append(Question(("front", "{full}", "--against", "probability", "--points", "5"), 10))
     asked.append(Question(("front", "{switching}", "--against", "loss", "--method", "depl"), 4))
-    asked += [Question(("front", "{alone}", "--expected", "--against", a), 4) for a in ("loss", "time")]
+    asked.append(Question(("front", "{long}", "--against", "loss", "--points", "5"), 4))
     asked += [
         Question(("report", f"{{{n}}}", f"{{{n}.plan}}", "--out", "{out}.html"), 2, 5) for n in _REPORTS
     ]
@@ -114,17 +117,18 @@ def answered(content: bytes, tell: Tell) -> bytes:
     order = msgspec.json.decode(content, type=_Order)
     for name in _IMPORTED:
         importlib.import_module(name)
-    from depl.cli import main
-    from depl.models.foundation.clock import cpu_seconds
-    from depl.models.solving.methods import registered
-
     registered()
-    started = time.process_time()
-    most = int(started + order.most) + 1
+    most = int(time.process_time() + order.most) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
+    return msgspec.json.encode(_taken(order.words))
+
+
+def _taken(words: tuple[str, ...]) -> tuple[float, int]:
+    """CPU seconds in this process, and the exit code."""
+    started = time.process_time()
     with cpu_seconds():
-        code = main(order.words)
-    return msgspec.json.encode((time.process_time() - started, int(code)))
+        code = main(words)
+    return time.process_time() - started, int(code)
 
 
 _IMPORTED = (
@@ -132,7 +136,6 @@ _IMPORTED = (
     "highspy",
     "pyomo.environ",
     "scipy.stats",
-    "depl.commands.expected_front",
     "depl.commands.front",
     "depl.commands.knapsack",
     "depl.commands.policy",
@@ -145,29 +148,38 @@ _IMPORTED = (
 """What commands import on their way, with what that imports."""
 
 
-def ask(question: Question, files: Mapping[str, str]) -> dict[str, object]:
-    """One row: what was asked, CPU seconds (at least), the exit code (None if ended), and if it is late."""
-    words = [question.words[0]]
-    for word in question.words[1:]:
-        words.append(files.get(word, word.replace("{out}", files["{out}"])))
-    limit = ["--time-limit", f"{question.limit:g}"]
+def ask(question: Question, files: Mapping[str, str], *, here: bool = False) -> dict[str, object]:
+    """One row: what was asked, CPU seconds (at least), the exit code (None if ended), and if it is late.
+
+    Parameters
+    ----------
+    files : mapping
+        What stands for what in the words of the question.
+    here : bool
+        Whether to ask in this process, in which nothing is ended.
+    """
+    given = (files.get(word, word.replace("{out}", files["{out}"])) for word in question.words)
+    words = (*given, "--time-limit", f"{question.limit:g}")
     most = _ENDED * question.limit * question.solves
-    order = msgspec.json.encode(_Order((*words, *limit), most))
-    seconds, code, ending = most, None, ""
-    with LoneProcess() as process:
-        try:
-            found = process.call(f"{__name__}:answered", order, _PATIENCE * (most + 10))
-            seconds, code = msgspec.json.decode(found, type=tuple[float, int])
-        except (HungError, CrashedError, CallError) as error:
-            ending = str(error)[:200]
+    try:
+        seconds, code, ending = *(_taken(words) if here else _alone(words, most)), ""
+    except (HungError, CrashedError, CallError) as error:
+        seconds, code, ending = most, None, str(error)[:200]
     return {
         "question": " ".join(question.words),
         "limit": question.limit * question.solves,
         "cpu_seconds": round(seconds, 2),
         "exit_code": code,
-        "late": seconds > question.allowed or code in (None, 70),
+        "late": seconds > question.allowed or code in (None, ExitCode.INTERNAL),
         "ending": ending,
     }
+
+
+def _alone(words: tuple[str, ...], most: float) -> tuple[float, int | None]:
+    with LoneProcess() as process:
+        order = msgspec.json.encode(_Order(words, most))
+        found = process.call(f"{__name__}:answered", order, _PATIENCE * (most + 10))
+    return msgspec.json.decode(found, type=tuple[float, int])
 
 
 def written(
@@ -202,7 +214,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         files = written(Path(folder), rng, {"few": _SIZES["few"]} if smoke else _SIZES)
         asked = [_solve("few", "auto", 2)] if smoke else questions()
-        rows = [ask(question, files) for question in asked]
+        rows = [ask(question, files, here=smoke) for question in asked]
     return {
         "questions": len(rows),
         "late": sum(bool(row["late"]) for row in rows),

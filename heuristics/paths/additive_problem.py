@@ -10,6 +10,7 @@ less clear ("the cost associated with the switch"), hence the readings of `Weigh
 kappa r whatever the model (E12); by the closed form sqrt(kappa c) is right where nothing clips.
 """
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 
@@ -196,18 +197,17 @@ def additive_problem(
     count, epochs, rules = len(names), target.maximum_epochs, instance.rules
     losses, allowed = _loss_changes(instance, datasets, names, label)
     weights, times = np.zeros((epochs, count)), np.zeros((epochs, count))
-    for k in range(epochs):
+    for k, (m, name) in itertools.product(range(epochs), enumerate(names)):
         keep_time()
-        for m, name in enumerate(names):
-            demand = load(instance, k + 1, name, cluster, datasets)
-            least = minimum_resources(demand, target.round_deadline)
-            if math.isinf(least) or not rules.may_train(name, cluster):
-                allowed[k, :, m] = False
-                continue
-            weights[k, m] = _weight(demand, least, weight, target.round_deadline)
-            times[k, m] = demand.communication
-            if clock is Clock.FULL_RESOURCES:
-                times[k, m] += demand.work / demand.capacity
+        demand = load(instance, k + 1, name, cluster, datasets)
+        least = minimum_resources(demand, target.round_deadline)
+        if math.isinf(least) or not rules.may_train(name, cluster):
+            allowed[k, :, m] = False
+            continue
+        weights[k, m] = _weight(demand, least, weight, target.round_deadline)
+        times[k, m] = demand.communication
+        if clock is Clock.FULL_RESOURCES:
+            times[k, m] += demand.work / demand.capacity
     problem = AdditiveProblem(
         models=names,
         weights=weights,

@@ -50,7 +50,7 @@ def quantiles(
     NotCoveredError
         If an epoch has memory or more than one random part (no law of today has).
     """
-    improvements, switches = np.zeros_like(of_models), np.zeros_like(of_pairs)
+    improvements, switches = np.zeros(of_models.shape), np.zeros(of_pairs.shape)  # no page before its use
     everything = frozenset(item.name for item in instance.datasets)
     for index in range(of_models.shape[1]):
         for model, trained in enumerate(instance.models):

@@ -125,13 +125,7 @@ def program(
             problem = SampledProblem(instance, sample_of(instance, scenarios, seed))
             if mutable:  # what no plan keeps now, one may keep under other values
                 return _WRITERS[form](problem, reading, mutable=True)
-            if finished:
-                require_manageable(problem)
-            _require_a_program(problem)
-            bounds = _bounds(problem)
-            if not finished:
-                return _WRITERS[form](problem, reading, bounds=bounds)
-            return _finish(problem, form, bounds, reading, limits)
+            return _finish(problem, form, reading, limits) if finished else _relaxed(problem, form, reading)
     except OutOfTimeError:
         raise NotCoveredError(
             "the time was over before the program was written down; allow more time, or take fewer scenarios"
@@ -155,10 +149,17 @@ def _bounds(problem: SampledProblem) -> Attainable:
     return bounds.with_idle(problem) if problem.misses([]) <= problem.allowed else bounds
 
 
-def _finish(
-    problem: SampledProblem, form: str, bounds: Attainable, reading: Reading, limits: Limits
-) -> pyo.ConcreteModel:
+def _relaxed(problem: SampledProblem, form: str, reading: Reading) -> pyo.ConcreteModel:
+    """The program as it is, without solving it."""
+    _require_a_program(problem)
+    return _WRITERS[form](problem, reading, bounds=_bounds(problem))
+
+
+def _finish(problem: SampledProblem, form: str, reading: Reading, limits: Limits) -> pyo.ConcreteModel:
     """Solve, and leave in the program what the proof needed."""
+    require_manageable(problem)
+    _require_a_program(problem)
+    bounds = _bounds(problem)
     if bounds.idle:  # no plan costs less than 0
         model = _FORMULATIONS[form](problem, bounds, reading, 1.0).model
         mark_as_finished(model, _note(problem, form, None))

@@ -119,8 +119,8 @@ def draw_scenarios(instance: Instance, size: int, seed: int = 0, decimals: int |
     rng, uniform = np.random.default_rng(seed), np.empty((size, epochs, models + models**2))
     for numbers in uniform:
         keep_time()
-        rng.random(out=numbers)
-        np.maximum(numbers, 2.0**-54, out=numbers)  # the generator may return 0, where quantiles are infinite
+        # the generator may return 0, where quantiles are infinite
+        np.maximum(rng.random(numbers.shape), 2.0**-54, out=numbers)
     pairs = uniform[:, :, models:].reshape(size, epochs, models, models)
     return Scenarios(*law.drawn(uniform[:, :, :models], pairs), seed, decimals)
 
