@@ -213,7 +213,7 @@ def written(
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         files = written(Path(folder), rng, {"few": _SIZES["few"]} if smoke else _SIZES)
-        asked = [_solve("few", "auto", 2)] if smoke else questions()
+        asked = [_solve("few", "auto", 0.2)] if smoke else questions()
         rows = [ask(question, files, here=smoke) for question in asked]
     return {
         "questions": len(rows),
