@@ -4,9 +4,10 @@ Which evaluator answers depends on the increments alone:
 
 - no randomness, or finitely many atoms that stay few: exact rational sums (`discrete`);
 - a smooth, decaying increment (inverse gamma, lognormal, normal): the contour (`contour`);
-- beside such an increment, a Student-t that is not truncated, or so far out that a contour would be too
+- one or two Student-t, whole or cut, and few atoms: the closed sum over the atoms (`closed_sums`);
+- beside a smooth increment, a Student-t that is not truncated, or so far out that a contour would be too
   much work: conditioning on the switches (`conditioning`);
-- everything else (many atoms, truncated t alone): the grid with directed rounding (`grid`).
+- everything else (many atoms, many truncated t): the grid with directed rounding (`grid`).
 
 No evaluator works without a limit: where none is close enough, the interval is wide.
 Each returns an interval that contains the true value; a plan is feasible only if the *upper* end of
@@ -22,6 +23,7 @@ from scipy import optimize
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss
+from depl.models.risk.closed_sums import closed_quantile, closed_violation
 from depl.models.risk.conditioning import EVALUATOR as CONDITIONING
 from depl.models.risk.conditioning import both, conditioned_quantile, conditioned_violation
 from depl.models.risk.contour import (
@@ -75,6 +77,9 @@ def certified_violation(
         exact = exact_violation(loss, maximum_loss)
         return exact if exact is not None else grid_violation(loss, maximum_loss)
     typical_square(loss.terms)
+    closed = closed_violation(loss, maximum_loss)
+    if closed is not None:
+        return closed
     if _smooth(loss) and _always_met(loss, maximum_loss):
         return Interval(0.0, 0.0, "support", Fraction(0))
     shared = None if quantile_budget is None or len(loss.terms) < _MANY_TERMS else float(quantile_budget)
@@ -101,6 +106,9 @@ def certified_quantile(loss: FinalLoss, budget: Fraction) -> Interval:
         exact = exact_quantile(loss, 1 - budget)
         return exact if exact is not None else grid_quantile(loss, 1 - budget)
     typical_square(loss.terms)
+    closed = closed_quantile(loss, budget)
+    if closed is not None:
+        return closed
     if has_contour(loss):
         margin = certified_margin(loss, budget)
         if margin is not None:

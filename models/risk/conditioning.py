@@ -96,13 +96,9 @@ Kind = tuple[TailedLaw, int]
 def conditioned_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
     """Interval of P(l(K) > maximum_loss) for a loss with heavy Student-t terms.
 
-    None where there are none, where the rest of the loss has no decaying increment (unless one t is all the
-    randomness there is), or where even cores are too much for a contour: then the grid answers.
+    None where there are none, where the rest of the loss has no decaying increment, or where even cores are
+    too much for a contour: then the grid answers.
     """
-    alone = _alone(loss)
-    if alone is not None:
-        low, high = alone.exceedance(np.array([maximum_loss - loss.constant]))
-        return Interval(float(low[0]), float(high[0]), EVALUATOR)
     if not _coverable(loss):
         return None
     guess = _guess(loss, maximum_loss)
@@ -212,15 +208,6 @@ class _Split:
     def close(self, one: float, other: float) -> bool:
         """Whether quantiles need not be told apart: by `_CLOSE` of their distance from the mean."""
         return abs(other - one) <= _CLOSE * (abs(other - self.centre) + _CLOSE * self.spread)
-
-
-def _alone(loss: FinalLoss) -> TailedLaw | None:
-    """The one law with untruncated tails that is all the randomness of the loss."""
-    terms = [(term, count) for term, count in loss.terms if count]
-    if len(terms) != 1 or terms[0][1] != 1:
-        return None
-    law = terms[0][0].law.tailed
-    return None if law is None or law.truncated else law.scaled(terms[0][0].coefficient)
 
 
 def _coverable(loss: FinalLoss) -> bool:

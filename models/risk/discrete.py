@@ -14,10 +14,13 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
+import numpy as np
+
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.documents import decimal as decimal
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws import FloatArray
 from depl.models.risk.interval import Interval, enclosed
 
 MAXIMUM_ATOMS = 20_000
@@ -124,16 +127,35 @@ def exact_level(loss: FinalLoss, level: Fraction) -> Interval | None:
     return Interval(found.lower, enclosed(found.exact + law.moved * law.unit, "").upper, found.evaluator)
 
 
+def few_atoms(loss: FinalLoss, most: int) -> tuple[FloatArray, FloatArray, float] | None:
+    """Values and probabilities of a sum of atoms, correctly rounded, and how far merging has lowered some.
+
+    None if there are more than ``most``, or as in `exact_violation`.
+    """
+    law = _distribution(loss)
+    atoms = None if law is None else law.atoms(most)
+    if law is None or atoms is None:
+        return None
+    values = np.array([float(value * law.unit) for value in atoms])
+    weights = np.array([weight / law.total for weight in atoms.values()])
+    return values, weights, float(law.moved * law.unit) * (1 + 1e-15)
+
+
 class _Sums:
     """Sums of two independent discrete variables, in integers; not formed, only counted."""
 
     def __init__(self, unit: Fraction, first: Atoms, second: Atoms, moved: int) -> None:
         self.unit, self.moved = unit, moved
-        self._first, self._values = first, sorted(second)
+        self._first, self._second, self._values = first, second, sorted(second)
         self._cumulative = [0, *itertools.accumulate(second[value] for value in self._values)]
         self.total = sum(first.values()) * self._cumulative[-1]
         self.least = min(first) + self._values[0]
         self.greatest = max(first) + self._values[-1]
+
+    def atoms(self, most: int) -> Atoms | None:
+        """All sums with their weights; None if there are more than ``most``."""
+        found = _add(self._first, self._second) if len(self._first) * len(self._second) <= 4 * most else {}
+        return found if 0 < len(found) <= most else None
 
     def weight_up_to(self, bound: int) -> int:
         """Weight of the sums that do not exceed ``bound``."""

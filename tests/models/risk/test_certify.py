@@ -43,7 +43,8 @@ def jump(nu: float) -> StudentT:
         (loss_of((-1.0, PAPER, 3), (1.0, Empirical(values=(0.1, 0.4)), 1)), "contour"),
         (loss_of((-1.0, PAPER, 3), (1.0, jump(3), 1)), "conditioning"),
         (loss_of((1.0, jump(3), 1)), "conditioning"),
-        (loss_of((1.0, jump(3), 2)), "directed grid"),
+        (loss_of((1.0, jump(3), 2), (-1.0, Empirical(values=(1.0, 2.0)), 3)), "conditioning"),
+        (loss_of((1.0, jump(3), 3)), "directed grid"),
     ],
 )
 def test_each_kind_of_loss_goes_to_its_evaluator(loss, evaluator):
@@ -250,7 +251,7 @@ def test_the_grid_is_asked_where_conditioning_is_wide_for_the_distance_from_the_
     constant, above, monkeypatch
 ):
     """Wider than a thousandth of it, wherever the loss is."""
-    loss, asked = loss_of((1.0, jump(3), 1), constant=constant), []
+    loss, asked = loss_of((1.0, jump(3), 3), constant=constant), []
     upper = loss.mean() + above
     narrow, wide = (Interval(upper - width, upper, CONDITIONING) for width in (1.9e-3, 2.1e-3))
 

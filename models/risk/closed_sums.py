@@ -1,0 +1,181 @@
+"""Losses of atoms and one or two Student-t laws, whole or cut, and nothing else that is random.
+
+With A the sum of the constant and the atoms, g = v - A, and U, T the Student-t,
+
+    P(A + T > v) = sum_a P(A = a) P(T > v - a),
+    P(A + T + U > v) = sum_a P(A = a) integral f_U(u) P(T > v - a - u) du.
+
+The integral is a composite Gauss-Legendre rule of 40 points. Panels are as long as `StudentT.quadrature`
+allows for either density, so that no pole of the integrand lies in the Bernstein ellipse of parameter 3
+around any of them, where each factor is below exp(12) times its greatest value on the line: the rule errs by
+3**-80 of that (Trefethen, Approximation Theory and Approximation Practice, Theorem 19.3). The weights are
+divided by their sum, which is known from the distribution function. Beyond the last panel P(T > .) is bounded
+by its value there, and 1. What remains is rounding, as all is positive: `_OUTWARD`.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from depl.models.problem.epochs import FinalLoss
+from depl.models.problem.laws import FloatArray, StudentT, TailedLaw
+from depl.models.problem.laws.law import Bounds
+from depl.models.risk.discrete import few_atoms
+from depl.models.risk.interval import Interval
+from depl.models.risk.transforms import EPSILON
+
+EVALUATOR = "conditioning"
+
+_MOST_ATOMS, _MOST_BESIDE_TWO = 20_000, 16
+"""Most atoms beside one law and beside two: set by hand. A probability takes some milliseconds with the
+former, and two or three for each of the latter; beyond, the grid answers with a wider interval."""
+
+_FARTHEST = 1e12
+"""Reach of the panels in scales and distances of what is asked for: set by hand. It adds two panels for each
+factor of 8; what lies beyond is bounded."""
+
+_ORDER = 40  # points of a panel
+
+_LEAST_MASS = 1e-3
+"""Least probability of an interval that a law is cut to, on which the bound of the rule rests: it divides
+both factors, and 3**-80 exp(24) / 1e-6 = 2e-22 is far below the smallest budget."""
+
+_OUTWARD = 1e-10
+"""Relative widening of integrals for rounding, on which soundness rests: weights are off by as many units as
+their exponent (nu + 1) / 2 log1p(z**2 / nu) <= 750 is great, sums of some 10**4 positive numbers by 10**4."""
+
+_EXPANSIONS, _CLOSE = 80, 1e-12
+"""Triplings of a distance, and how close the ends of a quantile are to the best, relative to their distance
+from the mean: set by hand. Ends are certified at any value; each halving costs an evaluation."""
+
+
+def closed_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
+    """Interval of P(l(K) > maximum_loss); None where the loss is made of other laws, or of too many atoms."""
+    bounds = _bounds_of(loss)
+    return None if bounds is None else Interval(*bounds(maximum_loss), EVALUATOR)
+
+
+def closed_quantile(loss: FinalLoss, budget: Fraction) -> Interval | None:
+    """Interval of the (1 - budget)-quantile of l(K), an end infinite if it is not found; None as above."""
+    bounds = _bounds_of(loss)
+    if bounds is None:
+        return None
+    sizes = (
+        count * abs(term.coefficient) * math.sqrt(term.law.typical_square()) for term, count in loss.terms
+    )
+    spread = math.fsum(sizes)
+    lower = _edge(lambda value: bounds(value)[0] > budget, loss.mean(), spread)[0]
+    start, first = (lower, _CLOSE * spread) if math.isfinite(lower) else (loss.mean(), spread)
+    return Interval(lower, _edge(lambda value: bounds(value)[1] > budget, start, first)[1], EVALUATOR)
+
+
+def _edge(holds: Callable[[float], bool], centre: float, first: float) -> tuple[float, float]:
+    """Two values close together of which something holds at the lower, and not at the upper.
+
+    They are sought at ``first`` from the centre, and farther away; infinite if not found.
+    """
+    ends = [-math.inf, math.inf]
+    for side, sign in enumerate((-1.0, 1.0)):
+        steps = (centre + sign * first * 3.0**step for step in range(_EXPANSIONS))
+        ends[side] = next((value for value in steps if holds(value) is (side == 0)), ends[side])
+    low, high = ends
+    while math.isfinite(high - low) and high - low > _CLOSE * (abs(low - centre) + first):
+        middle = low + (high - low) / 2
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
+
+
+def _bounds_of(loss: FinalLoss) -> Callable[[float], tuple[float, float]] | None:
+    """What bounds P(loss > value) by the formulas above."""
+    terms = [(term, count) for term, count in loss.terms if count]
+    atoms = tuple((term, count) for term, count in terms if term.law.has_atoms)
+    others = [(term, count) for term, count in terms if not term.law.has_atoms]
+    laws = [
+        term.law.tailed.scaled(term.coefficient)
+        for term, count in others
+        if term.law.tailed is not None
+        for _ in range(min(count, 3))
+    ]
+    if not 1 <= len(laws) <= 2 or any(term.law.tailed is None for term, _ in others):
+        return None
+    if len(laws) == 2 and not all(_integrable(law) for law in laws):
+        return None
+    found = few_atoms(FinalLoss(loss.constant, atoms), _MOST_ATOMS if len(laws) == 1 else _MOST_BESIDE_TWO)
+    if found is None:
+        return None
+    values, weights, moved = found
+    size = max(abs(end) for law in laws for end in (law.centre, *law.support()) if math.isfinite(end))
+
+    def bounds(value: float) -> tuple[float, float]:
+        doubt = 4 * EPSILON * (abs(value) + np.abs(values) + size)
+        near, far = value - values - doubt - moved, value - values + doubt
+        if len(laws) == 1:
+            low, high, outward = laws[0].exceedance(far)[0], laws[0].exceedance(near)[1], 0.0
+        else:
+            low, high, outward = *_of_two(laws[0], laws[1], near, far), _OUTWARD
+        outward += EPSILON * (len(weights) + 4)
+        lower, upper = float(weights @ low), float(weights @ high)
+        return max(lower * (1 - outward), 0.0), min(upper * (1 + outward), 1.0)
+
+    return bounds
+
+
+def _integrable(law: TailedLaw) -> bool:
+    """Whether the bound of the rule's error is for this law."""
+    return isinstance(law, StudentT) and law.interval_mass() >= _LEAST_MASS
+
+
+def _of_two(one: Any, other: Any, near: FloatArray, far: FloatArray) -> Bounds:
+    """A lower bound of P(one + other > far), and an upper one of P(one + other > near), elementwise."""
+    if one.truncated and not other.truncated:
+        one, other = other, one
+    pairs = [_integral(one, other, *pair) for pair in zip(near.tolist(), far.tolist(), strict=True)]
+    low, high = np.transpose(pairs)
+    return low, high
+
+
+def _integral(one: StudentT, other: StudentT, near: float, far: float) -> tuple[float, float]:
+    """The bounds for one value, by points of ``other``, which are counted from its location."""
+    near, far = near - other.location, far - other.location
+    reach = _FARTHEST * (one.scale + other.scale + abs(far - one.location))
+    start, stop = (min(max(end - other.location, -reach), reach) for end in other.support())
+    kinks = [far - end for end in one.support() if start < far - end < stop]
+    centres = ((0.0, _width(other)), (far - one.location, _width(one)))
+    edges = np.concatenate(
+        [_edges(*ends, centres) for ends in itertools.pairwise([start, *sorted(kinks), stop])]
+    )
+    nodes, weights = np.polynomial.legendre.leggauss(_ORDER)
+    half = np.diff(edges)[:, None] / 2
+    points = (edges[:-1, None] + half * (1 + nodes)).ravel()
+    freedom = other.degrees_of_freedom
+    mass = (half * weights).ravel() * np.exp(
+        -(freedom + 1) / 2 * np.log1p((points / other.scale) ** 2 / freedom)
+    )
+    mass /= mass.sum()
+    low, high = float(mass @ one.exceedance(far - points)[0]), float(mass @ one.exceedance(near - points)[1])
+    if other.truncated:
+        return low, high
+    ends = np.array([start, stop])
+    left, right = other.shortfall(other.location + ends)[1][0], other.exceedance(other.location + ends)[1][1]
+    low *= 1 - left - right
+    return low, high + right + left * float(one.exceedance(near - ends)[1][0])
+
+
+def _edges(start: float, stop: float, centres: Sequence[tuple[float, float]]) -> FloatArray:
+    """Of panels as long as the width of a density, or a half of the distance from its centre."""
+    edges = [start]
+    while edges[-1] < stop:
+        here = edges[-1]
+        steps = (max(width, (centre - here) / 2, here - centre) for centre, width in centres)
+        edges.append(min(here + min(steps), stop))
+    return np.array(edges)
+
+
+def _width(law: StudentT) -> float:
+    return law.scale * min(math.sqrt(law.degrees_of_freedom), 6.0)
