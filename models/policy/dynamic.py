@@ -290,7 +290,7 @@ def lower_by_loss(
         after = here
     found_at = []
     for start in process.starts:
-        row, indices = after[start.node], grid.indices(start.losses, up=False)
+        row, indices = after[start.node], grid.below(start.losses)
         inside = row[np.clip(indices, 0, grid.cells - 1)]
         found_at.append(np.where(indices < 0, lowest[start.node], inside))
     return found_at

@@ -64,6 +64,10 @@ class Grid:
         The greatest index whose runs have met the target, whatever they drifted.
     least_missed : int
         The least index that a run may have, rounded down, which has not met the target.
+    drift : float
+        By how many steps a loss may exceed that of its index at the end.
+    on_lattice : bool
+        Whether all changes of the loss are whole numbers of steps.
     """
 
     origin: float
@@ -71,13 +75,16 @@ class Grid:
     cells: int
     target: int
     least_missed: int
+    drift: float = 0.0
+    on_lattice: bool = False
 
     @classmethod
     def of(cls, process: Process, cells: int) -> "Grid":
         """A grid of at most so many losses for a process.
 
-        One of its points is the target with its tolerance, less all drift. Where all losses lie on a lattice
-        it has them all, and the target itself, if the tolerance is more than the drift.
+        One of its points is the target with its tolerance, less all drift. Where all changes of the loss lie
+        on a lattice its steps are such, and one point is the target itself, if the tolerance is more than the
+        drift.
         """
         starts = [float(x) for start in process.starts for x in start.losses]
         low = min(process.lowest, process.limit)
@@ -85,16 +92,16 @@ class Grid:
         size = max(abs(low), abs(high), high - low)
         step = max((high - low) / (cells - 3), size * _LEAST_RELATIVE_STEP)
         drift = DRIFT * (process.epochs + 1)
-        unit, offset = lattice_unit(process), ATOM_TOLERANCE - drift * step
+        unit, offset, on_lattice = lattice_unit(process), ATOM_TOLERANCE - drift * step, False
         if unit is not None:
             parts = math.ceil(float(unit) * drift / ATOM_TOLERANCE)
             if float(unit) / parts >= step:
-                step, offset = float(unit / parts), 0.0
+                step, offset, on_lattice = float(unit / parts), 0.0, True
                 cells = math.ceil((high - low) / step) + 3
         target = math.ceil((process.limit - low) / step)
         origin = process.limit + offset - target * step
         missed = math.floor((process.limit + ATOM_TOLERANCE - origin) / step + drift) + 1
-        return cls(origin, step, cells, target, missed)
+        return cls(origin, step, cells, target, missed, drift, on_lattice)
 
     @functools.cached_property
     def values(self) -> FloatArray:
@@ -104,6 +111,18 @@ class Grid:
     def indices(self, losses: FloatArray, *, up: bool) -> Integers:
         """Indices of losses, rounded up or down; they may lie outside the grid."""
         return rounded_indices(losses - self.origin, self.step, up=up)
+
+    def below(self, losses: FloatArray) -> Integers:
+        """Indices from which no run that is rounded down is above one from such a loss; see `lower`.
+
+        On a lattice they need not be below the loss. A run that begins with l is at l + n steps, up to the
+        drift, and has not met the target only if (l - limit - tolerance) / step + n exceeds no less than the
+        drift. That is to say that the index of the ceiling of this less the drift, moved by n, is above that
+        of the target: the misses of all losses with one ceiling are the same.
+        """
+        if not self.on_lattice:
+            return self.indices(losses, up=False)
+        return self.indices(losses - ATOM_TOLERANCE - self.drift * self.step, up=True)
 
     def images(self, shift: float, retention: float, *, up: bool) -> Integers:
         """Indices of shift + retention * loss, for all losses of the grid; shape (cells,)."""
@@ -170,6 +189,8 @@ def noise_cells(noise: Sequence[Term], grid: Grid, *, up: bool) -> Cells:
         values, weights = atoms
         indices = rounded_indices(values, grid.step, up=up)
         first = int(indices.min())
+        if indices.min() == indices.max():  # for certain, without rounding
+            return Cells(first, np.ones(1), 0.0).within(-_REACH * grid.cells, grid.cells)
         counted = np.bincount(indices - first, weights).astype(np.float64)
         masses = counted * (1 - len(weights) * UNIT_ROUNDOFF)
         return Cells(first, masses, _rest(masses)).within(-_REACH * grid.cells, grid.cells)
@@ -272,6 +293,8 @@ class Expectations:
         images = np.where(far, -cells.first, images)
         start, stop = int(images[0]), int(images[-1])
         extended = _extended(values, beyond, start + cells.first, stop + cells.last)
+        if len(cells.masses) == 1 and cells.missing == 0 and not cells.lumped:  # it is certain where they go
+            return np.asarray(extended[:, images - start] * cells.masses[0])
         length = fft.next_fast_len(extended.shape[1], real=True)
         spectrum = self._spectrum(noise, cells, length)
         found = fft.irfft(fft.rfft(extended, length) * spectrum, length)[:, : stop - start + 1]

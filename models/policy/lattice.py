@@ -1,8 +1,9 @@
-"""Whether all losses of a process lie on a lattice, on which a grid need not round at all.
+"""Whether all changes of the loss in a process lie on a lattice, on which a grid need not round them at all.
 
-Where improvements and switches have finitely many values, losses are often multiples of one number, such as
-0.1, and some of them meet the target exactly. A grid that does not hold these points rounds every one of them
-up, and so never certifies what depends on them, however fine it is.
+Where improvements and switches have finitely many values, these are often multiples of one number, such as
+0.1, and some losses meet the target exactly. A grid that does not hold these changes rounds every one of them
+up, and so never certifies what depends on them, however fine it is. On one that holds them a run keeps the
+distance to its index that its first loss has, which may lie anywhere between two points.
 """
 
 import math
@@ -12,7 +13,8 @@ from fractions import Fraction
 from depl.models.policy.process import Kernel, Process
 
 _LARGEST_DENOMINATOR = 10**6
-"""Of a number that counts as a multiple of something: set by hand. Losses are written with few decimals."""
+"""Of a number that counts as a multiple of something: set by hand. Changes are written with few decimals, or
+are multiples of the least of them."""
 
 _ALIKE = 1e-13
 """Relative difference from such a fraction that counts as rounding: a few roundings of products of decimals.
@@ -20,22 +22,29 @@ Steps are at least 1e-7 of the losses, so this is at most `depl.models.policy.gr
 
 
 def lattice_unit(process: Process) -> Fraction | None:
-    """The greatest number that differences of losses and the target are multiples of; None without one.
+    """The greatest number that all changes of the loss are multiples of; None without one.
 
     Only of laws with retention 1 and finitely many values.
     """
     kernels = {item.kernel for node in process.nodes for item in node.trainings}
     if any(kernel.retention != 1 or not _has_values(kernel) for kernel in kernels):
         return None
-    starts = (float(loss) - process.limit for start in process.starts for loss in start.losses)
     size = max(abs(process.limit), abs(process.lowest), abs(process.highest))
+    moves = {abs(move) for move in _moves(kernels) if move}
+    if not moves:
+        return None
+    return _divisor(moves, Fraction(1), size) or _divisor(moves, Fraction(min(moves)), size)
+
+
+def _divisor(numbers: set[float], base: Fraction, size: float) -> Fraction | None:
+    """The greatest common divisor of numbers that are simple fractions of a base; None if one is not."""
     unit = Fraction(0)
-    for number in {*starts, *_moves(kernels)}:
-        found = Fraction(number).limit_denominator(_LARGEST_DENOMINATOR)
+    for number in numbers:
+        found = base * (Fraction(number) / base).limit_denominator(_LARGEST_DENOMINATOR)
         if abs(float(found) - number) > _ALIKE * size:
             return None
-        unit = _common(unit, abs(found))
-    return unit if unit > 0 else None
+        unit = _common(unit, found)
+    return unit
 
 
 def _has_values(kernel: Kernel) -> bool:

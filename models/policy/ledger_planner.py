@@ -84,6 +84,8 @@ class LedgerPlanner:
                 continue
             if self.fixed is None:
                 self.fixed = best_static(self.process, up, self.price.rho, self.request.budget)
+                if self.request.rung == "optimal" and (table := self._certified_fixed(up)) is not None:
+                    yield self._held(table, up, 0.0)  # an answer, should there be no time for a better one
             yield (
                 self._static(up, down) if self.request.rung == "static" else self._optimal(careful, up, down)
             )

@@ -218,8 +218,8 @@ def policy_of(
 
 def _reached(table: Table) -> float:
     """P(reached), rounded down."""
-    found = 1 - table.failure if table.exact is None else float(1 - table.exact)
-    return max(0.0, math.nextafter(found, 0.0))
+    failure = table.failure if table.exact is None else table.exact
+    return 1.0 if failure == 0 else max(0.0, math.nextafter(float(1 - failure), 0.0))
 
 
 def nothing(request: Request, price: Price | None, reason: str, cells: int = 0) -> PolicyResult:

@@ -16,9 +16,29 @@ from depl.models.problem.laws import Deterministic, Empirical, Lognormal, Normal
 from tests.cases.policy_cases import tiny
 
 
-def test_losses_of_decimals_lie_on_the_lattice_of_their_greatest_common_divisor():
+def test_changes_in_decimals_lie_on_the_lattice_of_their_greatest_common_divisor():
     found = process(tiny(Empirical(values=(0.1, 0.25)), Deterministic(value=0.3)))
     assert lattice_unit(found) == Fraction(1, 20)
+    found = process(tiny(Empirical(values=(math.pi, 2.5 * math.pi)), Deterministic(value=2 * math.pi)))
+    assert float(lattice_unit(found)) == pytest.approx(math.pi / 2, rel=1e-15)
+
+
+@pytest.mark.parametrize("limit", [0.4, 0.35, 0.4 - 1e-7, 0.4 + 1e-9, 0.4 + 3e-9, 0.123456789])
+def test_on_a_lattice_both_roundings_say_of_every_first_loss_whether_it_comes_to_the_target(limit):
+    """Three epochs of 0.2 from losses on and off the lattice, and within the tolerance of both its sides."""
+    laws = Deterministic(value=0.2), Deterministic(value=0.4)
+    whole = process(tiny(*laws, maximum_loss=limit))
+    grid = Grid.of(whole, 65_536)
+    assert grid.on_lattice
+    losses = limit + np.add.outer((0.0, 0.2, 0.6), (0.0, 5e-10, 1e-9, 1.1e-9, 1e-6, -5e-10, -1.1e-9)).ravel()
+    three = round(0.6 / grid.step)
+    up, down = grid.indices(losses, up=True) - three, grid.below(losses) - three
+    met = losses - 0.6 <= limit + 1e-9
+    assert np.all((up <= grid.target) <= met)
+    assert np.all((down >= grid.least_missed) <= ~met)
+    clear = np.abs(losses - 0.6 - limit - 1e-9) > 1.1e-9  # by more than the drift
+    assert np.array_equal((up <= grid.target)[clear], met[clear])
+    assert np.array_equal((down < grid.least_missed)[clear], met[clear])
 
 
 def test_a_law_with_a_density_or_values_that_are_no_decimals_has_no_lattice():

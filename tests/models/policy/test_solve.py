@@ -1,13 +1,16 @@
 """Policies on instances that are shipped: promises, bounds and refusals."""
 
+import itertools
+from types import SimpleNamespace
+
 import msgspec
 import pytest
 
 import depl
-from depl.models.policy import ledger_planner, planner
+from depl.models.policy import ledger_planner, planner, solve
 from depl.models.policy.process import process
 from depl.models.policy.solve import solve_policy
-from depl.models.problem.laws import Deterministic, Empirical
+from depl.models.problem.laws import Deterministic, Empirical, Normal
 from depl.models.solving.result import Termination
 from tests.cases.policy_cases import tiny
 
@@ -58,6 +61,47 @@ def test_a_price_that_a_coarse_grid_leaves_open_is_decided_on_a_finer_one(
     assert solve_policy(instance, gap=1e-3, time_limit=None).ratio[1] > least
     with pytest.raises(depl.InvalidInputError, match="may be cheaper than the least expected cost"):
         solve_policy(instance, failure_cost=least, gap=1e-3, time_limit=None)
+
+
+@pytest.mark.parametrize("rung", ["static", "optimal"])
+@pytest.mark.parametrize("above", [1e-9, 1e-7, 1e-6, 1e-5])
+@pytest.mark.parametrize("gain", [0.3, 0.150321049])
+def test_a_plan_that_is_certain_is_the_policy_however_little_it_has_to_spare(rung, above, gain) -> None:
+    """Two epochs are needed; no grid of 262,144 cells tells apart what they end with and the target."""
+    instance = tiny(*[Deterministic(value=gain)] * 2, maximum_loss=1 - 2 * gain + above, quantile_level=0.9)
+    found = solve_policy(instance, rung, time_limit=None)
+    assert found.cost == pytest.approx(2.0, rel=1e-12)
+    assert found.reached == 1
+    assert found.gap <= 1e-9
+    assert depl.evaluate_policy(instance, found.policy).ok
+
+
+def test_of_what_is_just_missed_no_policy_is_certified() -> None:
+    instance = tiny(*[Deterministic(value=0.3)] * 2, maximum_loss=0.1 - 1e-7, quantile_level=0.9)
+    found = solve_policy(instance, time_limit=None)
+    assert (found.termination, found.policy) == (Termination.INFEASIBLE, None)
+
+
+def test_a_search_that_has_no_time_costs_no_more_than_a_fixed_plan_has_on_its_first_grid(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The promise binds, so that policies are looked for in several sweeps; a clock ticks once for every look."""
+    monkeypatch.setattr(planner, "GRIDS", (512,))
+    noises = Normal(mean=0.14, variance=0.004), Normal(mean=0.25, variance=0.009)
+    instance = tiny(*noises, maximum_epochs=4, quantile_level=0.95)
+
+    def within(rung, looks):
+        ticks = itertools.count()
+        monkeypatch.setattr(solve, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+        return solve_policy(instance, rung, time_limit=looks).objective, next(ticks)
+
+    static, enough = within("static", 1e9)
+    best, all_looks = within("optimal", 1e9)
+    assert best < 0.99 * static
+    found = [within("optimal", looks)[0] for looks in range(enough, all_looks)]
+    assert found[0] is None or found[0] <= static
+    assert all(value is not None and value <= static for value in found[8:])
+    assert static in found
 
 
 def test_an_instance_whose_time_may_run_out_is_refused_with_what_to_do() -> None:
