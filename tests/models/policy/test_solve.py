@@ -85,7 +85,7 @@ def test_of_what_is_just_missed_no_policy_is_certified() -> None:
 def test_a_search_that_has_no_time_costs_no_more_than_a_fixed_plan_has_on_its_first_grid(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The promise binds, so that policies are looked for in several sweeps; a clock ticks once for every look."""
+    """The promise binds, so there are several sweeps; a clock ticks once for every look."""
     monkeypatch.setattr(planner, "GRIDS", (512,))
     noises = Normal(mean=0.14, variance=0.004), Normal(mean=0.25, variance=0.009)
     instance = tiny(*noises, maximum_epochs=4, quantile_level=0.95)
