@@ -1,7 +1,6 @@
 """Policies on instances that are shipped: promises, bounds and refusals."""
 
 import itertools
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -92,16 +91,16 @@ def test_a_search_that_has_no_time_costs_no_more_than_a_fixed_plan_has_on_its_fi
 
     def within(rung, looks):
         ticks = itertools.count()
-        monkeypatch.setattr(solve, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+        monkeypatch.setattr(solve, "now", lambda: float(next(ticks)))
         return solve_policy(instance, rung, time_limit=looks).objective, next(ticks)
 
     static, enough = within("static", 1e9)
     best, all_looks = within("optimal", 1e9)
     assert best < 0.99 * static
-    found = [within("optimal", looks)[0] for looks in range(enough, all_looks)]
+    found = [within("optimal", looks)[0] for looks in range(enough, all_looks, 12)]
     assert found[0] is None or found[0] <= static
-    assert all(value is not None and value <= static for value in found[8:])
-    assert static in found
+    assert all(value is not None and value <= static for value in found[1:])
+    assert found[1] == static
 
 
 def test_an_instance_whose_time_may_run_out_is_refused_with_what_to_do() -> None:
