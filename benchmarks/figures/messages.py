@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from depl.models.foundation.wording import counted
+from depl.models.foundation.wording import counted, percentage
 
 SAME = 0.005
 """Relative difference that counts as none in a title."""
@@ -149,7 +149,7 @@ def _negative(ratios: Mapping[str, Sequence[float | None]]) -> dict[str, list[fl
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return percentage(share, 2)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from depl.benchmarks.suites.catalogue import all_suites
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
-from depl.models.foundation.wording import counted
+from depl.models.foundation.wording import counted, percentage
 from depl.models.solving.methods import registered
 
 WORST, GROUPS = 10, 15
@@ -98,7 +98,8 @@ def _sentence(name: str, own: Sequence[Trial]) -> str:
         share = found.optimal_share or 0.0
         parts.append(
             f"over the proved optimum its plans cost {found.ratios.mean:.3f} on average and "
-            f"{found.ratios.largest:.3f} at most ({found.ratios.count} compared, {100 * share:.0f} % optimal)"
+            f"{found.ratios.largest:.3f} at most ({found.ratios.count} compared, "
+            f"{percentage(share, 2)} optimal)"
         )
     if found.ratios_to_bound is not None:
         parts.append(

@@ -25,7 +25,7 @@ from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.evaluation.traced_loss import only_whole_runs
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import counted, number
+from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger, listed
@@ -100,7 +100,7 @@ def _text(options: argparse.Namespace, apart: ToldApart, instance: Instance, con
         *_counted(instance),
         (
             "promise",
-            f"{target.quantile_level:g}-quantile of the final {options.metric} at most "
+            f"{probability(target.quantile_level)}-quantile of the final {options.metric} at most "
             f"{number(target.maximum_loss)}, from {_start(instance)}",
         ),
         ("lost runs", _lost(traces, instance)),
@@ -145,10 +145,10 @@ def _counted(instance: Instance) -> list[tuple[str, str]]:
         misses = f"{lost} and one more as misses" if lost else "one more as a miss"
         sense = f"marginal: right on average over sets of runs, each n of a plan with {misses}"
     else:
-        sense = f"with confidence {traced.confidence:g} for each plan"
+        sense = f"with confidence {probability(traced.confidence)} for each plan"
         sense += f", each n runs of it with {lost} as misses" if lost else ""
     most = max((len(rows) for rows in traced.law.beginnings.values()), default=0)
-    enough = f"{needed} runs of one plan carry {level:g}, here at most {most} went through one"
+    enough = f"{needed} runs of one plan carry {probability(level)}, here at most {most} went through one"
     return [("promises", sense), ("runs", enough), ("never run", _never_run(traced))]
 
 
@@ -208,10 +208,8 @@ def _next(options: argparse.Namespace, traces: Traces, instance: Instance) -> st
         told += " --stages STAGES-OF-THE-PLAN" if options.stages else ""  # elsewhere the logs say it
         lines.append(f"depl traces import FRESH-LOGS {told} --out {runs}")
     metric = "" if options.metric == TARGETS[0] else f" --metric {options.metric}"
-    lines.append(
-        f"depl certify {runs} --target {number(target.maximum_loss)} --omega {number(target.quantile_level)}"
-        f"{metric}{plan} --chosen-by {out}"
-    )
+    asked = f"--target {target.maximum_loss!r} --omega {target.quantile_level!r}"  # as given: it is a command
+    lines.append(f"depl certify {runs} {asked}{metric}{plan} --chosen-by {out}")
     return "What comes next:\n" + "\n".join(f"  {line}" for line in lines)
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
 from depl.commands.printable import printable
-from depl.models.foundation.wording import number, rounded_down
+from depl.models.foundation.wording import number, percentage, rounded_down
 from depl.models.problem.units import NO_UNITS, Units
 from depl.models.solving.methods import OnPhase, Progress
 
@@ -93,7 +93,7 @@ def held(cost: float, bound: float, units: Units = NO_UNITS, what: str = "plan")
     )
     if bound <= 0 or not 0 < cost < math.inf:
         return f"{best}, {proved}"
-    gap = f"{(cost - bound) / cost:.2%}" if cost == bound or cost - bound >= 1e-4 * cost else "below 0.01%"
+    gap = "below 0.01 %" if 0 < cost - bound < 1e-4 * cost else percentage(1 - bound / cost)
     return f"{best}, {proved}, gap {gap}"
 
 

@@ -13,7 +13,7 @@ from depl.models.evaluation.evaluate import epoch_times, plan_cost
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.evaluation.traced_loss import OutsideSupportError
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import counted, counter_probability, number
+from depl.models.foundation.wording import counted, counter_probability, number, probability
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.trajectory import milestones
@@ -178,7 +178,7 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
     kept = counter_probability(violation.upper if violation.exact is None else violation.exact, 5)
     assumed = "under the fitted law" if instance.has_memory else "under the instance's laws"
     promise = f"$\\ell(K) \\leq {number(instance.target.maximum_loss)}$ with probability at least {kept}"
-    title_near(axes, f"{promise}, certified {assumed}; asked: {level:g}")
+    title_near(axes, f"{promise}, certified {assumed}; asked: {probability(level)}")
     return ""
 
 

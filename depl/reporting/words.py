@@ -12,6 +12,7 @@ from depl.models.foundation.wording import (
     interval,
     number,
     percentage,
+    probability,
     rounded_up,
 )
 from depl.models.risk.interval import Interval
@@ -55,7 +56,7 @@ def promise(facts: PlanFacts) -> str:
     event = f"the final loss is at most {number(target.maximum_loss)}"
     law = "the laws that the instance declares" if facts.rests_on is None else "a law fitted to training runs"
     kept = f"with probability at least {_kept(found.violation)}, certified under {law}"
-    return f"{price} {event} {kept}; asked is {number(target.quantile_level)}."
+    return f"{price} {event} {kept}; asked is {probability(target.quantile_level)}."
 
 
 def _no_law(facts: PlanFacts) -> str:
@@ -118,7 +119,7 @@ def readings(facts: PlanFacts) -> list[tuple[str, str, str]]:
         ("epochs", str(found.epochs), f"of at most {target.maximum_epochs}"),
     ]
     if facts.has_law:
-        level = number(target.quantile_level)
+        level = probability(target.quantile_level)
         rows.append(
             (f"P(loss ≤ {number(target.maximum_loss)})", f"≥ {_kept(found.violation)}", f"asked {level}")
         )
@@ -178,7 +179,7 @@ def price_list(facts: PlanFacts) -> Listing | None:
     )
     rows = []
     for offer in facts.offers.prices:
-        level = number(offer.level) + (" (asked)" if offer is own else "")
+        level = probability(offer.level) + (" (asked)" if offer is own else "")
         rows.append((level, *_numbers(offer), _state(facts, offer)))
     return Listing(header, rows, right=header[1:6])
 

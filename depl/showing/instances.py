@@ -1,6 +1,6 @@
 """An instance for people: its target, its parts, and where its values come from."""
 
-from depl.models.foundation.wording import counted, number
+from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import (
     Cluster,
     ConstantImprovement,
@@ -31,7 +31,7 @@ def instance_brief(instance: Instance) -> str:
             ("model", instance.models),
         )
     )
-    promise = f"l_max = {number(target.maximum_loss)} with probability {target.quantile_level:g}"
+    promise = f"l_max = {number(target.maximum_loss)} with probability {probability(target.quantile_level)}"
     return f"<Instance {shortened_name(instance.name)}: {', '.join(sizes)}; {promise}>"
 
 

@@ -6,6 +6,7 @@ from depl.models.foundation.wording import (
     interval,
     number,
     percentage,
+    probability,
     rounded_down,
     rounded_up,
 )
@@ -59,7 +60,7 @@ def policy_sections(policy: Policy, *, details: bool = False) -> list[Section]:
         (policy.name, f"a policy; made for the instance with fingerprint {policy.instance[:12]}"),
         (
             _event(policy),
-            f"at least {_floor(found.reached)}, {_basis(found)}; asked {number(policy.quantile_level)}",
+            f"at least {_floor(found.reached)}, {_basis(found)}; asked {probability(policy.quantile_level)}",
         ),
         ("expected cost", f"at most {rounded_up(found.cost, _DIGITS)}"),
         ("failed runs", f"are priced at {number(policy.failure_cost)} each{_rule(policy)}"),
@@ -134,7 +135,7 @@ def _promised(result: PolicyResult, policy: Policy) -> list[tuple[str, str]]:
     pairs = [
         (
             _event(policy),
-            f"at least {_floor(found.reached)}, {_basis(found)}; asked {number(policy.quantile_level)}",
+            f"at least {_floor(found.reached)}, {_basis(found)}; asked {probability(policy.quantile_level)}",
         ),
         ("expected cost", f"at most {units.after(rounded_up(found.cost, _DIGITS), 'cost')}"),
     ]

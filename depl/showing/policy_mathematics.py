@@ -1,6 +1,6 @@
 """The mathematics of a policy in numbers: the objective, the price of failures, the bound and the gap."""
 
-from depl.models.foundation.wording import number, percentage, rounded_down, rounded_up
+from depl.models.foundation.wording import number, percentage, probability, rounded_down, rounded_up
 from depl.models.policy.result import PolicyResult
 from depl.showing.policies import is_counted
 
@@ -21,7 +21,7 @@ def mathematics(result: PolicyResult) -> str:
 
 def _problem(result: PolicyResult) -> str:
     target = result.instance.target
-    omega = number(target.quantile_level)
+    omega = probability(target.quantile_level)
     return (
         "  minimise      J = C + rho F  subject to  F <= 1 - omega\n"
         f"                over policies; C the expected cost, F = P(stopped without a loss of at most "

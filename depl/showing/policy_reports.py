@@ -1,6 +1,14 @@
 """What was found out about a policy, for people: a report, simulated runs, and replayed ones."""
 
-from depl.models.foundation.wording import counted, interval, number, percentage, rounded_down, rounded_up
+from depl.models.foundation.wording import (
+    counted,
+    interval,
+    number,
+    percentage,
+    probability,
+    rounded_down,
+    rounded_up,
+)
 from depl.models.policy.replay import Replay
 from depl.models.policy.simulation import CONFIDENCE, RISK, Simulation
 from depl.models.policy.weighted_replay import WeightedReplay
@@ -33,11 +41,13 @@ def policy_report_sections(report: PolicyReport) -> list[Section]:
         numbers = [
             ("expected cost", f"at most {rounded_up(found.cost)}"),
             ("expected epochs", f"at most {rounded_up(found.epochs)}"),
-            *((ENDS[name], f"probability {number(max(share, 0.0))}") for name, share in shares.items()),
+            *((ENDS[name], f"probability {probability(max(share, 0.0))}") for name, share in shares.items()),
         ]
         how = "under the law and with the ledger alone"
         if report.policy.state == "observed":
-            numbers.append(("unlike all runs seen", f"probability {number(found.unlike)}, counted as failed"))
+            numbers.append(
+                ("unlike all runs seen", f"probability {probability(found.unlike)}, counted as failed")
+            )
             how = "over all combinations of the runs"
         sections.append(Section(f"Recomputed by the evaluator, {how}:", Pairs(numbers)))
     return sections

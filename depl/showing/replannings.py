@@ -1,6 +1,6 @@
 """A replanning for people: what the old rest still delivers, the new rest, and which one to follow."""
 
-from depl.models.foundation.wording import counted, counter_probability, number, rounded_down
+from depl.models.foundation.wording import counted, counter_probability, number, probability, rounded_down
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.replanning import Choice, Replanning
@@ -48,7 +48,7 @@ def _old_rest(found: Replanning) -> list[tuple[str, str]]:
         missed = violation.upper if violation.exact is None else violation.exact
         reached = f"at least {counter_probability(missed)}"
     else:
-        reached = f"is {number(float(1 - violation.exact))}"
+        reached = f"is {probability(float(1 - violation.exact))}"
     law = " under the fitted law, of which the last loss is all that is taken from the run"
     certified = f"{reached}, certified{law if instance.has_memory else ''}"
     chance = certified if old.outside is None else f"is not known: {old.outside}"
@@ -62,7 +62,7 @@ def _old_rest(found: Replanning) -> list[tuple[str, str]]:
             "old rest",
             f"{_epochs(instance, old.plan)}; cost to go {units.amount(old.evaluation.cost, 'cost')}",
         ),
-        (f"P(l(K) <= {level} | state)", f"{chance}; omega is {number(target.quantile_level)}"),
+        (f"P(l(K) <= {level} | state)", f"{chance}; omega is {probability(target.quantile_level)}"),
     ]
     if old.broken:
         pairs.append(("does not keep", ", ".join(old.broken)))

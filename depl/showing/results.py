@@ -9,6 +9,7 @@ from depl.models.foundation.wording import (
     interval,
     number,
     percentage,
+    probability,
     rounded_down,
 )
 from depl.models.problem.instance import Instance
@@ -176,12 +177,12 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
         if result.scenarios is not None and result.violation.highest > target.violation_budget:
             short = ": NOT met under the law, only on the scenarios"
         law = "certified" if result.rests_on is None else "certified under the fitted law"
-        pairs.append((event, f"at least {reached}, {law}; asked {number(target.quantile_level)}{short}"))
+        pairs.append((event, f"at least {reached}, {law}; asked {probability(target.quantile_level)}{short}"))
     if result.rests_on is not None:
         pairs.append(("rests on", result.rests_on))
     careful = instance.traced_law is not None and instance.traced_law.counts_carefully
     if result.quantile is not None:
-        level = f"{number(target.quantile_level)}-quantile"
+        level = f"{probability(target.quantile_level)}-quantile"
         if not careful:
             pairs.append((level, f"in {interval(result.quantile.lower, result.quantile.upper)}, certified"))
         else:

@@ -20,6 +20,7 @@ from depl.models.exact.enumeration import build_plan
 from depl.models.exact.plan_classes import Configuration
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.foundation.wording import probability
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, Load, load
 from depl.models.problem.instance import Instance
@@ -300,7 +301,8 @@ class Best:
         target = self.appraiser.target
         reason = (
             f"models: none of {self.looked_at} drafts of plans is certified for target "
-            f"{target.maximum_loss:g} at omega {target.quantile_level:g} within the time limits; that proves "
+            f"{target.maximum_loss:g} "
+            f"at omega {probability(target.quantile_level)} within the time limits; that proves "
             "nothing"
         )
         return Outcome(termination, None, 0.0, reason)

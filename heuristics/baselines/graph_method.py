@@ -39,6 +39,7 @@ from depl.models.exact.enumeration import build_plan, only_assignment
 from depl.models.exact.plan_classes import Configuration
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.wording import probability
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, load
 from depl.models.problem.instance import Instance
@@ -287,7 +288,8 @@ class _Search:
         quantile = certified_quantile(self.missed.loss, target.violation_budget)
         return (
             f"models: no path of the graph with eta = {self.levels} that was tried is certified for target "
-            f"{target.maximum_loss:g} at omega {target.quantile_level:g}; best quantile {quantile.upper:.6g}"
+            f"{target.maximum_loss:g} "
+            f"at omega {probability(target.quantile_level)}; best quantile {quantile.upper:.6g}"
         )
 
 

@@ -46,7 +46,7 @@ from depl.heuristics.paths.readings import Weight
 from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.foundation.wording import counted, number
+from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.epochs import FinalLoss, load
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -315,7 +315,7 @@ class _Loop:
         tried = counted(self.choices, "choice") + " of data"
         if self.lowest is not None:
             lowest, certified, datasets = self.lowest
-            wanted = f"target {number(target.maximum_loss)} at omega {number(target.quantile_level)}"
+            wanted = f"target {number(target.maximum_loss)} at omega {probability(target.quantile_level)}"
             graph = f"lowest loss in the graph {number(lowest)} (eta = {self.options.levels})"
             best = f"{graph} with {record.listed(sorted(datasets))} (certified quantile {number(certified)})"
             return f"models: {wanted} is met by no path on {tried}; {best}; {ended}"

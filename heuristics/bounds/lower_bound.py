@@ -38,7 +38,7 @@ from depl.heuristics.data.sites import (
 )
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
-from depl.models.foundation.wording import number
+from depl.models.foundation.wording import number, probability
 from depl.models.problem.epochs import Term, compute
 from depl.models.problem.instance import Instance
 from depl.models.risk.lower_bound.switches import TiltedSwitch
@@ -223,7 +223,8 @@ def _obstacle(instance: Instance, dual: Dual, part: Part, requirement: Requireme
     if -least < needed:
         reached = target.initial_loss + least
         return (
-            f"models: target {number(target.maximum_loss)} at omega {number(target.quantile_level)} is out "
+            f"models: target {number(target.maximum_loss)} "
+            f"at omega {probability(target.quantile_level)} is out "
             f"of reach within {target.maximum_epochs} epochs; the lowest expected loss is {number(reached)}"
         )
     if target.maximum_time is None or needed == -math.inf:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from depl.heuristics.depl.model_stage import Candidate
-from depl.models.foundation.wording import counted, number
+from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import Instance, Target
 from depl.models.solving.decisions import Decision, Stage
 from depl.models.solving.methods import Outcome
@@ -47,7 +47,7 @@ class Record:
         models = _counted(instance.models[m].name for m in found.models)
         clusters = _counted(instance.clusters[n].name for n in found.clusters)
         used = {n: found.data[n] for n in sorted(set(found.clusters))}
-        met = f"certified to meet {number(target.maximum_loss)} at omega {number(target.quantile_level)}"
+        met = f"certified to meet {number(target.maximum_loss)} at omega {probability(target.quantile_level)}"
         self._decisions += [
             Decision(Stage.DATA, self._data(used), "kept"),
             Decision(Stage.MODELS, models, f"{counted(len(found.models), 'epoch')}, {met}"),
@@ -74,7 +74,7 @@ class Record:
         """The lowest quantile that was found within the time limits."""
         self._obstacle = (
             f"models: target {number(self._instance.target.maximum_loss)} at omega "
-            f"{number(self._instance.target.quantile_level)} was not reached within the time limits; "
+            f"{probability(self._instance.target.quantile_level)} was not reached within the time limits; "
             f"the best quantile found is about {number(quantile)}"
             if math.isfinite(quantile)
             else "resources: no sequence was found that keeps the time limits"

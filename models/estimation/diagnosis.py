@@ -25,7 +25,7 @@ from depl.models.estimation.levels import LevelCheck, level_checks
 from depl.models.estimation.observations import Observations, observe
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown
-from depl.models.foundation.wording import percentage
+from depl.models.foundation.wording import number, percentage
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.same_runs import told_apart
 from depl.models.traces.stages import StageRuns, stage_runs
@@ -236,11 +236,13 @@ def _about_dependence(
     if start is not None and start.p_value <= _SIGNIFICANCE:
         yield (
             f"the first loss has a correlation of {start.value:.2f} with the improvement after it "
-            f"(p = {start.p_value:.3f}): losses {'forget' if start.value > 0 else 'amplify'} where they began"
+            f"(p = {number(start.p_value, 2)}): "
+            f"losses {'forget' if start.value > 0 else 'amplify'} where they began"
         )
     first = whole.autocorrelations[0] if whole.autocorrelations else None
     if first is not None and first.p_value <= _SIGNIFICANCE:
-        yield f"neighbouring increments have a correlation of {first.value:.2f} (p = {first.p_value:.3f})"
+        told = f"{first.value:.2f} (p = {number(first.p_value, 2)})"
+        yield f"neighbouring increments have a correlation of {told}"
 
 
 def _about_levels(levels: tuple[LevelCheck, ...]) -> Iterator[str]:
@@ -264,16 +266,16 @@ def _meaning(found: Independence) -> str:
 def _about_fits(fit: TracesFit) -> Iterator[str]:
     for key, found in fit.improvements.items():
         if found.nonpositive:
-            share = 100 * found.nonpositive / found.ratios.size
+            share = found.nonpositive / found.ratios.size
             yield (
-                f"{key}: {found.nonpositive} of {found.ratios.size} ratios ({share:.2g} %) are not positive, "
-                "which inverse gamma and lognormal laws exclude"
+                f"{key}: {found.nonpositive} of {found.ratios.size} ratios ({percentage(share, 2)}) "
+                "are not positive, which inverse gamma and lognormal laws exclude"
             )
         if found.laws and found.law(found.best).p_value <= _SIGNIFICANCE:
             p_value = found.law(found.best).p_value
             yield (
-                f"{key}: no candidate law fits the ratios (the best, {found.best}, has p = {p_value:.3f}); "
-                "the empirical law keeps their distribution"
+                f"{key}: no candidate law fits the ratios (the best, {found.best}, has p = "
+                f"{number(p_value, 2)}); the empirical law keeps their distribution"
             )
         if abs(found.curve.mean_ratio - 1) > _NOTABLE_MEAN:
             yield (

@@ -24,6 +24,7 @@ from depl.models.exact.plan_classes import Classes, Configuration, plan_classes
 from depl.models.exact.traced_search import search_under_law
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.wording import probability
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, load
 from depl.models.problem.instance import Cluster, Instance
@@ -262,8 +263,9 @@ class _Search:
             return "stopped before any plan was certified; allow more time"
         quantile = certified_quantile(self.nearest[1], target.violation_budget)
         return (
-            f"stopped before a plan for target {target.maximum_loss:g} at omega {target.quantile_level:g} "
-            f"was found; best quantile seen so far {quantile.upper:.6g}; allow more time"
+            f"stopped before a plan for target {target.maximum_loss:g} "
+            f"at omega {probability(target.quantile_level)} was found; "
+            f"best quantile seen so far {quantile.upper:.6g}; allow more time"
         )
 
     def _reason(self) -> str:
@@ -272,7 +274,8 @@ class _Search:
             return self._time_reason()
         quantile = certified_quantile(self.nearest[1], target.violation_budget)
         return (
-            f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable within "
+            f"models: target {target.maximum_loss:g} "
+            f"at omega {probability(target.quantile_level)} unreachable within "
             f"{target.maximum_epochs} epochs and the time limits: best quantile {quantile.upper:.6g}"
         )
 

@@ -43,6 +43,7 @@ from depl.models.exact.tree import FIRST_ROUND, GROWTH, UNEXPLAINED, Task, TreeS
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE, sum_rounding
+from depl.models.foundation.wording import probability
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -372,7 +373,8 @@ class LawSearch(TreeSearch):
         gain = max((reached(sampled, self._prices, item) for item in self._listed), default=-math.inf)
         seen = f": on {_SAMPLE} draws the best quantile of a {SIMPLE_PLAN} is about "
         return (
-            f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable within "
+            f"models: target {target.maximum_loss:g} "
+            f"at omega {probability(target.quantile_level)} unreachable within "
             f"{target.maximum_epochs} epochs and the time limits by any plan"
             f"{seen + format(target.initial_loss - gain, '.4g') if gain > -math.inf else ''}"
             f"{self._time_needed(sampled)}"

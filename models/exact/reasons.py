@@ -17,6 +17,7 @@ from depl.models.exact.incumbents import Neighbourhood
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.foundation.wording import probability
 from depl.models.problem.site_rules import why_not_idle
 
 SIMPLE_PLAN = "plan that changes model or data at most once"
@@ -46,7 +47,8 @@ def infeasibility_reason(
     none = target.initial_loss - max(best_gain, found)
     bound = f", and no plan reaches less than {none:.6g}" if best_gain < problem.needed else ""
     return (
-        f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable on "
+        f"models: target {target.maximum_loss:g} "
+        f"at omega {probability(target.quantile_level)} unreachable on "
         f"{problem.size} scenarios within {target.maximum_epochs} epochs and the time limits by any plan"
         f"{seen if found > -math.inf else ''}{bound}{_time_needed(problem, prices, assigned)}"
     )

@@ -32,7 +32,7 @@ from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.foundation.wording import counted
+from depl.models.foundation.wording import counted, probability
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import load
 from depl.models.problem.instance import Instance, Target
@@ -405,7 +405,7 @@ def _below(traced: TracedLaw) -> str:
 
 
 def _asked(target: Target) -> str:
-    return f"target {target.maximum_loss:g} at omega {target.quantile_level:g}"
+    return f"target {target.maximum_loss:g} at omega {probability(target.quantile_level)}"
 
 
 def _nothing_listed(instance: Instance, badly_ended: bool) -> str:

@@ -19,10 +19,18 @@ def number(value: float | None, digits: int = 6) -> str:
     return f"{value + 0.0:.{digits}g}"
 
 
+def probability(value: float, digits: int = 6) -> str:
+    """A probability to a few significant digits, and to more where fewer would show 1 in place of less."""
+    return _below(1, value, digits)
+
+
 def percentage(share: float, digits: int = 3) -> str:
-    """A share as a percentage of so many significant digits, and never as a power of ten from 1 % on."""
+    """A share as a percentage of so many significant digits, and never as a power of ten from 1 % on.
+
+    What is less than the whole is never "100 %", and what is positive never "0 %".
+    """
     value = 100 * share
-    text = f"{value:.{digits}g}"
+    text = _below(100, value, digits)
     return f"{value:.0f} %" if "e+" in text else f"{text} %"
 
 
@@ -61,9 +69,20 @@ def counted(count: int, noun: str) -> str:
 def _directed(value: float | Decimal, digits: int, rounding: str) -> str:
     if not math.isfinite(value):
         return number(float(value))
-    rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
-    plain = 1e-5 <= abs(float(value)) < 10**digits
-    return f"{rounded.normalize():{'f' if plain else ''}}" if rounded else "0"
+    rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value)).normalize()
+    if not rounded:
+        return "0"
+    if 1e-5 <= abs(float(value)) < 10**digits:
+        return f"{rounded:f}"
+    mantissa, exponent = f"{rounded:e}".split("e")
+    return f"{mantissa}e{int(exponent):+03d}"  # 1e-07, as doubles are written
+
+
+def _below(whole: int, value: float, digits: int) -> str:
+    """``value``, with more than so many significant digits where it would be rounded up to the whole."""
+    while value < whole <= float(f"{value:.{digits}g}"):
+        digits += 1
+    return f"{value:.{digits}g}"
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:

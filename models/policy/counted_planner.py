@@ -33,6 +33,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.wording import probability
 from depl.models.policy.capped import Caps, begun_by, capped, lengths, switching_ages
 from depl.models.policy.counted import Counted, counted, latest_starts
 from depl.models.policy.dynamic import Table, certified, upper
@@ -384,7 +385,7 @@ class _Search:
             raise self.refusal
         omega = self.request.instance.target.quantile_level
         told = (
-            f"no policy that was tried reaches the target with probability {omega:g} over the "
+            f"no policy that was tried reaches the target with probability {probability(omega)} over the "
             f"combinations of runs; the most was {max(self.most, 0.0):.4f}. "
         )
         if self.traced.deviations:

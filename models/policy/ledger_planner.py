@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from depl.models.foundation.wording import probability
 from depl.models.policy.dynamic import STOP, Table, certified, lower, met_at_start, upper
 from depl.models.policy.exact import exact_failure
 from depl.models.policy.grid import Expectations, Grid
@@ -198,14 +199,14 @@ class LedgerPlanner:
         among = f" of {within}," if within else ""
         if least > self.request.instance.target.violation_budget:
             reason = (
-                f"no policy{among} reaches the target with probability {omega:g}: under the law at most "
-                f"{1 - least:.6g}; raise maximum_loss or maximum_epochs, or lower quantile_level"
+                f"no policy{among} reaches the target with probability {probability(omega)}: under the law "
+                f"at most {1 - least:.6g}; raise maximum_loss or maximum_epochs, or lower quantile_level"
             )
             found = nothing(self.request, self.price, reason, cells)
             return found if within else replace(found, termination=Termination.INFEASIBLE)
         reason = (
             f"undecided on {cells} cells: no policy{among} is certified to reach the target with probability "
-            f"{omega:g}, and that there is none is not proved"
+            f"{probability(omega)}, and that there is none is not proved"
         )
         return nothing(self.request, self.price, reason, cells)
 

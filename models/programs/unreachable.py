@@ -12,6 +12,7 @@ import pyomo.environ as pyo
 
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.foundation.wording import probability
 from depl.models.problem.site_rules import why_not_idle
 from depl.models.programs.attainable import Attainable, attainable, shortest_durations
 from depl.models.programs.common import plan_frame, usable_keys
@@ -43,7 +44,8 @@ def why_infeasible(problem: SampledProblem, time_limit: float | None = None) -> 
     if not free.possible:
         return _no_epoch(problem, free)
     text = (
-        f"models: target {target.maximum_loss:g} at omega {target.quantile_level:g} unreachable within "
+        f"models: target {target.maximum_loss:g} "
+        f"at omega {probability(target.quantile_level)} unreachable within "
         f"{target.maximum_epochs} epochs and the time limits: best quantile over {len(problem.scenarios)} "
         f"scenarios {_best_quantile(problem, free, ends)}"
     )

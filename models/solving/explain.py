@@ -25,7 +25,7 @@ from depl.models.evaluation.traced_loss import basis, below_all_seen, end_law
 from depl.models.evaluation.traced_support import epochs_ahead, mean_after
 from depl.models.foundation import wording
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.foundation.wording import aligned, counted, number
+from depl.models.foundation.wording import aligned, counted, number, probability
 from depl.models.problem.epochs import Load, LossStep, compose, load, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Zero
@@ -293,7 +293,7 @@ def _cost_lines(
 
 def _target_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> list[str]:
     target = instance.target
-    last, level = f"l({evaluation.epochs})", number(target.quantile_level)
+    last, level = f"l({evaluation.epochs})", probability(target.quantile_level)
     violation = evaluation.violation
     constraint = next(item for item in evaluation.constraints if item.equation == "(3)")
     allowed = float(target.violation_budget)

@@ -13,6 +13,7 @@ from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.series import DEPL
 from depl.benchmarks.report.verdicts import Captioned, Claim, Findings, Reading
 from depl.benchmarks.sweep.attempt import Attempt
+from depl.models.foundation.wording import percentage
 
 GENERAL_PURPOSE = {"density-greedy": "value-density greedy", "annealing": "simulated annealing"}
 """Heuristics that know nothing of the problem's structure."""
@@ -66,7 +67,7 @@ def general_purpose_heuristics(evidence: Evidence) -> Findings:
         for name, title in GENERAL_PURPOSE.items():
             instances, _, mean, missed = quality.get(name, (0, 0, None, 0.0))
             poor = mean is None or mean > POORLY or missed > 0.1
-            figures = f"mean cost over the optimum {_number(mean)}, no plan for {missed:.1%}"
+            figures = f"mean cost over the optimum {_number(mean)}, no plan for {percentage(missed, 2)}"
             statement = f"{title}: 10 % above the optimum, or no plan in one of ten instances, suite {suite}"
             cases, scope = int(instances > 0), Scope((suite,), (name, OPTIMUM))
             readings.append(Reading(statement, int(poor) * cases, cases, figures, scope=scope))

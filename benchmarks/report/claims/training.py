@@ -4,6 +4,7 @@ from typing import Any
 
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.verdicts import Claim, Findings, Reading
+from depl.models.foundation.wording import percentage
 
 KEPT = 0.05
 """How far delivered may lie from promised for a law to be said to describe training."""
@@ -18,7 +19,7 @@ def inverse_gamma_fits(evidence: Evidence) -> Findings:
             "honest": "honest p-values, by bootstrap",
         }.items():
             share = row[kind]
-            measured = f"{share:.0%} of {row['fits']} p-values exceed .05"
+            measured = f"{percentage(share, 2)} of {row['fits']} p-values exceed .05"
             statement = f"{title}, {row['family']}, {row['by']}: almost all (95 %) exceed .05"
             readings.append(Reading(statement, int(share >= 0.95), 1, measured))
     return Findings(readings)
@@ -30,9 +31,10 @@ def p_value_means_good_fit(evidence: Evidence) -> Findings:
     if not values:
         return Findings([Reading("the test rejects a true law in about 5 % of samples", 0, 0)])
     size, samples = float(values["size_as_printed"]), int(values["samples"])
-    measured = f"it rejects {size:.2%} of {samples} samples of the law itself; a test by bootstrap rejects "
+    measured = f"it rejects {percentage(size)} of {samples} samples of the law itself; "
+    measured += "a test by bootstrap rejects "
     measured += ", ".join(
-        f"{share:.1%} ({name.replace('_', ' ')})" for name, share in values["sizes"].items()
+        f"{percentage(share, 2)} ({name.replace('_', ' ')})" for name, share in values["sizes"].items()
     )
     statement = "the test as printed rejects a true law in 3 to 7 % of samples"
     return Findings([Reading(statement, int(0.03 <= size <= 0.07), 1, measured)])
@@ -92,7 +94,7 @@ def smaller_prediction_sets(evidence: Evidence) -> Findings:
     ]
     if values:
         change = float(values["equal_work_change"])
-        measured = f"the size changes by {change:.1%} at most"
+        measured = f"the size changes by {percentage(change)} at most"
         statement = "smaller by more than 5 % at equal work"
         readings.append(Reading(statement, int(change > 0.05), 1, measured))
     return Findings(readings)

@@ -152,6 +152,11 @@ def test_what_comes_next_names_the_files_and_the_promise(ask) -> None:
     ]
 
 
+def test_the_promise_that_comes_next_is_the_one_that_was_fitted_to_the_last_digit(ask) -> None:
+    text = ask("fit", "runs.csv", *WORDS, "--target", 1.20000001)[1]
+    assert "--target 1.20000001 --omega 0.9 " in text.splitlines()[-1]
+
+
 def test_the_runs_that_were_fitted_cannot_certify(ask, here) -> None:
     ask("fit", "runs.csv", *WORDS)
     same = drawn().select(np.arange(5))

@@ -210,6 +210,14 @@ def test_a_result_without_its_instance_still_prints():
     assert bare._repr_html_().count("<path") == 2
 
 
+def test_a_probability_that_is_nearly_one_is_not_shown_as_one():
+    tiny = depl.load("tiny")
+    target = msgspec.structs.replace(tiny.target, quantile_level=1 - 2e-8)
+    instance = tiny.replace(target=target)
+    assert "with probability 0.99999998" in repr(instance)
+    assert "target 6.5 at omega 0.99999998 unreachable" in str(depl.solve(instance, "enumerate"))
+
+
 @pytest.mark.parametrize("bound", [-math.inf, 0.0])
 def test_a_result_that_proves_nothing_says_so(bound):
     result = depl.solve(depl.load("tiny"), "exact")

@@ -13,6 +13,7 @@ from depl.models.foundation.wording import (
     interval,
     number,
     percentage,
+    probability,
     rounded_down,
     rounded_up,
 )
@@ -56,6 +57,27 @@ def test_a_number_that_has_few_digits_is_printed_as_it_is():
     assert interval(0.25, 17.0) == "[0.25, 17]"
     assert rounded_down(0.0) == rounded_up(0.0) == "0"
     assert rounded_up(math.inf) == "infinite"
+
+
+def test_powers_of_ten_are_written_as_those_of_doubles_are():
+    assert rounded_up(1e-7) == number(1e-7) == "1e-07"
+    assert interval(1.5e12, 2.0**400) == "[1.5e+12, 2.58225e+120]"
+    assert counter_probability(Fraction(10**9 - 1, 10**9)) == "1e-09"
+
+
+@pytest.mark.parametrize("level", [0.9999, 0.99999, 0.99999995, math.nextafter(1, 0)])
+def test_no_certainty_is_claimed_of_less_and_nothing_of_more_than_nothing(level):
+    assert 99.9 < float(percentage(level).removesuffix(" %")) < 100
+    assert 0.999 < float(probability(level)) < 1
+    assert float(percentage(1 - level, 1).removesuffix(" %")) > 0
+    assert float(probability(1 - level)) > 0
+
+
+def test_digits_are_added_to_a_probability_only_where_they_are_needed():
+    assert [probability(value) for value in (0.0, 0.95, 1 / 3, 1.0)] == ["0", "0.95", "0.333333", "1"]
+    assert probability(0.9999999) == "0.9999999"
+    assert [percentage(value) for value in (0.99999, 0.996)] == ["99.999 %", "99.6 %"]
+    assert percentage(0.996, 2) == "99.6 %"
 
 
 def test_nouns_take_their_plural():
@@ -111,8 +133,8 @@ def test_a_counterpart_is_never_promised_too_high(violation):
 
 
 def test_percentages_are_no_powers_of_ten():
-    assert percentage(0.9999) == "100 %"
-    assert percentage(0.996, 2) == "100 %"
+    assert percentage(10.0) == "1000 %"
+    assert percentage(1.0) == "100 %"
     assert percentage(12.5) == "1250 %"
     assert percentage(0.0123) == "1.23 %"
     assert percentage(0.05, 2) == "5 %"
