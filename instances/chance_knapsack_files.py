@@ -28,6 +28,7 @@ from depl.instances.knapsack_files import Line, count_of, lines_of, numbers_of
 from depl.instances.reductions.knapsack import ChanceKnapsack
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
+from depl.models.foundation.wording import counted
 
 _FOLDER = resources.files("depl.instances") / "data" / "robust_knapsack"
 
@@ -59,7 +60,7 @@ def read_chance_knapsack(path: str | Path, fewer_items: bool = False) -> ChanceK
         place = rest[count] if len(rest) > count else (rest or [head])[-1]
         way = ", or take those that are there (fewer_items=True, --fewer-items)" if short else ""
         raise place.refuse(
-            f"{len(rest)} items where {count} were announced; correct the number of items{way}"
+            f"{counted(len(rest), 'item')}; announced: {count}; correct the number of items{way}"
         )
     rows = [numbers_of(line, ("value", "mean", "variance")) for line in rest]
     values, means, variances = zip(*rows, strict=True)

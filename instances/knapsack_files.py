@@ -23,6 +23,7 @@ from depl.instances.reductions.knapsack import Knapsack
 from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
+from depl.models.foundation.wording import counted
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?")
 _LONGEST_NUMBER = 40
@@ -138,12 +139,12 @@ def numbers_of(line: Line, names: Sequence[str]) -> tuple[Fraction, ...]:
     """
     wanted = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     if len(line.words) != len(names):
-        raise line.refuse(f"holds {len(line.words)} numbers; {wanted} were expected")
+        raise line.refuse(f"holds {counted(len(line.words), 'number')}; expected: {wanted}")
     found = []
     for name, word in zip(names, line.words, strict=True):
         number = parse_number(word)
         if number is None:
-            raise line.refuse(f"{name} is {word!r}, which is no decimal number; {wanted} were expected")
+            raise line.refuse(f"{name} is {word!r}, which is no decimal number; expected: {wanted}")
         if number < 0:
             raise line.refuse(f"{name} is {word}; it must not be negative")
         found.append(number)
@@ -196,7 +197,7 @@ def _rows(name: str, lines: list[Line]) -> NamedKnapsack:
         items = tuple(item for item, taken in enumerate(rest.pop().words) if taken == "1")
     if len(rest) != count:
         place = rest[count] if len(rest) > count else lines[-1]
-        raise place.refuse(f"{len(rest)} items where {count} were announced; correct the number of items")
+        raise place.refuse(f"{counted(len(rest), 'item')}; announced: {count}; correct the number of items")
     pairs = [numbers_of(line, ("value", "weight")) for line in rest]
     knapsack = Knapsack(tuple(value for value, _ in pairs), tuple(weight for _, weight in pairs), capacity)
     return NamedKnapsack(name, knapsack, items=items)
@@ -224,7 +225,7 @@ def _pisinger(lines: list[Line]) -> Iterator[NamedKnapsack]:
             if len(row.words) != 4 or row.words[0] != str(place + 1):
                 raise row.refuse(f"item {place + 1} of {count} is 'number,value,weight,0 or 1'")
         if len(rows) < count:
-            raise lines[-1].refuse(f"{len(rows)} items where {count} were announced")
+            raise lines[-1].refuse(f"{counted(len(rows), 'item')}; announced: {count}")
         table = [numbers_of(row, ("number", "value", "weight", "taken")) for row in rows]
         items = tuple(place for place, row in enumerate(table) if row[3])
         values, weights = tuple(row[1] for row in table), tuple(row[2] for row in table)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.sweep.attempt import Attempt
+from depl.models.foundation.wording import counted
 from depl.models.solving.methods import Meaning
 
 SHARE, SECONDS = 0.05, 2.0
@@ -93,10 +94,13 @@ def verdict(found: Sequence[Judged]) -> str:
     """In one sentence, whether limits were kept."""
     broken = [item for item in found if item.broken_by]
     if not broken:
-        return f"Limits are kept by all {len(found)} attempts."
+        return (
+            f"Limits are kept by {'the only attempt' if len(found) == 1 else f'all {len(found)} attempts'}."
+        )
     ways = Counter(way for item in broken for way in item.broken_by)
     listed = ", ".join(f"{count} {way}" for way, count in ways.items())
-    return f"Limits are kept by {len(found) - len(broken)} of {len(found)} attempts; broken by {listed}."
+    kept = f"{len(found) - len(broken)} of {counted(len(found), 'attempt')}"
+    return f"Limits are kept by {kept}; broken by {listed}."
 
 
 def _breaches(attempt: Attempt, planned: bool) -> Iterable[str]:

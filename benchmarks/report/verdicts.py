@@ -282,7 +282,11 @@ def _reason(claim: Claim, ruling: Ruling, readings: Sequence[Reading]) -> str:
     if ruling is Ruling.UNMEASURED:
         return "The results at hand hold no attempt or record that this needs."
     if ruling is Ruling.UNDECIDABLE:
-        those = "" if number == total else f"Of {total} readings {number} are measured. "
+        those = (
+            ""
+            if number == total
+            else f"Of {counted(total, 'reading')} {number} {'is' if number == 1 else 'are'} measured. "
+        )
         return f"{those}It {answers(measured)}.{partly} {claim.open}".strip()
     what = "It holds" if ruling is Ruling.HOLDS else "It fails"
     if number < total:

@@ -43,7 +43,8 @@ def run_merge(options: argparse.Namespace) -> Answer:
         "tasks_with_several_commits": len(done.differing),
         "dropped": [_name(attempt) for attempt in done.dropped],
     }
-    text = f"{counted(len(done.attempts), 'attempt')} in {options.out}; {done.repeated} were there twice"
+    twice = f"{done.repeated} {'was' if done.repeated == 1 else 'were'} there twice"
+    text = f"{counted(len(done.attempts), 'attempt')} in {options.out}; {twice}"
     aside = []
     if done.differing:
         aside.append(

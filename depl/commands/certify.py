@@ -83,8 +83,8 @@ def _verdict(found: Certificate) -> str:
     if found.verdict is Verdict.CERTIFIED:
         return f"certified by {runs} {confidence}"
     if found.verdict is Verdict.REFUTED:
-        return f"NOT certified: {runs} show {confidence} that the promise is broken"
-    return f"NOT certified: {runs} are too few to tell {confidence}"
+        return f"NOT certified: {runs} show{'s'[found.runs > 1 :]} {confidence} that the promise is broken"
+    return f"NOT certified: {runs} {'is' if found.runs == 1 else 'are'} too few to tell {confidence}"
 
 
 def _untold(judges: HeldOut) -> str:

@@ -148,7 +148,10 @@ def _counted(instance: Instance) -> list[tuple[str, str]]:
         sense = f"with confidence {probability(traced.confidence)} for each plan"
         sense += f", each n runs of it with {lost} as misses" if lost else ""
     most = max((len(rows) for rows in traced.law.beginnings.values()), default=0)
-    enough = f"{needed} runs of one plan carry {probability(level)}, here at most {most} went through one"
+    carry = (
+        f"{counted(needed, 'run')} of one plan {'carries' if needed == 1 else 'carry'} {probability(level)}"
+    )
+    enough = f"{carry}, here at most {most} went through one"
     return [("promises", sense), ("runs", enough), ("never run", _never_run(traced))]
 
 

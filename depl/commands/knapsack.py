@@ -22,6 +22,7 @@ from depl.instances.reductions.through import Answer as Found
 from depl.instances.reductions.through import solve_chance_knapsack, solve_knapsack, solver
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.wording import counted
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError
 
@@ -71,7 +72,7 @@ def _named(path: str, number: int) -> NamedKnapsack:
     everything = read_knapsacks(path) if os.path.exists(path) else (shipped_knapsack(path),)
     if not 1 <= number <= len(everything):
         raise InvalidInputError(
-            f"the file holds {len(everything)} instances; there is no number {number}", path
+            f"the file holds {counted(len(everything), 'instance')}; there is no number {number}", path
         )
     return everything[number - 1]
 

@@ -201,7 +201,8 @@ def bound_class(policy: Policy) -> str:
     if counts:
         told += ", whose stages are of the same kinds and last no longer, counted on the same runs"
     if policy.round_deadline is not None:
-        told += f", of at most {policy.maximum_epochs} epochs of at most {number(policy.round_deadline)} each"
+        told += f", of at most {counted(policy.maximum_epochs, 'epoch')}"
+        told += f" of at most {number(policy.round_deadline)} each"
     if policy.switch_epochs is not None:
         told += f", and switch only{_switching(policy)[len(', switches') :]}"
     if policy.data:

@@ -89,7 +89,9 @@ def replay_sections(found: Replay, claimed_cost: float) -> list[Section]:
     ]
     switched = sorted(run.switched for run in found.runs if run.switched is not None)
     if switched:
-        numbers.append(("switched", f"{len(switched)} runs, after epochs {switched[0]} to {switched[-1]}"))
+        numbers.append(
+            ("switched", f"{counted(len(switched), 'run')}, after epochs {switched[0]} to {switched[-1]}")
+        )
     return [Section(f"{counted(len(found.runs), 'seed')}, followed on real training:", Pairs(numbers))]
 
 

@@ -25,7 +25,7 @@ from depl.models.estimation.levels import LevelCheck, level_checks
 from depl.models.estimation.observations import Observations, observe
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown
-from depl.models.foundation.wording import number, percentage
+from depl.models.foundation.wording import counted, number, percentage
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.same_runs import told_apart
 from depl.models.traces.stages import StageRuns, stage_runs
@@ -286,10 +286,11 @@ def _about_fits(fit: TracesFit) -> Iterator[str]:
     for (previous, following), jump in fit.jumps.items():
         if jump.jumps.size < LEAST_SAMPLE:
             count = jump.jumps.size
-            yield f"{previous} -> {following}: {count} jumps are too few for a law and are kept as they are"
+            yield f"{previous} -> {following}: {counted(count, 'jump')}, too few for a law: kept as recorded"
     for (previous, following), count in fit.estimated_jumps.items():
         if count:
             yield (
-                f"{previous} -> {following}: {count} jumps are estimated from the loss after the next epoch, "
-                "which adds the spread of that epoch to theirs"
+                f"{previous} -> {following}: {counted(count, 'jump')} "
+                f"{'is' if count == 1 else 'are'} estimated from the loss after the next epoch, "
+                "which adds the spread of that epoch"
             )

@@ -24,7 +24,7 @@ from depl.models.exact.plan_classes import Classes, Configuration, plan_classes
 from depl.models.exact.traced_search import search_under_law
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.foundation.wording import probability
+from depl.models.foundation.wording import counted, probability
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, load
 from depl.models.problem.instance import Cluster, Instance
@@ -276,7 +276,8 @@ class _Search:
         return (
             f"models: target {target.maximum_loss:g} "
             f"at omega {probability(target.quantile_level)} unreachable within "
-            f"{target.maximum_epochs} epochs and the time limits: best quantile {quantile.upper:.6g}"
+            f"{counted(target.maximum_epochs, 'epoch')} and the time limits: "
+            f"best quantile {quantile.upper:.6g}"
         )
 
     def _time_reason(self) -> str:

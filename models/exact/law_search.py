@@ -43,7 +43,7 @@ from depl.models.exact.tree import FIRST_ROUND, GROWTH, UNEXPLAINED, Task, TreeS
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE, sum_rounding
-from depl.models.foundation.wording import probability
+from depl.models.foundation.wording import counted, probability
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -375,7 +375,7 @@ class LawSearch(TreeSearch):
         return (
             f"models: target {target.maximum_loss:g} "
             f"at omega {probability(target.quantile_level)} unreachable within "
-            f"{target.maximum_epochs} epochs and the time limits by any plan"
+            f"{counted(target.maximum_epochs, 'epoch')} and the time limits by any plan"
             f"{seen + format(target.initial_loss - gain, '.4g') if gain > -math.inf else ''}"
             f"{self._time_needed(sampled)}"
         )

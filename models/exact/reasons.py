@@ -17,7 +17,7 @@ from depl.models.exact.incumbents import Neighbourhood
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
-from depl.models.foundation.wording import probability
+from depl.models.foundation.wording import counted, probability
 from depl.models.problem.site_rules import why_not_idle
 
 SIMPLE_PLAN = "plan that changes model or data at most once"
@@ -49,7 +49,8 @@ def infeasibility_reason(
     return (
         f"models: target {target.maximum_loss:g} "
         f"at omega {probability(target.quantile_level)} unreachable on "
-        f"{problem.size} scenarios within {target.maximum_epochs} epochs and the time limits by any plan"
+        f"{counted(problem.size, 'scenario')} within {counted(target.maximum_epochs, 'epoch')} and the time "
+        "limits by any plan"
         f"{seen if found > -math.inf else ''}{bound}{_time_needed(problem, prices, assigned)}"
     )
 

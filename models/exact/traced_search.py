@@ -245,9 +245,9 @@ class _UnderLaw:
             return f"{_asked(self._target)} {_below(traced)}"
         quantile = end_law(traced, schedule).quantile(self._target.violation_budget)
         return (
-            f"{_asked(self._target)} unreachable within {self._target.maximum_epochs} epochs, the time "
-            f"limits and the support of the traces: the schedule that misses it least often has the quantile "
-            f"{quantile.upper:.6g}{others}"
+            f"{_asked(self._target)} unreachable within {counted(self._target.maximum_epochs, 'epoch')}, "
+            "the time limits and the support of the traces: the schedule that misses it least often has the "
+            f"quantile {quantile.upper:.6g}{others}"
         )
 
     def _too_few_whole(self, schedule: Schedule) -> str:
@@ -259,8 +259,8 @@ class _UnderLaw:
             return ""
         lost = f" where {traced.diverged} diverged, which count as misses" if traced.diverged else ""
         return (
-            f"it takes {needed} runs of one plan{lost}, and {counted(through, 'run')} went through the one "
-            "that misses the target least often"
+            f"it takes {counted(needed, 'run')} of one plan{lost}, and {counted(through, 'run')} went "
+            "through the one that misses the target least often"
         )
 
     def _too_few_lend(self, nearest: int) -> str:
@@ -329,9 +329,10 @@ class _UnderScenarios:
         if self._below:
             return f"{_asked(self._target)} {_below(self._traced)}"
         return (
-            f"{_asked(self._target)} unreachable on {len(self._sample.of_models)} scenarios within "
-            f"{self._target.maximum_epochs} epochs, the time limits and the support of the traces: "
-            f"{least:g} of them miss it at least, {float(self.budget):g} may"
+            f"{_asked(self._target)} unreachable on "
+            f"{counted(len(self._sample.of_models), 'scenario')} within "
+            f"{counted(self._target.maximum_epochs, 'epoch')}, the time limits and the support "
+            f"of the traces: {least:g} of them miss it at least, {float(self.budget):g} may"
         )
 
     def _count(self, node: int) -> int:

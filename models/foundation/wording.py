@@ -61,9 +61,9 @@ def interval(lower: float, upper: float, digits: int = 7) -> str:
     return f"[{rounded_down(lower, digits)}, {rounded_up(upper, digits)}]"
 
 
-def counted(count: int, noun: str) -> str:
-    """``count`` with its noun, which takes an s in the plural."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """``count`` with its noun, which takes an s in the plural where none is given."""
+    return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
 def _directed(value: float | Decimal, digits: int, rounding: str) -> str:

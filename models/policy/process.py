@@ -31,6 +31,7 @@ from depl.models.evaluation.traced_support import epoch_outside
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.foundation.wording import counted
 from depl.models.problem.affine_law import AffineStep, Position, Scale, following
 from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.epochs import LossStep, Term, load, loss_step
@@ -275,9 +276,9 @@ def _require_time(instance: Instance, sites: _Sites) -> None:
     if target.maximum_time is not None and longest > target.maximum_time * (1 + TIME_TOLERANCE):
         told = f"{longest:.6g}" if math.isfinite(longest) else "without end"
         raise NotCoveredError(
-            f"{target.maximum_epochs} epochs at their least resources may take {told}, longer than "
-            f"maximum_time = {target.maximum_time:.6g}, and policies do not watch the time: give a "
-            "round_deadline with which maximum_epochs epochs keep maximum_time"
+            f"{counted(target.maximum_epochs, 'epoch')} at their least resources may take {told}, "
+            f"longer than maximum_time = {target.maximum_time:.6g}, and policies do not watch the time: "
+            "give a round_deadline with which maximum_epochs epochs keep maximum_time"
         )
 
 

@@ -26,6 +26,7 @@ from depl.models.foundation.documents import (
 )
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown, frames_of
+from depl.models.foundation.wording import counted
 from depl.models.problem.clusters import Cluster, NodeGroup, require_values_or_groups
 from depl.models.problem.laws import Forbidden, NonNegative, Positive, SwitchLaw, Zero
 from depl.models.problem.learning import (
@@ -462,7 +463,9 @@ def json_schema() -> dict[str, Any]:
 def _require_length(table: tuple[object, ...], longest: int, path: str) -> None:
     if len(table) < longest:
         raise InvalidInputError(
-            f"has {len(table)} entries for maximum_epochs = {longest}; give one entry per epoch", path
+            f"has {counted(len(table), 'entry', 'entries')} for maximum_epochs = {longest}; "
+            "give one entry per epoch",
+            path,
         )
 
 

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from depl.models.foundation.documents import Checked, Name, require_unique
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.wording import counted
 from depl.models.problem.affine_law import (
     LARGEST_RETENTION,
     AffineLaw,
@@ -106,7 +107,8 @@ class RecordedRun(Checked, frozen=True, kw_only=True):
         epochs = sum(stage.epochs for stage in self.stages)
         if len(self.losses) != epochs + 1 - self.first_epoch:
             wanted = "one loss per epoch" if self.first_epoch else "l(0) and one loss per epoch"
-            message = f"has {len(self.losses)} entries for {epochs} epochs; give {wanted}"
+            message = f"has {counted(len(self.losses), 'entry', 'entries')} for "
+            message += f"{counted(epochs, 'epoch')}; give {wanted}"
             if len(self.losses) == epochs:
                 message += ', or "first_epoch": 1 where l(0) was not observed'
             raise InvalidInputError(message, ".losses")

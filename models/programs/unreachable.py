@@ -12,7 +12,7 @@ import pyomo.environ as pyo
 
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
-from depl.models.foundation.wording import probability
+from depl.models.foundation.wording import counted, probability
 from depl.models.problem.site_rules import why_not_idle
 from depl.models.programs.attainable import Attainable, attainable, shortest_durations
 from depl.models.programs.common import plan_frame, usable_keys
@@ -46,8 +46,8 @@ def why_infeasible(problem: SampledProblem, time_limit: float | None = None) -> 
     text = (
         f"models: target {target.maximum_loss:g} "
         f"at omega {probability(target.quantile_level)} unreachable within "
-        f"{target.maximum_epochs} epochs and the time limits: best quantile over {len(problem.scenarios)} "
-        f"scenarios {_best_quantile(problem, free, ends)}"
+        f"{counted(target.maximum_epochs, 'epoch')} and the time limits: best quantile over "
+        f"{counted(len(problem.scenarios), 'scenario')} {_best_quantile(problem, free, ends)}"
     )
     needed = _fastest_time(problem, ends) if target.maximum_time is not None else None
     if needed is None:

@@ -26,6 +26,7 @@ from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import require_memory
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW, FloatArray
 from depl.models.problem.plan import Plan
@@ -191,8 +192,9 @@ def require_fitting(instance: Instance, scenarios: Scenarios) -> None:
     _, drawn_epochs, drawn_models = scenarios.improvements.shape
     if (drawn_models, drawn_epochs) != (models, epochs):
         raise InvalidInputError(
-            f"the scenarios are of {drawn_models} models and {drawn_epochs} epochs, the instance has "
-            f"{models} models and allows {epochs} epochs; draw them for this instance"
+            f"the scenarios are of {counted(drawn_models, 'model')} and {counted(drawn_epochs, 'epoch')}, "
+            f"the instance has {counted(models, 'model')} and allows "
+            f"{counted(epochs, 'epoch')}; draw them for this instance"
         )
 
 

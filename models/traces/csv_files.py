@@ -28,6 +28,7 @@ import numpy as np
 from depl.models.foundation.csv_cells import meant, shown
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
+from depl.models.foundation.wording import counted
 from depl.models.traces.metrics import METRICS
 from depl.models.traces.table import COLUMNS, LEFT_OUT, Numbers, Texts, Traces, first_offence
 from depl.models.traces.text_files import log_text
@@ -159,7 +160,7 @@ def read_sheet(path: str | Path) -> Sheet:
         raise sheet.error("the header names the column twice", head.number, twice)
     for row in body:
         if len(row.cells) != len(head.cells):
-            message = f"has {len(row.cells)} cells where the header has {len(head.cells)}"
+            message = f"has {counted(len(row.cells), 'cell')} where the header has {len(head.cells)}"
             raise sheet.error(message, row.number)
     if not body:
         raise sheet.error("holds a header and no row", head.number)

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
+from depl.models.foundation.wording import counted
 from depl.models.traces.lost import lost_among, united
 from depl.models.traces.metrics import METRICS, TARGETS
 
@@ -336,7 +337,9 @@ def _require_shapes(traces: Traces) -> None:
         if column.ndim != 1:
             raise InvalidInputError(f"needs one dimension, not {column.ndim}", f".{name}")
         if len(column) != traces.rows:
-            raise InvalidInputError(f"has {len(column)} rows where run has {traces.rows}", f".{name}")
+            raise InvalidInputError(
+                f"has {counted(len(column), 'row')} where run has {traces.rows}", f".{name}"
+            )
 
 
 def _texts(values: Iterable[object] | Texts, name: str) -> Texts:

@@ -161,7 +161,8 @@ def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
     if law.residuals == "per_run" and len(whole) >= law.whole_runs:
         return _of_whole_runs(seen, whole, stages, past, law)
     if law.confidence is not None or (law.care is not None and not law.deviations):
-        message = f"{len(whole)} runs went through the whole plan, and the law promises others no plan"
+        through = f"{len(whole)} run{'s'[: len(whole) != 1]} went through the whole plan"
+        message = f"{through}, and the law promises others no plan"
         return TracedLoss(Fraction(0), (), (len(schedule), message), "")
     if law.residuals == "per_run":
         found = _per_stage(seen, stages, past, _beside(law))
@@ -216,7 +217,7 @@ def _of_whole_runs(
     paths = [run.losses if past.loss is None else _gone_on(seen, run, stages, past) for run in runs]
     ranked = [sorted(float(losses[k]) for losses in paths) for k in epochs]
     own = [max(losses) for losses in zip(*ranked, strict=True)]
-    support = f"{len(runs)} runs went through the whole plan"
+    support = f"{len(runs)} run{'s'[: len(runs) != 1]} went through the whole plan"
     if law.confidence is not None:
         support += f"; counted with confidence {law.confidence:g}"
     drawn, alike = _counted(own, law)

@@ -82,9 +82,9 @@ def test_ten_thousand_items_are_read(tmp_path: Path) -> None:
         ("2.5 6\n", "line 1", "must be whole"),
         ("0 6\n", "line 1", "at least 1"),
         ("2 6 1\n", "line 1", "holds 3 numbers"),
-        ("2 6\n\n3 2\n", "line 3", "1 items where 2 were announced"),
-        ("1 6\n3 2\n4 5\n", "line 3", "2 items where 1 were announced"),
-        ("2 6\n3 2\n4\n", "line 3", "value and weight were expected"),
+        ("2 6\n\n3 2\n", "line 3", "1 item; announced: 2"),
+        ("1 6\n3 2\n4 5\n", "line 3", "2 items; announced: 1"),
+        ("2 6\n3 2\n4\n", "line 3", "holds 1 number; expected: value and weight"),
         ("2 6\n3 2\n4 1..5\n", "line 3", "weight is '1..5', which is no decimal"),
         ("2 6\n3 2\n4 nan\n", "line 3", "no decimal"),
         ("2 6\n3 2\n4 1e999999\n", "line 3", "no decimal"),
@@ -93,7 +93,7 @@ def test_ten_thousand_items_are_read(tmp_path: Path) -> None:
         ("knapPI_1\nn 1\n1,2,3,0\n", "line 1", "begins with its name"),
         ("knapPI_1\nn 1\nc 5\nz 1\n2,2,3,0\n", "line 5", "item 1 of 1"),
         ("knapPI_1\nn 2\nc 5\n1,2,3,0\n-----\n", "line 5", "item 2 of 2"),
-        ("knapPI_1\nn 2\nc 5\n1,2,3,0\n", "line 4", "1 items where 2"),
+        ("knapPI_1\nn 2\nc 5\n1,2,3,0\n", "line 4", "1 item; announced: 2"),
         ("knapPI_1\nn x\nc 5\n1,2,3,0\n", "line 2", "n is 'x'"),
     ],
 )
@@ -153,14 +153,14 @@ def test_a_header_that_announces_more_items_than_there_are_is_refused_or_taken_a
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     short = written(tmp_path, "3 20 0.95\n10 6 1.5\n7 5 0\n")
-    with pytest.raises(InvalidInputError, match=r"2 items where 3 were announced; .*--fewer-items"):
+    with pytest.raises(InvalidInputError, match=r"2 items; announced: 3; .*--fewer-items"):
         read_chance_knapsack(short)
     found = read_chance_knapsack(short, fewer_items=True)
     assert (len(found), announced_items(short)) == (2, 3)
     assert main(["knapsack", str(short), "--chance", "--fewer-items"]) == 0
     assert "2 items, taken as they are; its first line announces 3" in capsys.readouterr().out
     for text in ("1 20 0.95\n10 6 1.5\n7 5 0\n", "2 20 0.95\n"):
-        with pytest.raises(InvalidInputError, match=r"announced; correct the number of items$"):
+        with pytest.raises(InvalidInputError, match=r"announced: [12]; correct the number of items$"):
             read_chance_knapsack(written(tmp_path, text), fewer_items=True)
     assert main(["knapsack", "knapPI_1_100_1000_1", "--fewer-items"]) == 2
 
@@ -179,7 +179,7 @@ def test_chance_constrained_knapsacks_are_read_with_a_probability_or_a_factor(tm
 @pytest.mark.parametrize(
     ("text", "place", "message"),
     [
-        ("1 20\n1 1 1\n", "line 1", "number of items, capacity and omega were expected"),
+        ("1 20\n1 1 1\n", "line 1", "expected: number of items, capacity and omega"),
         ("1 20 0.4\n1 1 1\n", "line 1", "write z=0.4 for a probability of 0.655422, or omega=... from 0.5"),
         ("1 20 1\n1 1 1\n", "line 1", "write z=1 for a probability of 0.841345, or omega=... from 0.5 to"),
         ("1 20 1.0\n1 1 1\n", "line 1", "may be omega or the factor z"),
@@ -187,8 +187,8 @@ def test_chance_constrained_knapsacks_are_read_with_a_probability_or_a_factor(tm
         ("1 20 p=0.9\n1 1 1\n", "line 1", "names neither omega nor z"),
         ("1 20 z=x\n1 1 1\n", "line 1", "omega is 'x', which is no decimal number"),
         ("1 20 9\n1 1 1\n", "line 1", "the factor z is 9; give one up to 7"),
-        ("2 20 2\n1 1 1\n", "line 2", "1 items where 2"),
-        ("1 20 2\n1 1\n", "line 2", "value, mean and variance were expected"),
+        ("2 20 2\n1 1 1\n", "line 2", "1 item; announced: 2"),
+        ("1 20 2\n1 1\n", "line 2", "expected: value, mean and variance"),
         ("1 20 2\n1 1 -1\n", "line 2", "variance is -1"),
     ],
 )

@@ -84,7 +84,8 @@ class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
         """Require one weight per value."""
         if self.weights is not None and len(self.weights) != len(self.values):
             raise InvalidInputError(
-                f"has {len(self.weights)} entries for {len(self.values)} values; give one weight per value",
+                f"has {counted(len(self.weights), 'entry', 'entries')} for "
+                f"{counted(len(self.values), 'value')}; give one weight per value",
                 ".weights",
             )
 

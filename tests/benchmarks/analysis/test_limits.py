@@ -86,7 +86,7 @@ def test_the_table_counts_and_names_what_was_broken():
     (late,) = broken_table(found).records()
     assert (late["instance"], late["broken by"], late["seconds"]) == ("one", "late", 25.0)
     assert verdict(found) == "Limits are kept by 1 of 2 attempts; broken by 1 late."
-    assert verdict(found[1:]) == "Limits are kept by all 1 attempts."
+    assert verdict(found[1:]) == "Limits are kept by the only attempt."
 
 
 @pytest.mark.parametrize("suite", SUITES)

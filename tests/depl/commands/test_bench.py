@@ -131,6 +131,12 @@ def test_second_runs_of_a_commit_are_named(kept, tmp_path, ask):
     assert read_attempts(tmp_path / "all.sqlite") == read_attempts(kept)
 
 
+def test_one_attempt_that_was_there_twice_is_one(kept, tmp_path, ask):
+    write_store(tmp_path / "first.sqlite", read_attempts(kept)[:1], [])
+    _, text, _ = ask("bench", "merge", tmp_path / "all.sqlite", tmp_path / "first.sqlite", kept)
+    assert text.rstrip().endswith("all.sqlite; 1 was there twice")
+
+
 def test_the_compact_form_is_the_same_twice(kept, tmp_path, ask):
     code, text, _ = ask("bench", "export", kept, "--out", tmp_path / "first")
     assert code == 0

@@ -68,6 +68,8 @@ def test_too_few_runs_and_a_broken_promise_have_the_exit_code_of_a_check_that_fa
     assert "the runs used to choose the plan were not named" in err
     assert text.startswith(f"{few}: NOT certified: 20 runs are too few to tell with confidence 0.95\n")
     assert "so few runs certify nothing" in text
+    one = ask("certify", written("one.csv", 1, 0, "o"), "--target", 1.5, "--omega", 0.95)[1]
+    assert "NOT certified: 1 run is too few to tell with confidence 0.95" in one
     assert "no bound, which takes 59 runs" in text
     assert "59 runs if no more than 0 exceed; 59 to certify nine times in ten if they exceed as often" in text
     code, text, _ = ask("certify", few, "--target", 0.5, "--omega", 0.95, "--confidence", 0.9)

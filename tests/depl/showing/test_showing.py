@@ -215,7 +215,14 @@ def test_a_probability_that_is_nearly_one_is_not_shown_as_one():
     target = msgspec.structs.replace(tiny.target, quantile_level=1 - 2e-8)
     instance = tiny.replace(target=target)
     assert "with probability 0.99999998" in repr(instance)
-    assert "target 6.5 at omega 0.99999998 unreachable" in str(depl.solve(instance, "enumerate"))
+    told = str(depl.solve(instance, "enumerate"))
+    assert "target 6.5 at omega 0.99999998 unreachable within 3 epochs" in told
+
+
+def test_one_epoch_that_is_too_few_is_one_epoch():
+    tiny = depl.load("tiny")
+    single = tiny.replace(target=msgspec.structs.replace(tiny.target, maximum_epochs=1))
+    assert "unreachable within 1 epoch and" in str(depl.solve(single, "enumerate"))
 
 
 @pytest.mark.parametrize("bound", [-math.inf, 0.0])
