@@ -65,6 +65,12 @@ _LEVELS = (0.8, 0.9, 0.95, 0.99, 0.999)
 _REFERENCE_PLANS = 12
 _PERSISTENCE = 0.6
 """Probability that an epoch of a random plan stays with the model and the cluster of the one before."""
+_MOST_BITS = 62
+"""Names of which an even draw among the subsets is one whole number of 64 bits."""
+_MOST_TABLED = 10
+"""Datasets up to which K^ may be a table, which has a row for every nonempty subset: 1023 of them."""
+_LEAST_DEVIATION = 1e-5
+"""Of a law, relative to its mean. It falls from model to model, and laws refuse less than 1e-6."""
 
 
 def random_instance(
@@ -193,6 +199,10 @@ def _nonempty_subset(rng: np.random.Generator, names: Sequence[str]) -> list[str
     """All names with probability 2/5, else an even draw among the nonempty subsets."""
     if rng.random() < 0.4:
         return list(names)
+    if len(names) > _MOST_BITS:
+        taken = rng.random(len(names)) < 0.5
+        taken[rng.integers(len(names))] = True  # none at all has the probability 2**-63 or less
+        return [name for name, chosen in zip(names, taken, strict=True) if chosen]
     mask = int(rng.integers(1, 2 ** len(names)))
     return [name for index, name in enumerate(names) if mask >> index & 1]
 
@@ -249,7 +259,7 @@ def _models(
             compute=tables,
         )
         mean *= rng.uniform(0.5, 0.85)
-        deviation *= rng.uniform(0.5, 1)
+        deviation = max(deviation * rng.uniform(0.5, 1), _LEAST_DEVIATION)
         demand *= rng.uniform(0.3, 0.65)
         size *= rng.uniform(0.2, 0.8)
         offset += rng.uniform(0, 10)
@@ -417,7 +427,7 @@ def _data_law(rng: np.random.Generator, datasets: Sequence[Dataset]) -> DataLaw 
         return LogDataLaw(a=_rounded(1 + slope * math.log(base + volume)), b=slope, base_volume=base)
     if kind == "inverse_log":
         return InverseLogDataLaw(base_volume=base)
-    if kind == "power":
+    if kind == "power" or len(datasets) > _MOST_TABLED:
         return PowerDataLaw(p=_rounded(rng.uniform(0.2, 0.9)), base_volume=base)
     return _data_table(rng, datasets)
 

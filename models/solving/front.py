@@ -266,9 +266,8 @@ class _Search:
     def cheapest_plan(self, instance: Instance) -> Result:
         """A solve of an instance without the budget."""
         left = self._left()
-        return uninterrupted(
-            self._solve(instance, self.gap, left and max(_PROBE_SHARE * left, _LEAST_SECONDS), None)
-        )
+        seconds = None if left is None else max(_PROBE_SHARE * left, _LEAST_SECONDS)
+        return uninterrupted(self._solve(instance, self.gap, seconds, None))
 
     def run(self, budgets: Sequence[float], tell: Callable[[], None]) -> Termination | None:
         """Solve at every budget that has no point, and again at those with a gap; why that ended early."""

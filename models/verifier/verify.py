@@ -190,7 +190,7 @@ def _reading_failures(instance: Instance, plan: Plan) -> Iterator[Finding]:
             yield failed("(6)", f"epoch {number}: cluster {epoch.cluster!r} trains without data", 1.0)
     tabled = longest_tables(instance, (epoch.model for epoch in plan.epochs))
     if tabled is not None and len(plan.epochs) > tabled:
-        excess = len(plan.epochs) - instance.target.maximum_epochs
+        excess = len(plan.epochs) - tabled
         message = f"K = {len(plan.epochs)} epochs, but the instance has tables for {tabled} only"
         yield failed("Sec. III, K_max", message, float(excess))
 

@@ -239,6 +239,14 @@ def test_counts_lie_in_their_ranges(seed, models, clusters, datasets, maximum_ep
     assert maximum_epochs[0] <= instance.target.maximum_epochs <= maximum_epochs[1]
 
 
+@pytest.mark.parametrize("sizes", [{"datasets": (1000, 1000)}, {"datasets": (24, 24)}, {"models": (60, 60)}])
+def test_instances_of_any_size_are_drawn(sizes):
+    """The first seeds draw a table of all sets of 1000 datasets; the eighth one of all sets of 24."""
+    ((name, (size, _)),) = sizes.items()
+    instances = [random_instance(np.random.default_rng(seed), **sizes) for seed in (0, 1, 7)]
+    assert [len(getattr(instance, name)) for instance in instances] == [size] * 3
+
+
 @pytest.mark.parametrize("bounds", [(0, 2), (3, 2)])
 @pytest.mark.parametrize("name", ["models", "clusters", "datasets", "maximum_epochs"])
 def test_empty_ranges_are_refused(name, bounds):

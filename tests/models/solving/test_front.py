@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any
 
 import pytest
 
@@ -91,6 +92,24 @@ def test_the_range_is_that_of_the_work_and_not_of_the_clock_or_says_so(
     assert cut.range_cut
     assert "with more time, or with nothing else on the machine, it may reach further" in str(cut)
     assert "further" not in str(counted)
+
+
+def test_a_limit_that_is_just_over_is_no_limit_of_zero_seconds(
+    tiny: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = iter([0.0])  # when the limit begins; at all later looks it is over to the digit
+    monkeypatch.setattr(module, "now", lambda: next(ticks, 8.0))
+    asked = []
+
+    def noted(*words: Any, **options: Any) -> Result:
+        asked.append(options["time_limit"])
+        return solve(*words, **options)
+
+    monkeypatch.setattr(module, "solve", noted)
+    bounded = tiny.replace(round_deadline=3.0)  # else ever slower plans cost ever less
+    found = front(bounded, "time", method="enumerate", points=2, time_limit=8.0)
+    assert found.stopped is Termination.TIME_LIMIT
+    assert min(asked) == 0.05
 
 
 def test_between_two_budgets_the_bound_is_of_the_looser_and_the_plan_of_the_tighter(tiny: Instance) -> None:

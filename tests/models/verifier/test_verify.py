@@ -221,9 +221,12 @@ def test_more_epochs_than_tables_have_end_the_check_there(steady, steady_plan):
         improvement=steady.models[0].improvement,
         compute=(ComputeTable(epochs=(8, 8, 8)),),
     )
-    report = verify(steady.replace(models=(tabled,)), changed(steady_plan, epochs=steady_plan.epochs * 2))
-    failure = only_failure(report)
+    plan = changed(steady_plan, epochs=steady_plan.epochs * 2)
+    failure = only_failure(verify(steady.replace(models=(tabled,)), plan))
     assert (failure.equation, failure.amount) == ("Sec. III, K_max", 1)
+    # What is missing is what the tables lack, also where they go beyond K_max.
+    shorter = steady.replace(models=(tabled,), maximum_epochs=1)
+    assert only_failure(verify(shorter, plan)).amount == 1
 
 
 def test_a_forbidden_switch_is_named_with_its_epoch(tiny, tiny_optimum):
