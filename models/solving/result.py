@@ -72,7 +72,7 @@ class Range:
 
 @dataclass(frozen=True)
 class DualBound:
-    """A lower bound under scenarios that needs no search tree: `depl.models.exact.scenario_bounds.root_bound`.
+    """A lower bound under scenarios without a search tree: `depl.models.exact.scenario_bounds.root_bound`.
 
     Attributes
     ----------

@@ -183,6 +183,25 @@ def test_every_erratum_that_the_code_names_is_on_the_page() -> None:
     assert named <= known
 
 
+def test_every_name_that_a_docstring_or_a_page_refers_to_stands_where_it_says() -> None:
+    sources = [path for name in (*FOLDERS, "depl", "docs") for path in ROOT.glob(f"{name}/**/*")]
+    texts = [path.read_text(encoding="utf-8") for path in sources if path.suffix in (".py", ".rst")]
+    named = {name for text in texts for name in re.findall(r"`~?(depl(?:\.\w+)+)(?:\(\))?`", text)}
+    assert "depl.models.solving.solve" in named
+    assert not [name for name in sorted(named) if not stands(name)]
+
+
+def stands(name: str) -> bool:
+    """Whether the file of a dotted name has a word of what is named in it."""
+    _, *parts = name.split(".")
+    place = ROOT if parts[0] in FOLDERS else ROOT / "depl"
+    while parts and (place / parts[0]).is_dir():
+        place /= parts.pop(0)
+    module = parts and (place / f"{parts[0]}.py").exists()
+    text = (place / (f"{parts.pop(0)}.py" if module else "__init__.py")).read_text(encoding="utf-8")
+    return not parts or re.search(rf"\b{parts[0]}\b", text) is not None
+
+
 def test_the_page_of_the_command_line_lists_every_command_with_its_options_and_exit_codes() -> None:
     page = (DOCS / "cli.rst").read_text(encoding="utf-8")
     assert {int(code) for code in re.findall(r"(?m)^   \* - (\d+)$", page)} == {
