@@ -1,4 +1,5 @@
-"""What is fast: choosing datasets, models and resources without a proof of optimality.
+"""What is made for size: datasets, models and resources chosen in turn, with lower bounds that are proved.
 
-Stands on `depl.models` alone; every plan made here is judged by the verifier there.
+The default method `auto`, the loop `depl`, each stage alone, and what they are compared with. Where a bound
+meets a cost, the optimum is proved. Stands on `depl.models` alone, whose verifier judges every plan.
 """

@@ -10,7 +10,8 @@
    exact costs (`depl.heuristics.depl.improve_epochs`). What the certified tail is off moves the label, until
    the target is just met.
 
-A plan counts only if it is certified. Small and large instances take the same steps.
+A plan counts only if it is certified. New sets of data are made where the law of the data has a frontier
+(`depl.heuristics.data.sites.has_frontier`); elsewhere the listed sites are all there are.
 """
 
 import math

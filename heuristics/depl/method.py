@@ -13,8 +13,9 @@
 4. *List.* Where all this ends without a plan, and there are few classes of plans, all of them are listed
    (`depl.models.exact.enumeration`): a plan that labels miss is found, or it is proved that there is none.
 
-Small and large instances take the same steps; only how many sequences are looked at depends on their length.
-Every plan is certified, the gap is between its cost and a proved bound, and every decision is recorded.
+Long sequences, of which there are too many to be ranked, are improved at their prices at once, and neither
+ranked again at the end nor listed. Every plan is certified, the gap is between its cost and a proved bound,
+and every decision is recorded.
 """
 
 import itertools

@@ -306,6 +306,9 @@ def test_the_headline_is_that_of_the_recorded_attempts(recorded):
     for name, text in rows:
         means = [f"{found[name][column]:.3f}{compared_with(recorded, name, column)}" for column in _HEADLINE]
         assert text.split(" | ") == [*means, str(found[name]["no plan"])]
+    commits = {item.commit.id[:8] for suite in _SUITES for item in recorded.suite(suite)}
+    told = README[README.index("The table was recorded on ") : README.index("| method | AlexNet")]
+    assert set(re.findall(r"\b[0-9a-f]{8}\b", told)) == commits
     drawn = {item.task.instance for item in recorded.suite("random")}
     assert f"covers only {len(drawn) - 108} of the random instances" in README
     assert found["expected-cost"]["not covered"] == 108
