@@ -99,12 +99,14 @@ def _text(options: argparse.Namespace, found: Imported, content: dict[str, Any])
 
 
 def _next(out: str) -> str:
-    """The commands that lead on."""
+    """The commands that lead on, from runs before a plan and from fresh ones, which fit would spend."""
     runs = shlex.quote(out)
     return (
         f"What comes next:\n  depl diagnose {runs}\n"
         "  depl instances new --setup --out setup.json   # and write into it what runs do not say\n"
-        f"  depl fit {runs} --template setup.json --out mine.json"
+        f"  depl fit {runs} --template setup.json --out mine.json\n"
+        "Fresh runs of a plan are not fitted, which would spend them; they judge it:\n"
+        f"  depl certify {runs} --target L --omega P --plan plan.json --chosen-by mine.json"
     )
 
 

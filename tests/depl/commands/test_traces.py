@@ -1,5 +1,6 @@
 """``depl traces import``: from the files of every tool to a plan that is proved, by commands alone."""
 
+import itertools
 import json
 import re
 import shlex
@@ -90,7 +91,8 @@ def typed(line: str) -> list[str]:
 
 def following(text: str) -> list[str]:
     """The lines under *What comes next*."""
-    return [line.strip() for line in text.partition("What comes next:\n")[2].splitlines()]
+    lines = text.partition("What comes next:\n")[2].splitlines()
+    return [line.strip() for line in itertools.takewhile(lambda line: line.startswith("  "), lines)]
 
 
 @pytest.mark.parametrize("name", ["csv", "wandb"])
@@ -119,10 +121,14 @@ def test_the_next_command_of_a_diagnosis_of_logs_can_be_pasted(ask, here: Path, 
 def test_the_next_commands_of_an_import_can_be_pasted(ask, here: Path) -> None:
     written_setup(here, "jsonl")
     words = (LOGS / "jsonl", *EVERY["jsonl"].options)
-    diagnosing, new_setup, fitting = following(ask("traces", "import", *words, "--out", "my runs.csv")[1])
+    text = ask("traces", "import", *words, "--out", "my runs.csv")[1]
+    diagnosing, new_setup, fitting = following(text)
     assert ask(*typed(diagnosing), "--resamples", "9")[0] == 0
     assert typed(new_setup)[:3] == ["instances", "new", "--setup"]
     assert ask(*typed(fitting))[0] == 0
+    *_, warned, judging = text.splitlines()
+    assert "Fresh runs of a plan are not fitted" in warned  # the last line is nothing that spends them
+    assert typed(judging)[:2] == ["certify", "my runs.csv"]
 
 
 def test_every_option_of_logs_is_repeated_and_the_metric_too(ask, here: Path) -> None:

@@ -207,7 +207,7 @@ def test_an_archive_of_plain_columns_is_read(tmp_path):
         ({"loss": [2.0, np.nan]}, ", column loss, row 1", "finite"),
         ({"loss": ["a", "b"]}, ", column loss", "not numbers"),
         ({"loss": np.array([2, "x"], dtype=object)}, "", "no npz file of columns"),
-        ({"loss": [2.0]}, ", column loss", "has 1 rows"),
+        ({"loss": [2.0]}, ", column loss", "has 1 row"),
         ({"speed": [1, 2]}, ", speed", "unknown array"),
         ({"format": "depl-scenarios"}, ", format", "a 'depl-traces' file is needed"),
         ({"version": 9}, ", version", "update one of them"),
