@@ -185,7 +185,8 @@ def test_every_erratum_that_the_code_names_is_on_the_page() -> None:
 
 def test_every_name_that_a_docstring_or_a_page_refers_to_stands_where_it_says() -> None:
     sources = [path for name in (*FOLDERS, "depl", "docs") for path in ROOT.glob(f"{name}/**/*")]
-    texts = [path.read_text(encoding="utf-8") for path in sources if path.suffix in (".py", ".rst")]
+    sources = [path for path in sources if path.suffix in (".py", ".rst") and path.name != "removed.py"]
+    texts = [path.read_text(encoding="utf-8") for path in sources]
     named = {name for text in texts for name in re.findall(r"`~?(depl(?:\.\w+)+)(?:\(\))?`", text)}
     assert "depl.models.solving.solve" in named
     assert not [name for name in sorted(named) if not stands(name)]

@@ -21,7 +21,6 @@ from depl.benchmarks.report.series import (
     sources,
 )
 from depl.benchmarks.report.verdicts import Captioned, Claim, Findings, Reading
-from depl.models.foundation.wording import percentage
 
 BETTER = 0.27
 """The abstract's "over 27%"."""
@@ -336,7 +335,7 @@ def _spread(values: Sequence[float]) -> tuple[float | None, float | None, float 
 
 
 def _percent_range(values: Sequence[float]) -> str:
-    return f"means from {percentage(min(values))} to {percentage(max(values))}" if values else ""
+    return f"means from {min(values):.1%} to {max(values):.1%}" if values else ""
 
 
 def _range(values: Sequence[float]) -> str:

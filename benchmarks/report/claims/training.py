@@ -94,7 +94,7 @@ def smaller_prediction_sets(evidence: Evidence) -> Findings:
     ]
     if values:
         change = float(values["equal_work_change"])
-        measured = f"the size changes by {percentage(change)} at most"
+        measured = f"the size changes by {change:.1%} at most"
         statement = "smaller by more than 5 % at equal work"
         readings.append(Reading(statement, int(change > 0.05), 1, measured))
     return Findings(readings)
