@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import depl
-from depl.models.estimation.estimated import Parameter, refitted, scaled
+from depl.benchmarks.suites.perturbed import Parameter, scaled
 from depl.models.estimation.fit import fit_improvement, fit_switch
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws import register_law
@@ -169,12 +169,8 @@ def test_it_is_fitted_beside_the_laws_of_the_toolkit() -> None:
     assert found.moments().mean == pytest.approx(0.2, rel=0.1)
 
 
-def test_instances_are_refitted_and_changed_with_it() -> None:
+def test_instances_are_changed_with_it() -> None:
     instance = instance_of("gamma")
-    again = refitted(instance, 300, np.random.default_rng(2))
-    noise = again.models[0].improvement.noises()[0]
-    assert isinstance(noise, GammaLaw)
-    assert isinstance(again.other_switches, GammaLaw)
     wider = scaled(instance, Parameter.VARIANCE, 2.0).models[0].improvement.noises()[0]
     assert wider.moments() == pytest.approx((4.0, 8.0))
     moved = scaled(instance, Parameter.JUMP, 2.0).other_switches

@@ -197,27 +197,6 @@ def shares_of_broken(values: Values) -> Iterator[str]:
     yield row("share", *map(percent, values["broken_share_by_size"].values()))
 
 
-def regret(values: Values) -> Iterator[str]:
-    for plain, careful in zip(values["refitted"], values["careful"], strict=True):
-        assert plain["label"] == careful["label"]
-        cells = (
-            text
-            for item in (plain, careful)
-            for text in (percent(item["kept"]), f"{item['ninth_excess']:.1f}", percent(item["extra_cost"]))
-        )
-        yield " ".join((plain["label"], *cells))
-    single = {item["label"]: item for item in values["one_parameter"]}
-    more = single["A +10%"]["mean_excess"]
-    yield f"plans miss {more:.1f} times as often as promised; ten per cent too little"
-    yield f"and they cost {percent(single['A -10%']['extra_cost'])} more"
-    others = [item for label, item in single.items() if label[0] in "Bv"]
-    cost, excess = (max(item[name] for item in others) for name in ("extra_cost", "mean_excess"))
-    yield f"cost at most {percent(cost)} or {excess:.1f} times the allowed violation"
-    five, ten, twenty, _ = values["perturbed"]
-    yield f"Five per cent make plans miss {five['mean_excess']:.1f} times as often as promised"
-    yield f"ten {ten['mean_excess']:.1f} times, and after twenty {percent(twenty['kept'])} of the plans keep"
-
-
 def set_sizes(values: Values) -> Iterator[str]:
     rows = values["comparisons"]
     for family in ("digits-alexnet", "digits-mobilenet", "cells-perceptron"):
@@ -329,7 +308,6 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("README.md", "promises-kept", promises_in_the_readme),
     ("README.md", "few-runs", few_runs_in_the_readme),
     ("docs/errata.rst", "expanded-graph", errata_graph),
-    ("docs/estimation.rst", "estimation-regret", regret),
     ("docs/estimation.rst", "estimation-tests", honest_tests),
     ("docs/engines.rst", "label-setting", label_peers),
     ("docs/engines.rst", "risk-balls", ball_peers),

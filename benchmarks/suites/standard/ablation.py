@@ -10,10 +10,10 @@ from functools import partial
 
 import numpy as np
 
+from depl.benchmarks.suites.perturbed import perturbed
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
 from depl.heuristics.baselines.one_pass import ORDERS
 from depl.instances.generator import random_instance
-from depl.models.estimation.estimated import perturbed
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan

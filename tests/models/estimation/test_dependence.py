@@ -10,16 +10,10 @@ from scipy import stats
 
 from depl.models.estimation.dependence import (
     Dependence,
-    dependent_violation,
     normal_violation,
     variance_ratio,
 )
-from depl.models.evaluation.evaluate import final_loss
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.instance import ConstantImprovement, Instance, InverseSqrtImprovement, Model, Switch
-from depl.models.problem.laws import Deterministic, InverseGamma, Normal
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.risk.certify import certified_quantile
+from depl.models.foundation.errors import InvalidInputError
 
 AR1, SHARED = Dependence.AUTOREGRESSIVE, Dependence.SHARED
 WEIGHTS = st.lists(st.floats(0.01, 10), min_size=1, max_size=8)
@@ -70,56 +64,6 @@ def test_a_violation_is_planned_with_by_the_inverse(violation: float, ratio: flo
     assert normal_violation(nominal, ratio) == pytest.approx(violation, rel=1e-6)
 
 
-def planned(models: list[str]) -> Plan:
-    return Plan(
-        data=(ClusterData(cluster="site", datasets=("data",)),),
-        epochs=tuple(PlannedEpoch(model=name, cluster="site", resources=4.0) for name in models),
-    )
-
-
-def at_one_per_cent(instance: Instance, plan: Plan) -> Instance:
-    """The instance with l_max moved to where the plan misses with 1 %."""
-    loss = final_loss(instance, plan)
-    quantile = certified_quantile(loss, instance.replace(quantile_level=0.99).target.violation_budget)
-    return instance.replace(maximum_loss=quantile.upper, maximum_epochs=len(plan.epochs))
-
-
-@pytest.mark.parametrize(("kind", "correlation"), [(AR1, 0.3), (AR1, -0.3), (SHARED, 0.05), (SHARED, 0.0)])
-def test_normal_increments_are_counted_as_the_formula_says(
-    bell: Instance, kind: Dependence, correlation: float
-) -> None:
-    plan = planned(["net"] * 30)
-    instance = at_one_per_cent(bell.replace(maximum_epochs=30), plan)
-    found = dependent_violation(instance, plan, kind, correlation, np.random.default_rng(1))
-    assert found.nominal == pytest.approx(0.01, rel=1e-6)
-    assert found.variance_ratio == pytest.approx(variance_ratio(np.ones(30), kind, correlation), rel=1e-12)
-    assert found.counted.lower <= found.normal <= found.counted.upper
-    assert found.counted.samples == 100_000
-
-
-def test_the_papers_law_under_ar1_misses_four_times_as_often_as_promised(bell: Instance) -> None:
-    improvement = InverseSqrtImprovement(scale=2, offset=3, noise=InverseGamma(mean=1, variance=0.03))
-    instance = bell.replace(
-        models=[Model(name="net", size=1, demand=2, improvement=improvement)], maximum_epochs=30
-    )
-    plan = planned(["net"] * 30)
-    rng = np.random.default_rng(2)
-    found = dependent_violation(at_one_per_cent(instance, plan), plan, AR1, 0.3, rng, samples=30_000)
-    assert found.counted.lower > 0.03
-    assert found.counted.upper < 0.05
-
-
-def test_jumps_stay_independent(bell: Instance) -> None:
-    """Improvements of variance 1 with correlation rho, a jump of variance 4: R = (2 + 2 rho + 4) / 6."""
-    improvement = ConstantImprovement(noise=Normal(mean=2, variance=1))
-    models = [Model(name=name, size=1, demand=2, improvement=improvement) for name in ("net", "cut")]
-    rows = [Switch(previous="net", following="cut", law=Normal(mean=1, variance=4))]
-    instance = bell.replace(models=models, switches=rows)
-    found = dependent_violation(instance, planned(["net", "cut"]), SHARED, 0.6, np.random.default_rng(3))
-    assert found.variance_ratio == pytest.approx((2 + 1.2 + 4) / 6, rel=1e-12)
-    assert found.counted.lower <= found.normal <= found.counted.upper
-
-
 @pytest.mark.parametrize(
     ("weights", "kind", "correlation", "message"),
     [
@@ -141,14 +85,3 @@ def test_numbers_out_of_range_are_refused(
 def test_only_probabilities_and_positive_ratios_are_translated(arguments: tuple[float, float]) -> None:
     with pytest.raises(InvalidInputError, match="probability inside"):
         normal_violation(*arguments)
-
-
-def test_plans_without_variance_or_with_too_much_are_refused(steady: Instance) -> None:
-    rng = np.random.default_rng(0)
-    with pytest.raises(InvalidInputError, match="not all 0"):
-        dependent_violation(steady, planned(["net"]), AR1, 0.3, rng)
-    heavy = ConstantImprovement(noise=InverseGamma(shape=1.5, scale=1))
-    instance = steady.replace(models=[Model(name="net", size=1, demand=2, improvement=heavy)])
-    with pytest.raises(NotCoveredError, match="finite variance"):
-        dependent_violation(instance, planned(["net"]), AR1, 0.3, rng)
-    assert Deterministic(value=1).moments().variance == 0

@@ -1,11 +1,9 @@
-"""Laws changed on purpose change by what was asked; laws fitted to many runs return to the truth."""
-
-import math
+"""Laws changed on purpose change by what was asked."""
 
 import numpy as np
 import pytest
 
-from depl.models.estimation.estimated import Parameter, careful_share, perturbed, refitted, scaled
+from depl.benchmarks.suites.perturbed import Parameter, perturbed, scaled
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import (
     ConstantImprovement,
@@ -21,7 +19,6 @@ from depl.models.problem.laws import (
     Empirical,
     Forbidden,
     InverseGamma,
-    Lognormal,
     Normal,
     StudentT,
     SwitchLaw,
@@ -112,59 +109,9 @@ def test_jumps_of_every_kind_move(steady: Instance, law: SwitchLaw, changed: Swi
     assert scaled(instance, Parameter.JUMP, 1.5).switches[0].law == changed
 
 
-def test_many_runs_return_to_the_truth(steady: Instance) -> None:
-    lognormal = ConstantImprovement(scale=2, noise=Lognormal(mean=1, variance=0.1))
-    instance = with_laws(steady, DECAYING, lognormal)
-    found = refitted(instance, 400, np.random.default_rng(2))
-    first, second = (item.improvement for item in found.models)
-    assert isinstance(first, InverseSqrtImprovement)
-    assert isinstance(first.noise, InverseGamma)
-    # X has standard deviation 0.2: two standard errors of the mean of one epoch are 0.02
-    for k in (1, 6, 12):
-        assert first.at(k)[0] == pytest.approx(DECAYING.at(k)[0], rel=0.02)
-    assert first.noise.moments().variance == pytest.approx(0.04, rel=0.1)
-    assert isinstance(second, ConstantImprovement)
-    assert isinstance(second.noise, Lognormal)
-    assert second.scale == pytest.approx(2, rel=0.01)
-    jump = found.switches[0].law
-    assert isinstance(jump, StudentT)
-    assert (jump.lower, jump.upper) == (0, 0.6)
-    assert jump.moments().mean == pytest.approx(JUMP.moments().mean, abs=0.02)
-
-
-def test_laws_without_chance_or_of_observed_values_stay_what_they_are(steady: Instance) -> None:
-    sure = ConstantImprovement(scale=2, noise=Deterministic(value=1))
-    seen = ConstantImprovement(noise=Empirical(values=(0.5, 1.5)))
-    instance = with_laws(steady, sure, seen, jump=Empirical(values=(0.1, 0.2)))
-    found = refitted(instance, 10, np.random.default_rng(2))
-    first, second = (item.improvement for item in found.models)
-    assert first.at(3) == (pytest.approx(2), Deterministic(value=1))
-    assert isinstance(second.at(1)[1], Empirical)
-    jump = found.switches[0].law
-    assert isinstance(jump, Empirical)
-    assert set(np.round(jump.values, 12)) == {0.1, 0.2}
-
-
-def test_the_careful_share_by_hand() -> None:
-    """Totals 3, 4, 5: mean 4, standard error 1 / sqrt 3; the 0.9 quantile of Student's t with 2 is 1.8856."""
-    improvements = np.array([[1.0, 2], [2, 2], [2, 3]])
-    assert careful_share(improvements, 0.9) == pytest.approx(1 - 1.885618 / math.sqrt(3) / 4, rel=1e-6)
-
-
-def test_care_lowers_the_improvements_and_nothing_else(steady: Instance) -> None:
-    instance = with_laws(steady, DECAYING, STEADY)
-    plain, careful = (refitted(instance, 10, np.random.default_rng(3), level) for level in (None, 0.9))
-    for first, second in zip(plain.models, careful.models, strict=True):
-        assert 0.7 * first.improvement.at(2)[0] < second.improvement.at(2)[0] < first.improvement.at(2)[0]
-        assert second.improvement.at(2)[1] == first.improvement.at(2)[1]
-    assert careful.switches == plain.switches
-
-
-def test_what_cannot_be_estimated_is_refused(steady: Instance) -> None:
+def test_what_cannot_be_changed_is_refused(steady: Instance) -> None:
     rng = np.random.default_rng(0)
     table = with_laws(steady, TabledImprovement(epochs=[STEADY] * 12))
-    with pytest.raises(NotCoveredError, match="nothing to estimate"):
-        refitted(table, 10, rng)
     with pytest.raises(NotCoveredError, match="no parameters to change"):
         perturbed(table, 0.1, rng)
     heavy = with_laws(steady, ConstantImprovement(noise=InverseGamma(shape=1.5, scale=1)))
@@ -175,7 +122,3 @@ def test_what_cannot_be_estimated_is_refused(steady: Instance) -> None:
         perturbed(fine, 1, rng)
     with pytest.raises(InvalidInputError, match="factor must be positive"):
         scaled(fine, Parameter.SCALE, 0)
-    with pytest.raises(InvalidInputError, match=r"between 0\.5 and 1"):
-        refitted(fine, 10, rng, confidence=0.5)
-    with pytest.raises(InvalidInputError, match="at least one run"):
-        refitted(fine, 0, rng)
