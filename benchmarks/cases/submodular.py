@@ -147,7 +147,12 @@ CASE = Case(
     goals=(
         Goal("largest_disagreement", "relative difference of values proved by two methods", "<=", 1e-9),
         Goal("certified_roads_on_the_largest_cut", "methods that certify a cut on 1000 elements", ">=", 1),
-        Goal("speed_ratio_median", "speed of minimum-norm search over cutting planes on the extension, n >= 200", ">=", 10),
+        Goal(
+            "speed_ratio_median",
+            "speed of minimum-norm search over cutting planes on the extension, n >= 200",
+            ">=",
+            10,
+        ),
         Goal("speed_ratio_median_with_certificates", "the same of whole times, proofs included", ">=", 10),
         Goal("speed_ratio_hard", "of searches, least on grids with small weights only", ">=", 10),
         Goal("false_claims", "optima claimed on 500 functions that are not submodular", "==", 0),

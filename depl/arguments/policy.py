@@ -188,12 +188,6 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
         help="counterfactual runs (depl train --stages): a .csv or .npz file, or the name of shipped ones",
     )
     parser.add_argument(
-        "--weighted",
-        action="store_true",
-        help="the runs were each trained by one schedule, chosen without regard to their losses: those that "
-        "agree with the policy are weighted by how few schedules do",
-    )
-    parser.add_argument(
         "--metric",
         choices=TARGETS,
         default=TARGETS[0],

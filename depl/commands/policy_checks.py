@@ -11,14 +11,12 @@ from depl.commands.policy import read_policy
 from depl.instances.training.recorded import named_traces
 from depl.models.policy.replay import Replay, replay
 from depl.models.policy.simulation import Simulation, simulate
-from depl.models.policy.weighted_replay import WeightedReplay
 from depl.models.verifier.policies import PolicyReport, verify_policy
 from depl.showing.parts import text_of
 from depl.showing.policy_reports import (
     policy_report_sections,
     replay_sections,
     simulation_sections,
-    weighted_sections,
 )
 from depl.showing.reports import names_of
 
@@ -43,10 +41,6 @@ def run_simulate(options: argparse.Namespace) -> Answer:
 def run_replay(options: argparse.Namespace) -> Answer:
     """Follow the policy on real runs."""
     policy = read_policy(options.policy)
-    if options.weighted:
-        weighed = replay(policy, named_traces(options.traces), options.metric, weighted=True)
-        sections = weighted_sections(weighed, policy.certificate.cost)
-        return Answer(text_of(sections), json=as_json(_weighted(weighed)))
     found = replay(policy, named_traces(options.traces), options.metric)
     return Answer(text_of(replay_sections(found, policy.certificate.cost)), json=as_json(_replay(found)))
 
@@ -76,20 +70,6 @@ def _simulation(found: Simulation) -> dict[str, Any]:
     return {
         **vars(found),
         "reached_interval": found.reached_interval,
-        "cost_interval": found.cost_interval if finite else None,
-    }
-
-
-def _weighted(found: WeightedReplay) -> dict[str, Any]:
-    finite = all(map(math.isfinite, found.cost_interval))
-    return {
-        "recorded": found.recorded,
-        "runs": [vars(run) for run in found.runs],
-        "greatest_weight": found.greatest_weight,
-        "delivered": found.delivered,
-        "delivered_interval": found.delivered_interval,
-        "claimed": found.claimed,
-        "cost": found.cost,
         "cost_interval": found.cost_interval if finite else None,
     }
 

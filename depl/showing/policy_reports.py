@@ -11,7 +11,6 @@ from depl.models.foundation.wording import (
 )
 from depl.models.policy.replay import Replay
 from depl.models.policy.simulation import CONFIDENCE, RISK, Simulation
-from depl.models.policy.weighted_replay import WeightedReplay
 from depl.models.verifier.policies import PolicyReport
 from depl.showing.parts import Listing, Pairs, Section
 from depl.showing.reports import names_of, word_of
@@ -93,21 +92,3 @@ def replay_sections(found: Replay, claimed_cost: float) -> list[Section]:
             ("switched", f"{counted(len(switched), 'run')}, after epochs {switched[0]} to {switched[-1]}")
         )
     return [Section(f"{counted(len(found.runs), 'seed')}, followed on real training:", Pairs(numbers))]
-
-
-def weighted_sections(found: WeightedReplay, claimed_cost: float) -> list[Section]:
-    """What runs with schedules of their own say, beside what is claimed."""
-    level, most = percentage(CONFIDENCE), number(found.greatest_weight, 4)
-    delivered, cost = interval(*found.delivered_interval, 4), interval(*found.cost_interval, 4)
-    numbers = [
-        ("agree", f"{len(found.runs)} of {counted(found.recorded, 'run')}; no weight exceeds {most}"),
-        ("delivered", f"{number(found.delivered, 4)}, unbiased; {level} interval {delivered}"),
-        ("", f"claimed: at least {rounded_down(found.claimed, 4)}"),
-        ("cost", f"{number(found.cost)}, unbiased; {level} interval {cost}"),
-        ("", f"claimed: at most {rounded_up(claimed_cost, 4)}"),
-    ]
-    told = "This holds if schedules and their lengths were chosen without regard to the losses of their runs."
-    return [
-        Section("Runs whose schedule is what the policy would have done:", Pairs(numbers)),
-        Section("", told),
-    ]

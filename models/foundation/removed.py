@@ -7,6 +7,8 @@ SUCCESSORS = {
     "depl.paths": "paths within limits on graphs of your own are found by cspy or PathWyse, without limits "
     "by networkx; model selection has depl.heuristics.paths.setting.least_weight",
     "depl front --expected": "'depl front' without it bounds what is promised instead of the expected loss",
+    "depl policy replay --weighted": "'depl policy simulate' follows a policy under the law, and "
+    "'depl certify' counts fresh runs",
 }
 """What to use in place of a name, written as its users wrote it.
 

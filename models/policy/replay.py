@@ -9,14 +9,13 @@ was not trained, or beyond its last epoch, the replay is refused with the seed a
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal, NoReturn, overload
+from typing import Literal, NoReturn
 
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy.controller import BEYOND, Controller
 from depl.models.policy.decisions import Stop
 from depl.models.policy.rules import Rules, read_rules
 from depl.models.policy.simulation import CONFIDENCE, mean_interval, share_interval
-from depl.models.policy.weighted_replay import WeightedReplay, weighted_replay
 from depl.models.problem.policy import Policy
 from depl.models.traces.counterfactuals import Branch, Counterfactuals, branch_name, read_counterfactuals
 from depl.models.traces.table import Traces
@@ -98,26 +97,8 @@ class Replay:
         return math.fsum(run.cost for run in self.runs) / reached if reached else math.inf
 
 
-@overload
-def replay(
-    policy: Policy,
-    traces: Traces | Counterfactuals,
-    metric: str = "loss",
-    *,
-    weighted: Literal[False] = False,
-) -> Replay: ...
-
-
-@overload
-def replay(
-    policy: Policy, traces: Traces, metric: str = "loss", *, weighted: Literal[True]
-) -> WeightedReplay: ...
-
-
-def replay(
-    policy: Policy, traces: Traces | Counterfactuals, metric: str = "loss", *, weighted: bool = False
-) -> Replay | WeightedReplay:
-    """Follow a policy on every seed of counterfactual runs, or on runs with schedules of their own.
+def replay(policy: Policy, traces: Traces | Counterfactuals, metric: str = "loss") -> Replay:
+    """Follow a policy on every seed of counterfactual runs.
 
     Parameters
     ----------
@@ -125,21 +106,14 @@ def replay(
         One run for every seed and switch epoch.
     metric : str
         Of the traces, that the target is one of.
-    weighted : bool
-        The traces are runs that were each trained by one schedule, which was chosen without regard to their
-        losses: those that agree with the policy count 1 / q (`depl.models.policy.weighted_replay`).
 
     Raises
     ------
     InvalidInputError
-        If the runs are no counterfactuals, or are such and ``weighted`` is asked for.
+        If the runs are no counterfactuals.
     NotCoveredError
         If a decision leads to what was not trained: with run and epoch.
     """
-    if weighted:
-        if isinstance(traces, Counterfactuals):
-            raise InvalidInputError("counterfactual runs count one each; leave it out", "weighted")
-        return weighted_replay(policy, traces, metric)
     table = traces if isinstance(traces, Counterfactuals) else read_counterfactuals(traces, metric)
     rules = read_rules(policy)
     runs = tuple(_Follower(rules, table, seed).follow() for seed in table.seeds)

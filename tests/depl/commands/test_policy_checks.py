@@ -12,7 +12,7 @@ from depl.models.problem.laws import Empirical
 from depl.models.traces.files import write_traces
 from tests.cases.policy_cases import tiny
 from tests.models.policy.test_replay import policy as by_hand
-from tests.models.policy.test_replay import recorded, traces
+from tests.models.policy.test_replay import traces
 
 
 @pytest.fixture
@@ -87,17 +87,3 @@ def test_a_branch_that_was_not_trained_ends_the_replay_with_exit_code_2(tmp_path
     write_traces(runs, traces("b", (1,)))
     assert main(["policy", "replay", policy, runs]) == 2
     assert "run 'b/1', epoch 2" in capsys.readouterr().err
-
-
-def test_runs_with_schedules_of_their_own_are_weighted(tmp_path, capsys):
-    policy, runs = str(tmp_path / "policy.json"), str(tmp_path / "runs.csv")
-    (tmp_path / "policy.json").write_text(by_hand().to_json())
-    write_traces(runs, recorded({"a": 1, "b": 2, "c": 2, "d": 2}))
-    assert main(["policy", "replay", policy, runs, "--weighted"]) == 0
-    text = capsys.readouterr().out
-    assert "3 of 4 runs; no weight exceeds 4" in text
-    assert "1.333, unbiased" in text
-    assert "chosen without regard to the losses" in text
-    assert main(["policy", "replay", policy, runs, "--weighted", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["delivered"] == 4 / 3
-    assert main(["policy", "replay", policy, runs]) == 2  # no counterfactuals

@@ -1,16 +1,13 @@
 """Policies followed on counterfactual runs: by hand on four seeds, and refused where a branch is missing."""
 
-import itertools
 import math
 
-import numpy as np
 import pytest
 
 import depl
 from depl.models.policy.replay import replay
 from depl.models.problem.affine_law import Scale
 from depl.models.problem.policy import Certificate, LossGrid, NextEpoch, Policy, PolicyNode, Row
-from depl.models.traces.counterfactuals import read_counterfactuals
 from depl.models.traces.table import Traces
 
 BIG, SMALL = ("big", "edge"), ("small", "edge")
@@ -121,84 +118,3 @@ def test_a_loss_without_a_logarithm_is_refused_under_a_law_of_logarithms():
     run, epoch, model, cluster, loss = zip(*rows_of, strict=True)
     with pytest.raises(depl.NotCoveredError, match=r"epoch 1: a loss of -1.5 has no logarithm"):
         replay(policy(scale="log"), Traces(run, epoch, model, cluster, loss))
-
-
-# -- runs with schedules of their own ----------------------------------------------------------------------
-
-
-def recorded(designs: dict[str, int]) -> Traces:
-    """The branch of each seed that switches after its epoch, as if no other one had been trained."""
-    rows_of = []
-    for seed, switch in designs.items():
-        for epoch, loss in enumerate([*STEM[seed][: switch + 1], *AFTER[switch]]):
-            rows_of.append((seed, epoch, *(BIG if epoch <= switch else SMALL), loss))
-    run, epoch, model, cluster, loss = zip(*rows_of, strict=True)
-    return Traces(run, epoch, model, cluster, loss)
-
-
-@pytest.mark.parametrize("switches", [(1, 1, 2, 2), (1, 2, 2, 2), (1, 1, 1, 2)])
-def test_over_all_ways_to_assign_designs_weighted_runs_are_right_in_the_mean(switches):
-    whole = replay(policy(), traces())
-    found = [
-        replay(policy(), recorded(dict(zip("abcd", order, strict=True))), weighted=True)
-        for order in itertools.permutations(switches)
-    ]
-    assert np.mean([one.delivered for one in found]) == pytest.approx(whole.delivered, abs=1e-12)
-    assert np.mean([one.cost for one in found]) == pytest.approx(whole.cost, abs=1e-12)
-    # a common weight, all runs by those that agree, would be wrong
-    common = [sum(run.reached for run in one.runs) / len(one.runs) for one in found]
-    assert np.mean(common) != pytest.approx(whole.delivered, abs=1e-3)
-
-
-def test_runs_that_agree_count_by_the_share_of_designs_that_begin_like_theirs():
-    found = replay(policy(), recorded({"a": 1, "b": 2, "c": 2, "d": 2}), weighted=True)
-    # c wants to switch after epoch 1, and its design does not; d ends before its first epoch, as all would
-    assert [(run.run, run.epochs, run.share, run.reached, run.cost) for run in found.runs] == [
-        ("a", 2, 0.25, True, 3.0),
-        ("b", 3, 0.75, True, 5.0),
-        ("d", 0, 1.0, False, 0.0),
-    ]
-    assert found.delivered == pytest.approx((4 + 4 / 3) / 4)
-    assert found.cost == pytest.approx((12 + 20 / 3) / 4)
-    assert (found.greatest_weight, found.greatest_cost) == (4, 16)  # 2 + 1 + 1, of a quarter
-    values, logarithm = np.array([4, 4 / 3, 0, 0]), math.log(2 / 0.025)
-    half = values.std(ddof=1) * math.sqrt(2 * logarithm / 4) + 7 * 4 * logarithm / 9
-    assert half > 2
-    assert found.delivered_interval == (0, 1)
-    low, high = found.cost_interval
-    spread = np.array([12, 20 / 3, 0, 0]).std(ddof=1)
-    half = spread * math.sqrt(2 * logarithm / 4) + 7 * 16 * logarithm / 9
-    assert (low, high) == pytest.approx((0, 14 / 3 + half))
-
-
-def test_intervals_of_many_runs_hold_the_truth_and_are_not_everything():
-    rng, missed = np.random.default_rng(0), 0
-    for _ in range(4):
-        rows_of, designs = [], rng.integers(1, 3, 500)
-        for number, (kind, switch) in enumerate(zip(rng.integers(0, 4, 500), designs, strict=True)):
-            for epoch, loss in enumerate([*STEM["abcd"[kind]][: switch + 1], *AFTER[int(switch)]]):
-                rows_of.append((f"r{number}", epoch, *(BIG if epoch <= switch else SMALL), loss))
-        run, epoch, model, cluster, loss = zip(*rows_of, strict=True)
-        found = replay(policy(), Traces(run, epoch, model, cluster, loss), weighted=True)
-        low, high = found.delivered_interval
-        missed += not low <= 0.75 <= high
-        assert high - low < 0.65
-    assert missed == 0
-
-
-def test_what_no_design_began_with_is_refused_and_so_is_a_loss_that_is_missing():
-    with pytest.raises(
-        depl.NotCoveredError,
-        match=r"run 'a', epoch 1: the policy goes on with 'small' on 'edge', as no recorded schedule does",
-    ):
-        replay(policy(), recorded({"a": 2, "b": 2}), weighted=True)
-    late = Traces(("x", "x"), (1, 2), ("big", "small"), ("edge", "edge"), (1.5, 0.9))
-    with pytest.raises(depl.NotCoveredError, match=r"run 'x', epoch 0: the loss was not evaluated there"):
-        replay(policy(), late, weighted=True)
-    with pytest.raises(depl.InvalidInputError, match="count one each"):
-        replay(policy(), read_counterfactuals(traces()), weighted=True)
-
-
-def test_a_single_run_says_nothing_of_an_interval():
-    found = replay(policy(), recorded({"a": 1}), weighted=True)
-    assert (found.delivered, found.delivered_interval, found.cost_interval) == (1, (0, 1), (0, math.inf))
