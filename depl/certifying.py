@@ -6,6 +6,7 @@ from depl.instances.library import load
 from depl.instances.training.recorded import named_traces
 from depl.models.estimation import certificate
 from depl.models.estimation.certificate import Certificate
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.traces.table import Schedule, Traces
@@ -14,6 +15,7 @@ ChosenBy = Traces | Instance | str
 """What had a part in the choice of a plan; a path that ends with ``.json`` is that of an instance."""
 
 
+@exits_are_errors
 def certify(
     runs: Traces | str,
     target: float,

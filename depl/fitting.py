@@ -5,12 +5,14 @@ from depl.instances.training.recorded import named_traces
 from depl.models.estimation.choices import CARE
 from depl.models.estimation.instance import LawOfLoss, fit_instance, runs_of_setup
 from depl.models.estimation.setup import Setup
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.affine_law import Scale
 from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import Residuals
 from depl.models.traces.table import Traces
 
 
+@exits_are_errors
 def fit(
     runs: Traces | str,
     setup: Setup | str,

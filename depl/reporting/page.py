@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from depl.benchmarks.report.template import rendered
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.foundation.wording import number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -69,6 +70,7 @@ class PlanPage:
         write_text(str(path), self.html)
 
 
+@exits_are_errors
 def report(
     instance: Instance, plan: Plan, *, prices: bool = True, time_limit: float = REPORT_SECONDS
 ) -> PlanPage:

@@ -17,6 +17,7 @@ from depl.models.evaluation.traced_loss import OutsideSupportError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import TIME_TOLERANCE
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.epochs import FinalLoss, Load, LossStep, load
 from depl.models.problem.instance import Instance, Target
 from depl.models.problem.plan import Plan, require_plan
@@ -135,6 +136,7 @@ class Evaluation(Shown):
         return all(constraint.satisfied for constraint in self.constraints)
 
 
+@exits_are_errors
 def evaluate(
     instance: Instance,
     plan: Plan,

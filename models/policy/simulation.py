@@ -22,6 +22,7 @@ from scipy import stats
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.policy.grid import DRIFT, Integers, rounded_indices
 from depl.models.policy.ledger import EDGE
 from depl.models.policy.process import Kernel, Node, Process, process
@@ -103,6 +104,7 @@ def mean_interval(
     return mean - half, mean + half
 
 
+@exits_are_errors
 def simulate(
     instance: Instance, policy: Policy, runs: int = 100_000, *, seed: int | np.random.Generator = 0
 ) -> Simulation:

@@ -19,6 +19,7 @@ import msgspec
 from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.policy.counted_planner import CountedPlanner, WideningPlanner, proxy, require_counted
 from depl.models.policy.dynamic import Options
 from depl.models.policy.ledger_planner import LedgerPlanner
@@ -40,6 +41,7 @@ _LONGER = 4.0
 """How many times longer the next policy takes to verify: its grid has four times as many cells."""
 
 
+@exits_are_errors
 def solve_policy(
     instance: Instance,
     rung: Rung = "optimal",

@@ -9,6 +9,7 @@ that of `depl.models.evaluation.evaluate`.
 import functools
 import hashlib
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -28,7 +29,8 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown, frames_of
 from depl.models.foundation.wording import counted
 from depl.models.problem.clusters import Cluster, NodeGroup, require_values_or_groups
-from depl.models.problem.laws import Forbidden, NonNegative, Positive, SwitchLaw, Zero
+from depl.models.problem.laws import Forbidden, Law, NonNegative, Positive, SwitchLaw, Zero
+from depl.models.problem.laws.soundness import require_sound
 from depl.models.problem.learning import (
     ConstantImprovement,
     DataLaw,
@@ -185,7 +187,8 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
     InvalidInputError
         With the JSON path of the first thing wrong: duplicate or dangling names, tables of the wrong
         length, a data law that is not positive and nonincreasing, a heavy tail that raises the loss,
-        losses all below 1e-6, or priced computing under no time limit (the infimum 0 is not attained).
+        a registered law that contradicts itself, losses all below 1e-6, or priced computing under no time
+        limit (the infimum 0 is not attained).
     """
 
     format: Literal["depl-instance"] = "depl-instance"
@@ -225,6 +228,7 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
         check_site_rules(self)
         self._validate_switches()
         self._validate_models()
+        self._validate_laws()
         self._validate_data_law()
         if self.target.initial_model is not None:
             require_known(self.target.initial_model, self._models_by_name, ".target.initial_model")
@@ -399,6 +403,24 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
                 raise InvalidInputError(
                     f"has no table for dataset {missing[0]!r}; add one", f".models[{index}].compute"
                 )
+
+    def _validate_laws(self) -> None:
+        """Refuse laws from outside that are none, with their place."""
+        for place, law in self._placed_laws():
+            try:
+                require_sound(law)
+            except InvalidInputError as error:
+                raise InvalidInputError(error.message, place) from error
+
+    def _placed_laws(self) -> Iterator[tuple[str, Law]]:
+        for index, model in enumerate(self.models):
+            tabled = isinstance(model.improvement, TabledImprovement)
+            for row, law in enumerate(model.improvement.noises()):
+                entry = f".epochs[{row}]" if tabled else ""
+                yield f".models[{index}].improvement{entry}.noise", law
+        for index, switch in enumerate(self.switches):
+            yield f".switches[{index}].law", switch.law
+        yield ".other_switches", self.other_switches
 
     def _validate_data_law(self) -> None:
         if isinstance(self.data_law, TableDataLaw):

@@ -31,6 +31,7 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.names import advice
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.cone_space import ConeSpace, cone_space
@@ -53,6 +54,7 @@ FORMS = ("price", "resource", "cone")
 """F2, F1 and F3."""
 
 
+@exits_are_errors
 def program(
     instance: Instance,
     scenarios: int | Scenarios | None = None,

@@ -17,8 +17,10 @@ from typing import Any
 from depl.models.foundation.documents import decimal
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, Law
+from depl.models.problem.laws.soundness import require_sound
 from depl.models.risk.certify import SMALLEST_BUDGET, certified_quantile, certified_violation, has_contour
 from depl.models.risk.conditioning import both
 from depl.models.risk.discrete import exact_at_most, exact_level, is_discrete
@@ -49,6 +51,10 @@ class Summand:
             raise InvalidInputError(f"must be a Law, not {type(self.law).__name__}", "law")
         if not self.law.declared or self.law.forbids:
             raise NotCoveredError(f"a law of type {self.law.tag()} has no probabilities; give one that has")
+        try:
+            require_sound(self.law)
+        except InvalidInputError as error:
+            raise InvalidInputError(error.message, "law") from error
         _finite(self.coefficient, "coefficient")
         count: object = self.count
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
@@ -59,6 +65,7 @@ Given = Law | Summand | tuple[Law, float] | tuple[Law, float, int]
 """A summand, or its law with a coefficient and a count after it."""
 
 
+@exits_are_errors
 def probability(
     terms: Iterable[Given], value: float, *, constant: float = 0.0, above: bool = False
 ) -> Interval:
@@ -104,6 +111,7 @@ def probability(
     return both(lower, _rest(upper))
 
 
+@exits_are_errors
 def quantile(terms: Iterable[Given], level: float | Fraction, *, constant: float = 0.0) -> Interval:
     """An interval that is certain to contain the least v with P(S <= v) >= level.
 

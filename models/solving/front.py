@@ -23,6 +23,7 @@ from depl.models.evaluation.evaluate import plan_cost
 from depl.models.foundation.clock import now
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
 from depl.models.problem.plan import Plan
@@ -66,6 +67,7 @@ _PROBE_SECONDS, _PROBE_SHARE = 60.0, 0.1
 left where time is limited. If they end one, the front says that its range was cut."""
 
 
+@exits_are_errors
 def front(
     instance: Instance,
     against: str | Budget,

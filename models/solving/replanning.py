@@ -32,6 +32,7 @@ from depl.models.evaluation.evaluate import SITE_RULES, Evaluation, epoch_loads,
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE, PROOF_TOLERANCE
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.allocation import allocate
 from depl.models.problem.instance import SMALLEST_VIOLATION_BUDGET, Instance
 from depl.models.problem.plan import Plan
@@ -156,6 +157,7 @@ class Replanning(Shown):
         return None if self.cost_to_go is None else self.sunk_cost + self.cost_to_go
 
 
+@exits_are_errors
 def replan(
     instance: Instance,
     plan: Plan,

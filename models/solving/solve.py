@@ -16,6 +16,7 @@ from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import MEMORY, memory_ceiling, require_gibibytes
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
 from depl.models.problem.plan import Asked, Bounds, Claims, DualClaim, Plan, ScenarioClaim
@@ -64,6 +65,7 @@ class VerificationError(DeplError):
     """A method's own answer fails the verifier, or contradicts itself: a defect of that method."""
 
 
+@exits_are_errors
 def solve(
     instance: Instance,
     method: str | None = None,

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.policy import STOP, Policy
 from depl.models.problem.traced_law import TracedLaw
@@ -77,6 +78,7 @@ class PolicyReport:
         return tuple(item for item in self.findings if item.kind is Kind.REPEATED)
 
 
+@exits_are_errors
 def verify_policy(instance: Instance, policy: Policy) -> PolicyReport:
     """Check a policy against its instance, and everything that its certificate claims.
 

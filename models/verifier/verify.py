@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from depl.models.foundation.showing import Shown
+from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Bounds, Claims, Plan, require_plan
 from depl.models.verifier.bounds import MOST_PLANS, bound_findings
@@ -94,6 +95,7 @@ class Report(Shown):
         return tuple(item for item in self.findings if item.kind is Kind.REPEATED)
 
 
+@exits_are_errors
 def verify(
     instance: Instance,
     plan: Plan,

@@ -90,6 +90,12 @@ def _require_law_class(kind: object) -> None:
         raise InvalidInputError(
             f'{kind.__name__} has no tag that documents could name it by; declare it with tag="..."'
         )
+    shipped = [known.__name__ for known in BUILT_IN if issubclass(kind, known)]
+    if shipped:
+        raise InvalidInputError(
+            f"{kind.__name__} is derived from {shipped[0]}, whose formulas would speak for it; derive it "
+            "from depl.Law"
+        )
     if kind.distribution is Law.distribution:
         raise InvalidInputError(
             f"{kind.__name__} has no method distribution(), which returns the frozen distribution of "

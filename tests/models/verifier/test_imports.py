@@ -24,6 +24,8 @@ DATA |= {
 }  # fmt: skip
 DATA |= {"foundation.names", "foundation.wording", "traces.fingerprints", "traces.lost"}
 VALIDATION = {
+    "foundation.users_code",
+    "problem.laws.soundness",
     "problem.affine_law",
     "problem.site_rules",
     "problem.traced_fit",
