@@ -155,14 +155,10 @@ def _wrong_values(law: Law, said: _Said) -> str | None:
     quantiles, moved = law.quantile(_LEVELS), _ROUNDING * said.width
     reached = law.cdf(quantiles + moved) >= _LEVELS - _ROUNDING
     if not (reached & (law.cdf(quantiles - moved) <= _LEVELS + _ROUNDING)).all():
-        return (
-            f"its quantiles at {_LEVELS.tolist()} are {quantiles.tolist()}, of which its cdf says otherwise"
-        )
+        return f"its quantiles {quantiles.tolist()} are not those of its cdf at {_LEVELS.tolist()}"
     drawn = law.sample(np.random.default_rng(1), len(_LEVELS))
     if drawn.shape != _LEVELS.shape or not ((said.low <= drawn) & (drawn <= said.high)).all():
-        return (
-            f"draws of it are {drawn.tolist()}, and it has its support from {said.low:.6g} to {said.high:.6g}"
-        )
+        return f"it draws {drawn.tolist()}, and its support goes from {said.low:.6g} to {said.high:.6g}"
     densities = law.density(quantiles)
     if not (densities >= 0).all():
         return f"its density at {quantiles.tolist()} is {densities.tolist()}, and must be at least 0"

@@ -24,7 +24,6 @@ DATA |= {
 }  # fmt: skip
 DATA |= {"foundation.names", "foundation.wording", "traces.fingerprints", "traces.lost"}
 VALIDATION = {
-    "foundation.users_code",
     "problem.laws.soundness",
     "problem.affine_law",
     "problem.site_rules",
@@ -33,6 +32,7 @@ VALIDATION = {
     "traces.table",
 }  # with which an instance and a traced law check themselves; not the verifier's
 SHOWING = {"foundation.later", "foundation.showing", "problem.units"}  # how it prints: they compute nothing
+SHOWING |= {"foundation.users_code"}  # how it ends where a law of a user ends the program
 OUTSIDE = {"numpy", "scipy", "msgspec"}
 METHODS = {
     "moments", "shape_scale", "log_parameters", "quadrature", "sample", "atoms", "inverse_cdf",
