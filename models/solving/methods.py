@@ -312,8 +312,12 @@ def register(
     Raises
     ------
     InvalidInputError
-        If the name is taken by another method.
+        If the name is taken by another method or no name, or the method no function.
     """
+    if not isinstance(name, str) or not name or not callable(method):
+        raise InvalidInputError(
+            f"a method is registered by its name and its function, not {name!r:.80} and {method!r:.80}"
+        )
     known = _known().get(name)
     if known is not None and known.run is not method:
         raise InvalidInputError(f"a method {name!r} is registered already; choose another name")

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, is_dataclass, replace
 from numbers import Integral
 
 import msgspec
@@ -55,6 +55,9 @@ from depl.models.verifier.verify import Report, verify
 _CERTIFYING = 0.0003
 """Seconds to certify and verify one epoch of the plan that is returned: about 0.0001 measured for 1000 to
 5000 epochs of different laws, inverse gamma and lognormal, three times that for laws that take longer."""
+
+_NOTHING = "no plan found: the method returns None"
+"""The reason where a method returns None."""
 
 _NOT_COUNTED, _LARGEST_RESERVE = 1.0, 0.5
 """Seconds of that which no limit is shortened for, as a limit is kept to 2 seconds; and the share of the
@@ -245,6 +248,12 @@ def _run(
     except OutOfTimeError:
         reason = "stopped before there was a plan; allow more time"
         return Outcome(Termination.TIME_LIMIT, None, 0.0, reason), sample
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise
+        raise InvalidInputError(
+            f"method {method.name!r} cannot be called with an instance and limits: {error}"
+        ) from error
     except MemoryError as error:
         raise NotCoveredError(
             f"method {method.name!r} needs more memory than there is ({str(error) or 'no more was given'}); "
@@ -299,19 +308,61 @@ def _sample(
 
 
 def _outcome(returned: object, method: str) -> Outcome:
-    """What a method returned, if it is of a known kind and does not contradict itself."""
+    """What a method returned, if it is of a known kind and does not contradict itself.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is not, and the method is the user's; a `VerificationError` for one that comes with depl.
+    """
+    wrong = VerificationError if is_shipped(method) else InvalidInputError
     outcome = returned
     if outcome is None or isinstance(outcome, Plan):
-        outcome = Outcome(Termination.EXHAUSTED, outcome)
+        outcome = Outcome(Termination.EXHAUSTED, outcome, reason=None if outcome else _NOTHING)
     if not isinstance(outcome, Outcome):
         kind = type(outcome).__name__
-        raise VerificationError(f"method {method!r} returns a {kind}; an Outcome, a Plan or None is needed")
+        raise wrong(f"method {method!r} returns a {kind}; an Outcome, a Plan or None is needed")
+    if not is_shipped(method):
+        outcome = _well_formed(outcome, method)
     stopped = outcome.termination
     if outcome.plan is None and stopped in (Termination.OPTIMAL, Termination.GAP_REACHED):
-        raise VerificationError(f"method {method!r} says {stopped.value!r} without a plan")
+        raise wrong(f"method {method!r} says {stopped.value!r} without a plan")
     if outcome.plan is not None and stopped is Termination.INFEASIBLE:
-        raise VerificationError(f"method {method!r} says {stopped.value!r} and holds a plan")
+        raise wrong(f"method {method!r} says {stopped.value!r} and holds a plan")
     return outcome
+
+
+def _well_formed(outcome: Outcome, method: str) -> Outcome:
+    """The outcome of a user's method with every field of its declared type; numpy's numbers as plain ones.
+
+    Raises
+    ------
+    InvalidInputError
+        With the method and the field.
+    """
+    given = {item.name: _plain(getattr(outcome, item.name)) for item in fields(Outcome)}
+    try:
+        found = msgspec.convert(given, Outcome)
+    except msgspec.ValidationError as error:
+        raise InvalidInputError(f"method {method!r} returns a malformed Outcome: {error}") from error
+    if math.isnan(found.lower_bound):
+        raise InvalidInputError(
+            f"method {method!r} returns a malformed Outcome: its lower_bound is no number (nan)"
+        )
+    return found
+
+
+def _plain(value: object) -> object:
+    """Records as their fields, which msgspec then looks at, and numbers of numpy as plain ones."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
 
 
 def _result(

@@ -19,9 +19,10 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.risk.interval import Interval
 from depl.models.solving import methods
+from depl.models.solving.decisions import Decision
 from depl.models.solving.defaults import DEFAULT_METHOD
 from depl.models.solving.methods import Limits, Method, Outcome, find, register, registered
-from depl.models.solving.result import Range, Result, Solution, Termination
+from depl.models.solving.result import DualBound, Phase, Range, Result, Solution, Termination
 from depl.models.solving.solve import VerificationError, solve
 from depl.models.verifier.verify import verify
 
@@ -146,7 +147,7 @@ def test_the_json_of_a_result_has_all_keys_and_a_plan_that_reads_back(tiny: Inst
 
 
 def test_a_result_without_a_plan_has_the_same_keys(tiny: Instance) -> None:
-    shown = json.loads(answered(tiny, None).to_json())
+    shown = json.loads(answered(tiny, Outcome(Termination.EXHAUSTED, None)).to_json())
     assert list(shown) == KEYS
     absent = {"cost", "lower_bound", "gap", "epochs", "training_time", "expected_loss", "reason", "plan"}
     absent |= {"scenarios", "dual", "rests_on"}
@@ -429,9 +430,6 @@ def test_a_wrong_plan_is_the_methods_fault_and_the_equation_is_named(
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        (Outcome(Termination.OPTIMAL, None), "says 'optimal' without a plan"),
-        (Outcome(Termination.GAP_REACHED, None), "says 'gap_reached' without a plan"),
-        (Outcome(Termination.INFEASIBLE, steady_epochs(4, 4)), "says 'infeasible' and holds a plan"),
         (Outcome(Termination.GAP_REACHED, steady_epochs(4, 4), 20.0), "the gap 0.1 is reached; it is 0.16"),
         (Outcome(Termination.GAP_REACHED, steady_epochs(4, 4)), "the gap 0.1 is reached; it is inf"),
         (
@@ -442,8 +440,6 @@ def test_a_wrong_plan_is_the_methods_fault_and_the_equation_is_named(
             Outcome(Termination.OPTIMAL, steady_epochs(5, 5)),
             "claim: cheapest_resources: other resources cost 24",
         ),
-        ("a plan", "returns a str; an Outcome, a Plan or None is needed"),
-        ((steady_epochs(4, 4), 24.0), "returns a tuple; an Outcome, a Plan or None is needed"),
     ],
 )
 def test_an_answer_that_contradicts_itself_is_refused(
@@ -451,6 +447,72 @@ def test_an_answer_that_contradicts_itself_is_refused(
 ) -> None:
     with pytest.raises(VerificationError, match=message):
         answered(steady, outcome, gap=0.1)
+
+
+PLAN, ENDED = steady_epochs(4, 4), Termination.EXHAUSTED
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        (Outcome(Termination.OPTIMAL, None), "says 'optimal' without a plan"),
+        (Outcome(Termination.GAP_REACHED, None), "says 'gap_reached' without a plan"),
+        (Outcome(Termination.INFEASIBLE, PLAN), "says 'infeasible' and holds a plan"),
+        ("a plan", "returns a str; an Outcome, a Plan or None is needed"),
+        ((PLAN, 24.0), "returns a tuple; an Outcome, a Plan or None is needed"),
+        (Outcome, "returns a type; an Outcome, a Plan or None is needed"),
+        (Outcome("done", PLAN), r"Invalid enum value 'done' - at `\$\.termination`"),
+        (Outcome(None, PLAN), r"got `null` - at `\$\.termination`"),
+        (Outcome(ENDED, PLAN.to_json()), r"got `str` - at `\$\.plan`"),
+        (Outcome(ENDED, PLAN, "7"), r"Expected `float`, got `str` - at `\$\.lower_bound`"),
+        (Outcome(ENDED, PLAN, None), r"got `null` - at `\$\.lower_bound`"),
+        (Outcome(ENDED, PLAN, math.nan), "its lower_bound is no number"),
+        (Outcome(ENDED, PLAN, reason=7), r"got `int` - at `\$\.reason`"),
+        (Outcome(ENDED, PLAN, dual=7.0), r"got `float` - at `\$\.dual`"),
+        (Outcome(ENDED, PLAN, dual=DualBound("a", 1.0, 1.0)), r"got `str` - at `\$\.dual\.time_price`"),
+        (Outcome(ENDED, PLAN, build_seconds=None), r"at `\$\.build_seconds`"),
+        (Outcome(ENDED, PLAN, decisions="none"), r"at `\$\.decisions`"),
+        (Outcome(ENDED, PLAN, decisions=(Decision("data", 1, "kept"),)), r"at `\$\.decisions\[0\]\.choice`"),
+        (Outcome(ENDED, PLAN, tolerances=(1e-9,)), r"at `\$\.tolerances`"),
+        (Outcome(ENDED, PLAN, stage_seconds={"data": "long"}), r"at `\$\.stage_seconds\[...\]`"),
+        (Outcome(ENDED, PLAN, phases=(Phase("own", "done", 1.0, None, None),)), r"phases\[0\]\.lower_bound`"),
+        (Outcome(ENDED, PLAN, rows="all"), r"at `\$\.rows`"),
+    ],
+)
+def test_a_malformed_outcome_is_the_error_of_whoever_wrote_the_method(
+    steady: Instance, outcome: object, message: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=message) as refused:
+        answered(steady, outcome, gap=0.1)
+    assert "method 'answer-" in refused.value.message
+    assert refused.value.exit_code == 2
+
+
+def test_numbers_of_numpy_and_lists_are_no_malformed_outcome(steady: Instance) -> None:
+    outcome = Outcome(ENDED, PLAN, np.float64(7), decisions=[], tolerances={"gap": np.float32(0)})
+    assert answered(steady, outcome).lower_bound == 7
+
+
+def test_a_method_that_returns_none_has_found_no_plan(steady: Instance) -> None:
+    result = answered(steady, None)
+    assert (result.termination, result.solution, result.lower_bound) == (ENDED, Solution.NONE, -math.inf)
+    assert "no plan found" in str(result)
+
+
+@pytest.mark.parametrize("run", [lambda instance: None, lambda instance, limits, more: None])
+def test_a_method_that_cannot_be_called_so_is_refused_by_name(steady: Instance, run: object) -> None:
+    name = f"called with {run.__code__.co_argcount}"
+    register(name, run)
+    with pytest.raises(
+        InvalidInputError, match=f"method '{name}' cannot be called with an instance and limits"
+    ):
+        solve(steady, name)
+
+
+def test_what_is_no_method_is_not_registered() -> None:
+    for name, run in (("own", "function"), ("", len), (7, len)):
+        with pytest.raises(InvalidInputError, match="by its name and its function"):
+            register(name, run)
 
 
 def test_a_gap_is_reached_up_to_rounding(steady: Instance, steady_plan: Plan) -> None:
