@@ -7,12 +7,14 @@ of a caller may speak of the discrete variables and of variables of the caller's
 every plan is held against them.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyomo.environ as pyo
 from pyomo.core.expr.visitor import identify_variables
+from pyomo.repn import generate_standard_repn
 
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
@@ -31,6 +33,7 @@ ROWS = frozenset(
 
 _DISCRETE = frozenset({"w", "q", "v", "stop", "z", "charged"})
 _RESOURCES = frozenset({"theta", "x", "t", "surcharge", "root"})
+_LINEAR = "write sums of variables times numbers, with variables of your own where more is needed"
 _VIOLATED = 1e-6  # of the larger of 1 and the bound: the rows are of whole numbers, of solvers that keep 1e-9
 _NAMED = 4
 """Rows and variables that a message names."""
@@ -64,7 +67,8 @@ class OwnRows:
         NotCoveredError
             If a row speaks of resources, or the objective is not that of the program.
         InvalidInputError
-            If a miss that no feasible plan has a choice about is given another value.
+            If a row is not linear, or not of finite numbers; or if a miss that no feasible plan has a choice
+            about is given another value.
         """
         objectives = [item.name for item in model.component_data_objects(pyo.Objective, active=True)]
         if objectives != ["eq2_cost"]:
@@ -77,6 +81,7 @@ class OwnRows:
             for row in model.component_data_objects(pyo.Constraint, active=True)
             if row.parent_component().name not in ROWS
         )
+        _require_linear(model, rows)
         spoken_of = {(row.name, name) for row in rows for name in _variables(row)}
         for row, name in sorted(spoken_of):
             if name in _RESOURCES:
@@ -127,15 +132,49 @@ def _variables(row: Any) -> set[str]:
     return {item.parent_component().name for item in identify_variables(row.body)}
 
 
+def _require_linear(model: pyo.ConcreteModel, rows: Sequence[Any]) -> None:
+    """Refuse what no linear program can hold, and numbers that are none: a solver may pass them over."""
+    for kind in (pyo.SOSConstraint, pyo.LogicalConstraint):
+        other = next(model.component_data_objects(kind, active=True), None)
+        if other is not None:
+            raise InvalidInputError(f"{other.name!r} is a {kind.__name__}; {_LINEAR}", "rows")
+    for row in rows:
+        try:
+            body = generate_standard_repn(row.body)
+            bounds = [0.0 if end is None else pyo.value(end) for end in (row.lower, row.upper)]
+            numbers = [pyo.value(number) for number in (body.constant, *body.linear_coefs)]
+            _ = [item.bounds for item in identify_variables(row.body)]  # which Pyomo refuses if they are NaN
+        except (ArithmeticError, TypeError, ValueError) as error:
+            what = str(error).strip().partition("\n")[0]
+            raise InvalidInputError(f"the row {row.name!r} cannot be evaluated: {what}", "rows") from error
+        if not body.is_linear():
+            raise InvalidInputError(f"the row {row.name!r} is not linear; {_LINEAR}", "rows")
+        if any(map(math.isnan, bounds)) or not all(map(math.isfinite, numbers)):
+            raise InvalidInputError(
+                f"the row {row.name!r} has numbers that are not finite: {row.expr}", "rows"
+            )
+
+
 def _held(model: pyo.ConcreteModel) -> Iterator[tuple[Any, float, float]]:
     for name in sorted(_DISCRETE):
         component = model.find_component(name)
         for index, item in () if component is None else component.items():
-            low, high = (item.value, item.value) if item.fixed else item.bounds
+            low, high = _bounds(item)
             if name == "z" and index not in model.undecided:
                 _require_as_it_is(model, index, low, high)
             elif (low, high) != (0, 1):
                 yield item, low, high
+
+
+def _bounds(item: Any) -> tuple[float, float]:
+    """Of a discrete variable: both its value where it is fixed."""
+    try:
+        low, high = (item.value, item.value) if item.fixed else item.bounds
+    except ValueError as error:  # of a bound that is not finite
+        raise InvalidInputError(str(error).strip(), "rows") from error
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        raise InvalidInputError(f"{item.name} is held to {low} <= . <= {high}; give finite numbers", "rows")
+    return low, high
 
 
 def _require_as_it_is(model: pyo.ConcreteModel, scenario: int, low: float, high: float) -> None:

@@ -134,3 +134,57 @@ def test_a_miss_that_no_plan_has_a_choice_about_cannot_be_given_another_value(ti
 def test_methods_without_a_program_and_rows_that_are_no_function_are_refused(tiny, method, rows, words):
     with pytest.raises(InvalidInputError, match=words):
         depl.solve(tiny, method, rows=rows)
+
+
+def _first(model):
+    return next(iter(model.w.values()))
+
+
+def _with_own_variable(model):
+    model.own = pyo.Var(bounds=(0, math.nan))
+    return model.own <= _first(model)
+
+
+NOT_LINEAR = "is not linear; write sums of variables times numbers"
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (
+            lambda model: math.nan * _first(model) <= 1,
+            "the row 'own_row' has numbers that are not finite: nan",
+        ),
+        (lambda model: _first(model) + math.nan <= 1, "not finite"),
+        (lambda model: _first(model) <= math.nan, "not finite"),
+        (lambda model: math.inf * _first(model) <= 1, "not finite"),
+        (_with_own_variable, "the row 'own_row' cannot be evaluated: Var 'own'"),
+        (lambda model: _first(model) ** 2 <= 1, f"the row 'own_row' {NOT_LINEAR}"),
+        (lambda model: _first(model) * sum(model.w.values()) <= 1, NOT_LINEAR),
+        (lambda model: pyo.exp(_first(model)) <= 1, NOT_LINEAR),
+        (lambda model: _first(model) / _first(model) <= 1, NOT_LINEAR),
+    ],
+)
+def test_rows_that_are_not_linear_or_hold_no_numbers_are_refused_by_name(tiny, row, words):
+    def rows(model):
+        model.own_row = pyo.Constraint(expr=row(model))
+
+    with pytest.raises(InvalidInputError, match=words) as refused:
+        depl.solve(tiny, "milp", scenarios=SCENARIOS, seed=4, rows=rows)
+    assert refused.value.path == "rows"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda model: setattr(model, "own", pyo.SOSConstraint(var=model.w, sos=1)),
+            "'own' is a SOSConstraint",
+        ),
+        (lambda model: _first(model).setub(math.nan), "non-finite upper bound"),
+        (lambda model: _first(model).fix(None), "is held to None"),
+    ],
+)
+def test_what_no_linear_program_holds_is_refused(tiny, change, words):
+    with pytest.raises(InvalidInputError, match=words):
+        depl.solve(tiny, "milp", scenarios=SCENARIOS, seed=4, rows=change)
