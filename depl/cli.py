@@ -6,6 +6,7 @@ exactly one JSON object), everything else to standard error. Exit codes are `dep
 
 import argparse
 import contextlib
+import ctypes
 import importlib
 import os
 import sys
@@ -97,7 +98,16 @@ def _answer_alone(as_json: bool) -> Iterator[None]:
                 stack.callback(os.close, answers)
                 os.dup2(2, 1)
                 stack.callback(os.dup2, answers, 1)
+                stack.callback(_flush_all)
         yield
+
+
+def _flush_all() -> None:
+    """Bring out what was printed past ``sys.stdout``: Python's first stream and C keep it in buffers."""
+    with contextlib.suppress(OSError, ValueError):  # a stream that is closed
+        _flush(sys.__stdout__)
+    with contextlib.suppress(OSError, AttributeError):  # a system whose library has another name
+        ctypes.CDLL(None).fflush(None)
 
 
 def _imported(name: str) -> Callable[[Any], Any]:
@@ -116,10 +126,11 @@ def _write(stream: TextIO | None, text: str) -> bool:
         stream.flush()
     except BrokenPipeError:
         _forget(stream)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a stream that a user's code has closed is a ValueError
         _forget(stream)
         if stream is sys.stdout:
-            _write(sys.stderr, f"depl: cannot print ({error.strerror or error})")
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            _write(sys.stderr, f"depl: cannot print ({reason})")
         return False
     return True
 

@@ -1,12 +1,16 @@
 """``--import``: methods and laws of the user's own, for every command that takes a method or an instance."""
 
+import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import depl
+from depl.cli import main
 from tests.cases.documents import put
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -98,25 +102,72 @@ def test_code_of_a_user_that_ends_the_process_is_an_error_and_no_answer(
     assert "internal error" not in err
 
 
-def test_with_json_nothing_but_the_answer_is_on_standard_output(tmp_path):
-    """Neither what Python prints, nor what a library or a process writes past it."""
-    path = tmp_path / "talking.py"
-    path.write_text(
-        'import os\nimport depl\n\ndef talking(instance, limits):\n    """Talk."""\n'
-        "    print('by Python')\n    os.write(1, b'past it\\n')\n    os.system('echo by a process')\n\n"
-        "depl.register('imported-talking', talking)\n",
-        encoding="utf-8",
-    )
-    words = ("solve", "tiny", "--method", "imported-talking", "--import", path, "--json")
-    done = subprocess.run(
+TALKS = {
+    "by Python": "print('by Python')",
+    "by the first stream": "sys.__stdout__.write('by the first stream')",
+    "by C": "ctypes.CDLL(None).puts(b'by C')",
+    "past it": "os.write(1, b'past it')",
+    "by a process": "os.system('echo by a process')",
+    "by a law": "print('by a law')",
+}
+TALKING = """
+import ctypes, os, sys
+from scipy import stats
+import depl
+
+def talking(instance, limits):
+    \"\"\"Talk.\"\"\"
+    {}
+
+class Talking(depl.Law, frozen=True, kw_only=True, tag="talking"):
+    def distribution(self):
+        {}
+        return stats.logistic(2.0, 0.1)
+
+depl.register("imported-talking", talking)
+depl.register_law(Talking)
+"""
+
+
+def ended(*words):
+    """A process of the command line whose standard output is a pipe, and so has buffers."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run(
         [sys.executable, "-m", "depl", *map(str, words)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
+        env=environment,
     )
-    assert json.loads(done.stdout)["method"] == "imported-talking"
-    assert all(line in done.stderr for line in ("by Python", "past it", "by a process"))
+
+
+def test_with_json_nothing_but_the_answer_is_on_standard_output(tmp_path, steady):
+    """Neither what Python prints, nor what a library or a process writes past it, now or from a buffer."""
+    path, instance = tmp_path / "talking.py", tmp_path / "instance.json"
+    lines, by_law = [line for line in TALKS.values() if "law" not in line], TALKS["by a law"]
+    path.write_text(TALKING.format("\n    ".join(lines), by_law), encoding="utf-8")
+    document = put(json.loads(steady.to_json()), "models[0].improvement.noise", {"type": "talking"})
+    instance.write_text(json.dumps(document), encoding="utf-8")
+    done = ended("solve", instance, "--method", "imported-talking", "--import", path, "--json")
+    assert done.returncode == 5
+    answer = json.loads(done.stdout)
+    assert (answer["method"], answer["reason"]) == (
+        "imported-talking",
+        "no plan found: the method returns None",
+    )
+    assert [line for line in TALKS if line not in done.stderr] == []
+
+
+def test_a_method_that_closes_the_standard_output_is_no_defect(monkeypatch, capsys, own_methods):
+    def closing(instance, limits):
+        """Close it."""
+        sys.stdout.close()
+
+    depl.register("closing", closing)
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    code = main(["solve", "tiny", "--method", "closing"])
+    assert (code, capsys.readouterr().err) == (2, "depl: cannot print (I/O operation on closed file)\n")
 
 
 def test_a_law_of_a_file_is_known_to_every_command_that_reads_an_instance(ask, mine, tmp_path, steady):
