@@ -314,7 +314,8 @@ def register(
     InvalidInputError
         If the name is taken by another method or no name, or the method no function.
     """
-    if not isinstance(name, str) or not name or not callable(method):
+    given: tuple[object, object] = name, method
+    if not (isinstance(given[0], str) and name and callable(given[1])):
         raise InvalidInputError(
             f"a method is registered by its name and its function, not {name!r:.80} and {method!r:.80}"
         )

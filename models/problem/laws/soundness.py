@@ -183,7 +183,7 @@ def _wrong_words(law: Law, said: _Said, points: FloatArray, under: FloatArray) -
 
 def _distances(step: float) -> FloatArray:
     """Distances from the mean in units of the width."""
-    return np.exp(np.arange(-_REACH, _REACH + step / 2, step))
+    return np.asarray(np.exp(np.arange(-_REACH, _REACH + step / 2, step)))
 
 
 def _wrong_moments(law: Law, said: _Said) -> str | None:
