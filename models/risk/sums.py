@@ -8,11 +8,14 @@ no atoms P(S <= x) is P(-S > -x), and the side with a contour answers. Atoms are
 leniency that a plan has.
 """
 
+import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
+
+from scipy import optimize
 
 from depl.models.foundation.documents import decimal
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
@@ -23,9 +26,20 @@ from depl.models.problem.laws import Empirical, Law
 from depl.models.problem.laws.soundness import require_sound
 from depl.models.risk.certify import SMALLEST_BUDGET, certified_quantile, certified_violation, has_contour
 from depl.models.risk.conditioning import both
+from depl.models.risk.contour import typical_square
 from depl.models.risk.discrete import exact_at_most, exact_level, is_discrete
+from depl.models.risk.far_tails import beyond, jump_bound
 from depl.models.risk.grid import grid_quantile, grid_violation
 from depl.models.risk.interval import Interval
+
+_SHARP, _FAIR = 1.001, 2.0
+"""Ratios of the ends of an interval up to which nothing sharper is sought, for one law and for a sum: set by
+hand. Far out in a tail they are in the thousands or infinite."""
+
+_FARTHEST, _STRIDE, _REFINED = math.log(1e6), math.log(1.4), 20
+"""Logarithm of the farthest distance from the mean, in spreads, at which a bound that rises is sought, of the
+ratio of those that are tried, and trials around the best: set by hand. A bound holds for all values beyond,
+so any number is sound; farther out the one-jump bound takes over."""
 
 
 @dataclass(frozen=True)
@@ -100,15 +114,7 @@ def probability(
     found = _at_most_atoms(total, value) if is_discrete(total) else None
     if found is not None:
         return _rest(found) if above else found
-    turned = _turned(total)
-    sides = [has_contour(total), has_contour(turned)]
-    upper = certified_violation(total, value) if sides[0] or not sides[1] else None
-    lower = certified_violation(turned, -value) if sides[1] else None
-    if above:
-        upper, lower = lower, upper
-    if upper is None or lower is None:
-        return lower or _rest(upper or Interval(0.0, 1.0, "none"))
-    return both(lower, _rest(upper))
+    return _exceeding(total, value) if above else _exceeding(_turned(total), -value)
 
 
 @exits_are_errors
@@ -173,6 +179,45 @@ def _summand(given: Any, name: str) -> Summand:
     except InvalidInputError as error:
         raise InvalidInputError(str(error), name) from error
     raise InvalidInputError("must be a law, with a coefficient and a count if need be", name)
+
+
+def _exceeding(total: FinalLoss, value: float) -> Interval:
+    """P(S > value) of a sum without atoms; its upper end hardly rises with the value, however far out."""
+    found = _by_contours(total, value)
+    if len(total.terms) == 1 and total.terms[0][1] == 1 and found.upper > _SHARP * found.lower:
+        gap = Fraction(value) - Fraction(total.constant)
+        return both(found, Interval(*beyond(total.terms[0][0], gap), found.evaluator))
+    if found.upper <= _FAIR * found.lower:
+        return found
+    upper, (best, least) = min(found.upper, jump_bound(total, value)), _least_bound(total)
+    return replace(found, upper=max(found.lower, min(upper, least if value >= best else 1.0)))
+
+
+@functools.lru_cache(maxsize=16)
+def _least_bound(total: FinalLoss) -> tuple[float, float]:
+    """From where on in the upper tail the bound by contours or a grid begins to rise, and the bound there."""
+    mean, spread = total.mean(), math.sqrt(typical_square(total.terms))
+
+    def bound(away: float) -> float:
+        return _by_contours(total, mean + spread * math.exp(away)).upper
+
+    away, least = 0.0, bound(0.0)
+    while away < _FARTHEST and (further := bound(away + _STRIDE)) <= least:
+        away, least = away + _STRIDE, further
+    around = away - _STRIDE, away + _STRIDE
+    found = optimize.minimize_scalar(bound, bounds=around, method="bounded", options={"maxiter": _REFINED})
+    away, least = (float(found.x), float(found.fun)) if found.fun < least else (away, least)
+    return mean + spread * math.exp(away), least
+
+
+def _by_contours(total: FinalLoss, value: float) -> Interval:
+    """P(S > value) from the sides that have a contour, or else from this one."""
+    turned = _turned(total)
+    lower = certified_violation(total, value) if has_contour(total) or not has_contour(turned) else None
+    upper = certified_violation(turned, -value) if has_contour(turned) else None
+    if lower is None or upper is None:
+        return lower or _rest(upper or Interval(0.0, 1.0, "none"))
+    return both(lower, _rest(upper))
 
 
 def _at_most_atoms(total: FinalLoss, value: float) -> Interval:
