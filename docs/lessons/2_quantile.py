@@ -24,7 +24,6 @@ import numpy as np
 import depl
 from depl.lessons.check import check
 from depl.lessons.curves import draw_curves, draw_missed
-from depl.lessons.moving import level_slider
 from depl.lessons.plans import all_plans
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.problem.epochs import FinalLoss, Term
@@ -198,8 +197,16 @@ draw_curves(
 # Move the level
 # --------------
 #
-# The density of the final loss of the twin, with its mean, its quantile and EVaR, as
-# *ω* moves. The mean does not move; the quantile does, and EVaR keeps ahead of it.
+# The final loss of the twin: its mean, its quantile and EVaR, as *ω* moves. The mean
+# does not move; the quantile does, and EVaR keeps ahead of it.
 
-percents = ("50", "60", "70", "80", "90", "95", "99", "99.9")
-level_slider(twin, percents, (-5.0, 13.0))
+levels = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999])
+draw_curves(
+    {
+        "quantile": (levels, [certified_quantile(twin, 1 - w).middle for w in levels]),
+        "EVaR": (levels, [evar_quantile(twin, w) for w in levels]),
+    },
+    ("level ω", "final loss"),
+    across={"mean": twin.mean()},
+    marks=("quantile", "EVaR"),
+)

@@ -29,8 +29,7 @@ import numpy as np
 
 import depl
 from depl.lessons.check import check
-from depl.lessons.curves import draw_allocations
-from depl.lessons.moving import price_slider
+from depl.lessons.curves import draw_allocations, draw_curves
 from depl.models.evaluation.evaluate import epoch_loads
 from depl.models.problem.allocation import allocate, dual_bound
 
@@ -145,8 +144,15 @@ assert math.isclose(dual_bound(loads, 9.0, 5.0, None), best.cost)
 # touches the curve of the cost where :math:`\lambda` is the right price, and lies
 # below it everywhere else: the curve is the upper envelope of all its lines.
 
-prices = (1, 2.25, 4, 6.25, 9, 12.25, 16, 20.25, 25, 36, 49, 64)
-price_slider(loads, 5.0, prices, longest=8.0)
+limits = np.linspace(allocate(loads, 5.0, None).fastest_time, 8.0, 121)
+costs = [allocate(loads, limit, None).cost for limit in limits]
+lines = {
+    f"price {price:g}": (limits, [dual_bound(loads, price, t, None) for t in limits])
+    for price in (4.0, 9.0, 16.0)
+}
+draw_curves({"least cost": (limits, costs)} | lines, ("limit of time T", "cost"))
+for _, bounds in lines.values():
+    assert all(np.array(bounds) <= np.array(costs) * (1 + 1e-9))
 
 # %%
 # Why prices matter

@@ -28,7 +28,6 @@ from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_counterfactuals, recorded_traces
 from depl.lessons.check import check
 from depl.lessons.curves import draw_curves, draw_runs
-from depl.lessons.moving import failure_slider
 from depl.lessons.prices import policies_at_prices
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target
 from depl.models.problem.laws import Empirical
@@ -207,8 +206,9 @@ instance = depl.fit(runs, setup, residuals="independent", care=None)
 
 # %%
 # To keep the picture simple, the switch comes after epoch 10, and the time is short: at
-# most 30 epochs. A run that is above the solid line is given up: from there, a success
-# would cost more than the price. Here runs *may* be given up before their first epoch,
+# most 30 epochs. A run that is above the line of a price is given up: from there, a
+# success would cost more than the price. (Lines end at a loss of 3: above, no run is.)
+# Here runs *may* be given up before their first epoch,
 # which ``depl.solve_policy`` allows with ``abandon_at_start=True`` only, and no
 # probability is asked for: the price decides alone.
 
@@ -220,7 +220,13 @@ examples = {
     name: branches.losses(branches.seeds[place], 10)[:31].tolist()
     for name, place in (("median run", order[60]), ("unlucky run", order[118]))
 }
-failure_slider(policies, examples, (target, 11))
+limits = {
+    f"{policy.factor:g} ρ*": (range(31), np.minimum(policy.limits, 3))
+    for policy in policies
+    if policy.factor in (1.01, 1.5, 4)
+}
+runs_drawn = {name: (range(len(losses)), losses) for name, losses in examples.items()}
+draw_curves(limits | runs_drawn, ("epoch", "loss"), across={"target": target})
 
 # %%
 # Here :math:`\rho^*` is that of the policies that begin every run, so a mean over all

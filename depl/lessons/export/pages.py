@@ -20,7 +20,7 @@ _ROOM = 15.4
 _LETTERS = 96
 """Letters of a line of text on a slide."""
 _PICTURE, _PAGE, _FORMULA, _EXERCISE = 8.0, 10.7, 2.6, 2.5
-"""Lines that a figure, a figure with a slider, a formula and the frame of an exercise take."""
+"""Lines that a figure, a page of its own, a formula and the frame of an exercise take."""
 _WIDEST = 88
 """Letters of a line of output, as of the lessons' code; longer ones are broken."""
 _CODE_PIXELS, _LINE_PIXELS, _MOST_CODE = 18.0, 36.0, 1.35
