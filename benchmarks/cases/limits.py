@@ -51,7 +51,7 @@ _KNAPSACK = "knapPI_3_200_1000_1"
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A command line, and the CPU seconds that it may take after ``solves`` times the limit is over.
+    """A command line, and the CPU seconds that it may take.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Question(msgspec.Struct, frozen=True):
     limit : float
         Seconds, as the command is told them.
     solves : int
-        How many solves have that limit each.
+        How many solves have that limit each: six for the page of a report.
     """
 
     words: tuple[str, ...]
@@ -71,7 +71,7 @@ class Question(msgspec.Struct, frozen=True):
     @property
     def allowed(self) -> float:
         """CPU seconds, more of which are late [s]."""
-        return _LATER[0] * self.limit * self.solves + _LATER[1]
+        return self.solves * (_LATER[0] * self.limit + _LATER[1])
 
 
 def questions() -> list[Question]:
@@ -86,10 +86,11 @@ def questions() -> list[Question]:
     for against in ("loss", "time", "probability"):
         asked.append(Question(("front", "{switching}", "--against", against, "--points", "5"), 4))
     asked.append(Question(("front", "{full}", "--against", "probability", "--points", "5"), 10))
-    asked.append(Question(("front", "{switching}", "--against", "loss", "--method", "depl"), 4))
+    for method in ("depl", "exact", "density-greedy", "random"):
+        asked.append(Question(("front", "{switching}", "--against", "loss", "--method", method), 4))
     asked.append(Question(("front", "{long}", "--against", "loss", "--points", "5"), 4))
     asked += [
-        Question(("report", f"{{{n}}}", f"{{{n}.plan}}", "--out", "{out}.html"), 2, 5) for n in _REPORTS
+        Question(("report", f"{{{n}}}", f"{{{n}.plan}}", "--out", "{out}.html"), 2, 6) for n in _REPORTS
     ]
     asked += [Question(("replan", f"{{{n}}}", f"{{{n}.plan}}", f"{{{n}.state}}"), 4) for n in _REPORTS]
     asked += [Question(("policy", "solve", f"{{{n}}}"), 4) for n in ("switching", "few", "long", "full")]
@@ -134,6 +135,8 @@ def _taken(words: tuple[str, ...]) -> tuple[float, int]:
 _IMPORTED = (
     "cvxpy",
     "highspy",
+    "matplotlib.figure",
+    "matplotlib.backends.backend_svg",
     "pyomo.environ",
     "scipy.stats",
     "depl.commands.front",

@@ -256,6 +256,8 @@ class _Search:
     def any_plan(self, instance: Instance) -> Result:
         """A solve that ends with its first plan; what it finds may be where others start."""
         left, begun = self._left(), now()
+        if left is not None and left < _LEAST_SECONDS:
+            return self._not_begun(instance)
         seconds = (
             _PROBE_SECONDS if left is None else min(_PROBE_SECONDS, max(_PROBE_SHARE * left, _LEAST_SECONDS))
         )
@@ -268,8 +270,17 @@ class _Search:
     def cheapest_plan(self, instance: Instance) -> Result:
         """A solve of an instance without the budget."""
         left = self._left()
+        if left is not None and left < _LEAST_SECONDS:
+            return self._not_begun(instance)
         seconds = None if left is None else max(_PROBE_SHARE * left, _LEAST_SECONDS)
         return uninterrupted(self._solve(instance, self.gap, seconds, None))
+
+    def _not_begun(self, instance: Instance) -> Result:
+        """What a solve for the range comes to once the time is over."""
+        self.range_cut = True
+        reason = "the time of the front was over"
+        outcome = Outcome(Termination.TIME_LIMIT, None, 0.0, reason)
+        return verified_result(instance, self.method, outcome, self.seed)
 
     def run(self, budgets: Sequence[float], tell: Callable[[], None]) -> Termination | None:
         """Solve at every budget that has no point, and again at those with a gap; why that ended early."""

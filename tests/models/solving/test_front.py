@@ -109,7 +109,28 @@ def test_a_limit_that_is_just_over_is_no_limit_of_zero_seconds(
     bounded = tiny.replace(round_deadline=3.0)  # else ever slower plans cost ever less
     found = front(bounded, "time", method="enumerate", points=2, time_limit=8.0)
     assert found.stopped is Termination.TIME_LIMIT
-    assert min(asked) == 0.05
+    assert asked == []  # not one of zero seconds
+
+
+@pytest.mark.parametrize("against", RANGES)
+def test_no_solve_is_begun_for_the_range_once_the_time_of_the_front_is_over(
+    tiny: Instance, against: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes a second here, of two that there are; a dozen more were begun, with a leeway each."""
+    seconds, begun = [0.0], []
+
+    def slow(*given: object, **named: object) -> Result:
+        begun.append(named["time_limit"])
+        seconds[0] += 1.0
+        return solve(tiny, "exact", time_limit=1e-9)
+
+    monkeypatch.setattr(module, "now", lambda: seconds[0])
+    monkeypatch.setattr(module, "solve", slow)
+    found = front(tiny, against, points=2, time_limit=2.0)
+    assert len(begun) == 2
+    assert found.range_cut
+    assert found.stopped is Termination.TIME_LIMIT
+    assert len(found) == 0
 
 
 def test_between_two_budgets_the_bound_is_of_the_looser_and_the_plan_of_the_tighter(tiny: Instance) -> None:
