@@ -16,6 +16,7 @@ from depl.instances.heterogeneous import heterogeneous_instance
 from depl.models.exact.choices import Choices
 from depl.models.exact.law_bounds import Moments
 from depl.models.exact.normal_search import random_terms
+from depl.models.exact.plan_classes import plan_classes
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation import clock as clocks
 from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
@@ -78,6 +79,11 @@ def _attained(instance: Instance) -> Callable[[], object]:
     return lambda: attainable(problem)
 
 
+def _classes(instance: Instance) -> Callable[[], object]:
+    data = {instance.clusters[0].name: _everything(instance)}
+    return lambda: plan_classes(instance, data, cutoff=math.inf, allowed=10**6)
+
+
 def _best_policy(_: Instance) -> Callable[[], object]:
     chain = process(depl.load("tiny").replace(maximum_time=None, round_deadline=1e9))
     return lambda: upper(chain, Expectations(Grid.of(chain, 32), up=True), 1.0)
@@ -104,6 +110,7 @@ LOOPS: dict[str, tuple[Callable[[Instance], Callable[[], object]], int]] = {
     "labels of expected losses": (_expected, PAIRS + MODELS * EPOCHS),
     "what scenarios allow": (_attained, 3 * EPOCHS),
     "rows of a program": (_written, MODELS * EPOCHS),
+    "classes of plans": (_classes, (MODELS + 1) * MODELS * EPOCHS + 4 * EPOCHS),
     "states of a policy": (lambda item: lambda: process(item), MODELS**2 * (EPOCHS - 1)),
     "values of policies": (_best_policy, MODELS * (EPOCHS - 1)),
     "bounds of policies": (_bound_of_policies, MODELS * (EPOCHS - 1)),
