@@ -6,6 +6,7 @@ whose data gain the same learn alike and differ only in what they cost, so a kin
 (configurations).
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +22,10 @@ from depl.models.problem.laws import FloatArray
 
 LARGEST_ASSIGNMENTS = 4096
 """Up to so many assignments are told apart by the root bound."""
+
+_MANY = 10**18
+"""Up to so many are counted. Nothing lists a billionth of them, and their number with a thousand clusters of a
+thousand datasets, of 300,000 digits, is no floating point number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,29 +55,29 @@ class Assignment:
 
 
 def count_assignments(problem: Choices) -> int:
-    """How many `assignments` there are."""
+    """How many `assignments` there are; `_MANY` where there are more."""
     sizes = _sets_by_cluster(problem)
     every = _count_all(sizes)
     if every <= LARGEST_ASSIGNMENTS:
         return every
-    most = _most_used(problem)
-    if len(set(sizes)) == 1:
-        return sum(math.comb(len(sizes), used) * sizes[0] ** used for used in range(1, most + 1))
-    by_used = [1] + [0] * most  # how many there are on so many of the clusters looked at
+    by_used = [1] + [0] * _most_used(problem)  # how many there are on so many of the clusters looked at
     for size in sizes:
         by_used = [1, *(same + size * fewer for fewer, same in itertools.pairwise(by_used))]
+        if sum(by_used) > _MANY:
+            return _MANY
     return sum(by_used[1:])
 
 
 def _sets_by_cluster(problem: Choices) -> list[int]:
     """How many sets of data every cluster may use; none where no model fits."""
     rules, places = problem.instance.rules, problem.instance.clusters
-    return [2 ** len(rules.data[item.name]) - 1 if rules.models[item.name] else 0 for item in places]
+    most = _MANY.bit_length()
+    return [2 ** min(len(rules.data[item.name]), most) - 1 if rules.models[item.name] else 0 for item in places]
 
 
 def _count_all(sizes: Iterable[int]) -> int:
-    """How many assignments there are on any number of clusters with so many sets of data each."""
-    return math.prod(1 + size for size in sizes) - 1
+    """How many assignments there are on any number of clusters with so many sets of data each, up to `_MANY`."""
+    return functools.reduce(lambda count, size: min(count * (1 + size), _MANY), sizes, 1) - 1
 
 
 def assignments(problem: Choices) -> Iterator[Assignment]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.memory import GIBIBYTE, require_memory
+from depl.models.foundation.wording import choices_of
 from depl.models.problem.allocation import Allocation, allocate
 from depl.models.problem.epochs import Load, LossStep, load, loss_step
 from depl.models.problem.instance import Instance
@@ -74,17 +75,21 @@ class Choices:
         """
         number = len(self.instance.datasets)
         if number > MOST_DATASETS:
-            sets = 2**number - 1
-            count = len(self.instance.clusters) * len(self.instance.models) * sets
-            needed = count * (_CHOICE + _LOAD * self.epochs) / GIBIBYTE
             raise NotCoveredError(
                 f"all sets of data are to be listed, of at most {MOST_DATASETS} datasets; there are "
-                f"{number}, and their {sets} sets on every cluster, for every model and epoch, "
-                f"would take about {needed:.2g} GiB; use depl, which needs no list of sets"
+                f"{number}, and their {choices_of(number)} sets on every cluster, for every model and epoch, "
+                f"would take {self._taken_by_sets()}; use depl, which needs no list of sets"
             )
         names = [item.name for item in self.instance.datasets]
         sizes = range(1, len(names) + 1)
         return tuple(frozenset(chosen) for size in sizes for chosen in itertools.combinations(names, size))
+
+    def _taken_by_sets(self) -> str:
+        """What a list of all sets would take, in words; it is not worked out where no machine has as much."""
+        bits = min(len(self.instance.datasets), 64)
+        count = len(self.instance.clusters) * len(self.instance.models) * (2.0**bits - 1)
+        needed = count * (_CHOICE + _LOAD * self.epochs) / GIBIBYTE
+        return f"{'about' if bits < 64 else 'more than'} {needed:.2g} GiB"
 
     @functools.cached_property
     def configurations(self) -> tuple[Configuration, ...]:

@@ -24,7 +24,7 @@ from depl.models.exact.plan_classes import Classes, Configuration, plan_classes
 from depl.models.exact.traced_search import search_under_law
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.foundation.wording import counted, probability
+from depl.models.foundation.wording import choices_of, counted, probability
 from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss, load
 from depl.models.problem.instance import Cluster, Instance
@@ -105,14 +105,14 @@ def data_assignments(instance: Instance) -> list[tuple[float, dict[str, frozense
     return sorted(found, key=lambda row: (row[0], sum(map(len, row[1].values()))))
 
 
-def assignment_count(instance: Instance) -> int:
-    """How many choices `data_assignments` lists: every cluster has a set of data, or none; not all none."""
-    return int(2 ** sum(len(instance.rules.data[place.name]) for place in _undominated(instance)) - 1)
+def placements(instance: Instance) -> int:
+    """Pairs of a cluster and a dataset that may be there; `data_assignments` lists all nonempty sets of them."""
+    return sum(len(instance.rules.data[place.name]) for place in _undominated(instance))
 
 
 def only_assignment(instance: Instance) -> dict[str, frozenset[str]] | None:
     """The data of the only cluster that may be needed; None if clusters or data are left to choose."""
-    if assignment_count(instance) != 1:
+    if placements(instance) != 1:
         return None
     ((_, data),) = data_assignments(instance)
     return data
@@ -140,7 +140,7 @@ class _Search:
         if met and self.instance.rules.may_stop:
             return Outcome(Termination.OPTIMAL, Plan(), 0.0)
         self.classes_left = self.maximum_classes
-        self._require_manageable(assignment_count(self.instance))
+        self._require_manageable()
         assignments = data_assignments(self.instance)
         for transfers, data in assignments:
             if transfers >= self.best_cost:
@@ -174,11 +174,12 @@ class _Search:
         gap = (self.best_cost - self.undecided_cost) / self.best_cost
         return Termination.GAP_REACHED if gap <= self.limits.gap else Termination.EXHAUSTED
 
-    def _require_manageable(self, assignments: int) -> None:
-        if assignments > self.maximum_classes:
+    def _require_manageable(self) -> None:
+        pairs = placements(self.instance)
+        if pairs > self.maximum_classes.bit_length() or 2**pairs - 1 > self.maximum_classes:
             raise NotCoveredError(
                 f"enumeration accepts at most {self.maximum_classes} plan classes, there are "
-                f"{assignments} assignments of data to clusters already; use another method"
+                f"{choices_of(pairs)} assignments of data to clusters already; use another method"
             )
 
     def _explore(self, transfers: float, data: dict[str, frozenset[str]]) -> bool:

@@ -66,6 +66,11 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {plural or noun + 's'}"
 
 
+def choices_of(count: int) -> str:
+    """How many choices there are of some of ``count`` things: 2^count, less the empty one where it is written out."""
+    return f"{2**count - 1}" if count < 64 else f"2^{count}"
+
+
 def _directed(value: float | Decimal, digits: int, rounding: str) -> str:
     if not math.isfinite(value):
         return number(float(value))

@@ -1,13 +1,16 @@
 """What a plan may choose, written out, and what is said where that is too much."""
 
 import itertools
+import math
 import re
 
+import msgspec
 import numpy as np
 import pytest
 
 import depl
 from depl.instances.generator import random_instances
+from depl.models.exact.assignments import LARGEST_ASSIGNMENTS, count_assignments
 from depl.models.exact.choices import MOST_DATASETS, Choices
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Dataset, Instance
@@ -48,6 +51,29 @@ def test_more_sets_of_data_than_can_be_listed_are_refused_with_their_number_and_
     (told,) = re.findall(r"about (\S+) GiB", str(caught.value))
     choices = sets * len(instance.clusters) * len(instance.models)
     assert float(told) == pytest.approx((choices * 120 + choices * epochs * 300) / 2**30, rel=0.05)
+
+
+@pytest.mark.parametrize("count", [64, 1024, 14_285])
+def test_sets_whose_number_nobody_writes_out_are_refused_with_a_power(count: int) -> None:
+    """2**1024 is no floating point number, and 2**14285 has more digits than Python prints."""
+    instance = with_datasets(count).replace(maximum_epochs=1000)
+    with pytest.raises(NotCoveredError, match=rf"there are {count}, and their 2\^{count} sets .* more than"):
+        _ = Choices(instance).subsets
+    with pytest.raises(NotCoveredError, match=rf"there are 2\^{2 * count} assignments of data"):
+        depl.solve(instance, "enumerate")
+
+
+@pytest.mark.parametrize("count", [1000, 14_285])
+def test_assignments_that_nobody_lists_are_not_counted_to_the_end(count: int) -> None:
+    """`milp` multiplies their number by a time before it asks whether the root bound is worth it."""
+    cluster = TINY.clusters[0]
+    problem = Choices(
+        with_datasets(count).replace(
+            clusters=tuple(msgspec.structs.replace(cluster, name=f"c{index}") for index in range(300)),
+            maximum_epochs=1000,
+        )
+    )
+    assert LARGEST_ASSIGNMENTS < count_assignments(problem) * 1e-9 < math.inf
 
 
 def test_as_many_sets_of_data_as_can_be_listed_are_listed() -> None:

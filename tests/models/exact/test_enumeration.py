@@ -14,7 +14,7 @@ from depl.instances.library import load
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact import enumeration
 from depl.models.exact import plan_classes as plan_classes_module
-from depl.models.exact.enumeration import assignment_count, data_assignments, enumerate_plans
+from depl.models.exact.enumeration import data_assignments, enumerate_plans, placements
 from depl.models.exact.plan_classes import plan_classes
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
@@ -150,7 +150,7 @@ def test_too_many_assignments_are_refused_before_any_is_listed():
     clusters = [msgspec.structs.replace(tiny.clusters[0], name=f"c{number}") for number in range(20)]
     datasets = [Dataset(name=f"d{number}", volume=1) for number in range(20)]
     many = tiny.replace(clusters=tuple(clusters), datasets=tuple(datasets), transfers=())
-    with pytest.raises(NotCoveredError, match=f"there are {2**400 - 1} assignments of data"):
+    with pytest.raises(NotCoveredError, match=r"there are 2\^400 assignments of data"):
         enumerate_plans(many, Limits())
     for method in ("expected-greedy", "graph"):
         with pytest.raises(NotCoveredError, match="chooses models for given data"):
@@ -170,7 +170,7 @@ def test_as_many_assignments_and_classes_as_are_accepted_are_no_obstacle():
         maximum_epochs=1,
         maximum_time=1e6,
     )
-    assert assignment_count(instance) == 3
+    assert placements(instance) == 2
     assert enumerate_plans(instance, Limits(), maximum_classes=3).termination is Termination.INFEASIBLE
     with pytest.raises(NotCoveredError, match="at most 2 plan classes, there are 3 assignments of data"):
         enumerate_plans(instance, Limits(), maximum_classes=2)
@@ -185,7 +185,7 @@ def test_assignments_are_counted_as_they_are_listed(clusters, datasets):
             )
         )
     )
-    assert assignment_count(instance) == len(data_assignments(instance))
+    assert 2 ** placements(instance) - 1 == len(data_assignments(instance))
 
 
 def test_a_time_limit_ends_the_search_without_a_claim():
