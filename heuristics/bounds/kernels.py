@@ -74,7 +74,7 @@ def cheapest_path(weights: Floats, switches: Floats, room: tuple[Floats, Integer
     return least, models
 
 
-@kernel()
+@kernel(interpreted=True)
 def _cheapest_sequence(
     weights: Floats, switches: Floats, values: Floats, before: Integers
 ) -> tuple[float, int, int]:

@@ -16,7 +16,7 @@ _BLOCK = 8
 it; larger blocks have weaker bounds, smaller ones cost more of them."""
 
 
-@kernel()
+@kernel(interpreted=True)
 def _read(table: Floats, row: int, at: float) -> float:
     """Linear between the columns; before the first, the first."""
     if not at > 0:
@@ -26,13 +26,13 @@ def _read(table: Floats, row: int, at: float) -> float:
     return float(left + (at - column) * (table[row, column + 1] - left))
 
 
-@kernel()
+@kernel(interpreted=True)
 def _floor(table: Floats, row: int, at: float, further: int) -> float:
     column = int(at) + further if at > 0 else 0
     return float(table[row, min(column, table.shape[1] - 1)])
 
 
-@kernel()
+@kernel(interpreted=True)
 def tilted_costs(
     psi: Floats,
     psi_rows: Integers,
@@ -84,7 +84,7 @@ def tilted_costs(
             first = max(place, 0) // _BLOCK
 
 
-@kernel()
+@kernel(interpreted=True)
 def _cheapest_site(
     sites: tuple[Floats, Floats, Floats],
     blocks: tuple[Floats, Floats],
@@ -120,14 +120,14 @@ def _cheapest_site(
     return best, place
 
 
-@kernel()
+@kernel(interpreted=True)
 def _below(table: Floats, row: int, at: float, sag: Floats, left: float, weight: float) -> float:
     """What is read at a column, less what the chord of its interval may be off."""
     value = _read(table, row, at)
     return value - weight * _floor(sag, row, left, 0) if weight > 0 else value
 
 
-@kernel()
+@kernel(interpreted=True)
 def _least_of_blocks(psi: Floats, charges: Floats) -> Floats:
     """Least psi + charge in every block, shape (B, M, blocks)."""
     rows, models, sites = psi.shape
@@ -139,7 +139,7 @@ def _least_of_blocks(psi: Floats, charges: Floats) -> Floats:
     return found
 
 
-@kernel()
+@kernel(interpreted=True)
 def _ends_of_blocks(values: Floats) -> tuple[Floats, Floats]:
     """Least and greatest value in every block."""
     count = (values.size + _BLOCK - 1) // _BLOCK

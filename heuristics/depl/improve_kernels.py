@@ -9,7 +9,7 @@ from depl.models.foundation.compiling import kernel
 from depl.models.problem.laws import FloatArray
 
 
-@kernel()
+@kernel(interpreted=True)
 def least_after(
     least: FloatArray,
     second: FloatArray,

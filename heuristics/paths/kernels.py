@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.paths.whole_numbers import IntArray
-from depl.models.exact.kernels import Booleans, compiled
+from depl.models.exact.kernels import Booleans, interpreted
 from depl.models.problem.laws import FloatArray
 
 ShortArray = NDArray[np.int32]
@@ -105,7 +105,7 @@ class Labels(NamedTuple):
     first: IntArray
 
 
-@compiled
+@interpreted
 def completions(
     data: Data,
     counted: float,
@@ -141,7 +141,7 @@ def completions(
             least[k, p], following[k, p] = best, choice
 
 
-@compiled
+@interpreted
 def cheapest_prefixes(data: Data, time_price: float, loss_price: float, least: FloatArray) -> None:
     """F(k, m): least w + time_price t + loss_price l from the start to epoch k on m; shape (K + 1, M + 1)."""
     epochs, count = data.weights.shape
@@ -156,7 +156,7 @@ def cheapest_prefixes(data: Data, time_price: float, loss_price: float, least: F
             least[k + 1, m] = best + data.weights[k, m] + time_price * data.times[k, m]
 
 
-@compiled
+@interpreted
 def totals(data: Data, following: ShortArray) -> tuple[int, int, int, int]:
     """Weight, time, loss and epochs of the path that ``following`` describes."""
     count = data.weights.shape[1]
@@ -171,7 +171,7 @@ def totals(data: Data, following: ShortArray) -> tuple[int, int, int, int]:
     return weight, time, loss, k
 
 
-@compiled
+@interpreted
 def completion_totals(data: Data, following: ShortArray, sums: IntArray) -> None:
     """Weight, time and loss of what ``following`` says may follow epoch k on p.
 
@@ -192,7 +192,7 @@ def completion_totals(data: Data, following: ShortArray, sums: IntArray) -> None
                 sums[k, p, 2] = data.losses[k, p, m] + sums[k + 1, m, 2]
 
 
-@compiled
+@interpreted
 def surviving_steps(
     data: Data,
     prices: tuple[float, float],
@@ -230,7 +230,7 @@ def surviving_steps(
     return number
 
 
-@compiled
+@interpreted
 def next_layer(
     labels: Labels, steps: Steps, rows: Rows, budgets: Budgets, least: float, found: Labels, end: IntArray
 ) -> int:
@@ -273,7 +273,7 @@ def next_layer(
     return number
 
 
-@compiled
+@interpreted
 def _room(size: int) -> Labels:
     return Labels(
         np.empty(size, dtype=np.int64),
@@ -286,7 +286,7 @@ def _room(size: int) -> Labels:
     )
 
 
-@compiled
+@interpreted
 def _arrive(
     m: int,
     labels: Labels,
@@ -329,7 +329,7 @@ def _arrive(
     return number, least
 
 
-@compiled
+@interpreted
 def _bound(weight: int, time: int, loss: int, m: int, rows: Rows, cutoff: float) -> float:
     """The least weight of a feasible completion, by the best row; infinite if a row drops the label."""
     bound = -np.inf
@@ -351,7 +351,7 @@ def _bound(weight: int, time: int, loss: int, m: int, rows: Rows, cutoff: float)
     return bound
 
 
-@compiled
+@interpreted
 def _feasible_row(
     weight: int, time: int, loss: int, m: int, rows: Rows, budgets: Budgets, least: float
 ) -> int:
@@ -367,7 +367,7 @@ def _feasible_row(
     return chosen
 
 
-@compiled
+@interpreted
 def _keep_undominated(arrivals: Labels, arrived: int, budgets: Budgets, found: Labels, number: int) -> int:
     """Append the labels that no other matches or beats in weight, time and loss; -1 if there is no room."""
     ranks = budgets.time_rank * arrivals.times[:arrived] + budgets.loss_rank * arrivals.losses[:arrived]
@@ -394,7 +394,7 @@ def _keep_undominated(arrivals: Labels, arrived: int, budgets: Budgets, found: L
     return number
 
 
-@compiled
+@interpreted
 def _add_stair(late: IntArray, low: IntArray, size: int, place: int, time: int, loss: int) -> int:
     """Insert (time, loss) before ``place`` in place of the stairs that it covers: how many there are then."""
     last = place

@@ -26,9 +26,10 @@ worse first plan; nothing is proved here."""
 _CHOICES = 200
 """Choices of clusters tried for a sequence: all mixtures of two up to 199 epochs; a good plan is enough."""
 
-_PIECE = 500_000_000
-"""Gains of single scenarios that are summed at most between two looks at the time: set by hand, half a second
-if all are, of which most are not as their plans cost too much. Fewer cost calls, more make limits coarser."""
+_PIECE = 20_000_000
+"""Gains of single scenarios that are summed at most between two looks at the time: set by hand, 0.02 seconds
+if all are, of which most are not as their plans cost too much, and half a second while the kernels are not yet
+compiled. Fewer cost calls, more make limits coarser."""
 
 _COMPARED = 16
 """Gains that could be summed in the time in which the cost of a plan is compared, which is done for all."""

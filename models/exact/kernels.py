@@ -89,7 +89,12 @@ def compiled(function: _Function) -> _Function:
     return kernel(error_model="numpy")(function)
 
 
-@compiled
+def interpreted(function: _Function) -> _Function:
+    """The same, but compiled only once it has taken some time as it is."""
+    return kernel(error_model="numpy", interpreted=True)(function)
+
+
+@compiled  # a table of millions of numbers in one call
 def reachable_gains(sample: Sample, steps: Integers, cells: int) -> SinglePrecision:
     """V[k, m, b, s]: most that scenario s can still gain after k epochs, the last of them on model m.
 
@@ -130,7 +135,7 @@ def reachable_gains(sample: Sample, steps: Integers, cells: int) -> SinglePrecis
     return table
 
 
-@compiled
+@compiled  # up to 200,000 nodes in one call
 def descend(
     sample: Sample,
     charges: Charges,
@@ -193,7 +198,7 @@ def descend(
     return FINISHED
 
 
-@compiled
+@interpreted
 def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> FloatArray:
     """Least cost less gain_price * gain over all plans of k epochs, by k and scenario.
 
@@ -236,7 +241,7 @@ def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> Flo
     return least
 
 
-@compiled
+@interpreted
 def one_switch_scan(
     sample: Sample, costs: FloatArray, charge: float, cutoff: float, found: Integers, start: int, stop: int
 ) -> float:
@@ -282,7 +287,7 @@ def one_switch_scan(
     return best
 
 
-@compiled
+@interpreted
 def best_block(
     sample: Sample,
     costs: FloatArray,
@@ -334,14 +339,14 @@ def best_block(
     return best
 
 
-@compiled
+@interpreted
 def _at_least(value: float) -> np.float32:
     """``value`` in single precision, rounded upward; exact for whole numbers up to 2^24."""
     rounded = np.float32(value)
     return rounded if rounded >= value else np.float32(value + abs(value) * _UPWARD)
 
 
-@compiled
+@interpreted
 def _raise_to(best: SinglePrecision, rest: SinglePrecision, gain: FloatArray) -> None:
     for s in range(best.size):
         value = np.float64(rest[s]) + gain[s]
@@ -349,13 +354,13 @@ def _raise_to(best: SinglePrecision, rest: SinglePrecision, gain: FloatArray) ->
         best[s] = rounded if rounded > best[s] else best[s]
 
 
-@compiled
+@interpreted
 def _keep_larger(row: SinglePrecision, best: SinglePrecision) -> None:
     for s in range(row.size):
         row[s] = best[s] if best[s] > row[s] else row[s]
 
 
-@compiled
+@interpreted
 def _switched(row: SinglePrecision, best: SinglePrecision, loss: FloatArray) -> None:
     for s in range(row.size):
         value = np.float64(best[s]) - loss[s]
@@ -363,7 +368,7 @@ def _switched(row: SinglePrecision, best: SinglePrecision, loss: FloatArray) -> 
         row[s] = rounded if rounded > row[s] else row[s]
 
 
-@compiled
+@interpreted
 def affordable(charges: Charges, depth: int, kind: int) -> bool:
     """Charge one more epoch; False if a limit would be exceeded whatever follows."""
     for row in range(charges.limits.size):
@@ -374,7 +379,7 @@ def affordable(charges: Charges, depth: int, kind: int) -> bool:
     return True
 
 
-@compiled
+@interpreted
 def _reachable(
     sample: Sample,
     rest: SinglePrecision,
@@ -400,7 +405,7 @@ def _reachable(
     return True
 
 
-@compiled
+@interpreted
 def _start(row: FloatArray, sample: Sample, after: int, gain_price: float) -> None:
     first = sample.first_model
     if first < 0 or first == after:
@@ -410,7 +415,7 @@ def _start(row: FloatArray, sample: Sample, after: int, gain_price: float) -> No
             row[s] = gain_price * sample.switch_losses[0, first, after, s]
 
 
-@compiled
+@interpreted
 def _arrive(row: FloatArray, now: FloatArray, sample: Sample, k: int, after: int, gain_price: float) -> None:
     for before in range(len(now)):
         if before == after:
@@ -422,7 +427,7 @@ def _arrive(row: FloatArray, now: FloatArray, sample: Sample, k: int, after: int
                 row[s] = min(row[s], now[before, s] + gain_price * losses[s])
 
 
-@compiled
+@interpreted
 def _within(sample: Sample, gains: FloatArray) -> bool:
     misses = 0
     for gain in gains:
@@ -433,7 +438,7 @@ def _within(sample: Sample, gains: FloatArray) -> bool:
     return True
 
 
-@compiled
+@interpreted
 def _gain_of_two(sample: Sample, length: int, split: int, first: int, second: int) -> FloatArray:
     """Gains of a plan of two kinds, the first for ``split`` epochs."""
     before, after = sample.models[first], sample.models[second]
@@ -447,7 +452,7 @@ def _gain_of_two(sample: Sample, length: int, split: int, first: int, second: in
     return gains
 
 
-@compiled
+@interpreted
 def _sums(sample: Sample, costs: FloatArray, kinds: Integers) -> tuple[FloatArray, FloatArray, Integers]:
     """Gains, costs and forbidden switches of a sequence of kinds, summed over its first k epochs."""
     longest, _, size = sample.gains.shape
@@ -470,7 +475,7 @@ def _sums(sample: Sample, costs: FloatArray, kinds: Integers) -> tuple[FloatArra
     return gains, charges, broken
 
 
-@compiled
+@interpreted
 def _fits(
     sample: Sample, kinds: Integers, broken: Integers, first: int, last: int, total: int, kind: int
 ) -> bool:
@@ -489,7 +494,7 @@ def _fits(
     )
 
 
-@compiled
+@interpreted
 def _correct_switches(
     sample: Sample, reached: FloatArray, kinds: Integers, first: int, last: int, total: int, kind: int
 ) -> None:

@@ -16,7 +16,7 @@ from depl.models.exact.kernels import (
     Charges,
     Integers,
     affordable,
-    compiled,
+    interpreted,
 )
 from depl.models.exact.law_grid import ComplexArray, rounded_units, transform_units
 from depl.models.problem.laws import FloatArray
@@ -80,7 +80,7 @@ def product_rounding(epochs: int, points: int) -> float:
     return rounded_units(epochs * (2 * transform + 8) + transform + points // 2 + 16)
 
 
-@compiled
+@interpreted
 def descend_laws(
     paths: Paths,
     charges: Charges,
@@ -144,7 +144,7 @@ def descend_laws(
     return FINISHED
 
 
-@compiled
+@interpreted
 def _expand(
     paths: Paths,
     charges: Charges,
@@ -176,7 +176,7 @@ def _expand(
     order[kinds] = count
 
 
-@compiled
+@interpreted
 def _least_violation(
     paths: Paths, now: ComplexArray, top: int, depth: int, before: int, kind: int, cell: int
 ) -> float:
@@ -194,7 +194,7 @@ def _least_violation(
     return float(violation - doubt)
 
 
-@compiled
+@interpreted
 def _change(paths: Paths, top: int, depth: int, before: int, kind: int) -> tuple[ComplexArray, int]:
     """Transform of an epoch and by how much it may raise the loss, without rises near the top of the grid."""
     rise = paths.rises[depth, before, kind]

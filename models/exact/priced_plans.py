@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.exact.kernels import Booleans, Integers, Sample, compiled
+from depl.models.exact.kernels import Booleans, Integers, Sample, interpreted
 from depl.models.problem.laws import FloatArray
 
 LONG = 100
@@ -230,7 +230,7 @@ def _traced(trail: list[tuple[Integers, Integers]], place: int) -> list[int]:
     return found
 
 
-@compiled
+@interpreted
 def _cheapest_before(
     value: FloatArray,
     epoch: int,
@@ -255,7 +255,7 @@ def _cheapest_before(
     return best, least
 
 
-@compiled
+@interpreted
 def _cheapest_sequence(
     gains: FloatArray,
     switch_losses: FloatArray,

@@ -1,7 +1,9 @@
 """Compiled kernels, kept on disk where that can be done, and usable where it cannot.
 
-Compiling takes half a minute, so numba keeps its results: beside the source, or in a cache folder of the
-user. In a container where neither can be written numba refuses, at import; and where the disk is full it
+Compiling takes up to a minute, more than most first solves take otherwise. So a kernel that is marked for it
+runs as the Python function that it is until it has cost so much that it is worth compiling, with the same
+results bit for bit. What was compiled numba keeps: beside the source, or in a cache folder of the user. In a
+container where neither can be written numba refuses, at import; and where the disk is full it
 fails in the middle of a solve. Here a folder of the user's own within that for temporary files comes next,
 then none: kernels are compiled anew by every process. What is not as usual is said once, on standard error,
 when the first kernel is needed.
@@ -20,9 +22,11 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core import event
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.dispatcher import Dispatcher
+from numba.core.registry import CPUDispatcher
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -31,12 +35,26 @@ _config: Any = numba.config
 
 _SAID: set[str] = set()
 
+_INTERPRETED_SECONDS = 0.05
+"""CPU seconds for which a kernel is interpreted at most before it is compiled, which takes 0.3 to 10. Set by
+hand: a first solve of `tiny` takes 1.4 CPU-s with it and 13 with none, a later one 2.5 if it reads the kernels
+from disk, so every process begins like this; more would cost the more where kernels are needed for long."""
 
-def kernel(**options: object) -> Callable[[_Function], _Function]:
+_INTERPRETED_NUMBERS = 100_000
+"""Greatest number of array entries with which a call is interpreted, as a call cannot be broken off. Set by
+hand: a loop of Python over so many takes some 0.05 s, a nested one that goes over them again up to a second."""
+
+
+def kernel(*, interpreted: bool = False, **options: object) -> Callable[[_Function], _Function]:
     """Compile a function with ``numba.njit`` and keep the result on disk; the function's type is kept, too.
 
     Parameters
     ----------
+    interpreted : bool
+        Whether it may run uncompiled for its first `_INTERPRETED_SECONDS`. Both ways have to give the same bits:
+        sums one by one in a fixed order, only operations that round alike (no powers, no exponentials), stable
+        sorts, no division by zero. One call has to be short: what it repeats beyond its arrays are calls of
+        such kernels, which are compiled in their turn.
     options
         Those of ``numba.njit``, such as ``error_model``; none by default.
     """
@@ -45,9 +63,59 @@ def kernel(**options: object) -> Callable[[_Function], _Function]:
         made = _njit(**options)(function)
         if isinstance(made, Dispatcher):  # else NUMBA_DISABLE_JIT is set
             cast(Any, made)._cache = _cache_of(function)
+            if interpreted:
+                cast(Any, made).__class__ = _Interpreted
         return cast(_Function, made)
 
     return compiled
+
+
+class _Interpreted(CPUDispatcher):  # type: ignore[misc]  # numba has no types
+    """A kernel that is interpreted; it turns into what numba made of it once it is to be compiled."""
+
+    _spent = 0.0
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Its result."""
+        if self._is_due((*args, *named.values())):
+            self.__class__ = CPUDispatcher
+            return self(*args, **named)
+        began = time.thread_time()
+        try:
+            with np.errstate(all="ignore"):  # as compiled
+                return _boxed(self.py_func(*args, **named))
+        finally:
+            self._spent += time.thread_time() - began
+
+    def _is_due(self, args: tuple[Any, ...]) -> bool:
+        spent = bool(self.overloads) or self._spent >= _INTERPRETED_SECONDS
+        return spent or _numbers(args) > _INTERPRETED_NUMBERS
+
+
+def _numbers(items: tuple[Any, ...]) -> int:
+    """Entries of all arrays."""
+    return sum(_numbers(item) if isinstance(item, tuple) else getattr(item, "size", 1) for item in items)
+
+
+def _boxed(found: Any) -> Any:
+    """A result as numba hands it to Python: its numbers are Python's."""
+    if isinstance(found, np.generic):
+        return found.item()
+    if isinstance(found, tuple):
+        items = map(_boxed, found)
+        return type(found)(*items) if hasattr(found, "_fields") else tuple(items)
+    return found
+
+
+@contextlib.contextmanager
+def compiled_at_once() -> Iterator[None]:
+    """No kernel is interpreted inside: for what prepares a machine or is timed afterwards."""
+    global _INTERPRETED_SECONDS  # noqa: PLW0603 - kernels are of the process as well
+    usual, _INTERPRETED_SECONDS = _INTERPRETED_SECONDS, 0.0
+    try:
+        yield
+    finally:
+        _INTERPRETED_SECONDS = usual
 
 
 def _cache_of(function: Callable[..., Any]) -> FunctionCache | NullCache:

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from depl.models.foundation.compiling import kernel
 from depl.models.problem import epoch_costs
 
-drive = kernel()(epoch_costs.drive)
-priced = kernel()(epoch_costs.priced)
-least_resources = kernel()(epoch_costs.least_resources)
+drive = kernel(interpreted=True)(epoch_costs.drive)
+priced = kernel(interpreted=True)(epoch_costs.priced)
+least_resources = kernel(interpreted=True)(epoch_costs.least_resources)
 
 Floats = NDArray[np.floating[Any]]
 
 
-@kernel()
+@kernel(interpreted=True)
 def add_prices(
     work: Floats,
     price: Floats,
