@@ -19,6 +19,7 @@ from depl.benchmarks.runner.outcome import tried
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.benchmarks.suites.random_family import competitive_family
 from depl.instances.library import load
+from depl.models.foundation.compiling import compiled_at_once
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import registered
 
@@ -85,8 +86,9 @@ def _rows(
 
 def _warm_up(names: Sequence[str]) -> None:
     """Compile, or read from the cache, whatever methods compile."""
-    for name in names:
-        tried(load("tiny"), name, time_limit=60)
+    with compiled_at_once():
+        for name in names:
+            tried(load("tiny"), name, time_limit=60)
 
 
 def _row(instance: Instance, methods: Sequence[tuple[str, float, float]], smoke: bool) -> Row:

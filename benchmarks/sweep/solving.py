@@ -23,6 +23,7 @@ from depl.benchmarks.sweep.child import Tell
 from depl.benchmarks.sweep.imports import suites_with
 from depl.benchmarks.sweep.request import Job, configuration_of
 from depl.instances.library import load
+from depl.models.foundation.compiling import compiled_at_once
 from depl.models.foundation.documents import document
 from depl.models.foundation.errors import DeplError, NotCoveredError
 from depl.models.problem.instance import Instance
@@ -86,7 +87,7 @@ def warm_up(method: str) -> None:
     importlib.import_module("scipy.stats")
     for name in _LETS_RUN.get(method, (method,)):
         for instance in _WARM:
-            with contextlib.suppress(DeplError):  # if it fails, then the attempt shall tell
+            with compiled_at_once(), contextlib.suppress(DeplError):  # if it fails, the attempt shall tell
                 solve(load(instance), name, time_limit=_WARM_UP_SECONDS)
 
 

@@ -10,7 +10,7 @@ from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
 from depl.commands.table import table
 from depl.instances.library import load
-from depl.models.foundation.compiling import compiling_seconds
+from depl.models.foundation.compiling import compiled_at_once, compiling_seconds
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.solving.methods import find
 from depl.models.solving.solve import solve
@@ -35,7 +35,8 @@ def run(options: argparse.Namespace) -> Answer:
     methods = tuple(dict.fromkeys(options.method or METHODS))
     for name in methods:
         find(name)
-    rows = [_prepared(name) for name in methods]
+    with compiled_at_once():
+        rows = [_prepared(name) for name in methods]
     compiled = sum(row.compiling_seconds for row in rows)
     shown = [[row.method, f"{row.compiling_seconds:.1f} s", f"{row.seconds:.1f} s"] for row in rows]
     note = (

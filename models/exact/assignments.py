@@ -24,8 +24,8 @@ LARGEST_ASSIGNMENTS = 4096
 """Up to so many assignments are told apart by the root bound."""
 
 _MANY = 10**18
-"""Up to so many are counted. Nothing lists a billionth of them, and their number with a thousand clusters of a
-thousand datasets, of 300,000 digits, is no floating point number."""
+"""Up to so many are counted. Nothing lists a billionth of them, and their number with a thousand clusters and
+datasets, of 300,000 digits, is no floating point number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +71,12 @@ def count_assignments(problem: Choices) -> int:
 def _sets_by_cluster(problem: Choices) -> list[int]:
     """How many sets of data every cluster may use; none where no model fits."""
     rules, places = problem.instance.rules, problem.instance.clusters
-    most = _MANY.bit_length()
-    return [2 ** min(len(rules.data[item.name]), most) - 1 if rules.models[item.name] else 0 for item in places]
+    bits = [min(len(rules.data[item.name]), _MANY.bit_length()) for item in places]
+    return [2**most - 1 if rules.models[item.name] else 0 for most, item in zip(bits, places, strict=True)]
 
 
 def _count_all(sizes: Iterable[int]) -> int:
-    """How many assignments there are on any number of clusters with so many sets of data each, up to `_MANY`."""
+    """How many assignments on any number of clusters with so many sets of data each; at most `_MANY`."""
     return functools.reduce(lambda count, size: min(count * (1 + size), _MANY), sizes, 1) - 1
 
 

@@ -106,7 +106,7 @@ def data_assignments(instance: Instance) -> list[tuple[float, dict[str, frozense
 
 
 def placements(instance: Instance) -> int:
-    """Pairs of a cluster and a dataset that may be there; `data_assignments` lists all nonempty sets of them."""
+    """Pairs of a cluster and data that may be there; `data_assignments` lists all nonempty sets of them."""
     return sum(len(instance.rules.data[place.name]) for place in _undominated(instance))
 
 

@@ -28,7 +28,7 @@ _CHOICES = 200
 
 _PIECE = 20_000_000
 """Gains of single scenarios that are summed at most between two looks at the time: set by hand, 0.02 seconds
-if all are, of which most are not as their plans cost too much, and half a second while the kernels are not yet
+if all are, of which most are not as their plans cost too much, and half a second while kernels are not yet
 compiled. Fewer cost calls, more make limits coarser."""
 
 _COMPARED = 16

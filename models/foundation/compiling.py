@@ -37,12 +37,12 @@ _SAID: set[str] = set()
 
 _INTERPRETED_SECONDS = 0.05
 """CPU seconds for which a kernel is interpreted at most before it is compiled, which takes 0.3 to 10. Set by
-hand: a first solve of `tiny` takes 1.4 CPU-s with it and 13 with none, a later one 2.5 if it reads the kernels
-from disk, so every process begins like this; more would cost the more where kernels are needed for long."""
+hand: a first solve of `tiny` takes 1.4 CPU-s with it and 13 with none, a later one 2.5 if it reads kernels
+from disk, so every process begins like this. More would cost the more where kernels are needed for long."""
 
 _INTERPRETED_NUMBERS = 100_000
 """Greatest number of array entries with which a call is interpreted, as a call cannot be broken off. Set by
-hand: a loop of Python over so many takes some 0.05 s, a nested one that goes over them again up to a second."""
+hand: a loop of Python over so many takes 0.05 s, a nested one that goes over them again up to a second."""
 
 
 def kernel(*, interpreted: bool = False, **options: object) -> Callable[[_Function], _Function]:
@@ -51,10 +51,10 @@ def kernel(*, interpreted: bool = False, **options: object) -> Callable[[_Functi
     Parameters
     ----------
     interpreted : bool
-        Whether it may run uncompiled for its first `_INTERPRETED_SECONDS`. Both ways have to give the same bits:
-        sums one by one in a fixed order, only operations that round alike (no powers, no exponentials), stable
-        sorts, no division by zero. One call has to be short: what it repeats beyond its arrays are calls of
-        such kernels, which are compiled in their turn.
+        Whether it may run uncompiled for its first `_INTERPRETED_SECONDS`. Both ways have to give the same
+        bits: sums one by one, only operations that round alike (no powers, no exponentials), stable sorts,
+        no division by zero. A call has to be short: what it repeats beyond its arrays are calls of such
+        kernels, which are compiled in their turn.
     options
         Those of ``numba.njit``, such as ``error_model``; none by default.
     """
@@ -64,7 +64,7 @@ def kernel(*, interpreted: bool = False, **options: object) -> Callable[[_Functi
         if isinstance(made, Dispatcher):  # else NUMBA_DISABLE_JIT is set
             cast(Any, made)._cache = _cache_of(function)
             if interpreted:
-                cast(Any, made).__class__ = _Interpreted
+                cast(Any, made).__class__, cast(Any, made)._spent = _Interpreted, 0.0
         return cast(_Function, made)
 
     return compiled
@@ -73,7 +73,7 @@ def kernel(*, interpreted: bool = False, **options: object) -> Callable[[_Functi
 class _Interpreted(CPUDispatcher):  # type: ignore[misc]  # numba has no types
     """A kernel that is interpreted; it turns into what numba made of it once it is to be compiled."""
 
-    _spent = 0.0
+    _spent: float
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Its result."""
@@ -110,7 +110,7 @@ def _boxed(found: Any) -> Any:
 @contextlib.contextmanager
 def compiled_at_once() -> Iterator[None]:
     """No kernel is interpreted inside: for what prepares a machine or is timed afterwards."""
-    global _INTERPRETED_SECONDS  # noqa: PLW0603 - kernels are of the process as well
+    global _INTERPRETED_SECONDS
     usual, _INTERPRETED_SECONDS = _INTERPRETED_SECONDS, 0.0
     try:
         yield

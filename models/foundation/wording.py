@@ -67,7 +67,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def choices_of(count: int) -> str:
-    """How many choices there are of some of ``count`` things: 2^count, less the empty one where it is written out."""
+    """How many sets ``count`` things have: written out without the empty one, or as a power of two."""
     return f"{2**count - 1}" if count < 64 else f"2^{count}"
 
 

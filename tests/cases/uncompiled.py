@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from depl.models.foundation.compiling import compiled_at_once
 from depl.models.solving.methods import Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def compiled_and_plain(program: str) -> tuple[str, str]:
     """What a Python program prints with compiled kernels, in this process, and what without, in another."""
     compiled = io.StringIO()
-    with contextlib.redirect_stdout(compiled):
+    with contextlib.redirect_stdout(compiled), compiled_at_once():
         exec(compile(program, "compiled", "exec"), {"__name__": "compiled"})
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", program]

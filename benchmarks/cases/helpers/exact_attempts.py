@@ -12,6 +12,7 @@ from depl.benchmarks.runner.outcome import SolveOutcome, finite, tried
 from depl.benchmarks.suites.paper_like import paper_like
 from depl.benchmarks.suites.tiny_sampled import SampledInstance
 from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.compiling import compiled_at_once
 from depl.models.foundation.errors import DeplError
 from depl.models.programs.cutting import solve_sampled
 from depl.models.solving.methods import Limits
@@ -54,12 +55,11 @@ def scip_is_installed() -> bool:
 
 def warm_up(method: str) -> None:
     """Compile, or read from the cache, whatever a method compiles."""
-    attempt(method, paper_like(np.random.default_rng(0), maximum_epochs=3, scenarios=5), 60.0)
-    attempt(
-        method,
-        paper_like(np.random.default_rng(0), maximum_epochs=3, scenarios=5, clusters=2, datasets=2),
-        60.0,
-    )
+    one = paper_like(np.random.default_rng(0), maximum_epochs=3, scenarios=5)
+    two = paper_like(np.random.default_rng(0), maximum_epochs=3, scenarios=5, clusters=2, datasets=2)
+    with compiled_at_once():
+        attempt(method, one, 60.0)
+        attempt(method, two, 60.0)
 
 
 def _by_scip(item: SampledInstance, time_limit: float, gap: float) -> SolveOutcome:

@@ -9,7 +9,9 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
 
 from depl.models.foundation import compiling
@@ -190,3 +192,62 @@ def test_no_folder_for_temporary_files_is_no_folder(monkeypatch):
 
     monkeypatch.setattr(tempfile, "gettempdir", none)
     assert temporary_folder() is None
+
+
+INNER = """
+import numpy as np
+from depl.models.foundation.compiling import kernel
+
+@kernel(interpreted=True)
+def halved(values: object, place: int) -> float:
+    return values[place] / 2
+
+@kernel(interpreted=True)
+def summed(values: object) -> tuple:
+    total = 0.0
+    for place in range(values.size):
+        total += halved(values, place)
+    return total, values.size
+
+@kernel()
+def outer(values: object) -> float:
+    return summed(values)[0]
+"""
+
+
+@pytest.fixture
+def theirs(module: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Kernels that may be interpreted, imported anew."""
+    (module / "source" / "inner.py").write_text(INNER, encoding="utf-8")
+    monkeypatch.syspath_prepend(module / "source")
+    monkeypatch.delitem(sys.modules, "inner", raising=False)
+    importlib.invalidate_caches()
+    return importlib.import_module("inner")
+
+
+def test_a_kernel_is_interpreted_until_it_has_taken_its_seconds_and_compiled_then(theirs, monkeypatch):
+    """A clock of its own thread, which stands still or jumps; the result is Python's both ways."""
+    at = iter([0.0, 0.01, 0.01, 0.02, *[1.0] * 100])
+    monkeypatch.setattr(compiling.time, "thread_time", lambda: next(at))
+    values = np.array([1.0, 2.0, 4.0])
+    assert theirs.halved(values, 2) == 2.0
+    assert type(theirs.halved(values, 2)) is float
+    assert not theirs.halved.overloads
+    theirs.halved._spent = 0.05
+    assert theirs.halved(values, place=2) == 2.0
+    assert len(theirs.halved.overloads) == 1
+    found = theirs.summed(values)
+    assert (found, type(found[0])) == ((3.5, 3), float)
+    assert not theirs.summed.overloads
+    assert theirs.outer(values) == 3.5  # compiled at once, with the others inside
+    assert len(theirs.summed.overloads) == len(theirs.halved.overloads) == 1
+
+
+def test_a_long_call_is_not_interpreted_and_none_is_where_all_shall_be_compiled(theirs):
+    many = np.ones(compiling._INTERPRETED_NUMBERS)
+    assert theirs.halved(many, 0) == 0.5
+    assert theirs.halved.overloads
+    with compiling.compiled_at_once():
+        theirs.summed(np.ones(2))
+    assert theirs.summed.overloads
+    assert compiling._INTERPRETED_SECONDS > 0
