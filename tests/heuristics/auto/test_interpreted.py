@@ -29,19 +29,16 @@ def answer(instance: Instance, method: str, looks: int) -> tuple[str, float, byt
     return found.termination.value, found.lower_bound, msgspec.json.encode(found.plan)
 
 
-@pytest.mark.parametrize(("method", "looks"), [("exact", 300), ("depl", 200), ("scenario-search", 100)])
+@pytest.mark.parametrize(("method", "looks"), [("exact", 200), ("depl", 100)])
 def test_answers_do_not_depend_on_what_is_compiled(method, looks, monkeypatch):
     rng = np.random.default_rng(4)
-    shape = {"clusters": (2, 3), "datasets": (2, 2), "models": (2, 3), "maximum_epochs": (4, 6)}
-    instances = [depl.load("tiny"), *random_instances(rng, 2, **shape)]
+    shape = {"clusters": (2, 2), "datasets": (1, 2), "models": (2, 3), "maximum_epochs": (4, 5)}
+    instances = [depl.load("tiny"), *random_instances(rng, 1, **shape)]
     answers = []
-    asked = set()
     for due in (True, False):
-        monkeypatch.setattr(
-            compiling._Interpreted, "_is_due", lambda kernel, _, due=due: asked.add(kernel) or due
-        )
+        monkeypatch.setattr(compiling._Interpreted, "_is_due", lambda *_, due=due: due)
         for kernel in marked():
             kernel.__class__ = compiling._Interpreted
         answers.append([answer(instance, method, looks) for instance in instances])
     assert answers[0] == answers[1]
-    assert asked
+    assert len({kernel for kernel in marked() if kernel._spent > 0}) > 3  # they were interpreted
