@@ -339,14 +339,14 @@ def best_block(
     return best
 
 
-@interpreted
+@compiled
 def _at_least(value: float) -> np.float32:
     """``value`` in single precision, rounded upward; exact for whole numbers up to 2^24."""
     rounded = np.float32(value)
     return rounded if rounded >= value else np.float32(value + abs(value) * _UPWARD)
 
 
-@interpreted
+@compiled
 def _raise_to(best: SinglePrecision, rest: SinglePrecision, gain: FloatArray) -> None:
     for s in range(best.size):
         value = np.float64(rest[s]) + gain[s]
@@ -354,13 +354,13 @@ def _raise_to(best: SinglePrecision, rest: SinglePrecision, gain: FloatArray) ->
         best[s] = rounded if rounded > best[s] else best[s]
 
 
-@interpreted
+@compiled
 def _keep_larger(row: SinglePrecision, best: SinglePrecision) -> None:
     for s in range(row.size):
         row[s] = best[s] if best[s] > row[s] else row[s]
 
 
-@interpreted
+@compiled
 def _switched(row: SinglePrecision, best: SinglePrecision, loss: FloatArray) -> None:
     for s in range(row.size):
         value = np.float64(best[s]) - loss[s]
@@ -379,7 +379,7 @@ def affordable(charges: Charges, depth: int, kind: int) -> bool:
     return True
 
 
-@interpreted
+@compiled
 def _reachable(
     sample: Sample,
     rest: SinglePrecision,

@@ -52,9 +52,10 @@ def kernel(*, interpreted: bool = False, **options: object) -> Callable[[_Functi
     ----------
     interpreted : bool
         Whether it may run uncompiled for its first `_INTERPRETED_SECONDS`. Both ways have to give the same
-        bits: sums one by one, only operations that round alike (no powers, no exponentials), stable sorts,
-        no division by zero. A call has to be short: what it repeats beyond its arrays are calls of such
-        kernels, which are compiled in their turn.
+        bits: sums one by one, only operations that round alike (no powers, no exponentials), no single
+        precision (to which a number of Python's would be rounded), stable sorts, no division by zero. A call
+        has to be short: what it repeats beyond its arrays are calls of such kernels, which are compiled in
+        their turn.
     options
         Those of ``numba.njit``, such as ``error_model``; none by default.
     """
@@ -70,7 +71,7 @@ def kernel(*, interpreted: bool = False, **options: object) -> Callable[[_Functi
     return compiled
 
 
-class _Interpreted(CPUDispatcher):  # type: ignore[misc]  # numba has no types
+class _Interpreted(CPUDispatcher):
     """A kernel that is interpreted; it turns into what numba made of it once it is to be compiled."""
 
     _spent: float
@@ -78,7 +79,7 @@ class _Interpreted(CPUDispatcher):  # type: ignore[misc]  # numba has no types
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Its result."""
         if self._is_due((*args, *named.values())):
-            self.__class__ = CPUDispatcher
+            cast(Any, self).__class__ = CPUDispatcher
             return self(*args, **named)
         began = time.thread_time()
         try:
