@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from docutils.parsers.rst import Directive, directives
 from sphinx.application import Sphinx
 from sphinx.domains.python import PythonDomain
 
@@ -137,8 +138,24 @@ def _reference(app: Sphinx) -> None:
     write_pages()
 
 
+class _Nothing(Directive):
+    """In place of what a module says: ``make pages`` looks at what is written by hand."""
+
+    optional_arguments, option_spec, has_content = 1, {"no-members": directives.flag}, True
+
+    def run(self) -> list[nodes.Node]:
+        """Nothing."""
+        return []
+
+
+def _say_nothing_of_modules(app: Sphinx, config: object) -> None:
+    app.add_directive("automodule", _Nothing, override=True)
+
+
 def setup(app: Sphinx) -> None:
     """Render formulas as MathML, and read docstrings before napoleon does."""
+    if app.tags.has("by_hand"):  # autodoc registers its directives after this function
+        app.connect("config-inited", _say_nothing_of_modules, priority=1000)
     app.add_domain(_PythonDomain, override=True)
     app.add_html_math_renderer("mathml", (_mathml, None), (_mathml_block, None))
     app.connect("builder-inited", _reference)
