@@ -19,7 +19,7 @@ unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo picture test lint style unit slow slowest fuzz mutation browser docs bench lock build clean
+.PHONY: help demo picture test lint style unit slow slowest fuzz mutation browser docs pages newest bench lock build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,20 @@ browser: $(DEV) ## the reports in headless Chromium (CHROMIUM=program if it is n
 
 docs: $(DEV) ## the pages, into build/docs
 	@$(BIN) -m sphinx -W --keep-going -b html docs build/docs
+
+# Nine tenths of `make docs` are what modules say of themselves, and most of the rest the lessons.
+pages: $(DEV) ## whether pages written by hand are in order; no lesson runs and no docstring is read
+	@$(BIN) -m sphinx -W --keep-going -q -b html -t by_hand -D plot_gallery=0 docs build/pages
+
+# The tests lie where no package of this checkout does, so that they find the one that was installed.
+newest: $(DEV) ## the wheel with the newest version of every dependency: --json, outside optima, demo
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; set -e; \
+	$(BIN) -m build --wheel --no-isolation --outdir "$$folder" . >"$$folder/build.log" || { cat "$$folder/build.log"; exit 1; }; \
+	$(PYTHON) -m venv "$$folder/venv"; \
+	(cd "$$folder" && venv/bin/python -m pip install --quiet --upgrade "$$(echo depl-*.whl)[dev]" && venv/bin/python -m pip list); \
+	cp -R tests docs README.md pyproject.toml "$$folder"; \
+	cd "$$folder"; venv/bin/depl demo; \
+	venv/bin/python -m pytest -p no:cacheprovider -m "not browser" $(NEWEST)
 
 bench: $(EDITABLE) ## run the benchmark cases (CASES="a b" for some) and print the table
 	@$(BIN) -m depl bench cases run $(CASES)
