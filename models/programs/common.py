@@ -52,6 +52,9 @@ from depl.models.programs.sequences import labels
 Key = tuple[int, str, str, str]
 """Index of w: epoch, cluster, names of the datasets joined by +, model."""
 
+_LEAST_RELIEF = 1e-6
+"""Least coefficient of a scenario's z in (3), in units of the largest one: what a miss adds to the gain may be
+more than the gain lacks. HiGHS leaves coefficients up to 1e-9 out, with a warning."""
 _MISSES = "(3): at most floor((1 - omega) S + 1e-9) misses"
 
 
@@ -341,7 +344,7 @@ def _add_quantile(
     def met(s: int) -> Any:
         terms, others = list(coefficients[:, s - 1] / unit), []
         if s in model.undecided:
-            terms.append((wanted - float(bounds.lowest_gain[s - 1])) / unit)
+            terms.append(max((wanted - float(bounds.lowest_gain[s - 1])) / unit, _LEAST_RELIEF))
             others.append(model.z[s])
         if not meet_target:
             terms.append(-1 / unit)

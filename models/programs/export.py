@@ -31,7 +31,11 @@ _KINDS = {
     ".nl": "nl",
 }  # Pyomo's names; by "lp" it warns that the ending does not match
 _COMMENT = {".lp": "\\ ", ".mps": "* "}
-_NAMED = re.compile(r"(?:\\|\*) (\S+) stands for (\".*\")")
+_NAMED = re.compile(r"(\S+) stands for (\".*\")")
+_WIDTH = 240
+"""Characters of a comment, which goes on in further lines. SCIP 10 refuses MPS files with one of 1300, CBC 2.10
+LP files with one of 4100; with its marks a line stays below 256, which readers of MPS are known to grant."""
+_GOES_ON = "+ "
 
 
 def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
@@ -56,7 +60,7 @@ def export(model: pyo.ConcreteModel, path: str | Path) -> Path:
         if ending == ".mps" and not _maximises(model):
             options["skip_objective_sense"] = True  # MPS minimises anyway, and GLPK refuses the section
         model.write(str(draft), format=_KINDS[ending], io_options=options)
-        head = "".join(f"{_COMMENT[ending]}{line}\n" for line in _head(model, names))
+        head = "".join(f"{_COMMENT[ending]}{part}\n" for line in _head(model, names) for part in _parts(line))
         text = draft.read_bytes().replace(b" ^ 2\n", b" ^2\n")  # SCIP reads a square in this way alone
         write_bytes(target, head.encode("ascii") + text)
     return target
@@ -115,14 +119,18 @@ def symbols(model: pyo.ConcreteModel) -> pyo.ComponentMap:
 
 def read_names(path: str | Path) -> dict[str, str]:
     """What the symbols of an exported file stand for, as far as they are not the names themselves."""
-    found: dict[str, str] = {}
+    whole: list[str] = []
     with Path(path).open(encoding="ascii") as lines:
         for line in lines:
             if not line.startswith(tuple(_COMMENT.values())):
                 break
-            if row := _NAMED.fullmatch(line.rstrip("\n")):
-                found[row[1]] = json.loads(row[2])
-    return found
+            said = line.removesuffix("\n")[2:]
+            if whole and said.startswith(_GOES_ON):
+                whole[-1] += said.removeprefix(_GOES_ON)
+            else:
+                whole.append(said)
+    rows = (_NAMED.fullmatch(line) for line in whole)
+    return {row[1]: json.loads(row[2]) for row in rows if row}
 
 
 def _maximises(model: pyo.ConcreteModel) -> bool:
@@ -138,6 +146,13 @@ def _head(model: pyo.ConcreteModel, names: pyo.ComponentMap) -> Iterator[str]:
         name = item.getname(True)
         if _PLAIN.fullmatch(name) is None or symbol != _translated(name):
             yield f"{symbol} stands for {json.dumps(name)}"
+
+
+def _parts(line: str) -> Iterator[str]:
+    """A line of the head in lines that solvers read."""
+    yield line[:_WIDTH]
+    for start in range(_WIDTH, len(line), _WIDTH):
+        yield _GOES_ON + line[start : start + _WIDTH]
 
 
 def _notes(model: pyo.ConcreteModel) -> Iterator[str]:
