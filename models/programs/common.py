@@ -53,8 +53,8 @@ Key = tuple[int, str, str, str]
 """Index of w: epoch, cluster, names of the datasets joined by +, model."""
 
 _LEAST_RELIEF = 1e-6
-"""Least coefficient of a scenario's z in (3), in units of the largest one: what a miss adds to the gain may be
-more than the gain lacks. HiGHS leaves coefficients up to 1e-9 out, with a warning."""
+"""Least coefficient of a scenario's z in (3), in units of the largest one: what a miss adds to the gain may
+be more than the gain lacks. HiGHS leaves coefficients up to 1e-9 out, with a warning."""
 _MISSES = "(3): at most floor((1 - omega) S + 1e-9) misses"
 
 

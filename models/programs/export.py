@@ -33,8 +33,8 @@ _KINDS = {
 _COMMENT = {".lp": "\\ ", ".mps": "* "}
 _NAMED = re.compile(r"(\S+) stands for (\".*\")")
 _WIDTH = 240
-"""Characters of a comment, which goes on in further lines. SCIP 10 refuses MPS files with one of 1300, CBC 2.10
-LP files with one of 4100; with its marks a line stays below 256, which readers of MPS are known to grant."""
+"""Characters of a comment, which goes on in further lines. SCIP 10 refuses MPS files with one of 1300, CBC
+2.10 LP files with one of 4100; with its marks a line stays below 256."""
 _GOES_ON = "+ "
 
 
