@@ -11,6 +11,7 @@ from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
 from depl.commands.logs import imported
 from depl.commands.table import fields, table
+from depl.models.estimation.choices import CARE, plans_needed
 from depl.models.foundation.wording import counted, number
 from depl.models.tool_logs.importing import Imported
 from depl.models.tool_logs.stages import told
@@ -86,8 +87,10 @@ def _text(options: argparse.Namespace, found: Imported, content: dict[str, Any])
     without = len(traces.runs) - content["evaluated_before_training"]
     if without:
         which = "no run was" if without == len(traces.runs) else f"{counted(without, 'run')} not"
-        pairs.append(("before training", f"{which} evaluated: the law of l(1) is then as it was seen"))
+        first = "the law of l(1) is then as it was seen, and policies decide from epoch 1 on"
+        pairs.append(("before training", f"{which} evaluated: {first}"))
     pairs += [(str(what.value), f"{count} {_NOTES[what]}") for what, count in _noted(found).items()]
+    pairs += _of_policies(len(content["schedules"]))
     if traces.lost:
         pairs.append(
             ("lost", f"{len(traces.lost)}, which fit and certify count as misses: {listed(traces.lost)}")
@@ -96,6 +99,15 @@ def _text(options: argparse.Namespace, found: Imported, content: dict[str, Any])
     if options.out is not None:
         parts.append(_next(options.out))
     return "\n\n".join(parts)
+
+
+def _of_policies(schedules: int) -> list[tuple[str, str]]:
+    """What a policy will take, if a fit as it is done unless told otherwise would not do."""
+    if schedules >= plans_needed(CARE):
+        return []
+    few = f"{counted(schedules, 'schedule')}, too few for the margin of plans that were never run"
+    way = "fit --care 0 leaves it out, for promises that fresh runs are to certify"
+    return [("policies", f"{few}, which takes {plans_needed(CARE)}; {way}")]
 
 
 def _next(out: str) -> str:

@@ -3,7 +3,9 @@
 Nothing heavy is imported, so that the help of ``depl diagnose`` and ``depl fit`` may show it.
 """
 
+import math
 from enum import Enum
+from fractions import Fraction
 
 RESAMPLES = 999
 """Bootstrap resamples of a test: a convention, by which p-values are multiples of 1 / 1000. Half as many are
@@ -11,6 +13,15 @@ twice as coarse."""
 
 CARE = 0.95
 """Share of the plans held out that end off the law by no more than the careful deviation."""
+
+
+def plans_needed(care: float) -> int:
+    """Fewest plans held out that have a margin for the share ``care``: 19 for 0.95.
+
+    The next plan deviates by more than all p held out with probability 1 / (p + 1).
+    """
+    share = Fraction(str(care))
+    return math.ceil(share / (1 - share))
 
 
 class FitBy(Enum):

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depl.models.estimation.affine import fit_affine
-from depl.models.estimation.choices import CARE
+from depl.models.estimation.choices import CARE, plans_needed
 from depl.models.evaluation.traced_prediction import staged
 from depl.models.evaluation.traced_support import outside_support
 from depl.models.foundation.errors import InvalidInputError
@@ -113,15 +113,6 @@ def plan_deviations(
                     within.append((seen - seen.mean()) * math.sqrt(len(seen) / (len(seen) - 1)))
     spread = np.sort(np.concatenate(within)) if within else np.zeros(0)
     return Deviations(np.sort(found), spread, seen_plans)
-
-
-def plans_needed(care: float) -> int:
-    """Fewest plans held out that have a margin for the share ``care``: 19 for 0.95.
-
-    The next plan deviates by more than all p held out with probability 1 / (p + 1).
-    """
-    share = decimal(care)
-    return math.ceil(share / (1 - share))
 
 
 def careful_deviations(deviations: Deviations, care: float = CARE) -> tuple[float, ...]:

@@ -12,6 +12,9 @@ What is certified of a policy holds for runs that are led like this: every epoch
 evaluation that the traces of its law held. A run stops as reached as soon as its loss meets the target and
 its model may be the last.
 
+Where nobody recorded the loss before the first epoch, ``controller.start()`` without one begins the run: its
+first epoch is trained whatever that loss is, and what it retains of it is nothing.
+
 A plan is followed in the same way, `Controller(plan, instance=instance)`: its epochs are trained as planned,
 and the run stops as soon as the target is reached.
 
@@ -51,7 +54,8 @@ BEYOND = "the loss is beyond the grid of the policy, which ends there"
 class _Standing(NamedTuple):
     """Where a run stands after an epoch, and what was decided.
 
-    ``scaled`` is the loss on the scale of the law; None, as is ``ledger``, where the run diverged.
+    ``scaled`` is the loss on the scale of the law; None where it was not evaluated, and, as is ``ledger``,
+    where the run diverged.
     """
 
     number: int
@@ -141,13 +145,19 @@ class Controller:
         found._log.cut()
         return found
 
-    def start(self, loss: float) -> Decision:
-        """What to do with the loss l(0) before the first epoch.
+    def start(self, loss: float | None = None) -> Decision:
+        """What to do before the first epoch.
+
+        Parameters
+        ----------
+        loss : float, optional
+            l(0). Without it the first epoch is trained, if its law retains nothing of it; the decision then
+            has the loss NaN.
 
         Raises
         ------
         InvalidInputError
-            If the run has begun already, or the loss is none.
+            If the run has begun already, the loss is no number, or the policy decides on l(0).
         """
         if self._standing is not None:
             raise InvalidInputError(
@@ -229,9 +239,9 @@ class Controller:
         """The last decision in a sentence, with the losses that it holds for; empty before `start`."""
         return "" if self._standing is None else _told(self._rules, self._standing)
 
-    def _come(self, loss: float) -> Decision:
+    def _come(self, loss: float | None) -> Decision:
         """Note a loss and what follows from it, first on the disk."""
-        standing = _arrive(self._rules, self._standing, _number(loss))
+        standing = _stood(self._rules, self._standing, loss)
         record = _record(self._standing, standing)
         if self._log is not None:
             self._log.append(record)
@@ -247,7 +257,7 @@ class Controller:
                 raise InvalidInputError(f"line {number} stands after the end of the run; remove it", path)
             before = self._standing
             try:
-                standing = _arrive(self._rules, before, _number(_read(record.get("loss"))))
+                standing = _stood(self._rules, before, _read(record.get("loss")))
             except InvalidInputError as error:
                 raise InvalidInputError(f"line {number}: {error.message}", path) from error
             made = _record(before, standing)
@@ -273,7 +283,8 @@ def led(
     ----------
     log : str or path
         A log of a `Controller`, or lines of JSON each of which holds an epoch and the loss after it, from
-        epoch 0 on; lines without these keys are passed over.
+        epoch 0 on, or from epoch 1 where the policy does not decide on l(0); lines without these keys are
+        passed over.
     loss_key, epoch_key : str
         Where lines that are not our own hold the two.
 
@@ -289,17 +300,22 @@ def led(
     if lines and is_header(lines[0][1]):
         controller._replay(lines, path)
         return controller
-    for line, loss, trained in read_losses(lines, loss_key, epoch_key, path):
+    unseen = begins_unseen(controller._rules)
+    for line, loss, trained in read_losses(lines, loss_key, epoch_key, path, unseen=unseen):
         try:
             _require_decided(controller, trained)
+            if controller.decision is None and trained[epoch_key] == 1:
+                controller.start()
             controller.start(_read(loss)) if controller.decision is None else controller.observe(_read(loss))
         except InvalidInputError as error:
             raise InvalidInputError(f"line {line}: {error.message}", path) from error
     return controller
 
 
-def decide(policy: "Policy | Rules | str | os.PathLike[str]", losses: Iterable[float]) -> Decision:
+def decide(policy: "Policy | Rules | str | os.PathLike[str]", losses: Iterable[float | None]) -> Decision:
     """What a policy decides after the last of the losses l(0), l(1), ..., l(k) of a run that it has led.
+
+    None stands for an l(0) that was not evaluated; see `Controller.start`.
 
     Raises
     ------
@@ -308,7 +324,7 @@ def decide(policy: "Policy | Rules | str | os.PathLike[str]", losses: Iterable[f
     """
     controller = Controller(policy)
     for index, loss in enumerate(losses):
-        decision = controller.observe(loss) if index else controller.start(loss)
+        decision = controller.observe(_number(loss)) if index else controller.start(loss)
     if controller.decision is None:
         raise InvalidInputError("there is none; the first one is that before the first epoch", "losses")
     return decision
@@ -370,6 +386,26 @@ def _read(loss: Any) -> Any:
     return float(loss) if loss in ("nan", "inf", "-inf") else loss
 
 
+def begins_unseen(rules: Rules) -> bool:
+    """Whether a run may begin without its l(0): it then trains, and the first epoch retains nothing of it."""
+    place = rules.places[rules.start]
+    return place.actions[-1] != STOP and all(training.retention == 0 for training in place.trainings)
+
+
+def _stood(rules: Rules, before: _Standing | None, loss: Any) -> _Standing:
+    """Where a run comes to with a loss as it was given or read; without one only before the first epoch."""
+    if before is not None or loss is not None:
+        return _arrive(rules, before, _number(loss))
+    if not begins_unseen(rules):
+        raise InvalidInputError(
+            "a loss is a number, not None, and this policy decides on that before the first epoch: evaluate "
+            "the model, and give it",
+            "loss",
+        )
+    place = rules.places[rules.start]
+    return _going_on(rules, rules.start, None, rules.cells - 1, 0.0, place.actions[-1], math.nan)
+
+
 def _arrive(rules: Rules, before: _Standing | None, loss: float) -> _Standing:
     """Where a run comes to with a loss, and what is decided there."""
     training = None if before is None else before.next
@@ -380,6 +416,8 @@ def _arrive(rules: Rules, before: _Standing | None, loss: float) -> _Standing:
         return _Standing(number, None, None, cost, _stop(rules, place, loss, STOP, DIVERGED), None)
     scaled = _scaled(rules, place, loss)
     index = _index(rules, before, scaled)
+    if before is None and not place.may_stop and begins_unseen(rules):
+        index = min(index, rules.cells - 1)  # nothing depends on l(0), wherever the losses of the law end
     if place.may_stop and scaled <= rules.limit + ATOM_TOLERANCE:
         return _Standing(number, scaled, index, cost, Stop("reached", place.epoch, loss), None)
     if index >= rules.cells:
@@ -387,6 +425,14 @@ def _arrive(rules: Rules, before: _Standing | None, loss: float) -> _Standing:
     action = place.actions[bisect_left(place.upto, index)]
     if action == STOP:
         return _Standing(number, scaled, index, cost, _stop(rules, place, loss, index), None)
+    return _going_on(rules, number, scaled, index, cost, action, loss)
+
+
+def _going_on(
+    rules: Rules, number: int, scaled: float | None, index: int, cost: float, action: int, loss: float
+) -> _Standing:
+    """Where one more epoch is trained."""
+    place = rules.places[number]
     following = place.trainings[action]
     stays = place.model is None or (place.model, place.cluster) == (following.model, following.cluster)
     decided = Continue if stays else Switch
@@ -416,9 +462,9 @@ def _index(rules: Rules, before: _Standing | None, scaled: float) -> int:
         return 0
     if before is None or before.next is None or not rules.ledger:
         return first_index(scaled, rules.origin, rules.step)
-    old, index = before.scaled, before.ledger
-    assert old is not None and index is not None  # noqa: S101, PT018 - a run that diverged has stopped
-    training = before.next
+    index, training = before.ledger, before.next
+    assert index is not None  # noqa: S101 - a run that diverged has stopped
+    old = 0.0 if before.scaled is None else before.scaled  # what was not seen is multiplied by 0
     return next_index(index, old, scaled, training.shift, training.retention, rules.origin, rules.step)
 
 
@@ -435,7 +481,10 @@ def _record(before: _Standing | None, standing: _Standing) -> Record:
     """A line of the log."""
     decision = standing.decision
     loss = decision.loss
+    unseen = standing.scaled is None and standing.next is not None
     found: Record = {"epoch": decision.epoch, "loss": loss if math.isfinite(loss) else str(loss)}
+    if unseen:
+        found["loss"] = None
     if before is not None and before.next is not None:
         found |= {"model": before.next.model, "cluster": before.next.cluster}
     found |= {"ledger": standing.ledger, "cost": standing.cost, "decision": decision.kind}
@@ -462,6 +511,8 @@ def _told(rules: Rules, standing: _Standing) -> str:
     else:
         where = f"{decision.model} on {decision.cluster}"
         head = f"{decision.kind}: train epoch {decision.epoch + 1} with {where}"
+    if standing.scaled is None and standing.next is not None:
+        return f"{head} (whatever the loss before it is, which was not evaluated)"
     return f"{head} (after epoch {decision.epoch} with loss {decision.loss:.6g}{_cell(rules, standing)})"
 
 

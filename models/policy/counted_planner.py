@@ -32,6 +32,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from depl.models.evaluation.traced_support import FEWEST_DONORS
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.wording import probability
 from depl.models.policy.capped import Caps, begun_by, capped, lengths, switching_ages
@@ -99,6 +100,13 @@ _CLOSE = 0.05
 failure; the lower one is told, and nothing rests on it."""
 
 
+_BESIDES = (
+    f"besides, {FEWEST_DONORS} runs at least must have trained each stage for as long as the policy may (a "
+    "loss before the first epoch is not needed: without one the policy decides from epoch 1 on)"
+)
+"""What else a policy takes, so that one refusal says it all."""
+
+
 def proxy(instance: Instance) -> Instance:
     """The instance with residuals that are independent of each other, and without a margin for plans."""
     traced = instance.traced_law
@@ -127,13 +135,14 @@ def require_counted(traced: TracedLaw) -> None:
     if traced.confidence is not None:
         raise NotCoveredError(
             "a confidence counts whole runs, and a policy combines stages of different runs: fit without a "
-            "confidence, and certify the policy by fresh runs"
+            "confidence, with --care 0 where the traces hold fewer plans than a margin takes (depl traces "
+            f"import says so), and certify the policy by fresh runs; {_BESIDES}"
         )
     if traced.only_whole_runs:
         raise NotCoveredError(
             "the traces hold too few plans to tell by how much plans that were never run deviate, "
             "and a policy combines stages of different runs: fit with --care 0, which leaves their margin "
-            "out, so that its promise is bold, and certify it by fresh runs"
+            f"out, so that its promise is bold, and certify it by fresh runs; {_BESIDES}"
         )
 
 
@@ -149,12 +158,15 @@ class CountedPlanner:
         Of the proxy.
     price : Price or None
         Known once it was found.
+    search : _Search or None
+        What was counted so far.
     """
 
     request: Request
     traced: TracedLaw
     process: Process
     price: Price | None = None
+    search: "_Search | None" = None
 
     def answers(self) -> Iterator[PolicyResult]:
         """Policies that keep the promise as counted, each cheaper than the one before; or none."""
@@ -165,7 +177,7 @@ class CountedPlanner:
         self.price = priced(self.request, self.process, up, down, first, _CLOSE)
         if not self.price.decided:
             raise too_cheap(self.price)
-        search = _Search(self.request, self.traced, self.process, self.price, up)
+        search = self.search = _Search(self.request, self.traced, self.process, self.price, up)
         yield from search.among_plans(plans)
         if self.request.rung == "optimal":
             yield from search.among_policies()
@@ -174,6 +186,10 @@ class CountedPlanner:
             return
         policy = search.found.policy
         yield replace(search.found, lower_bound=search.bound(extents(policy.nodes, policy.start)))
+
+    def found_so_far(self) -> str:
+        """What is in the way of a policy, as far as it was seen when the time was over; may be empty."""
+        return "" if self.search is None or self.search.most < 0 else self.search.reason()
 
     def _first_table(self, up: Expectations, plans: Sequence[StaticPlan]) -> Table:
         """A fixed plan of about the least cost per success; if none succeeds, a policy of least failure."""
@@ -211,6 +227,10 @@ class WideningPlanner:
     def price(self) -> Price | None:
         """Of a failure in it, once it was found."""
         return self.current.price
+
+    def found_so_far(self) -> str:
+        """As of a `CountedPlanner`."""
+        return self.current.found_so_far()
 
     def answers(self) -> Iterator[PolicyResult]:
         """Those of the first class with a policy; before it what each class before is found to lack."""

@@ -94,6 +94,10 @@ class LedgerPlanner:
         if self.price is not None and not self.price.decided:
             raise too_cheap(self.price)
 
+    def found_so_far(self) -> str:
+        """Nothing: only time is in the way of a first answer."""
+        return ""
+
     def _undecided(self, price: Price, cells: int) -> PolicyResult:
         """Where the given price of a failure may be too small: a finer grid tells."""
         if price.ratio is not None and price.rho < price.ratio[0]:

@@ -109,7 +109,8 @@ class Start:
     ----------
     node : int
     losses : float array (n,)
-        Values of l(0), on the scale of the law.
+        Values of l(0), on the scale of the law. Where it was not recorded, nothing depends on them: no run
+        may stop there, the first epoch retains nothing of them, and decisions begin with l(1).
     weights : float array (n,)
         Their probabilities.
     """
@@ -189,12 +190,6 @@ def _require_covered(instance: Instance) -> None:
     if not instance.declares_laws:
         raise NotCoveredError("a policy needs laws of all improvements and switches; some are not declared")
     traced = instance.traced_law
-    if traced is not None and not traced.evaluated:
-        raise NotCoveredError(
-            "a policy decides from the loss before the first epoch on, and runs of this law were not "
-            "evaluated then: record runs that are (Lightning: trainer.validate before fit; Keras: "
-            "model.evaluate before fit), or plan without feedback by depl solve"
-        )
     if traced is not None and (
         traced.residuals != "independent" or traced.deviations or traced.only_whole_runs
     ):

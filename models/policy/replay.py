@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.policy.controller import BEYOND, Controller
+from depl.models.policy.controller import BEYOND, Controller, begins_unseen
 from depl.models.policy.decisions import Stop
 from depl.models.policy.rules import Rules, read_rules
 from depl.models.policy.simulation import CONFIDENCE, mean_interval, share_interval
@@ -125,17 +125,22 @@ class _Follower:
 
     def __init__(self, rules: Rules, table: Counterfactuals, seed: str) -> None:
         self.controller, self.table, self.seed = Controller(rules), table, seed
-        self.logarithmic = rules.scale == "log"
+        self.rules, self.logarithmic = rules, rules.scale == "log"
         self.switched: int | None = None
 
     def follow(self) -> ReplayedRun:
-        decision = self.controller.start(self._loss(0))
+        decision = self.controller.start(self._first_loss())
         while not isinstance(decision, Stop):
             self._train((decision.model, decision.cluster), decision.epoch)
             decision = self.controller.observe(self._loss(decision.epoch + 1))
         return ReplayedRun(
             self.seed, decision.epoch, self.switched, self.controller.cost, decision.loss, _end(decision)
         )
+
+    def _first_loss(self) -> float | None:
+        """l(0); None where it was not evaluated and the policy does not decide on it."""
+        unseen = math.isnan(float(self.table.first_stage(self.seed)[0])) and begins_unseen(self.rules)
+        return None if unseen else self._loss(0)
 
     def _train(self, asked: tuple[str, str], epoch: int) -> None:
         """Go on in the first stage, or switch to the second one, once."""

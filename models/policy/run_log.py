@@ -166,9 +166,11 @@ def require_header(record: Record, fingerprint: str, path: str) -> None:
 
 
 def read_losses(
-    lines: list[tuple[int, Record]], loss_key: str, epoch_key: str, path: str
+    lines: list[tuple[int, Record]], loss_key: str, epoch_key: str, path: str, *, unseen: bool = False
 ) -> Iterator[tuple[int, Any, Record]]:
     """Line, loss and all else of epochs 0, 1, ..., from lines that need not be our own.
+
+    Where l(0) may be ``unseen``, they may begin with epoch 1.
 
     Raises
     ------
@@ -183,8 +185,8 @@ def read_losses(
             f"no line has both {epoch_key!r} and {loss_key!r}; {has}: name the keys by --epoch and --loss",
             path,
         )
-    before = 0
-    for expected, (number, record) in enumerate(found):
+    before, begun = 0, int(unseen and found[0][1][epoch_key] == 1)
+    for expected, (number, record) in enumerate(found, start=begun):
         epoch = record[epoch_key]
         if epoch != expected or isinstance(epoch, bool):
             raise InvalidInputError(f"line {number}: {_out_of_order(epoch, expected, before)}", path)

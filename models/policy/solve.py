@@ -114,9 +114,17 @@ def solve_policy(
     except KeyboardInterrupt:
         ending = Termination.INTERRUPTED
     if best is None:
-        request, price = (request, None) if planner is None else (planner.request, planner.price)
-        best = nothing(request, price, "the time was over before anything was certified")
+        best = _unfinished(request, planner)
     return _ended(best, ending, gap, now() - started)
+
+
+def _unfinished(request: Request, planner: LedgerPlanner | WideningPlanner | None) -> PolicyResult:
+    """Nothing was certified in time; what was in the way, if not the time, is said first."""
+    over = "the time was over before anything was certified"
+    if planner is None:
+        return nothing(request, None, over)
+    seen = planner.found_so_far()
+    return nothing(planner.request, planner.price, f"{seen}. Not all was tried: {over}" if seen else over)
 
 
 def _verified(found: PolicyResult) -> float:

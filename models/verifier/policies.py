@@ -25,7 +25,7 @@ from depl.models.verifier.policy_count import Count
 from depl.models.verifier.policy_exact import exact_reached
 from depl.models.verifier.policy_noise import EDGE
 from depl.models.verifier.policy_walk import Walk, data_of, starting_losses, walked
-from depl.models.verifier.sites import may_be_last
+from depl.models.verifier.sites import may_be_last, untrained_is_known
 from depl.models.verifier.tolerances import ATOM_TOLERANCE, CLAIM_TOLERANCE, RELATIVE_ROUNDING, TIME_TOLERANCE
 
 FAILURE_FACTOR = 1.5
@@ -120,7 +120,7 @@ def verify_policy(instance: Instance, policy: Policy) -> PolicyReport:
         return PolicyReport((*findings, *stopped), None, policy)
     findings += stopped
     met = float(start[1][start[0] <= policy.grid.limit + ATOM_TOLERANCE].sum())
-    already = met if may_be_last(instance, instance.target.initial_model) else 0.0
+    already = met if _may_end_untrained(instance) else 0.0
     exact = None if policy.certificate.exactly is None else exact_reached(policy, walk, start[0])
     findings += [*_claim_findings(policy, found, exact), *_bound_findings(policy, found, already)]
     return PolicyReport(tuple(findings), found, policy)
@@ -277,12 +277,18 @@ def _deployment_findings(instance: Instance, policy: Policy, walk: Walk) -> Iter
     wrong = []
     for number, place in walk.places.items():
         model = instance.target.initial_model if place.pair is None else place.pair[0]
-        allowed, told = may_be_last(instance, model), policy.nodes[number].may_stop
+        told = policy.nodes[number].may_stop
+        allowed = may_be_last(instance, model) if place.pair else _may_end_untrained(instance)
         if told != allowed:
             message = f"nodes[{number}].may_stop is {told}, the last model being {model!r}"
             wrong.append(failed("sites, deployment", message, None))
     message = "nodes say rightly whether their model may be the last"
     yield from wrong[:_SHOWN] or [passed("sites, deployment", message)]
+
+
+def _may_end_untrained(instance: Instance) -> bool:
+    """Whether a run may have reached the target before its first epoch: only if its loss is known then."""
+    return untrained_is_known(instance) and may_be_last(instance, instance.target.initial_model)
 
 
 def _row_findings(instance: Instance, policy: Policy) -> Iterator[Finding]:

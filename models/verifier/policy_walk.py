@@ -256,10 +256,13 @@ def data_of(instance: Instance, policy: Policy) -> dict[str, frozenset[str]]:
 def starting_losses(
     instance: Instance, policy: Policy, first: Pair | None
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Values of l(0) on the scale of the law, and their probabilities; None where no run tells them."""
+    """Values of l(0) on the scale of the law, and their probabilities; None where no run tells them.
+
+    Where it was not recorded they stand for any: no run may stop there, and the first epoch retains nothing.
+    """
     if instance.traced_law is None:
         return np.array([instance.target.initial_loss]), np.ones(1)
-    if first is None or first in seen_in(instance.traced_law).begun_blind:
+    if first is None:
         return None
     losses = seen_in(instance.traced_law).first_losses(first)
     return (losses, np.full(losses.size, 1.0 / losses.size)) if losses.size else None

@@ -288,10 +288,28 @@ def test_traces_without_the_loss_before_training_lead_to_a_checked_plan(ask, her
     assert ask("check", "mine.json", "plan.json")[0] == 0
     assert "ln l(1) as it was seen" in ask("explain", "mine.json", "plan.json")[1]
     assert "l(1) on, as runs were not evaluated" in ask("instances", "show", "mine.json")[1]
-    ask("fit", "late.csv", *WORDS, "--care", "0")
+
+
+def test_traces_without_the_loss_before_training_lead_to_a_policy_that_decides_from_epoch_1_on(
+    ask, here
+) -> None:
+    write_traces(here / "late.csv", without_first_epoch(drawn()))
+    ask("fit", "late.csv", *WORDS)
     code, _, err = ask("policy", "solve", "mine.json")
     assert code == 2
-    assert "runs of this law were not evaluated" in err
+    for condition in (
+        "--care 0",
+        "6 runs at least must have trained",
+        "a loss before the first epoch is not",
+    ):
+        assert condition in err
+    ask("fit", "late.csv", *WORDS, "--care", "0")
+    assert ask("policy", "solve", "mine.json", "--out", "policy.json", "--gap", "0.1")[0] == 0
+    assert ask("policy", "check", "mine.json", "policy.json")[0] == 0
+    (here / "run.jsonl").write_text('{"epoch": 1, "loss": 1.6}\n', encoding="utf-8")
+    code, text, _ = ask("policy", "decide", "policy.json", "--log", "run.jsonl")
+    assert code in (0, 10)
+    assert "train epoch 2" in text
 
 
 def test_errors_are_json_where_that_was_asked_for(ask) -> None:

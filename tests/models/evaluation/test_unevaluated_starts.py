@@ -16,8 +16,10 @@ from depl.models.evaluation.loss_law import loss_law
 from depl.models.evaluation.traced_loss import UNEVALUATED, end_law
 from depl.models.evaluation.traced_support import outside_support
 from depl.models.evaluation.traced_survival import traced_survival
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.policy.process import process
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy import planner
+from depl.models.policy.controller import decide
+from depl.models.policy.solve import solve_policy
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import RecordedRun, TracedLaw
@@ -166,11 +168,33 @@ def test_a_plan_without_an_epoch_is_refused_and_found_wrong_by_the_verifier() ->
     assert trajectory(easy, plan_of((FULL, FAR))).epochs == (1, 2)
 
 
-def test_policies_say_what_they_would_need() -> None:
-    for residuals in ("independent", "per_run"):
-        law = msgspec.structs.replace(straight(), residuals=residuals)
-        with pytest.raises(NotCoveredError, match="plan without feedback"):
-            process(instance_of(law))
+@pytest.mark.parametrize("residuals", ["independent", "per_run"])
+def test_a_policy_decides_from_epoch_1_on_as_if_any_loss_above_the_target_had_been_seen(
+    residuals, monkeypatch
+) -> None:
+    """Half of the runs are below 2.5 after one epoch, the others after two."""
+    monkeypatch.setattr(planner, "GRIDS", (256,))
+    blind_law = msgspec.structs.replace(straight(residuals=residuals), settled_epochs=1)
+    told = tuple(RecordedRun(stages=run.stages, losses=(3.0, *run.losses)) for run in blind_law.runs)
+    target = {"maximum_loss": 2.5, "maximum_time": None, "round_deadline": 6.0, "maximum_epochs": 2}
+    target["quantile_level"] = 0.8
+    unseen = instance_of(blind_law, **target)
+    seen = instance_of(msgspec.structs.replace(blind_law, runs=told), **target)
+    found, other = (solve_policy(one, failure_cost=100.0, time_limit=None) for one in (unseen, seen))
+    assert found.policy is not None
+    assert (found.cost, found.reached) == pytest.approx((other.cost, other.reached), rel=1e-6)
+    assert found.lower_bound == pytest.approx(other.lower_bound, rel=1e-6)
+    assert depl.evaluate_policy(unseen, found.policy).ok
+    claims_more = msgspec.structs.replace(found.policy.certificate, cost=0.99 * found.cost)
+    bold = msgspec.structs.replace(found.policy, certificate=claims_more)
+    assert not depl.evaluate_policy(unseen, bold).ok
+    if residuals == "independent":
+        assert not depl.simulate(unseen, found.policy, runs=2000, seed=1).refuted
+    for start in ((), (0.1,), (700.0,)):  # nothing is decided on l(0), so that it need not be told
+        run = depl.Controller(found.policy)
+        assert run.start(*start).kind == "continue"
+        assert run.observe(2.0) == depl.Stop("reached", 1, 2.0)
+    assert decide(found.policy, [None, 3.0]).kind == "switch"
 
 
 def test_what_is_observed_at_run_time_is_used_from_the_first_epoch_on() -> None:

@@ -101,6 +101,24 @@ def test_more_epochs_are_tried_where_those_that_the_proxy_asks_for_keep_no_promi
     assert nothing.restriction.startswith("at most 4 epochs of at most 5 each")
 
 
+def test_where_the_time_is_over_the_margin_is_named_first_if_it_is_in_the_way(monkeypatch):
+    instance = of_two_lengths()
+    bold = msgspec.structs.replace(instance.traced_law, deviations=(0.5, 0.6), care=0.95)
+    ticks, looks = itertools.count(), 30
+
+    def now():
+        return float(next(ticks))
+
+    monkeypatch.setattr(solve, "now", now)
+    reasons = [solve_policy(instance, time_limit=1e9).reason]
+    while "Not all was tried" not in reasons[-1]:
+        looks += 5
+        reasons.append(solve_policy(instance.replace(traced_law=bold), time_limit=looks).reason)
+    assert set(reasons[1:-1]) <= {"the time was over before anything was certified"}
+    assert "Every combination is moved up by the margin" in reasons[-1]
+    assert reasons[-1].endswith("the time was over before anything was certified")
+
+
 def test_where_combinations_carry_a_margin_the_refusal_names_the_ways_around_it():
     instance = of_two_lengths()
     bold = msgspec.structs.replace(instance.traced_law, deviations=(0.5, 0.6), care=0.95)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import depl
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy import planner
-from depl.models.policy.controller import BEYOND, DIVERGED, Controller, decide
+from depl.models.policy.controller import BEYOND, DIVERGED, Controller, decide, led
 from depl.models.policy.decisions import Continue, Stop, Switch
 from depl.models.policy.grid import Grid, rounded_indices
 from depl.models.policy.ledger import first_index, next_index, rounded_up
@@ -376,3 +376,35 @@ def test_what_is_no_policy_at_all_is_refused_in_words(tmp_path: Path) -> None:
         Controller(result)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="losses: there is none"):
         decide(by_hand(), [])
+
+
+def forgetful() -> Policy:
+    """Of the first epoch nothing is retained, and what is trained first is so whatever l(0) is."""
+    fields = document()
+    fields["nodes"][0] |= {"trainings": [training(SMALL, 1, 1.0, 0.0)], "rows": [{"upto": 19, "action": 0}]}
+    return by_hand(nodes=Policy.from_json(json.dumps(fields)).nodes)
+
+
+def test_a_run_begins_without_its_first_loss_where_nothing_depends_on_it(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    controller = Controller(forgetful(), log=log)
+    decision = controller.start()
+    assert (decision.kind, decision.model, decision.epoch) == ("continue", "small", 0)
+    assert math.isnan(decision.loss)
+    assert "which was not evaluated" in controller.why()
+    assert controller.observe(0.82) == Switch(*LARGE, 1, 0.82)
+    told = Controller(forgetful())
+    told.start(1.2)
+    assert told.observe(0.82) == controller.decision
+    assert told.ledger == controller.ledger
+    resumed = Controller.resume(forgetful(), log)
+    assert resumed.records == controller.records
+    assert resumed.records[0]["loss"] is None
+    other = tmp_path / "own.jsonl"
+    other.write_text('{"epoch": 1, "loss": 0.82}\n{"epoch": 2, "loss": 0.4}\n', encoding="utf-8")
+    assert led(forgetful(), other).decision == Continue(*LARGE, 2, 0.4)
+    with pytest.raises(InvalidInputError, match="begins with epoch 1; the loss before the first epoch"):
+        led(by_hand(), other)
+    for losses in ([None], [1.0, None]):
+        with pytest.raises(InvalidInputError, match="loss: a loss is a number, not None"):
+            decide(by_hand(), losses)
