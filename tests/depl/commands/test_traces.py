@@ -196,7 +196,10 @@ def test_without_a_file_to_write_the_table_is_shown(ask, here: Path) -> None:
         "epochs told by   epoch",
         "stages told by   --stages",
         "not read         1 key: train_loss",
-        "before training  no run was evaluated: the law of l(1) is then as it was seen",
+        "before training  no run was evaluated: the law of l(1) is then as it was seen, and policies "
+        "decide from epoch 1 on",
+        "policies         2 schedules, too few for the margin of plans that were never run, which takes 19; "
+        "fit --care 0 leaves it out, for promises that fresh runs are to certify",
         "",
         "What was trained, in 24 runs:",
         "stages                     | runs",
