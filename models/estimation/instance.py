@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.estimation.affine import FEWEST, fit_affine
-from depl.models.estimation.choices import CARE
+from depl.models.estimation.choices import CARE, plans_needed
 from depl.models.estimation.combinations import Combination, TracesFit, fit_traces
-from depl.models.estimation.deviations import careful_deviations, plan_deviations, plans_needed
+from depl.models.estimation.deviations import careful_deviations, plan_deviations
 from depl.models.estimation.fit import ImprovementFit, SwitchFit
 from depl.models.estimation.observations import observe
 from depl.models.estimation.setup import Setup

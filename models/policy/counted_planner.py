@@ -106,6 +106,13 @@ _BESIDES = (
 )
 """What else a policy takes, so that one refusal says it all."""
 
+_MARGIN = (
+    "Every combination is moved up by the margin for plans that were never run: fit with --care 0, which "
+    "leaves that out, and certify the policy by fresh runs; or follow a plan that whole runs carry until the "
+    "target is reached (depl solve, then depl policy decide PLAN --instance INSTANCE)"
+)
+"""What stands in the way of policies where the law has a margin, however much time there is."""
+
 
 def proxy(instance: Instance) -> Instance:
     """The instance with residuals that are independent of each other, and without a margin for plans."""
@@ -144,6 +151,11 @@ def require_counted(traced: TracedLaw) -> None:
             "and a policy combines stages of different runs: fit with --care 0, which leaves their margin "
             f"out, so that its promise is bold, and certify it by fresh runs; {_BESIDES}"
         )
+
+
+def uncounted(traced: TracedLaw | None) -> str:
+    """What is in the way of a policy before any was counted; empty if only time is."""
+    return f"no policy was counted yet. {_MARGIN}" if traced is not None and traced.deviations else ""
 
 
 @dataclass
@@ -189,7 +201,9 @@ class CountedPlanner:
 
     def found_so_far(self) -> str:
         """What is in the way of a policy, as far as it was seen when the time was over; may be empty."""
-        return "" if self.search is None or self.search.most < 0 else self.search.reason()
+        if self.search is not None and self.search.most >= 0:
+            return self.search.reason()
+        return uncounted(self.traced)
 
     def _first_table(self, up: Expectations, plans: Sequence[StaticPlan]) -> Table:
         """A fixed plan of about the least cost per success; if none succeeds, a policy of least failure."""
@@ -409,12 +423,7 @@ class _Search:
             f"combinations of runs; the most was {max(self.most, 0.0):.4f}. "
         )
         if self.traced.deviations:
-            told += (
-                "Every combination is moved up by the margin for plans that were never run: fit with --care "
-                "0, which leaves that out, and certify the policy by fresh runs; or follow a plan that whole "
-                "runs carry until the target is reached (depl solve, then depl policy decide PLAN --instance "
-                "INSTANCE). Or record"
-            )
+            told += f"{_MARGIN}. Or record"
         else:
             told += "Record"
         return f"{told} more runs, raise maximum_loss, or lower quantile_level"

@@ -20,7 +20,13 @@ from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.users_code import exits_are_errors
-from depl.models.policy.counted_planner import CountedPlanner, WideningPlanner, proxy, require_counted
+from depl.models.policy.counted_planner import (
+    CountedPlanner,
+    WideningPlanner,
+    proxy,
+    require_counted,
+    uncounted,
+)
 from depl.models.policy.dynamic import Options
 from depl.models.policy.ledger_planner import LedgerPlanner
 from depl.models.policy.planner import Request, nothing
@@ -121,10 +127,9 @@ def solve_policy(
 def _unfinished(request: Request, planner: LedgerPlanner | WideningPlanner | None) -> PolicyResult:
     """Nothing was certified in time; what was in the way, if not the time, is said first."""
     over = "the time was over before anything was certified"
-    if planner is None:
-        return nothing(request, None, over)
-    seen = planner.found_so_far()
-    return nothing(planner.request, planner.price, f"{seen}. Not all was tried: {over}" if seen else over)
+    seen = uncounted(request.instance.traced_law) if planner is None else planner.found_so_far()
+    asked, price = (request, None) if planner is None else (planner.request, planner.price)
+    return nothing(asked, price, f"{seen}. Not all was tried: {over}" if seen else over)
 
 
 def _verified(found: PolicyResult) -> float:
