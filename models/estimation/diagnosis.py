@@ -10,7 +10,7 @@ fitted law must also give the final losses of its own runs the right mean and sp
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from types import MappingProxyType
 
 import numpy as np
@@ -39,6 +39,10 @@ REFERENCE_AUTOCORRELATION, REFERENCE_SHARED = 0.3, 0.1
 
 _SIGNIFICANCE = 0.01
 """p-value up to which a finding is told: a convention. One true hypothesis in a hundred is told against."""
+
+_CHANCE = 0.05
+"""p-value beyond which a variance ratio may be chance and is not the first reason against the law; more than
+`_SIGNIFICANCE`, as 99 resamples, of which a fit is content, have no p-value below 0.02."""
 
 _NOTABLE_MEAN = 0.1
 """Relative deviation of a mean ratio that is told: set by hand. Half of it tells smaller misfits of the
@@ -153,7 +157,10 @@ def _diagnosed(traces: Traces, rng: np.random.Generator, metric: str, resamples:
     fit = fit_traces(traces, rng, metric=metric, resamples=resamples)
     clear = [model for model, found in stages.items() if _clearly_outside(found)]
     levels = level_checks(seen, traces.by_schedule(), fit)
-    notes = [*_about_dependence(whole, stages, clear), *_about_levels(levels), *_about_fits(fit)]
+    reasons = [_about_dependence(whole, stages, clear), _about_levels(levels)]
+    if whole.variance_ratio.p_value > _CHANCE:  # what may be chance is no first reason
+        reasons.reverse()
+    notes = [*chain(*reasons), *_about_fits(fit)]
     notes += [f"stages of {model} are not judged: {reason}" for model, reason in unjudged.items()]
     return Diagnosis(
         fit=fit,

@@ -57,6 +57,19 @@ def test_promises_are_translated(drawn: Traces) -> None:
         assert item.reference_shared > item.nominal
 
 
+def test_what_may_be_chance_is_not_the_first_reason() -> None:
+    """Twelve runs that fall ever faster: their spread has p = 0.1, and the law clearly misplaces it."""
+    rng = np.random.default_rng(2)
+    steps = np.linspace(0.2, 0.7, 6) * rng.lognormal(0, 0.15, (12, 6))
+    losses = np.column_stack([rng.normal(4, 0.01, 12), np.zeros((12, 6))])
+    losses[:, 1:] = losses[:, :1] - np.cumsum(steps, axis=1)
+    found = diagnose(traces_of(losses), np.random.default_rng(0), resamples=99)
+    assert (found.whole.usable, found.whole.variance_ratio.p_value > 0.05) == (False, True)
+    against = [note for note in found.warnings if note.startswith("the independent law must not")]
+    assert "misplaces the final losses" in against[0]
+    assert "whole runs vary" in against[1]
+
+
 def test_a_factor_per_run_forbids_the_law_and_says_what_one_per_cent_becomes() -> None:
     rng = np.random.default_rng(3)
     expected = 2 / np.sqrt(np.arange(1, 21) + 3)
