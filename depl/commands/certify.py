@@ -9,7 +9,7 @@ from typing import Any
 from depl.certifying import named_choice
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
-from depl.commands.options import read_plan
+from depl.commands.options import of_runs, read_plan
 from depl.commands.table import fields
 from depl.instances.training.recorded import named_traces
 from depl.models.estimation.binomial import design
@@ -33,16 +33,17 @@ def run(options: argparse.Namespace) -> Answer:
     plan = None if options.plan is None else read_plan(options.plan)
     diverged = [name.strip() for name in options.diverged.split(",") if name.strip()]
     chosen_by = [named_choice(name) for name in options.chosen_by]
-    judges = held_out(traces, chosen_by, plan, options.metric, diverged)
-    found = certificate(
-        judges.losses,
-        options.target,
-        options.omega,
-        options.confidence,
-        judges.stopped,
-        judges.diverged,
-        judges.flat,
-    )
+    with of_runs(options.traces, ("plan", "target", "confidence", "diverged", "metric", "chosen_by")):
+        judges = held_out(traces, chosen_by, plan, options.metric, diverged)
+        found = certificate(
+            judges.losses,
+            options.target,
+            options.omega,
+            options.confidence,
+            judges.stopped,
+            judges.diverged,
+            judges.flat,
+        )
     code = ExitCode.ANSWERED if found.certified else ExitCode.INFEASIBLE
     aside = _untold(judges) if chosen_by else _UNNAMED
     return Answer(_text(options, judges, found), code, as_json(_content(options, judges, found)), aside)

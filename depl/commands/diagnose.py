@@ -11,7 +11,7 @@ from depl.commands.answer import Answer
 from depl.commands.figures import saved
 from depl.commands.json_text import as_json
 from depl.commands.logs import named, same_runs
-from depl.commands.options import figure_files, require_outputs
+from depl.commands.options import figure_files, of_runs, require_outputs
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.combinations import TracesFit, fit_rows, fit_traces
 from depl.models.estimation.diagnosis import Diagnosis, diagnose
@@ -36,12 +36,13 @@ def run(options: argparse.Namespace) -> Answer:
     given = same_runs(options) + ("" if options.metric == TARGETS[0] else f" --metric {options.metric}")
     options.traces = " ".join(options.traces)
     rng = np.random.default_rng(options.seed)
-    found = diagnose(traces, rng, options.metric, options.resamples)
-    traces = told_apart(traces).once_per_schedule
-    fit = found.fit
-    if by is not FitBy.MODEL:
-        fit = fit_traces(traces, rng, by, options.metric, options.resamples)
-    facts = _facts(traces, rng, options.metric) if options.details or options.json else None
+    with of_runs(options.traces, ("metric", "resamples")):
+        found = diagnose(traces, rng, options.metric, options.resamples)
+        traces = told_apart(traces).once_per_schedule
+        fit = found.fit
+        if by is not FitBy.MODEL:
+            fit = fit_traces(traces, rng, by, options.metric, options.resamples)
+        facts = _facts(traces, rng, options.metric) if options.details or options.json else None
     content = _content(options, found, fit) | {"facts": None if facts is None else _finite(asdict(facts))}
     text = text_of(diagnosis_sections(found, options.traces, fit, facts, options.details, given))
     return Answer(text, json=as_json(content), aside=_drawn(options, traces, found, fit, rng))

@@ -13,7 +13,7 @@ from depl.arguments.fit import SCALES
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
 from depl.commands.logs import choices_of, log_words, named
-from depl.commands.options import inside, require_outputs
+from depl.commands.options import inside, of_runs, require_outputs
 from depl.commands.table import fields
 from depl.fitting import fit
 from depl.instances.setups import load_setup
@@ -37,6 +37,8 @@ from depl.showing.diagnoses import REFUSED, stage_listing
 from depl.showing.parts import Section
 
 _RESAMPLES = 99
+_PARAMETERS = ("law", "residuals", "scale", "care", "confidence", "diverged", "metric", "name")
+"""Of `depl.fit_instance`, which options of the same names give."""
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -48,19 +50,12 @@ def run(options: argparse.Namespace) -> Answer:
         setup = _retargeted(setup, options.target)
     traces = named(options)
     options.traces = " ".join(options.traces)
-    chosen = runs_of_setup(traces, setup) if options.only_setup else traces
-    instance = fit(
-        chosen,
-        setup,
-        law=options.law,
-        residuals=options.residuals,
-        scale=options.scale,
-        care=options.care,
-        confidence=options.confidence,
-        diverged=options.diverged if isinstance(options.diverged, int) else None,
-        metric=options.metric,
-        name=options.name,
-    )
+    with of_runs(options.traces, _PARAMETERS, options.template):
+        chosen = runs_of_setup(traces, setup) if options.only_setup else traces
+        told = {name: getattr(options, name) for name in _PARAMETERS}
+        if not isinstance(options.diverged, int):  # names, which the runs know of by now
+            told["diverged"] = None
+        instance = fit(chosen, setup, **told)
     apart = told_apart(chosen)
     usable, verdict = _verdict(chosen, options.metric)
     write_text(options.out, instance.to_json())

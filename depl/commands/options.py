@@ -110,6 +110,27 @@ def inside(source: str) -> Iterator[None]:
         raise type(error)(error.message, f"{source}: {error.path}") from error
 
 
+@contextmanager
+def of_runs(traces: str, told: Iterable[str], setup: str | None = None) -> Iterator[None]:
+    """Name the file, or the option, in errors that only know the place inside the runs or their setup.
+
+    ``told`` are the parameters that an option of the same name gives.
+    """
+    try:
+        yield
+    except InvalidInputError as error:
+        if error.path and not error.path.startswith("."):
+            raise
+        name = error.path.removeprefix(".")
+        if name in told:
+            place = f"--{name.replace('_', '-')}"
+        elif setup is not None and name.startswith(("models[", "clusters[", "target")):
+            place = f"{setup}: ${error.path}"
+        else:
+            place = f"{traces}: ${error.path}" if name else traces
+        raise type(error)(error.message, place) from error
+
+
 def require_outputs(outputs: Iterable[str | None], inputs: Iterable[str | None] = ()) -> None:
     """Refuse files that could not be written, or would replace what is read, before the work that they hold.
 

@@ -239,11 +239,18 @@ def test_runs_beyond_the_setup_are_refused_or_left_out_on_demand(ask, here) -> N
     words = ("--template", "alone.json", "--out", "mine.json", "--law", "independent")
     code, out, err = ask("fit", "runs.csv", *words)
     assert (code, out) == (2, "")
-    assert ".model[3]: 'cut' is not among the models of the setup, which are full; add it there" in err
+    assert (
+        "runs.csv: $.model[3]: 'cut' is not among the models of the setup, which are full; add it there"
+        in err
+    )
     assert not (here / "mine.json").exists()
     code, _, err = ask("fit", "runs.csv", *words, "--only-setup")
     assert code == 2
-    assert "every run trained another model than full" in err
+    assert "runs.csv: $.model: every run trained another model than full" in err
+    more = SETUP | {"models": [*SETUP["models"], SETUP["models"][0] | {"name": "third"}]}
+    (here / "more.json").write_text(json.dumps(more), encoding="utf-8")
+    _, _, err = ask("fit", "runs.csv", "--template", "more.json", "--out", "mine.json")
+    assert "more.json: $.models[2].name: no run trained 'third'" in err
     write_traces(here / "both.csv", joined([drawn(), begun(drawn(10, prefix="other"))]))
     content = json.loads(ask("fit", "both.csv", *words, "--only-setup", "--json")[1])
     assert (content["runs"], content["left_out"]) == (20, 60)
@@ -257,7 +264,7 @@ def test_runs_beyond_the_setup_are_refused_or_left_out_on_demand(ask, here) -> N
         (("--template", "setup.json", "--out", "no/a.json"), "there is no folder 'no'"),
         (("--template", "setup.json", "--out", "."), "is a folder"),
         ((*WORDS, "--target", "nan"), "--target: must be a finite number"),
-        ((*WORDS, "--metric", "error_rate"), ".metric: the traces hold no error_rate"),
+        ((*WORDS, "--metric", "error_rate"), "--metric: the traces hold no error_rate"),
         ((*WORDS, "--law", "linear"), "'linear' is no choice"),
         (("--out", "a.json"), "the following arguments are required: --template"),
     ],
@@ -315,7 +322,7 @@ def test_traces_without_the_loss_before_training_lead_to_a_policy_that_decides_f
 def test_errors_are_json_where_that_was_asked_for(ask) -> None:
     code, text, _ = ask("fit", "runs.csv", *WORDS, "--metric", "error_rate", "--json")
     assert code == 2
-    assert json.loads(text)["path"] == ".metric"
+    assert json.loads(text)["path"] == "--metric"
 
 
 def test_the_help_shows_examples(ask) -> None:
