@@ -8,6 +8,7 @@ from depl.models.solving.result import Result, Termination
 from depl.models.verifier.findings import Finding, Kind
 from depl.reporting.facts import PlanFacts
 from depl.reporting.offers import own_offer
+from depl.reporting.words import beginning
 from depl.showing.parts import Listing
 from depl.showing.results import state_of
 
@@ -29,7 +30,7 @@ def findings(facts: PlanFacts) -> Listing:
     for (equation, kind), count in alike.items():
         first = next(item for item in found if (item.equation, item.kind) == (equation, kind))
         more = f"; and {count - 1} more: depl check" if count > 1 else ""
-        rows.append((equation, _word(first), shortened(first.message, _LONGEST) + more))
+        rows.append((equation, _word(first), beginning(first.message, _LONGEST) + more))
     if len(rows) > _MOST_ROWS:
         rest = ("", "", f"and {len(rows) - _MOST_ROWS + 1} more findings: depl check")
         rows = [*rows[: _MOST_ROWS - 1], rest]

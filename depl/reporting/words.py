@@ -59,8 +59,16 @@ def promise(facts: PlanFacts) -> str:
     return f"{price} {event} {kept}; asked is {probability(target.quantile_level)}."
 
 
+def beginning(text: str, longest: int = _LONGEST) -> str:
+    """A text up to the last clause that ends within so many letters; one long name is cut in its middle."""
+    if len(text) <= longest:
+        return text
+    ends = [match.start() for match in re.finditer(r"[,;:.] ", text[:longest])]
+    return f"{text[: ends[-1]]} ..." if ends else shortened(text, longest)
+
+
 def _no_law(facts: PlanFacts) -> str:
-    return shortened(facts.evaluation.violation.evaluator, _LONGEST)
+    return beginning(facts.evaluation.violation.evaluator)
 
 
 def _kept(violation: Interval) -> str:
@@ -143,14 +151,14 @@ def limits(facts: PlanFacts) -> list[str]:
     lines = list(dict.fromkeys(lines))
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"and {len(lines) - _MOST_LINES + 1} more: depl explain"]
-    return [shortened(line, _LONGEST) for line in lines]
+    return [beginning(line) for line in lines]
 
 
 def stopping(facts: PlanFacts) -> list[str]:
     """What training costs if it ends as soon as the loss is reached."""
     found = facts.stopping
     if found is None:
-        return [f"Not computed: {shortened(facts.no_stopping, _LONGEST)}."]
+        return [f"Not computed: {beginning(facts.no_stopping)}."]
     level = number(facts.instance.target.maximum_loss)
     units = facts.instance.units
     expected = units.after(enclosed(found.cost), "cost")
@@ -222,11 +230,11 @@ def _numbers(offer: Offer) -> tuple[str, str, str, str, str]:
 def _state(facts: PlanFacts, offer: Offer) -> str:
     result = offer.result
     if result is None:
-        return shortened(offer.reason, _LONGEST)
+        return beginning(offer.reason)
     words = state_of(result)
     proved = result.termination is Termination.INFEASIBLE and not facts.instance.has_memory
     if result.plan is None and result.reason and not proved:
-        words += f" ({shortened(result.reason, _LONGEST)})"
+        words += f" ({beginning(result.reason)})"
     return words
 
 

@@ -209,6 +209,22 @@ def test_other_methods_are_compared_and_what_one_refuses_is_told(priced) -> None
     assert rows[-1] == ["density-greedy", "–", "–", "–", "refused: too <small>"]
 
 
+def test_a_long_reason_ends_with_a_clause_and_counts_no_characters(tiny) -> None:
+    clause = "plans that fewer than 6 runs went through need a margin"
+    reason = (
+        f"models: target 1.2 at omega 0.9 cannot be promised: {clause}, " + "and one that covers 0.95, " * 9
+    )
+
+    def refusing(instance: Instance, method: str) -> depl.Result:
+        raise InvalidInputError(reason)
+
+    page = page_of(facts_of(*tiny, refusing), Source("tiny"), 5.0)
+    told = Seen(page.html).cells["prices"][1][-1]
+    assert clause in told
+    assert told.endswith("0.95 ...")
+    assert "left out ...]" not in page.html
+
+
 def test_a_cheaper_plan_is_called_so(tiny) -> None:
     instance, plan = tiny
     more = tuple(msgspec.structs.replace(epoch, resources=4.0) for epoch in plan.epochs)
