@@ -38,7 +38,7 @@ from depl.showing.parts import Section
 
 _RESAMPLES = 99
 _PARAMETERS = ("law", "residuals", "scale", "care", "confidence", "diverged", "metric", "name")
-"""Of `depl.fit_instance`, which options of the same names give."""
+"""Of `depl.models.estimation.instance.fit_instance`, which options of the same names give."""
 
 
 def run(options: argparse.Namespace) -> Answer:
