@@ -11,7 +11,6 @@ from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.foundation.wording import counted, number, percentage
 from depl.models.traces.stages import StageRuns
 from depl.showing.parts import Listing, Pairs, Section
-from depl.showing.svg import levels
 
 PROMISED = (0.8, 0.9, 0.95, 0.99)
 """Probabilities that promises are usually asked for."""
@@ -312,12 +311,3 @@ def _facts_text(facts: Facts) -> str:
 
 def _both(pair: tuple[float, float]) -> str:
     return " and ".join(number(value, _DIGITS) for value in pair)
-
-
-def diagnosis_drawing(found: Diagnosis) -> str:
-    """The variance ratio of whole runs and of every model's stages, with intervals and the usable band."""
-    rows = [
-        (name, item.bounds.lower, item.variance_ratio.value, item.bounds.upper)
-        for name, item in (("whole runs", found.whole), *found.stages.items())
-    ]
-    return levels(rows, USABLE)

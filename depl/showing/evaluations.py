@@ -3,10 +3,6 @@
 from depl.models.evaluation.evaluate import UNITS_OF_LIMITS, Evaluation
 from depl.models.foundation.wording import at_most, counted, interval, number, rounded_up
 from depl.showing.parts import Listing, Pairs, Section
-from depl.showing.svg import cells
-
-_MOST_CELLS = 30
-"""Constraints that are drawn: they fill the width of a drawing; the table names the nearest of each kind."""
 
 
 def evaluation_brief(found: Evaluation) -> str:
@@ -63,13 +59,3 @@ def nearest_constraints(found: Evaluation) -> list[tuple[str, str, str, str, str
         limit = number(item.limit) if kind is None else found.units.amount(item.limit, kind)
         rows.append((item.equation, item.name, number(item.value), limit, verdict))
     return rows
-
-
-def evaluation_drawing(found: Evaluation) -> str:
-    """One cell per constraint: green where it holds, orange where it binds, red where it is broken."""
-    return cells(
-        [
-            ("#D55E00" if not item.satisfied else "#E69F00" if item.binding else "#009E73", item.name)
-            for item in found.constraints[:_MOST_CELLS]
-        ]
-    )

@@ -5,10 +5,9 @@ import math
 from depl.models.foundation.wording import counted, number, rounded_down, rounded_up
 from depl.models.solving.budgets import Budget
 from depl.models.solving.front_points import Front, FrontPoint
-from depl.models.solving.result import Solution, Termination
+from depl.models.solving.result import Termination
 from depl.showing.parts import Listing, Pairs, Section, shortened_name
 from depl.showing.results import STATES, state_of
-from depl.showing.svg import cells
 
 BUDGETS = {Budget.LOSS: "l_max", Budget.TIME: "T_max", Budget.PROBABILITY: "omega"}
 """What varies, by its symbol."""
@@ -23,14 +22,6 @@ _CUT = (
     "The clock ended the search for how far the range reaches: with more time, or with nothing else on the "
     "machine, it may reach further. --between gives it."
 )
-
-_COLOURS = {
-    Solution.PROVEN_OPTIMAL: "#009E73",
-    Solution.PROVEN_UNDER_ROWS: "#009E73",
-    Solution.FEASIBLE: "#E69F00",
-    Solution.NONE: "#FFFFFF",
-}
-_INFEASIBLE = "#999999"
 
 _DIGITS = 5
 """Of a probability, rounded so that what is printed holds."""
@@ -126,15 +117,3 @@ def _between(front: Front) -> str:
         "Under this fitted law a plan may be refused at a lower omega and accepted at a higher one, so that "
         "between two budgets nothing is known."
     )
-
-
-def front_drawing(front: Front) -> str:
-    """One cell per budget: proved cheapest, feasible, proved infeasible, or nothing known."""
-    return cells(
-        [(_INFEASIBLE if point.infeasible else _COLOURS[point.solution], _titled(point)) for point in front]
-    )
-
-
-def _titled(point: FrontPoint) -> str:
-    cost = "no plan" if point.cost is None else f"cost {number(point.cost)}"
-    return f"{_budget(point.budget)}: {cost}, {point.result.termination.value}"

@@ -15,7 +15,6 @@ from depl.models.problem.laws import Zero
 from depl.models.problem.units import Units
 from depl.showing.frames import instance_frames
 from depl.showing.parts import Listing, Pairs, Section, shortened_name
-from depl.showing.svg import shares
 
 _LONGEST_NOTE = 240
 
@@ -216,20 +215,4 @@ def _shortened(note: str) -> str:
     return note if len(note) <= _LONGEST_NOTE else note[: _LONGEST_NOTE - 4] + " ..."
 
 
-def instance_drawing(instance: Instance) -> str:
-    """The capacity of every cluster, all its nodes together, with its price."""
-    totals = [cluster.capacity * cluster.nodes for cluster in instance.clusters]
-    return shares(
-        [
-            (
-                cluster.name,
-                total / max(totals),
-                f"{number(total)} {instance.units.name('resource') or 'resources'} at "
-                f"{instance.units.amount(cluster.unit_cost, 'cost')} each and epoch",
-            )
-            for cluster, total in zip(instance.clusters, totals, strict=True)
-        ]
-    )
-
-
-__all__ = ["instance_brief", "instance_drawing", "instance_frames", "instance_sections"]
+__all__ = ["instance_brief", "instance_frames", "instance_sections"]

@@ -68,9 +68,9 @@ def text_of(sections: Iterable[Section]) -> str:
     return "\n\n".join(filter(None, (section.text() for section in sections)))
 
 
-def page_of(sections: Iterable[Section], drawing: str = "") -> str:
-    """The drawing above all sections, as one piece of HTML."""
-    return f"<div>{drawing}{''.join(section.html() for section in sections)}</div>"
+def page_of(sections: Iterable[Section]) -> str:
+    """All sections as one piece of HTML."""
+    return f"<div>{''.join(section.html() for section in sections)}</div>"
 
 
 def escaped(text: str) -> str:

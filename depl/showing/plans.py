@@ -4,12 +4,10 @@ import math
 from collections import Counter
 from itertools import groupby
 
-from depl.models.evaluation.evaluate import epoch_times
 from depl.models.foundation.wording import counted, interval, number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Bounds, Claims, Plan, PlannedEpoch
 from depl.showing.parts import Listing, Pairs, Section
-from depl.showing.svg import Bar, bars
 
 _MOST_STAGES = 60
 """Stages that are listed one by one: two screens; the rest is counted."""
@@ -119,23 +117,6 @@ def _bounds(bounds: Bounds) -> str:
     return f"in {interval(bounds.lower, bounds.upper)}"
 
 
-def plan_drawing(plan: Plan, instance: Instance | None = None) -> str:
-    """Epochs by cluster: as wide as they are long where the instance is known, all alike where it is not."""
-    durations, across = [1.0] * len(plan.epochs), f"epochs 1 to {len(plan.epochs)}"
-    if instance is not None:
-        durations = list(epoch_times(instance, plan))
-        across = f"time 0 to {instance.units.amount(math.fsum(durations), 'time')}"
-    most = most_resources(plan)
-    return bars(
-        [
-            Bar(epoch.model, epoch.cluster, duration, _share(epoch.resources, most.get(epoch.cluster, 0.0)))
-            for epoch, duration in zip(plan.epochs, durations, strict=True)
-            if math.isfinite(duration)
-        ],
-        f"{across}; height: resources of a node, relative to the most on its cluster",
-    )
-
-
 def most_resources(plan: Plan) -> dict[str, float]:
     """The most resources that a node of each cluster commits in an epoch."""
     most: dict[str, float] = {}
@@ -143,7 +124,3 @@ def most_resources(plan: Plan) -> dict[str, float]:
         if math.isfinite(epoch.resources):
             most[epoch.cluster] = max(most.get(epoch.cluster, 0.0), epoch.resources)
     return most
-
-
-def _share(resources: float, most: float) -> float:
-    return min(resources / most, 1.0) if most else 0.0

@@ -15,7 +15,6 @@ from depl.models.problem.policy import Certificate, Policy
 from depl.models.problem.units import Units
 from depl.models.solving.result import Termination
 from depl.showing.parts import Listing, Pairs, Section, shortened_name
-from depl.showing.policy_map import policy_map
 from depl.showing.policy_rows import cells_of, rows_of
 
 _STATES = {
@@ -84,11 +83,6 @@ def table_sections(policy: Policy, *, details: bool = False) -> list[Section]:
     return sections
 
 
-def policy_drawing(policy: Policy) -> str:
-    """Epochs and losses, coloured by what is done there."""
-    return policy_map(policy)
-
-
 def policy_result_brief(result: PolicyResult) -> str:
     """One line on an outcome."""
     bound = (
@@ -122,11 +116,6 @@ def policy_result_sections(result: PolicyResult) -> list[Section]:
         pairs += _bounded(result)
     sections = [Section("", Pairs(pairs))]
     return sections if result.policy is None else [*sections, *table_sections(result.policy)]
-
-
-def policy_result_drawing(result: PolicyResult) -> str:
-    """The map of the policy, if there is one."""
-    return "" if result.policy is None else policy_map(result.policy)
 
 
 def _promised(result: PolicyResult, policy: Policy) -> list[tuple[str, str]]:

@@ -1,15 +1,11 @@
-"""The map of a policy as a small drawing: lanes of sites, epochs across, losses up, colours of actions."""
+"""The sites of a policy for its picture: the nodes of each by epoch, and a colour for each action."""
 
 from depl.benchmarks.figures.palette import MODEL_COLOURS, nth
 from depl.models.problem.policy import Policy, PolicyNode
 from depl.showing.policy_rows import GIVE_UP, NO_EPOCH_LEFT, REACHED, Action, Site, bands, site_of
-from depl.showing.svg import Tile, tiles
 
 STOP_COLOURS = {REACHED: "#009E73", GIVE_UP: "#D55E00", NO_EPOCH_LEFT: "#999999"}
 """Of what ends a run; trainings have the colours of models."""
-
-_MOST_LANES = 8
-"""Sites that are drawn: as many as a notebook shows at once; the table has them all."""
 
 
 def lanes(policy: Policy) -> dict[Site, list[PolicyNode]]:
@@ -48,23 +44,3 @@ def trained(site: Site) -> Action:
 def colour_of(known: dict[Action, str], action: Action) -> str:
     """The colour of an action, which may be worded as going on or as a switch."""
     return known[action if action.site is None else trained(action.site)]
-
-
-def policy_map(policy: Policy) -> str:
-    """The drawing; of several states that have trained the same in an epoch, the first one."""
-    known, cells = colours(policy), policy.grid.cells
-    drawn: dict[str, list[Tile]] = {}
-    models = [model for model, _ in lanes(policy)]
-    alone = len(set(models)) == len(models)  # then a lane is known by its model, which fits beside it
-    for site, nodes in list(lanes(policy).items())[:_MOST_LANES]:
-        tiled: list[Tile] = []
-        for node in {node.epoch: node for node in reversed(nodes)}.values():
-            low = 0.0
-            for band in bands(policy, node):
-                high = (band.upto + 1) / cells
-                title = f"after epoch {node.epoch}: {band.action.words}"
-                tiled.append(Tile(node.epoch, low, high, colour_of(known, band.action), title))
-                low = high
-        drawn[site[0] if alone else f"{site[0]} on {site[1]}"] = tiled
-    keys = [(colour, action.words) for action, colour in known.items()]
-    return tiles(drawn, policy.maximum_epochs + 1, keys, "epochs; the loss upwards")

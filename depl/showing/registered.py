@@ -1,8 +1,7 @@
 """The looks of all objects that show themselves, registered at the first need and imported at the first use.
 
-Every module named here has, for every stem named here, three functions of one object: ``STEM_brief`` gives a
-line, ``STEM_sections`` the parts of the text and of the page, ``STEM_drawing`` a small drawing. That of
-instances has ``instance_frames``, too.
+Every module named here has, for every stem named here, two functions of one object: ``STEM_brief`` gives a
+line, ``STEM_sections`` the parts of the text and of the page. That of instances has ``instance_frames``, too.
 """
 
 import importlib
@@ -41,6 +40,6 @@ def _look(module: str, stem: str) -> Look:
     return Look(
         brief=lambda thing: str(part("brief")(thing)),
         text=lambda thing: text_of(part("sections")(thing)),
-        page=lambda thing: page_of(part("sections")(thing), part("drawing")(thing)),
+        page=lambda thing: page_of(part("sections")(thing)),
         frames=lambda thing: dict(part("frames")(thing)),
     )

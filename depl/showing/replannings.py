@@ -5,7 +5,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.replanning import Choice, Replanning
 from depl.showing.parts import Pairs, Section
-from depl.showing.plans import models_in_words, plan_drawing
+from depl.showing.plans import models_in_words
 from depl.showing.results import result_sections
 
 _CHOICES = {
@@ -97,10 +97,3 @@ def _why_below_the_bound(found: Replanning) -> list[tuple[str, str]]:
 def _epochs(instance: Instance, plan: Plan) -> str:
     models = models_in_words(plan, instance)
     return counted(len(plan.epochs), "epoch") + (f" ({models})" if models else "")
-
-
-def replanning_drawing(found: Replanning) -> str:
-    """The rest to follow in time, if there is one."""
-    if found.plan is None or found.remaining is None:
-        return ""
-    return plan_drawing(found.plan, found.remaining)

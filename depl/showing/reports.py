@@ -7,15 +7,6 @@ from depl.models.problem.units import NO_UNITS, Units
 from depl.models.verifier.findings import Finding, Kind
 from depl.models.verifier.verify import Report
 from depl.showing.parts import Listing, Pairs, Section
-from depl.showing.svg import cells
-
-_COLOUR_OF_KIND = {
-    Kind.CHECKED: "#009E73",
-    Kind.REPEATED: "#E69F00",
-    Kind.NOTE: "#999999",
-    Kind.FAILED: "#D55E00",
-    Kind.UNDECIDED: "#D55E00",
-}
 
 
 def report_brief(report: Report) -> str:
@@ -84,12 +75,3 @@ def word_of(finding: Finding) -> str:
     if finding.ok:
         return finding.kind.value
     return finding.kind.value.upper()
-
-
-def report_drawing(report: Report) -> str:
-    """One cell per finding, coloured by its verdict."""
-    return cells([(_COLOUR_OF_KIND[item.kind], _titled(item)) for item in report.findings])
-
-
-def _titled(finding: Finding) -> str:
-    return f"{finding.equation}: {finding.kind.value}"

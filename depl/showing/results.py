@@ -20,7 +20,7 @@ from depl.models.solving.methods import Meaning, registered
 from depl.models.solving.node_shares import shares_of, unequal_clusters
 from depl.models.solving.result import Phase, Result, Termination
 from depl.showing.parts import Pairs, Section, shortened_name
-from depl.showing.plans import models_in_words, plan_drawing, short_plan
+from depl.showing.plans import models_in_words, short_plan
 
 STATES = {
     Termination.OPTIMAL: "proved cheapest",
@@ -208,8 +208,3 @@ def _scenario_pairs(evidence: ScenarioEvidence, declared: bool) -> list[tuple[st
             f"{fresh.violations} of {fresh.samples} missed: {missed} % with confidence {fresh.confidence:g}",
         ),
     ]
-
-
-def result_drawing(result: Result) -> str:
-    """The plan in time, if there is one."""
-    return "" if result.plan is None else plan_drawing(result.plan, result.problem)

@@ -145,11 +145,8 @@ def test_repr_is_a_line_and_str_and_the_page_hold_more(shown, kind):
     parser.feed(page)
     parser.close()
     assert not parser.open
-    assert {"svg", "table", "td"} <= parser.seen
+    assert {"table", "td"} <= parser.seen
     assert "cloud" not in parser.seen  # the name of a cluster is no element
-    start = page.index("<svg")
-    drawing = ElementTree.fromstring(page[start : page.index("</svg>") + 6])
-    assert len(list(drawing)) >= 1
     ElementTree.fromstring(page)
 
 
@@ -169,9 +166,7 @@ def test_a_plan_of_many_stages_is_counted_and_its_page_stays_small():
     )
     plan = depl.Plan(data=({"cluster": "c", "datasets": ("d",)},), epochs=epochs)
     assert "and 440 more stages" in str(plan)
-    stage = depl.Plan(data=plan.data, epochs=tuple({**epochs[0]} for _ in range(500)))
-    assert stage._repr_html_().count("<path") == 1
-    assert depl.Plan()._repr_html_().count("<path") == 0
+    assert plan._repr_html_().count("<tr>") < 80
     assert "no training" in str(depl.Plan())
 
 
@@ -207,7 +202,7 @@ def test_a_result_without_its_instance_still_prints():
     bare = dataclasses.replace(result, problem=None)
     assert "cost    28, lower bound 28 (gap 0 %)" in str(bare)
     assert bare == result
-    assert bare._repr_html_().count("<path") == 2
+    assert "lower bound 28" in bare._repr_html_()
 
 
 def test_a_probability_that_is_nearly_one_is_not_shown_as_one():
