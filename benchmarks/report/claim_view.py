@@ -82,7 +82,7 @@ def claim_view(verdict: Verdict, figures: Sequence[Drawing]) -> ClaimView:
     return ClaimView(
         verdict=verdict,
         identity=identity,
-        style=style_of(verdict),
+        style=verdict.ruling.name.lower(),
         marks=tuple(sorted(map(_cell, readings), key=lambda cell: _ORDER.index(cell[0]))),
         strip=f"The claim {answers(readings)}" if readings else "The claim has no reading",
         where=_where(verdict),
@@ -91,11 +91,6 @@ def claim_view(verdict: Verdict, figures: Sequence[Drawing]) -> ClaimView:
         figures=tuple(shown),
         grids=tuple(grids),
     )
-
-
-def style_of(verdict: Verdict) -> str:
-    """Class of a verdict in the style sheet."""
-    return "so-far" if verdict.preliminary else verdict.ruling.name.lower()
 
 
 def overview(views: Sequence[ClaimView]) -> ShownTable:

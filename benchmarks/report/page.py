@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from depl.benchmarks.figures.of_drawing import Drawing
-from depl.benchmarks.report.claim_view import claim_view, overview, style_of
+from depl.benchmarks.report.claim_view import claim_view, overview
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.grid import ShownTable, grid
 from depl.benchmarks.report.inline_svg import inline_svg
@@ -111,7 +111,7 @@ def report(
         records=len(evidence.records),
         summary=summary(evidence, [method.name for method in own]),
         own=[OwnView(place, method) for place, method in enumerate(own, start=1)],
-        counts=[(style_of(verdict), words) for verdict, words in counts(verdicts)],
+        counts=[(ruling.name.lower(), words) for ruling, words in counts(verdicts)],
         claims=claims,
         overview=overview(claims),
         families=_families(list(_figures(figures))),

@@ -2,9 +2,8 @@
 
 Where the paper leaves open what it means, a claim is measured under every *reading* that is documented. It
 holds if it holds under all of them, fails if it fails under all, and is not decidable from the paper if
-that depends on the reading. Where only a part of the readings could be measured, what they agree on is said
-to be so *so far*, since the others may differ; likewise where readings were judged on a part of the
-instances of their suites. No claim has a verdict of its own making.
+that depends on the reading. How many of the readings, and of the instances of their suites, were
+measured stands beside a verdict that rests on a part of them. No claim has a verdict of its own making.
 """
 
 from collections import Counter
@@ -73,11 +72,6 @@ class Reading:
     def missing(self) -> list[Coverage]:
         """The suites of which only a part was measured."""
         return [part for part in self.covered if not part.complete]
-
-    @property
-    def settled(self) -> bool:
-        """Whether no further instance of the shipped suites could change what it says."""
-        return self.cases > 0 and (not self.missing or (self.always and self.holds is False))
 
 
 @dataclass(frozen=True)
@@ -169,31 +163,17 @@ class Verdict:
         return sum(reading.cases > 0 for reading in self.findings.readings)
 
     @property
-    def preliminary(self) -> bool:
-        """Whether readings or instances that were not measured may change the ruling."""
-        settled = [reading for reading in self.findings.readings if reading.settled]
-        known = self.ruling is Ruling.UNMEASURED or rule(settled) is Ruling.UNDECIDABLE
-        return not known and len(settled) < len(self.findings.readings)
-
-    @property
     def parts(self) -> list[Coverage]:
         """Of each suite that only a part was measured of, the smallest part that a reading rests on."""
         return _parts(self.findings.readings)
 
     @property
-    def label(self) -> str:
-        """The ruling, with ``so far`` where it is preliminary."""
-        return f"{self.ruling.value} so far" if self.preliminary else self.ruling.value
-
-    @property
     def words(self) -> str:
-        """The label, and of a preliminary ruling how many readings and instances were measured."""
-        if not self.preliminary:
-            return self.label
+        """The ruling, and how many readings and instances were measured where it rests on a part of them."""
         total = len(self.findings.readings)
-        parts = [f"{self.measured} of {total} readings"] if self.measured < total else []
+        parts = [f"{self.measured} of {total} readings"] if 0 < self.measured < total else []
         parts += [part.short for part in self.parts]
-        return f"{self.label} ({_enumerated(parts)} measured)"
+        return f"{self.ruling.value} ({_enumerated(parts)} measured)" if parts else self.ruling.value
 
 
 def judged(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
@@ -219,22 +199,13 @@ def _parts(readings: Iterable[Reading]) -> list[Coverage]:
     return least(part for reading in readings if reading.cases for part in reading.missing)
 
 
-def in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """By ruling as `Ruling` lists them, preliminary ones behind."""
-    rulings = list(Ruling)
-    return sorted(verdicts, key=lambda verdict: (rulings.index(verdict.ruling), verdict.preliminary))
-
-
-def counts(verdicts: Sequence[Verdict]) -> list[tuple[Verdict, str]]:
-    """How many claims hold, fail, and so on: for each a verdict of the kind, and the words."""
-    alike = {verdict.label: verdict for verdict in in_order(verdicts)}
-    numbers = Counter(verdict.label for verdict in verdicts)
+def counts(verdicts: Iterable[Verdict]) -> list[tuple[Ruling, str]]:
+    """How many claims hold, fail, and so on: for each ruling that occurs the words."""
+    numbers = Counter(verdict.ruling for verdict in verdicts)
     return [
-        (
-            verdict,
-            f"{numbers[label]} {_verb(verdict.ruling, numbers[label])}{' so far' * verdict.preliminary}",
-        )
-        for label, verdict in alike.items()
+        (ruling, f"{numbers[ruling]} {_verb(ruling, numbers[ruling])}")
+        for ruling in Ruling
+        if numbers[ruling]
     ]
 
 
@@ -295,7 +266,7 @@ def _reason(claim: Claim, ruling: Ruling, readings: Sequence[Reading]) -> str:
         return f"{what} under {which} measured, of {total}{figures}.{partly}"
     if number == 1:
         return (f"{what}: {measured[0].measured}." if measured[0].measured else f"{what}.") + partly
-    return f"{what} under each of the {number} readings{' so far' if parts else ''}.{partly}"
+    return f"{what} under each of the {number} readings.{partly}"
 
 
 def _enumerated(parts: Sequence[str]) -> str:

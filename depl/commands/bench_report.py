@@ -119,7 +119,7 @@ def _json(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:
             "key": verdict.claim.key,
             "claim": verdict.claim.claim,
             "where": verdict.claim.where,
-            "verdict": verdict.label,
+            "verdict": verdict.ruling.value,
             "readings": {"all": len(verdict.findings.readings), "measured": verdict.measured},
             "parts": [
                 {"suite": part.suite, "measured": part.measured, "instances": part.instances}

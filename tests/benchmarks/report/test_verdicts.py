@@ -10,7 +10,6 @@ from depl.benchmarks.report.verdicts import (
     Ruling,
     answers,
     counts,
-    in_order,
     judged,
     rule,
 )
@@ -75,16 +74,14 @@ def test_a_verdict_over_a_part_of_the_readings_says_so():
         return judged([claim], evidence())[0]
 
     part = verdict(YES, YES, *[SILENT] * 14)
-    assert part.words == "holds so far (2 of 16 readings measured)"
+    assert part.words == "holds (2 of 16 readings measured)"
     assert part.reason == "It holds under each of the 2 readings that are measured, of 16."
-    assert (part.label, part.preliminary) == ("holds so far", True)
     one = verdict(SILENT, Reading("a", 0, 1, "none of 1"))
-    assert one.words == "fails so far (1 of 2 readings measured)"
+    assert one.words == "fails (1 of 2 readings measured)"
     assert one.reason == "It fails under the one reading that is measured, of 2: none of 1."
     assert (verdict(YES, YES).words, verdict(NO).words) == ("holds", "fails")
-    # What is measured already disagrees, so that no further reading could decide it.
     open_ = verdict(YES, NO, SILENT)
-    assert (open_.words, open_.preliminary) == ("not decidable from the paper", False)
+    assert open_.words == "not decidable from the paper (2 of 3 readings measured)"
     assert open_.reason == (
         "Of 3 readings 2 are measured. It holds in 1 reading and fails in 1. This is open."
     )
@@ -102,25 +99,13 @@ def test_a_verdict_over_a_part_of_the_instances_says_so():
     scope = Scope(("paper",), ("depl", "optimum"))
     partly = Reading("a", 1, 1, "one of one", scope=scope)
     found = judged_on(partly, given=given)
-    assert found.words == "holds so far (3 of 25 instances of paper measured)"
+    assert found.words == "holds (3 of 25 instances of paper measured)"
     assert found.reason == (
         "It holds: one of one. Only 3 of 25 instances (1 of 5 families) of suite paper are measured."
     )
     # The least covered part is told, and a method that was not run covers nothing.
     other = Reading("b", 1, 1, scope=Scope(("paper",), ("depl-paper",)))
-    assert judged_on(partly, other, given=given).words == "holds so far (0 of 25 instances of paper measured)"
-    # More instances may change what disagrees here, unless complete readings disagree already.
-    refuted = Reading("c", 0, 1, scope=scope)
-    assert judged_on(partly, refuted, given=given).label == "not decidable from the paper so far"
-    assert judged_on(partly, refuted, YES, NO, given=given).label == "not decidable from the paper"
-
-
-def test_one_case_that_refutes_a_reading_about_all_settles_it_on_any_part():
-    given = evidence(paper(costs(exact=(17, 12, 8))))
-    refuted = Reading("a", 2, 3, always=True, scope=Scope(("paper",)))
-    assert judged_on(refuted, given=given).words == "fails"
-    holds = Reading("a", 3, 3, always=True, scope=Scope(("paper",)))
-    assert judged_on(holds, given=given).label == "holds so far"
+    assert judged_on(partly, other, given=given).words == "holds (0 of 25 instances of paper measured)"
 
 
 def test_all_instances_of_a_suite_leave_nothing_open():
@@ -128,22 +113,12 @@ def test_all_instances_of_a_suite_leave_nothing_open():
     reading = Reading("a", 5, 5, scope=Scope(("paper",), ("depl",)))
     assert judged_on(reading, given=evidence(attempts)).words == "holds"
     assert judged_on(reading, given=evidence(attempts[1:])).words == (
-        "holds so far (24 of 25 instances of paper measured)"
+        "holds (24 of 25 instances of paper measured)"
     )
     mobile = Scope(("paper",), ("depl",), lambda labels: labels["family"] == "paper-mobilenet")
     (part,) = coverage(evidence(attempts[1:]), mobile)
     assert (part.measured, part.instances, part.complete) == (5, 5, True)
     assert coverage(evidence(attempts), Scope(("a-suite-of-mine",))) == ()
-
-
-def test_preliminary_verdicts_are_counted_apart():
-    claims = [
-        Claim(str(place), "", "", "", lambda given, found=found: Findings(found))
-        for place, found in enumerate([[YES, SILENT], [YES], [NO], [YES, SILENT]])
-    ]
-    verdicts = judged(claims, evidence())
-    assert [verdict.label for verdict in in_order(verdicts)] == ["holds", *["holds so far"] * 2, "fails"]
-    assert [words for _, words in counts(verdicts)] == ["1 holds", "2 hold so far", "1 fails"]
 
 
 def test_answers_of_readings_are_a_phrase():

@@ -376,10 +376,10 @@ def test_the_tightest_target_is_judged_only_where_it_was_measured():
     assert ruling_of("mobilenet-steeper", rest) is Ruling.UNMEASURED
 
 
-def test_a_claim_on_two_of_the_papers_instances_is_said_to_be_so_far():
+def test_a_claim_on_two_of_the_papers_instances_says_so():
     part = [item for item in at_ends(FAST, FAST).attempts if item.labels["target"] > 5]
     (verdict,) = judged([claim for claim in ALL if claim.key == "intermediate-when-loose"], evidence(part))
-    assert verdict.words == "fails so far (3 of 6 readings and 2 of 25 instances of paper measured)"
+    assert verdict.words == "fails (3 of 6 readings and 2 of 25 instances of paper measured)"
 
 
 def test_refused_instances_are_not_missed_ones():
