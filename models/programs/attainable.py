@@ -7,21 +7,10 @@ variables out and to choose the constants of (3).
 The constants of (3). Row s reads G_s + M_s z_s >= needed, where G_s is the gain of the plan in scenario s and
 z_s = 1 marks a miss, so M_s must be at least needed - G_s for every plan that may miss s. Let L_s be a lower
 bound of G_s over all feasible plans that miss s; then M_s = needed - L_s is valid, because a plan that meets
-s satisfies its row whatever z_s is. Two bounds are used, and L_s is the greater one.
-
-1. The worst path: G_s >= min over all paths of G_s.
-2. Luedtke, Ahmed and Nemhauser (2010), for rows with different left-hand sides. A feasible plan that misses s
-   misses at most p - 1 of the other scenarios, so among any p others it meets one, say t: G_t >= needed.
-   For every mu >= 0 then G_s >= mu needed + min over all paths of (G_s - mu G_t) =: e(s, t). As t is not
-   known, G_s is at least the least e(s, t) of those p others; the best choice are the p greatest, so L_s is
-   the p-th greatest of e(s, t), t other than s. Scenarios that every path misses are no candidates for t, and
-   p is less by their number.
-
-If L_s >= needed no feasible plan misses s, and the row gets no z_s; it may be left out only if the first
-bound says so, because the second one leans on the count of misses, in which s would then be lacking.
+s satisfies its row whatever z_s is. L_s is that of the worst path, G_s >= min over all paths of G_s. If it is
+at least needed, no plan misses s, and the row is left out.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,10 +21,6 @@ from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.tolerances import TIME_TOLERANCE, sum_rounding
 from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.laws import FloatArray
-
-_PRICES_OF_ANOTHER = (0.5, 1.0)
-_NUMBERS_AT_ONCE = 1 << 21
-"""Doubles in one temporary array, 16 MiB; it changes memory, not values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,24 +86,16 @@ class Attainable:
         )
 
 
-def attainable(
-    problem: SampledProblem,
-    meet_target: bool = True,
-    within_time: bool = True,
-    proceed: Callable[[], bool] = lambda: True,
-) -> Attainable:
+def attainable(problem: SampledProblem, meet_target: bool = True, within_time: bool = True) -> Attainable:
     """Bound what plans with at least one epoch can do, from the time limits and the scenarios.
 
     Parameters
     ----------
     problem : SampledProblem
     meet_target : bool
-        Whether plans that miss too many scenarios are left aside; without it only the time limits count,
-        and ``lowest_gain`` is the first bound alone.
+        Whether plans that miss too many scenarios are left aside; without it only the time limits count.
     within_time : bool
         Whether plans that take longer than T_max are left aside; the round deadline always counts.
-    proceed : callable
-        Asked now and then; when it says False the second bound is left out where it is not known yet.
     """
     steps = _switch_steps(problem)
     target = problem.instance.target
@@ -143,10 +120,7 @@ def attainable(
     if lengths.any():
         worst = _worst_gains(problem, usable, steps, lengths)
     met = worst >= problem.needed + margin
-    lowest = worst
-    if meet_target and lengths.any() and allowed > 0:
-        lowest = _raised(worst, problem, usable, lengths, missed, allowed, proceed)
-    return Attainable(usable, lengths, missed, met, lowest - margin, best, allowed, fastest)
+    return Attainable(usable, lengths, missed, met, worst - margin, best, allowed, fastest)
 
 
 def unrestricted(problem: SampledProblem, capacities: bool) -> Attainable:
@@ -269,62 +243,11 @@ def _worst_gains(
     steps: FloatArray,
     lengths: NDArray[np.bool_],
 ) -> FloatArray:
-    """First bound of the module's docstring; (S,) [loss]."""
+    """The worst path, scenario by scenario; (S,) [loss]."""
     low = np.where(_data_choices(problem, usable)[..., None], -problem.gains, -np.inf).max(axis=1)
     losses = np.where(np.isinf(steps), -np.inf, -steps)
     rest = _before(low, losses, problem.initial_model) + _after(low, losses, lengths, problem.may_end)
     return np.asarray(-(low[0] + rest[0]).max(axis=0))
-
-
-def _raised(
-    worst: FloatArray,
-    problem: SampledProblem,
-    usable: NDArray[np.bool_],
-    lengths: NDArray[np.bool_],
-    missed: NDArray[np.bool_],
-    allowed: int,
-    proceed: Callable[[], bool],
-) -> FloatArray:
-    """The greater one of both bounds of the module's docstring; (S,) [loss]."""
-    choices = _data_choices(problem, usable)[..., None]
-    others = np.flatnonzero(~missed)
-    if allowed >= len(others):
-        return worst
-    raised = worst.copy()
-    at_once = max(1, _NUMBERS_AT_ONCE // (len(others) * choices.shape[0] * choices.shape[2]))
-    for first in range(0, len(others), at_once):
-        if not proceed():
-            break
-        rows = others[first : first + at_once]
-        bounds = np.broadcast_to(worst[rows, None], (len(rows), len(others)))
-        for price in _PRICES_OF_ANOTHER:
-            least = _worst_difference(problem, choices, lengths, rows, others, price)
-            bounds = np.maximum(bounds, price * problem.needed + least)
-        bounds[rows[:, None] == others[None, :]] = -np.inf
-        ranked = -np.partition(-bounds, allowed - 1, axis=1)[:, allowed - 1]
-        raised[rows] = np.maximum(worst[rows], ranked)
-    return raised
-
-
-def _worst_difference(
-    problem: SampledProblem,
-    choices: NDArray[np.bool_],
-    lengths: NDArray[np.bool_],
-    rows: NDArray[np.intp],
-    others: NDArray[np.intp],
-    price: float,
-) -> FloatArray:
-    """Least G_s - price G_t over all paths, for s in rows and t in others; (rows, others) [loss]."""
-
-    def difference(table: FloatArray) -> FloatArray:
-        paired = table[..., rows, None] - price * table[..., None, others]
-        return paired.reshape(*table.shape[:-1], -1)
-
-    values = np.where(choices, -difference(problem.gains), -np.inf).max(axis=1)
-    changes = np.where(problem.may_follow[None, :, :, None], difference(problem.switch_losses), -np.inf)
-    rest = _before(values, changes, problem.initial_model)
-    rest = rest + _after(values, changes, lengths, problem.may_end)
-    return np.asarray(-(values[0] + rest[0]).max(axis=0).reshape(len(rows), len(others)))
 
 
 def _before(values: FloatArray, steps: FloatArray, initial: int | None) -> FloatArray:

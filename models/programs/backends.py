@@ -6,13 +6,9 @@ from typing import Any, Protocol
 
 from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.allocation import Allocation
-from depl.models.programs.highs import Answer, Option, Session, Status, solve_program
+from depl.models.programs.highs import Answer, Option, Session, solve_program
 from depl.models.programs.sequences import read_choices
 from depl.models.programs.start import Choices
-
-_ROOT_ROUNDS = 12
-"""Rounds of cuts at the root: set by hand. More strengthen the relaxation and delay the search; cuts hold for
-every feasible plan, so the answer is the same."""
 
 
 class Formulation(Protocol):
@@ -22,9 +18,6 @@ class Formulation(Protocol):
 
     def tighten(self, choices: Choices, allocation: Allocation) -> list[Any]:
         """Make the program exact at a feasible sequence; returns the new constraints."""
-
-    def separate(self) -> list[Any]:
-        """Cut off the present, possibly fractional values; returns the new constraints."""
 
     def write_resources(self, choices: Choices, allocation: Allocation) -> None:
         """Set the continuous variables to a plan, as a start."""
@@ -49,22 +42,6 @@ class DirectBackend:
 
     session: Session
     problem: SampledProblem
-
-    def strengthen(self, program: Formulation, remaining: Callable[[], float | None]) -> Status:
-        """Add cuts at the optimum of the continuous relaxation, a few rounds long; why it stopped."""
-        status = Status.OPTIMAL
-        self.session.relax(True)
-        for _ in range(_ROOT_ROUNDS):
-            answer = self.session.solve(remaining())
-            status = answer.status
-            if not answer.proved:
-                break
-            added = program.separate()
-            if not added:
-                break
-            self.session.add(added)
-        self.session.relax(False)
-        return status
 
     def solve(self, time_limit: float | None, watch: Callable[[float], None]) -> Answer:
         """Solve, started at the values of the variables."""

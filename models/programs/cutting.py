@@ -217,7 +217,7 @@ class CuttingLoop:
         began = time.perf_counter()
         if problem.instance.rules.obstacle():
             return self._infeasible()
-        bounds = attainable(problem, proceed=lambda: not self.limits.expired())
+        bounds = attainable(problem)
         if not bounds.possible and not idle:
             return self._infeasible()
         first = first_plan(problem, bounds, self.exact_cost, lambda: not self.limits.expired())
@@ -232,11 +232,6 @@ class CuttingLoop:
         self.build_seconds = time.perf_counter() - began
         backend = self._backend(program)
         self.limits.report(self.cost, self.bound)
-        if (
-            isinstance(backend, DirectBackend)
-            and backend.strengthen(program, self._remaining) is Status.INTERRUPTED
-        ):
-            return self.solution(Termination.INTERRUPTED)
         return self._cut(program, backend)
 
     @property

@@ -188,10 +188,6 @@ class Session:
                 np.array([float(c) for c in body.linear_coefs]),
             )
 
-    def relax(self, relaxed: bool) -> None:
-        """Treat integer variables as continuous, or as integers again."""
-        self._highs.setOptionValue("solve_relaxation", relaxed)
-
     def start(self) -> None:
         """Begin the next solve at the present values of the model's variables."""
         solution = highspy.HighsSolution()

@@ -36,7 +36,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import pyomo.environ as pyo
 
 from depl.models.evaluation.evaluate import INTENT, Reading
@@ -45,7 +44,6 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.allocation import Allocation
 from depl.models.problem.epoch_costs import EpochCosts
-from depl.models.problem.laws import FloatArray
 from depl.models.programs.attainable import Attainable, attainable, unrestricted
 from depl.models.programs.common import add_maximum_time, plan_frame, usable_keys
 from depl.models.programs.components import linear
@@ -97,30 +95,6 @@ def price_space(
     """
     bounds = bounds or (unrestricted(problem, capacities=False) if mutable else attainable(problem))
     return PriceSpace(problem, bounds, reading, cost_unit, multipliers, mutable=mutable).model
-
-
-def best_multiplier(curves: EpochCosts, weights: FloatArray, maximum_time: float) -> float:
-    """The lam that maximises sum weights psi(lam) - lam T_max, by bisection over sqrt(lam).
-
-    The derivative, total time less T_max, falls in lam.
-
-    Parameters
-    ----------
-    curves : EpochCosts
-        None of them late, shape (W,).
-    weights : float array (W,)
-        Nonnegative.
-    """
-    used = weights > 0
-    low, high = 0.0, float(curves.end[used].max(initial=0.0))
-    for _ in range(50 if high > 0 else 0):
-        middle = (low + high) / 2
-        times = curves.durations(curves.resources(middle))
-        if float(weights[used] @ times[used]) > maximum_time:
-            low = middle
-        else:
-            high = middle
-    return high * high
 
 
 class PriceSpace:
@@ -202,16 +176,6 @@ class PriceSpace:
         maximum = self.problem.instance.target.maximum_time
         allowed = None if maximum is None else max(maximum, allocation.fastest_time)
         return self.add_cuts([allocation.multiplier], allowed)
-
-    def separate(self) -> list[Any]:
-        """Cut off the present values of the variables, integer or not; returns the new constraints."""
-        if self._latest == math.inf:
-            return []
-        weights = np.array([max(variable.value or 0.0, 0.0) for variable in self._variables])
-        multiplier = best_multiplier(self.curves, weights, self._latest)
-        cut = (float(weights @ self.curves.prices(multiplier)) - multiplier * self._latest) / self.cost_unit
-        value = self.model.theta.value or 0.0
-        return self.add_cuts([multiplier]) if cut > value + 1e-6 * max(1.0, abs(value)) else []
 
     def write_resources(self, choices: Sequence[Configuration], allocation: Allocation) -> None:
         """Set theta to the cost of the resources of a plan, as a start."""

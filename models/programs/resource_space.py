@@ -147,20 +147,6 @@ class ResourceSpace:
                 added += self._add_tangents((k, named[0]), [float(x) / work**0.5])
         return added or self._add_sum(allocation)
 
-    def separate(self) -> list[Any]:
-        """Cut off the present values of the variables, integer or not; returns the new constraints."""
-        added = []
-        for place, (variables, curves) in self._places.items():
-            x, t = (float(v[place].value or 0.0) for v in (self.model.x, self.model.t))
-            if x <= 0 or t <= 0:
-                continue
-            slope = (x / t) ** 0.5
-            weights = np.array([max(variable.value or 0.0, 0.0) for variable in variables])
-            needed = float(weights @ _support(curves, slope))
-            if needed > (x / slope + slope * t) * (1 + 1e-6) + 1e-9:
-                added += self._add_tangents(place, [slope])
-        return added
-
     def write_resources(self, choices: Sequence[Configuration], allocation: Allocation) -> None:
         """Set x and t to the cheapest resources of a plan, as a start."""
         self._frame.write(choices, allocation)

@@ -54,21 +54,6 @@ def test_the_constants_of_the_quantile_constraint_never_cut_a_feasible_plan(prob
     assert tight > 100  # the bounds are not just small
 
 
-def test_the_second_bound_is_far_better_than_the_worst_path(problems):
-    """Without time to compute it, the first bound is what remains."""
-    ratios = []
-    for problem in problems:
-        quick, full = attainable(problem, proceed=lambda: False), attainable(problem)
-        if full.possible and full.allowed > 0:
-            assert (full.lowest_gain >= quick.lowest_gain).all()
-            optional = (quick.lowest_gain < problem.needed) & ~full.missed_anyway
-            quick_sum = (problem.needed - quick.lowest_gain)[optional].sum()
-            if optional.any():
-                ratios.append(np.maximum(problem.needed - full.lowest_gain, 0)[optional].sum() / quick_sum)
-    assert len(ratios) >= 10
-    assert np.median(ratios) < 0.7
-
-
 def test_one_path_is_bounded_by_itself(bell):
     """One model, K = 3: needed is 4, gains are 1, 2 and 3 per epoch, of which one may miss."""
     instance = bell.replace(quantile_level=0.6)

@@ -17,7 +17,7 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import ConstantImprovement, Model
 from depl.models.problem.laws import Normal
-from depl.models.programs import backends, cutting
+from depl.models.programs import cutting
 from depl.models.programs.attainable import attainable
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.highs import Answer, Session, Status
@@ -237,7 +237,6 @@ def test_options_reach_the_solver_and_are_recorded(hard, tiny):
 @pytest.mark.parametrize("lie", [Answer(Status.INFEASIBLE, None, math.inf), Answer(Status.OPTIMAL, 1.0, 1e9)])
 def test_a_solver_that_contradicts_a_feasible_plan_proves_nothing(tiny, monkeypatch, lie):
     problem = SampledProblem(tiny, draw_scenarios(tiny, 12, seed=4))
-    monkeypatch.setattr(backends.DirectBackend, "strengthen", lambda *_: Status.OPTIMAL)
     monkeypatch.setattr(Session, "solve", lambda *_: lie)
     found = solve_sampled(problem)
     assert found.termination is Termination.EXHAUSTED
@@ -247,7 +246,6 @@ def test_a_solver_that_contradicts_a_feasible_plan_proves_nothing(tiny, monkeypa
 
 def test_a_solver_that_says_nothing_new_ends_the_loop_with_what_is_proved(tiny, monkeypatch):
     problem = SampledProblem(tiny, draw_scenarios(tiny, 12, seed=4))
-    monkeypatch.setattr(backends.DirectBackend, "strengthen", lambda *_: Status.OPTIMAL)
     monkeypatch.setattr(Session, "solve", lambda *_: Answer(Status.OPTIMAL, 1000.0, 500.0))
     found = solve_sampled(problem)
     assert found.termination is Termination.EXHAUSTED
@@ -262,7 +260,6 @@ def test_a_bound_that_was_proved_stays_when_a_later_program_proves_less(monkeypa
         answers.append(Answer(Status.TIME_LIMIT, None, 1e-3) if answers else right(*arguments))
         return answers[-1]
 
-    monkeypatch.setattr(backends.DirectBackend, "strengthen", lambda *_: Status.OPTIMAL)
     monkeypatch.setattr(Session, "solve", tired)
     limits = Limits(progress=lambda _seconds, _cost, bound: rows.append(bound))
     found = solve_sampled(hard_problem(scenarios=25), limits=limits)

@@ -222,7 +222,6 @@ def violated(model):
 def test_where_cuts_are_too_large_for_a_solver_the_loop_states_costs_and_the_optimum_stays(tiny, monkeypatch):
     """Without cuts every bound is too low, and rows of costs alone have to lift it."""
     monkeypatch.setattr(PriceSpace, "tighten", lambda *_: [])
-    monkeypatch.setattr(PriceSpace, "separate", lambda _: [])
     monkeypatch.setattr(PriceSpace, "first_multipliers", lambda _: [0.0])
     instance = tiny.replace(maximum_epochs=2, maximum_loss=10)
     problem = SampledProblem(instance, draw_scenarios(instance, 8, seed=1))

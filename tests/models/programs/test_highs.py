@@ -101,20 +101,6 @@ def test_rows_are_added_to_the_same_object():
     assert solve_program(model).objective == pytest.approx(-5)
 
 
-def test_the_continuous_relaxation_is_a_bound_and_can_be_left_again():
-    session = Session(knapsack())
-    session.relax(True)
-    assert session.solve().objective == pytest.approx(-7)  # x = (1, 1, 0) fills the room
-    session.add([])
-    tight = knapsack()
-    tight.room[0].set_value(tight.room[0].body <= 4.5)
-    relaxed = Session(tight)
-    relaxed.relax(True)
-    assert relaxed.solve().objective == pytest.approx(-3 - 2.5 * 4 / 3)
-    relaxed.relax(False)
-    assert relaxed.solve().objective == pytest.approx(-5)
-
-
 def test_a_start_is_taken():
     """With no node allowed and no heuristics, the only solution is the one that was given."""
     model = knapsack(30)
