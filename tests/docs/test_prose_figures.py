@@ -353,8 +353,8 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
 ]
 
 ELSEWHERE = {
-    # Compared by tests/docs/test_readme.py; `agreement` is an example of a command.
-    *(("README.md", case) for case in ("agreement", "default-drawn-anew", "default-method", "exact-law")),
+    # Compared by tests/docs/test_readme.py.
+    *(("README.md", case) for case in ("default-drawn-anew", "default-method", "exact-law")),
     ("README.md", "first-path"),
     *(("README.md", case) for case in ("ladder", "scale", "search-goals")),
     # Named as what measures, without a figure.
