@@ -32,11 +32,6 @@ def paper_reach(values: Values) -> Iterator[str]:
     yield f"the enumeration of all plans on the {values['compared']} that it covers"
 
 
-def paper_agreement(values: Values) -> Iterator[str]:
-    assert values["disagreements"] == values["unproven"] == 0
-    yield f"on {values['instances']} instances with scenarios all plans written out"
-
-
 def paper_scale(values: Values) -> Iterator[str]:
     median, largest = (100 * values[f"full_{name}_gap"] for name in ("median", "largest"))
     yield f"the certified gaps are {median:.1f} % in the median and {largest:.1f} % at most"

@@ -22,7 +22,6 @@ from tests.docs.prose_of_engines import (
 )
 from tests.docs.prose_of_loop import training_loop, training_loop_commands
 from tests.docs.prose_of_paper import (
-    paper_agreement,
     paper_knapsacks,
     paper_labels,
     paper_promises,
@@ -342,7 +341,6 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/training_loop.rst", "training-loop", training_loop),
     ("docs/training_loop.rst", "training-loop", training_loop_commands),
     ("paper.md", "competitive-ratio", paper_ratio),
-    ("paper.md", "exact-agreement", paper_agreement),
     ("paper.md", "exact-law", paper_reach),
     ("paper.md", "knapsacks", paper_knapsacks),
     ("paper.md", "label-setting", paper_labels),

@@ -55,7 +55,7 @@ needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="there is n
         (("solve", "tiny", "--out", "pl"), []),
         (("front", "tiny", "--against", ""), ["loss", "probability", "time"]),
         (("instances", "s"), ["schema", "show"]),
-        (("bench", "cases", "run", "exact-"), ["exact-agreement", "exact-law"]),
+        (("bench", "cases", "run", "exact-"), ["exact-law"]),
         (("bench", "run", "scaling-c"), ["scaling-clusters"]),
         (("bench", "run", "paper", "--fr"), ["--fresh"]),
         (("methods", "gr"), ["graph"]),

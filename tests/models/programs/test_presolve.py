@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from depl.benchmarks.oracles.scenario_enumeration import cheapest_under_scenarios
 from depl.models.problem.instance import Instance
 from depl.models.scenarios.files import load_scenarios
 from depl.models.solving.methods import Limits, Outcome, find
 from depl.models.solving.result import Termination
+from tests.oracles.scenario_enumeration import cheapest_under_scenarios
 
 DATA = Path(__file__).parents[2] / "data"
 

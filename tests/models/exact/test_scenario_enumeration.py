@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.oracles.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
 from depl.benchmarks.suites.tiny_sampled import tiny_sampled
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Cluster, ConstantImprovement, Model, Transfer
@@ -13,6 +12,7 @@ from depl.models.problem.laws import Deterministic, Forbidden, Normal
 from depl.models.problem.plan import Plan
 from depl.models.verifier.verify import verify
 from tests.oracles.brute_force import cheapest_of_every_plan_under_scenarios
+from tests.oracles.scenario_enumeration import cheapest_under_scenarios, cost_and_misses
 
 NOTHING = np.zeros((4, 3, 1, 1))
 
