@@ -21,6 +21,7 @@ def silence_greeting() -> None:
     highspy 1.16 writes its version and licence once in a process, while the first object is made and so
     before that can be told anything. The object below it can: it greets here, at its first callback.
     """
-    core = highspy.Highs.__base__()
+    below: Any = highspy.Highs.__base__
+    core = below()
     core.setOptionValue("log_to_console", False)
     core.setCallback(None, None)

@@ -66,7 +66,7 @@ def arc_flow_program(problem: AdditiveProblem) -> highspy.Highs:
     program.a_matrix_.start_, program.a_matrix_.index_ = rows.indptr, rows.indices
     program.a_matrix_.value_ = rows.data
     program.integrality_ = [highspy.HighsVarType.kInteger] * len(k)
-    solver = quiet_highs()
+    solver: highspy.Highs = quiet_highs()
     for name, value in (
         ("threads", 1),
         ("mip_rel_gap", 0.0),
