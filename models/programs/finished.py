@@ -9,7 +9,7 @@ A program as it is built lacks the cuts that make it exact. `program` runs the l
 - a row against every near tie, a sequence that misses too many scenarios, or a time limit, by less than the
   solver's tolerance.
 
-Most solvers keep rows and whole numbers to `LOOSE` alone, and would meet near ties that HiGHS under 1e-9 does
+Most solvers keep rows and whole numbers to `LOOSE` alone, and would meet near ties that HiGHS under 1e-7 does
 not. So the proof is repeated with the rows of (3) and (4) loosened by what such a solver may be off, and
 every sequence cheaper than the optimum that then looks feasible is excluded by a row (`_loosened`). After it
 the rows are as they were. What another solver accepts beyond such a tolerance, nobody can exclude.
