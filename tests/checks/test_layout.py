@@ -30,6 +30,11 @@ from tests.checks.rooms import (
 LONGEST = 40
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
+MAKERS_OF_HIGHS = {
+    "models/programs/quiet.py": "highspy.Highs(",
+    "models/programs/highs.py": "PyomoHighs(",
+    "heuristics/set_functions/convex.py": "cvxpy.HIGHS",
+}
 LESSONS = "depl.lessons.texts"
 """Scripts that are data of the installed package, and in a checkout stand in docs/lessons."""
 
@@ -267,3 +272,12 @@ def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
         return lines
     docstring = function.body[0]
     return lines - ((docstring.end_lineno or docstring.lineno) - docstring.lineno + 1)
+
+
+def test_nobody_makes_objects_of_highs_past_the_places_that_keep_it_quiet():
+    found = {}
+    for layer in ("depl", "models", "heuristics", "instances", "benchmarks"):
+        for path in (ROOT / layer).rglob("*.py"):
+            for maker in re.findall(r"highspy\.Highs\(|PyomoHighs\(|cvxpy\.HIGHS", path.read_text("utf-8")):
+                found[path.relative_to(ROOT).as_posix()] = maker
+    assert found == MAKERS_OF_HIGHS

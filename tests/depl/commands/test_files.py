@@ -110,7 +110,7 @@ def test_figures_of_a_diagnosis_do_not_replace_the_traces(ask, tmp_path):
 
 
 def test_an_export_does_not_replace_the_attempts_that_it_reads(ask, tmp_path):
-    source = Path(depl.__file__).resolve().parents[1] / "benchmarks/results/attempts/digits.jsonl.gz"
+    source = Path(depl.__file__).with_name("benchmarks") / "results/attempts/digits.jsonl.gz"
     path = tmp_path / "digits.jsonl.gz"
     path.write_bytes(source.read_bytes())
     for given in (path, tmp_path):
