@@ -46,6 +46,12 @@ ROOMS = {
     "verifier": ("models/verifier/**/*.py",),
     "allocation": ("models/**/allocation.py", "models/**/epoch_costs.py"),
     "search": ("models/exact/**/*.py",),
+    "set_functions": ("heuristics/set_functions/**/*.py",),
+    "placement": ("heuristics/placement/**/*.py",),
+    "paths": ("heuristics/paths/**/*.py",),
+    "policy": ("models/policy/**/*.py",),
+    "tool_logs": ("models/tool_logs/**/*.py",),
+    "estimation": ("models/estimation/**/*.py",),
 }
 """Files of each room."""
 

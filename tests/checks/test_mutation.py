@@ -123,6 +123,12 @@ NEAR = {
     "verifier": "tests/models/verifier/test_verify.py",
     "allocation": "tests/models/problem/test_allocation.py",
     "search": "tests/models/exact/test_scenario_search.py",
+    "set_functions": "tests/heuristics/set_functions/test_minimise.py",
+    "placement": "tests/heuristics/placement/test_placement.py",
+    "paths": "tests/heuristics/paths/test_setting.py",
+    "policy": "tests/models/policy/test_controller.py",
+    "tool_logs": "tests/models/tool_logs/test_readers.py",
+    "estimation": "tests/models/estimation/test_fit.py",
 }
 
 
