@@ -33,7 +33,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from depl.models.evaluation.evaluate import final_loss
@@ -93,8 +92,6 @@ class ChordedProblem(CountedProblem):
     Attributes
     ----------
     instance : Instance
-    barred : bool array (M, M), optional
-        Switches that are forbidden beside those of the instance.
     ties : list of tuple
         Those whose certified interval contains 1 - omega; appended to.
     span : tuple of float, optional
@@ -102,14 +99,9 @@ class ChordedProblem(CountedProblem):
     """
 
     instance: Instance
-    barred: NDArray[np.bool_] | None = None
     ties: list[tuple[Configuration, ...]] = field(default_factory=list)
     span: tuple[float, float] | None = None
     _shared: "_Shared | None" = None
-
-    def barring(self, switches: NDArray[np.bool_]) -> "ChordedProblem":
-        """The problem in which some more switches, shape (M, M), are forbidden."""
-        return replace(self, barred=switches)
 
     def between(self, first: float, last: float) -> "ChordedProblem":
         """The problem on the chord between two standard deviations, or on the tangent at one [loss]."""

@@ -8,10 +8,9 @@ needed. That is a `CountedProblem`; draws make one (`SampledProblem`), chords of
 import functools
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from depl.models.evaluation.drawn_steps import epoch_gains, switch_lines
 from depl.models.exact.choices import Choices, Configuration
@@ -26,15 +25,7 @@ _COPIES = 3
 
 
 class CountedProblem(Choices):
-    """Problem (2)-(6) with several linear gains in place of the law, of which all but ``allowed`` must do.
-
-    Attributes
-    ----------
-    barred : bool array (M, M), optional
-        Switches that are forbidden beside those of the instance.
-    """
-
-    barred: NDArray[np.bool_] | None = None
+    """Problem (2)-(6) with several linear gains in place of the law, of which all but ``allowed`` must do."""
 
     @property
     @abstractmethod
@@ -62,16 +53,6 @@ class CountedProblem(Choices):
     def switch_losses(self) -> FloatArray:
         """Loss of the switch from the first model to the second; shape (K_max, M, M, S) [loss]."""
 
-    @abstractmethod
-    def barring(self, switches: NDArray[np.bool_]) -> "CountedProblem":
-        """The problem in which some more switches, shape (M, M), are forbidden."""
-
-    @functools.cached_property
-    def may_follow(self) -> NDArray[np.bool_]:
-        """Whether the second model may follow the first; shape (M, M)."""
-        allowed = super().may_follow
-        return allowed if self.barred is None else allowed & ~self.barred
-
     def gain(self, choices: Sequence[Configuration]) -> FloatArray:
         """l(0) - l(K) of a sequence of configurations in every count, shape (S,) [loss]."""
         total = np.zeros(self.size)
@@ -96,16 +77,9 @@ class SampledProblem(CountedProblem):
     ----------
     instance : Instance
     scenarios : Scenarios
-    barred : bool array (M, M), optional
-        Switches that are forbidden beside those of the instance.
     """
 
     scenarios: Scenarios
-    barred: NDArray[np.bool_] | None = None
-
-    def barring(self, switches: NDArray[np.bool_]) -> "SampledProblem":
-        """The problem in which some more switches, shape (M, M), are forbidden."""
-        return replace(self, barred=switches)
 
     @property
     def size(self) -> int:

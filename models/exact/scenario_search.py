@@ -2,8 +2,7 @@
 
 1. Plans with at most one change of kind and exchanges of blocks give an incumbent (`incumbents`). If there is
    none, the search below runs with the fastest times in place of costs until it finds a plan or proves
-   that none exists. Where a short search does not end it, one among the plans that never go back to a
-   model may improve the incumbent.
+   that none exists.
 2. Subproblems (`tree`) are bounded from below by prices of time and gain (`scenario_bounds.length_bounds`).
 3. A subproblem is searched depth first (`scenario_subproblem`). What survives as a leaf is judged by the sums
    of `SampledProblem` and by its exact allocation (`clusters`), so that rounding in the search decides
@@ -39,14 +38,6 @@ from depl.models.solving.result import DualBound, Termination
 _NODES_PER_CALL = 200_000
 """Nodes between two looks at the clock: set by hand. More make limits of time coarser, fewer cost calls; the
 search is the same."""
-
-_FEW_NODES = 50_000
-"""Nodes for each subproblem before ordered plans are tried: set by hand. More delay a better first plan,
-fewer try for one where the search would have ended soon."""
-
-_ORDERED_NODES = 200_000
-"""Nodes for each subproblem among ordered plans: set by hand. It decides how good the first plan is and what
-it costs; proofs do not use it."""
 
 _LONGEST_SCANNED = 1000
 """Epochs up to which plans with one switch, and exchanges of blocks, are looked at beside a priced plan: set
@@ -91,10 +82,7 @@ class ScenarioSearch(TreeSearch):
             return self.ended_without_plan()
         self.dual = best_root_bound(self.problem, self._incumbent().multiplier)
         self._raise_bound(min(self.dual.bound * (1 - SEARCH_TOLERANCE), self.threshold))
-        tasks = self.explore(self.tasks(), _FEW_NODES)
-        if tasks:
-            self._ordered_plans()
-        return self._proved(tasks)
+        return self._proved(self.tasks())
 
     def first_plans(self) -> None:
         """Plans with at most one change of kind under every assignment, improved by exchanges."""
@@ -150,25 +138,6 @@ class ScenarioSearch(TreeSearch):
         if self.problem.epochs <= _LONGEST_SCANNED:
             self.best = near.improved(kinds, plan)[1]
         self.limits.report(self.cost, min(self.lower, self.cost))
-
-    def _ordered_plans(self) -> None:
-        """Search, for few nodes, among the plans that run through the models in one order, or in the other.
-
-        Forbidding all ways back leaves each scenario little choice, so these searches mostly end quickly, and
-        where switching costs something their plans are close to the best.
-        """
-        back = np.tril(np.ones_like(self.problem.may_follow), -1)
-        for barred in (back, back.T):
-            if self.best is None or not (self.problem.may_follow & barred).any():
-                return
-            problem = self.problem.barring(barred)
-            search = ScenarioSearch(problem, replace(self.limits, progress=None), self.best)
-            search.build()
-            try:
-                search.explore(search.tasks(), _ORDERED_NODES)
-            finally:
-                self.best = search.best
-            self.limits.report(self.cost, min(self.lower, self.cost))
 
     def _bounded(self, assignment: Assignment) -> list[Task]:
         """Bounds at several prices of time and gain."""
