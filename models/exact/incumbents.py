@@ -1,7 +1,7 @@
-"""Good plans under one assignment: one change of kind at most first, then exchanges of blocks of epochs.
+"""Good plans under one assignment: one change of kind at most, or a price of gain (`priced_plans`).
 
-Both look for the least sum of psi at one price lam of time. What they find is costed exactly, and the search
-goes on with the multiplier of that plan until nothing improves. Nothing is proved here.
+Both look for the least sum of psi at one price lam of time. What they find is costed exactly. Nothing is
+proved here.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,17 +11,13 @@ import numpy as np
 
 from depl.models.exact.assignments import Assignment, kind_gains, make_sample
 from depl.models.exact.clusters import Clustered, cheapest_clusters
-from depl.models.exact.kernels import Integers, Sample, best_block, one_switch_scan
+from depl.models.exact.kernels import Integers, Sample, one_switch_scan
 from depl.models.exact.priced_plans import priced_plan
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
 from depl.models.foundation.deadline import OutOfTimeError, keep_time
-from depl.models.foundation.tolerances import PROOF_TOLERANCE, TIME_TOLERANCE
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
-
-_ROUNDS = 40
-"""Exchanges of blocks at most: set by hand, and one without gain ends them sooner. Fewer may leave a
-worse first plan; nothing is proved here."""
 
 _CHOICES = 200
 """Choices of clusters tried for a sequence: all mixtures of two up to 199 epochs; a good plan is enough."""
@@ -37,7 +33,7 @@ _COMPARED = 16
 
 @dataclass
 class Neighbourhood:
-    """Moves among the plans of one assignment.
+    """Plans of one assignment.
 
     Attributes
     ----------
@@ -110,39 +106,6 @@ class Neighbourhood:
         # Sums are cumulated past excluded epochs, so the time is added up anew.
         time = float(sum(times[k, kind] for k, kind in enumerate(kinds)))
         return (time, kinds) if kinds else None
-
-    def exchanged(self, kinds: Sequence[int], multiplier: float, cutoff: float) -> Sequence[int] | None:
-        """Kinds after the best exchange of one block at a price of time, if below ``cutoff``."""
-        found = np.zeros(4, dtype=np.int64)
-        costs, charge = self._costs(multiplier)
-        longest = self.problem.epochs
-        padded = np.array([*kinds, *[kinds[-1]] * (longest - len(kinds))], dtype=np.int64)
-        size = (_COMPARED + self.problem.size) * costs.shape[1] * 5 * longest
-        best = cutoff
-        for start, stop in _pieces(0, longest, max(_PIECE // size, 1)):
-            keep_time()
-            best = best_block(self._sample, costs, charge, padded, len(kinds), best, found, start, stop)
-        if not best < cutoff:
-            return None
-        length, first, last, kind = (int(value) for value in found)
-        padded[first:last] = kind
-        return [int(value) for value in padded[:length]]
-
-    def improved(self, kinds: Sequence[int], plan: Clustered) -> tuple[Sequence[int], Clustered]:
-        """Exchange blocks until none helps."""
-        for _ in range(_ROUNDS):
-            if not self.proceed():
-                break
-            try:
-                cutoff = plan.cost - PROOF_TOLERANCE * abs(plan.cost)
-                following = self.exchanged(kinds, plan.multiplier, cutoff)
-            except OutOfTimeError:  # what is held needs no exchange
-                break
-            better = None if following is None else self.costed(following, plan.multiplier, plan.cost)
-            if following is None or better is None:
-                break
-            kinds, plan = following, better
-        return kinds, plan
 
     def costed(self, kinds: Sequence[int], multiplier: float, cutoff: float) -> Clustered | None:
         """The plan with its cheapest clusters, if it is feasible and costs less than ``cutoff``."""

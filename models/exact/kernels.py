@@ -39,8 +39,8 @@ class Sample(NamedTuple):
     Attributes
     ----------
     gains : float array (K, J, S)
-        Of an epoch of a kind; for `one_switch_scan` and `best_block` summed over the first k epochs instead,
-        shape (K + 1, J, S).
+        Of an epoch of a kind; for `one_switch_scan` summed over the first k epochs instead, shape
+        (K + 1, J, S).
     switch_losses : float array (K, M, M, S)
     may_follow : bool array (M, M)
     models : int array (J,)
@@ -287,58 +287,6 @@ def one_switch_scan(
     return best
 
 
-@interpreted
-def best_block(
-    sample: Sample,
-    costs: FloatArray,
-    charge: float,
-    kinds: Integers,
-    length: int,
-    cutoff: float,
-    found: Integers,
-    start: int,
-    stop: int,
-) -> float:
-    """Cheapest plan that differs from a given one in its length and in one block of epochs of a single kind.
-
-    Only blocks that begin after ``start`` to ``stop`` - 1 epochs are tried.
-
-    Parameters
-    ----------
-    sample, costs, charge
-        As for `one_switch_scan`.
-    kinds : int array (K_max,)
-        Kinds of the plan; what follows its last epoch is what it would be prolonged with.
-    length : int
-        Lengths from length - 2 to length + 2 are tried.
-    found : int array (4,)
-        Changed if there is one: new length, first epoch of the block, epoch after it, its kind.
-
-    Returns
-    -------
-    float
-        Its cost, or ``cutoff``.
-    """
-    longest, count = costs.shape
-    gains, charges, broken = _sums(sample, costs, kinds)
-    best = cutoff
-    for total in range(max(1, length - 2), min(longest - 1, length + 2) + 1):
-        for first in range(start, min(stop, total)):
-            for kind in range(count):
-                for last in range(first + 1, total + 1):
-                    cost = charges[first] + (costs[last, kind] - costs[first, kind])
-                    cost += charges[total] - charges[last] + charge
-                    if not cost < best or not _fits(sample, kinds, broken, first, last, total, kind):
-                        continue
-                    reached = gains[first] + (sample.gains[last, kind] - sample.gains[first, kind])
-                    reached += gains[total] - gains[last]
-                    _correct_switches(sample, reached, kinds, first, last, total, kind)
-                    if _within(sample, reached):
-                        best = cost
-                        found[0], found[1], found[2], found[3] = total, first, last, kind
-    return best
-
-
 @compiled
 def _at_least(value: float) -> np.float32:
     """``value`` in single precision, rounded upward; exact for whole numbers up to 2^24."""
@@ -450,62 +398,3 @@ def _gain_of_two(sample: Sample, length: int, split: int, first: int, second: in
     if before != after:
         gains -= sample.switch_losses[split, before, after]
     return gains
-
-
-@interpreted
-def _sums(sample: Sample, costs: FloatArray, kinds: Integers) -> tuple[FloatArray, FloatArray, Integers]:
-    """Gains, costs and forbidden switches of a sequence of kinds, summed over its first k epochs."""
-    longest, _, size = sample.gains.shape
-    gains, charges = np.zeros((longest, size)), np.zeros(longest)
-    broken = np.zeros(longest, dtype=np.int64)
-    previous = sample.first_model
-    for k in range(longest - 1):
-        kind = kinds[k]
-        model = sample.models[kind]
-        charges[k + 1] = charges[k] + (costs[k + 1, kind] - costs[k, kind])
-        for s in range(size):  # one by one: assigning whole rows takes two seconds more to compile
-            gains[k + 1, s] = gains[k, s] + (sample.gains[k + 1, kind, s] - sample.gains[k, kind, s])
-        broken[k + 1] = broken[k]
-        if previous >= 0 and previous != model:
-            for s in range(size):
-                gains[k + 1, s] -= sample.switch_losses[k, previous, model, s]
-            if not sample.may_follow[previous, model]:
-                broken[k + 1] += 1
-        previous = model
-    return gains, charges, broken
-
-
-@interpreted
-def _fits(
-    sample: Sample, kinds: Integers, broken: Integers, first: int, last: int, total: int, kind: int
-) -> bool:
-    """Whether switches and end are allowed once epochs ``first`` to ``last`` - 1 are of one kind."""
-    entering = sample.first_model if first == 0 else sample.models[kinds[first - 1]]
-    if broken[first] > 0 or (entering >= 0 and not sample.may_follow[entering, sample.models[kind]]):
-        return False
-    ending = sample.models[kind if last == total else kinds[total - 1]]
-    if not sample.may_end[ending]:
-        return False
-    if last == total:
-        return True
-    return bool(
-        sample.may_follow[sample.models[kind], sample.models[kinds[last]]]
-        and broken[total] == broken[last + 1]
-    )
-
-
-@interpreted
-def _correct_switches(
-    sample: Sample, reached: FloatArray, kinds: Integers, first: int, last: int, total: int, kind: int
-) -> None:
-    """Charge the switches at both ends of a block in place of the old one after it."""
-    model = sample.models[kind]
-    entering = sample.first_model if first == 0 else sample.models[kinds[first - 1]]
-    if entering >= 0 and entering != model:
-        reached -= sample.switch_losses[first, entering, model]
-    if last < total:
-        old, following = sample.models[kinds[last - 1]], sample.models[kinds[last]]
-        if old != following:
-            reached += sample.switch_losses[last, old, following]
-        if model != following:
-            reached -= sample.switch_losses[last, model, following]

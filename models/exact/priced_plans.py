@@ -21,8 +21,8 @@ from depl.models.exact.kernels import Booleans, Integers, Sample, interpreted
 from depl.models.problem.laws import FloatArray
 
 LONG = 100
-"""Epochs from which a priced plan is sought: set by hand. Below, plans with one switch and exchanges of
-blocks find as good ones, and the kernel need not be compiled."""
+"""Epochs from which a priced plan is sought: set by hand. Below, plans with one switch are as good,
+and the kernel need not be compiled."""
 
 _EXPANSIONS, _BISECTIONS = 40, 45
 """Doublings of a price until its plan gains enough, and halvings of the bracket, to the last bits of it."""

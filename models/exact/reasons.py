@@ -21,8 +21,8 @@ from depl.models.foundation.wording import counted, probability
 from depl.models.problem.site_rules import why_not_idle
 
 SIMPLE_PLAN = "plan that changes model or data at most once"
-"""As `depl.models.exact.incumbents.Neighbourhood` finds it before exchanges: one change of kind at most and,
-in every epoch, the best cluster that offers its kind."""
+"""As `depl.models.exact.incumbents.Neighbourhood` finds it: one change of kind at most and, in
+every epoch, the best cluster that offers its kind."""
 
 _BISECTIONS = 30
 """Halvings of a range of gains: 2**-30 = 1e-9 of it is left, and the message prints six digits."""

@@ -1,7 +1,7 @@
 """Method ``scenario-search``: a cheapest plan under scenarios, proved by depth-first search.
 
-1. Plans with at most one change of kind and exchanges of blocks give an incumbent (`incumbents`). If there is
-   none, the search below runs with the fastest times in place of costs until it finds a plan or proves
+1. Plans with at most one change of kind, or from a price of gain, give an incumbent (`incumbents`). If there
+   is none, the search below runs with the fastest times in place of costs until it finds a plan or proves
    that none exists.
 2. Subproblems (`tree`) are bounded from below by prices of time and gain (`scenario_bounds.length_bounds`).
 3. A subproblem is searched depth first (`scenario_subproblem`). What survives as a leaf is judged by the sums
@@ -40,9 +40,8 @@ _NODES_PER_CALL = 200_000
 search is the same."""
 
 _LONGEST_SCANNED = 1000
-"""Epochs up to which plans with one switch, and exchanges of blocks, are looked at beside a priced plan: set
-by hand. Their number grows with the square, to seconds at 5000 epochs, and a priced plan is off by about one
-epoch of so many."""
+"""Epochs up to which plans with one switch are looked at beside a priced plan: set by hand. Their number
+grows with the square, to seconds at 5000 epochs, and a priced plan is off by about one epoch of so many."""
 
 _STARTS = 12
 """Prices of time tried for a first plan under an assignment: set by hand; a multiplier that repeats ends
@@ -85,7 +84,7 @@ class ScenarioSearch(TreeSearch):
         return self._proved(self.tasks())
 
     def first_plans(self) -> None:
-        """Plans with at most one change of kind under every assignment, improved by exchanges."""
+        """Plans with at most one change of kind under every assignment."""
         for assignment in self._assigned:
             if assignment.transfers >= self.cost:
                 break
@@ -106,7 +105,7 @@ class ScenarioSearch(TreeSearch):
                     multiplier *= 4
                     continue
                 if plan.cost < self.cost:
-                    self._accept(near, kinds, plan)
+                    self._accept(plan)
                 if plan.multiplier == multiplier:
                     break
                 multiplier = plan.multiplier
@@ -127,16 +126,13 @@ class ScenarioSearch(TreeSearch):
             kinds = near.priced(multiplier)
             plan = None if kinds is None else near.costed(kinds, multiplier, math.inf)
             if plan is not None and plan.cost < self.cost:
-                self.best = plan
-                self.limits.report(self.cost, min(self.lower, self.cost))
+                self._accept(plan)
             if kinds is None or (plan is not None and plan.multiplier == multiplier):
                 return
             multiplier = 4 * multiplier if plan is None else plan.multiplier
 
-    def _accept(self, near: Neighbourhood, kinds: Sequence[int], plan: Clustered) -> None:
+    def _accept(self, plan: Clustered) -> None:
         self.best = plan
-        if self.problem.epochs <= _LONGEST_SCANNED:
-            self.best = near.improved(kinds, plan)[1]
         self.limits.report(self.cost, min(self.lower, self.cost))
 
     def _bounded(self, assignment: Assignment) -> list[Task]:
@@ -209,7 +205,7 @@ class ScenarioSearch(TreeSearch):
         start = self.best.multiplier if self.best is not None else usual_time_price(self._prices)
         plan = near.costed(kinds, start, math.inf)
         if plan is not None and plan.cost < self.cost:
-            self._accept(near, kinds, plan)
+            self._accept(plan)
             subproblem.lower_cutoff(self.threshold)
         self._require_time()  # not all clusters were tried if it ran out on the way
         if plan is None:

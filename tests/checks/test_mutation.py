@@ -273,7 +273,7 @@ def test_a_fault_is_put_into_a_function_that_is_in_use() -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("models/exact/kernels.py", "::best_block "),  # compiled
+        ("models/exact/kernels.py", "::one_switch_scan "),  # compiled
         ("models/problem/allocation.py", "::module"),
     ],
 )

@@ -1,9 +1,9 @@
-"""Good plans under one assignment keep what they promise: cheaper than asked for, in time, and improved."""
+"""Good plans under one assignment keep what they promise: cheaper than asked for and in time."""
 
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -63,19 +63,10 @@ def cheapest_of(
     return least
 
 
-def blocks(kinds: tuple[int, ...], count: int, longest: int) -> Iterator[tuple[int, ...]]:
-    """What differs from a plan in its length, by two at most, and in one block of epochs of a kind."""
-    padded = (*kinds, *(kinds[-1],) * (longest - len(kinds)))
-    for length in range(max(1, len(kinds) - 2), min(longest, len(kinds) + 2) + 1):
-        for first, last in itertools.combinations(range(length + 1), 2):
-            for kind in range(count):
-                yield (*padded[:first], *(kind,) * (last - first), *padded[last:length])
-
-
 @pytest.mark.parametrize("initial", [None, "first", "last"])
-def test_plans_of_one_switch_and_exchanges_of_a_block_are_the_cheapest_of_all_written_out(initial):
+def test_plans_of_one_switch_are_the_cheapest_of_all_written_out(initial):
     """Also from an initial model, whose switch loses something else at every epoch."""
-    found = exchanged = 0
+    found = 0
     for problem in begun_with(tiny_problems(50, 20), initial):
         for assignment in assignments(problem):
             near, multiplier = Neighbourhood(problem, Prices.of(problem), assignment), 0.0
@@ -89,18 +80,7 @@ def test_plans_of_one_switch_and_exchanges_of_a_block_are_the_cheapest_of_all_wr
                 continue
             assert cheapest_of(problem, assignment, [tuple(kinds)], multiplier) == pytest.approx(least)
             found += 1
-            for start in written[:: max(1, len(written) // 3)]:
-                around = list(blocks(start, len(assignment.models), problem.epochs))
-                least = cheapest_of(problem, assignment, around, multiplier)
-                better = near.exchanged(start, multiplier, 1e5)
-                if better is None:
-                    assert least > 1e5
-                    continue
-                assert tuple(better) in around
-                assert cheapest_of(problem, assignment, [tuple(better)], multiplier) == pytest.approx(least)
-                exchanged += 1
     assert found > 10
-    assert exchanged > 30
 
 
 def begun_with(problems: list[SampledProblem], place: str | None) -> list[SampledProblem]:
@@ -130,7 +110,6 @@ def test_nothing_is_offered_that_is_not_below_the_cutoff():
         for assignment in assignments(problem):
             near = Neighbourhood(problem, prices, assignment)
             assert near.one_switch(1.0, -1e9) is None
-            assert near.exchanged([0], 1.0, -1e9) is None
             kinds = near.one_switch(1.0, math.inf)
             assert kinds is None or tuple(kinds) in at_most_one_switch(problem, assignment)
 
@@ -165,21 +144,3 @@ def test_without_a_time_limit_the_round_deadline_excludes_what_is_slower():
             for item in assignments(problem)
         ]
         assert any(found) == possible
-
-
-def test_exchanges_find_cheaper_plans_from_where_there_are_some():
-    """From the most expensive plan that meets the target, one that costs less is found every time."""
-    found = 0
-    for problem in tiny_problems(50, 8):
-        prices = Prices.of(problem)
-        for assignment in assignments(problem):
-            near = Neighbourhood(problem, prices, assignment)
-            plans = []
-            for kinds in at_most_one_switch(problem, assignment):
-                plan = near.costed(kinds, 1.0, math.inf)
-                if plan is not None and problem.misses(plan.choices) <= problem.allowed:
-                    plans.append((plan.cost, kinds, plan))
-            if len({round(cost, 6) for cost, _, _ in plans}) > 1:
-                cost, kinds, plan = max(plans)
-                found += near.improved(kinds, plan)[1].cost < cost * (1 - 1e-6)
-    assert found >= 5

@@ -301,23 +301,23 @@ def test_the_effort_for_a_first_plan_grows_until_it_is_decided_whether_there_is_
     assert efforts == sorted(efforts)
 
 
-@pytest.mark.parametrize(("longest", "improved"), [(2, False), (3, True), (4, True)])
-def test_first_plans_of_few_epochs_and_those_alone_are_improved_by_exchanges(monkeypatch, longest, improved):
+@pytest.mark.parametrize(("longest", "scanned"), [(2, False), (3, True), (4, True)])
+def test_beside_a_priced_plan_one_switch_is_tried_for_few_epochs_alone(monkeypatch, longest, scanned):
     (problem,) = tiny_problems(1, 1)
     assert (problem.epochs, cheapest(problem) < math.inf) == (3, True)
-    starts = []
+    asked = []
 
-    def noted(near, kinds, plan):
-        starts.append(plan)
-        return kinds, plan
+    def noted(near, multiplier, cutoff):
+        asked.append(near)
 
+    monkeypatch.setattr("depl.models.exact.scenario_search.LONG", 1)
     monkeypatch.setattr("depl.models.exact.scenario_search._LONGEST_SCANNED", longest)
-    monkeypatch.setattr(Neighbourhood, "improved", noted)
+    monkeypatch.setattr(Neighbourhood, "one_switch", noted)
     search = ScenarioSearch(problem, Limits())
     search.build()
     search.first_plans()
     assert search.best is not None
-    assert (search.best in starts) == improved
+    assert bool(asked) == scanned
 
 
 def neighbourhood(problem: SampledProblem) -> Neighbourhood:
@@ -325,18 +325,14 @@ def neighbourhood(problem: SampledProblem) -> Neighbourhood:
     return Neighbourhood(problem, Prices.of(problem), assignment)
 
 
-def test_plans_with_one_switch_and_exchanges_are_the_same_in_pieces_of_any_size(monkeypatch):
+def test_plans_with_one_switch_are_the_same_in_pieces_of_any_size(monkeypatch):
     for problem in tiny_problems(7, 12):
         whole = neighbourhood(problem)
         kinds = whole.one_switch(1.0, math.inf)
-        exchanged = None if kinds is None else whole.exchanged(kinds, 1.0, math.inf)
         for size in (1, 100, 10_000):
             monkeypatch.setattr(incumbents, "_PIECE", size)
             parts = neighbourhood(problem)
             assert parts.one_switch(1.0, math.inf) == kinds
-            if kinds is not None:
-                found = parts.exchanged(kinds, 1.0, math.inf)
-                assert (found is None) == (exchanged is None)
         monkeypatch.undo()
 
 

@@ -19,7 +19,6 @@ from depl.models.exact.assignments import (
 from depl.models.exact.charged import cell_scale
 from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import cheapest_clusters
-from depl.models.exact.incumbents import Neighbourhood
 from depl.models.exact.kernels import Sample, priced_prefixes, reachable_gains
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
@@ -355,16 +354,3 @@ def test_the_cheapest_clusters_are_cheapest_among_all_options():
                 found = math.inf if plan is None else plan.cost
                 assert some * (1 - 1e-12) <= found <= whole * (1 + 1e-12)
     assert shared
-
-
-def test_exchanges_never_make_a_plan_more_expensive_or_infeasible():
-    for problem in tiny_problems(50, 8):
-        prices = Prices.of(problem)
-        for assignment in assignments(problem):
-            near = Neighbourhood(problem, prices, assignment)
-            for kinds in paths(problem, assignment, 2):
-                plan = near.costed(kinds, 1.0, math.inf)
-                if plan is not None:
-                    better = near.improved(kinds, plan)[1]
-                    assert better.cost <= plan.cost
-                    assert problem.misses(better.choices) <= problem.allowed
