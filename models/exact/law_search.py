@@ -34,7 +34,6 @@ from depl.models.exact.law_bounds import Moments, mean_bounds
 from depl.models.exact.law_grid import Grid, GridSteps, make_grid
 from depl.models.exact.law_subproblem import LawSubproblem
 from depl.models.exact.normal_search import ChordedProblem, ChordSearch, all_normal, random_terms
-from depl.models.exact.prices import TIME_PRICES
 from depl.models.exact.reasons import SIMPLE_PLAN, fastest, obstacle, reached
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_bounds import usual_time_price
@@ -72,6 +71,10 @@ _MOST_BYTES = 1 << 30
 """Memory for the transforms of one assignment: 1 GiB as counted, half of that used, since real laws need half
 the frequencies. Finer grids are left out beyond it, which takes more nodes; without any, the method refuses.
 """
+
+_TIME_PRICES = (0.7, 1.0, 1.4)
+"""Prices of time at which subproblems are bounded, in multipliers of the incumbent: set by hand, as the best
+for another length lies near it. Each costs a bound of all subproblems; any price is sound."""
 
 _NODES_PER_CALL = 2_000
 """Nodes between two looks at the clock: set by hand. More make limits of time coarser, fewer cost calls; the
@@ -237,7 +240,7 @@ class LawSearch(TreeSearch):
         """Bounds at several prices of time and of mean gain."""
         best: list[Task] = []
         incumbent = self._incumbent()
-        for factor in TIME_PRICES if incumbent.multiplier > 0 else (1.0,):
+        for factor in _TIME_PRICES if incumbent.multiplier > 0 else (1.0,):
             multiplier = factor * incumbent.multiplier
             bounds = mean_bounds(self.problem, self._moments, self._prices, assignment, multiplier, self.cost)
             tasks = [

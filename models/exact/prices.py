@@ -14,10 +14,6 @@ from depl.models.exact.choices import Choices
 from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.laws import FloatArray
 
-TIME_PRICES = (0.7, 1.0, 1.4)
-"""Prices of time at which subproblems are bounded, in multipliers of the incumbent: set by hand, as the best
-for another length lies near it. Each costs a bound of all subproblems; any price is sound."""
-
 GAIN_PRICES = 2.0 ** np.arange(-2.0, 3.1, 0.5)
 """Prices of gain at which subproblems are bounded, in costs of the incumbent over the gain asked for: set by
 hand, a quarter to eight times that in steps of sqrt(2). Each costs a dynamic program; any price is sound."""

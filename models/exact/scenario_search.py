@@ -21,7 +21,7 @@ from depl.models.exact.charged import MOST_MULTIPLIERS
 from depl.models.exact.clusters import Clustered
 from depl.models.exact.incumbents import Neighbourhood
 from depl.models.exact.priced_plans import LONG
-from depl.models.exact.prices import GAIN_PRICES, TIME_PRICES
+from depl.models.exact.prices import GAIN_PRICES
 from depl.models.exact.reasons import infeasibility_reason
 from depl.models.exact.sampled import CountedProblem, SampledProblem
 from depl.models.exact.scenario_bounds import best_root_bound, length_bounds, usual_time_price
@@ -136,19 +136,13 @@ class ScenarioSearch(TreeSearch):
         self.limits.report(self.cost, min(self.lower, self.cost))
 
     def _bounded(self, assignment: Assignment) -> list[Task]:
-        """Bounds at several prices of time and gain."""
-        incumbent = self._incumbent()
+        """Bounds at the price of time of the incumbent and several prices of gain."""
+        multiplier = self._incumbent().multiplier
         # nothing may have to be gained where only the last model is to be another one
         usual = self.cost / self.problem.needed if self.problem.needed > 0 else 0.0
-        best = np.full(self.problem.epochs + 1, -math.inf)
-        chosen = np.full(self.problem.epochs + 1, incumbent.multiplier)
-        for factor in TIME_PRICES if incumbent.multiplier > 0 else (1.0,):
-            multiplier = factor * incumbent.multiplier
-            bounds = length_bounds(self.problem, self._prices, assignment, multiplier, usual * GAIN_PRICES)
-            chosen = np.where(bounds > best, multiplier, chosen)
-            best = np.maximum(best, bounds)
+        bounds = length_bounds(self.problem, self._prices, assignment, multiplier, usual * GAIN_PRICES)
         return [
-            Task(float(best[length]) * (1 - SEARCH_TOLERANCE), assignment, length, float(chosen[length]))
+            Task(float(bounds[length]) * (1 - SEARCH_TOLERANCE), assignment, length, multiplier)
             for length in range(1, self.problem.epochs + 1)
         ]
 
