@@ -133,7 +133,7 @@ class _Certain(SampledProblem):
 def _where_all_is_certain(problem: Choices, limits: Limits) -> Outcome | None:
     """By the search under one scenario; None if its plan is not certified, as the loss ties with l_max."""
     sampled = _Certain(problem.instance, draw_scenarios(problem.instance, 1, limits.seed))
-    found = replace(ScenarioSearch(sampled, limits).answer(), dual=None)  # its prices speak of a scenario
+    found = ScenarioSearch(sampled, limits).answer()
     if found.termination is Termination.INFEASIBLE:
         return replace(found, reason=LawSearch(problem, limits).why_infeasible())
     if found.plan is None:

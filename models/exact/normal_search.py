@@ -54,7 +54,6 @@ from depl.models.problem.plan import Plan
 from depl.models.risk.batch import Verdict
 from depl.models.risk.discrete import decimal
 from depl.models.risk.prepared import PreparedVerdicts
-from depl.models.solving.methods import Outcome
 from depl.models.solving.result import Termination
 
 _CHORDS = 24
@@ -277,10 +276,6 @@ class ChordSearch(ScenarioSearch):
         search = ScenarioSearch(problem, replace(self.limits, progress=None), self.best)
         search.share(self)
         return search
-
-    def _outcome(self, termination: Termination) -> Outcome:
-        found = super()._outcome(termination)
-        return replace(found, dual=None)  # its prices speak of chords, which the verifier does not know
 
     def _why_infeasible(self) -> str:
         """Nothing: `depl.models.exact.law_search` says it in terms of the law."""

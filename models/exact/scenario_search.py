@@ -7,6 +7,8 @@
 3. A subproblem is searched depth first (`scenario_subproblem`). What survives as a leaf is judged by the sums
    of `SampledProblem` and by its exact allocation (`clusters`), so that rounding in the search decides
    nothing.
+4. In the end the root bound is worked out at good prices (`certificate`): weaker, but `depl check` proves it
+   again without a search.
 """
 
 import math
@@ -17,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.exact.assignments import Assignment
+from depl.models.exact.certificate import certificate_in_time
 from depl.models.exact.charged import MOST_MULTIPLIERS
 from depl.models.exact.clusters import Clustered
 from depl.models.exact.incumbents import Neighbourhood
@@ -24,7 +27,7 @@ from depl.models.exact.priced_plans import LONG
 from depl.models.exact.prices import GAIN_PRICES
 from depl.models.exact.reasons import infeasibility_reason
 from depl.models.exact.sampled import CountedProblem, SampledProblem
-from depl.models.exact.scenario_bounds import best_root_bound, length_bounds, usual_time_price
+from depl.models.exact.scenario_bounds import length_bounds, usual_time_price
 from depl.models.exact.scenario_subproblem import Subproblem
 from depl.models.exact.traced_search import search_under_scenarios
 from depl.models.exact.tree import Task, TreeSearch
@@ -33,7 +36,7 @@ from depl.models.problem.instance import Instance
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 from depl.models.solving.methods import Limits, Outcome
-from depl.models.solving.result import DualBound, Termination
+from depl.models.solving.result import Termination
 
 _NODES_PER_CALL = 200_000
 """Nodes between two looks at the clock: set by hand. More make limits of time coarser, fewer cost calls; the
@@ -61,7 +64,14 @@ def scenario_search(instance: Instance, limits: Limits) -> Outcome:
         sample = draw_scenarios(instance, DEFAULT_SCENARIOS, limits.seed)
     if instance.has_memory:
         return search_under_scenarios(instance, limits, sample)
-    return ScenarioSearch(SampledProblem(instance, sample), limits).answer()
+    problem = SampledProblem(instance, sample)
+    search = ScenarioSearch(problem, limits)
+    found = search.answer()
+    if search.best is None:
+        return found
+    dual = certificate_in_time(problem, search.best.multiplier, search.cost, limits, found.termination)
+    proved = 0.0 if dual is None else min(dual.bound * (1 - SEARCH_TOLERANCE), search.threshold)
+    return replace(found, dual=dual, lower_bound=max(found.lower_bound, proved))
 
 
 @dataclass
@@ -74,13 +84,11 @@ class ScenarioSearch(TreeSearch):
     def run(self) -> Termination:
         """Search until something is proved."""
         if self.problem.misses(()) <= self.problem.allowed:
-            self.best, self.dual = Clustered((), 0.0, 0.0), DualBound(0.0, 0.0, 0.0)
+            self.best = Clustered((), 0.0, 0.0)
             return Termination.OPTIMAL
         self.first_plans()
         if self.best is None and not self._feasible():
             return self.ended_without_plan()
-        self.dual = best_root_bound(self.problem, self._incumbent().multiplier)
-        self._raise_bound(min(self.dual.bound * (1 - SEARCH_TOLERANCE), self.threshold))
         return self._proved(self.tasks())
 
     def first_plans(self) -> None:

@@ -38,7 +38,7 @@ from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits, Outcome
-from depl.models.solving.result import DualBound, Termination
+from depl.models.solving.result import Termination
 
 UNEXPLAINED = "models: no plan meets the target within the epochs and the time limits"
 """Said where the proof that there is no plan stands, and time is over before its explanation."""
@@ -74,8 +74,6 @@ class TreeSearch(ABC):
         The incumbent.
     lower : float
         No feasible plan costs less [cost].
-    dual : DualBound or None
-        A weaker bound that can be proved again without a search.
     leaves : int
         Leaves of the search that were judged exactly.
     build_seconds : float
@@ -86,7 +84,6 @@ class TreeSearch(ABC):
     limits: Limits
     best: Clustered | None = None
     lower: float = 0.0
-    dual: DualBound | None = field(default=None, init=False)
     leaves: int = field(default=0, init=False)
     _unit: int = field(default=0, init=False)
     _assigned: list[Assignment] = field(default_factory=list, init=False)
@@ -277,13 +274,13 @@ class TreeSearch(ABC):
         if self.best is not None:
             plan = self.problem.plan(self.best.choices) if self.best.choices else Plan()
             lower = min(self.lower, self.best.cost)
-            return Outcome(termination, plan, lower, None, self.dual, self.build_seconds)
+            return Outcome(termination, plan, lower, build_seconds=self.build_seconds)
         if termination is Termination.INFEASIBLE:
-            return Outcome(termination, None, math.inf, self._reason(), None, self.build_seconds)
+            return Outcome(termination, None, math.inf, self._reason(), build_seconds=self.build_seconds)
         reason = "stopped before a plan was found or proved impossible; allow more time"
         if termination is Termination.EXHAUSTED:
             reason = "no plan is cheaper than the one that is known"
-        return Outcome(termination, None, self.lower, reason, self.dual, self.build_seconds)
+        return Outcome(termination, None, self.lower, reason, build_seconds=self.build_seconds)
 
     def _reason(self) -> str:
         try:

@@ -3,8 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from depl.models.exact.sampled import SampledProblem
-from depl.models.foundation.clock import now
-from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -22,7 +20,7 @@ _PROVED = (Termination.OPTIMAL, Termination.INFEASIBLE)
 def milp(instance: Instance, limits: Limits) -> Outcome:
     """Cheapest plan under scenarios by a mixed-integer program in price space (F2) and HiGHS; proves it.
 
-    The dual bound that comes with a plan (`depl.models.programs.certificate`) has no part in the proof of an
+    The dual bound that comes with a plan (`depl.models.exact.certificate`) has no part in the proof of an
     optimum; where the solver was stopped, the lower bound is the greater one of HiGHS's and the dual bound.
 
     Parameters
@@ -116,13 +114,7 @@ def _tolerances(found: "ProgramSolution") -> dict[str, float]:
 
 def _certificate(problem: SampledProblem, found: "ProgramSolution", limits: Limits) -> DualBound | None:
     """The bound that can be proved again; None if there was no time for it."""
-    from depl.models.programs.certificate import root_certificate
+    from depl.models.exact.certificate import certificate_in_time
 
-    left = None if limits.time_limit is None else limits.started + limits.time_limit - now()
-    if found.termination is Termination.INTERRUPTED:
-        left = 0.0
     multiplier = problem.allocation(found.choices or []).multiplier
-    try:
-        return root_certificate(problem, multiplier, found.cost, left)
-    except (KeyboardInterrupt, OutOfTimeError):  # the plan is held, and waits for nothing
-        return None
+    return certificate_in_time(problem, multiplier, found.cost, limits, found.termination)

@@ -8,9 +8,9 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instances
+from depl.models.exact import certificate
+from depl.models.exact.certificate import root_certificate
 from depl.models.exact.sampled import SampledProblem
-from depl.models.programs import certificate
-from depl.models.programs.certificate import root_certificate
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import DualBound, Termination

@@ -1,6 +1,6 @@
-"""A lower bound beside that of the solver, from two prices, which `depl check` can prove again.
+"""A lower bound beside that of a solver or search, from two prices, which `depl check` can prove again.
 
-The bound of HiGHS cannot be proved again without its tree. The root bound at a price lam of time and a price
+Their own bound cannot be proved again without their tree. The root bound at a price lam of time and a price
 mu of gain (`depl.models.exact.scenario_bounds`) is weaker, but needs nothing except the two prices. The
 multiplier of the plan found is a good lam. Were all scenarios alike and epochs divisible, the best mu would
 make the priced epochs cost as much as the gain that they bring: mu needed = sum psi = cost + lam T_max.
@@ -11,7 +11,10 @@ import time
 from depl.models.exact.assignments import count_assignments
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_bounds import best_root_bound, root_bound
-from depl.models.solving.result import DualBound
+from depl.models.foundation.clock import now
+from depl.models.foundation.deadline import OutOfTimeError
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import DualBound, Termination
 
 ALLOWANCE = 0.2
 """Seconds that the bound may take although no time is left."""
@@ -63,6 +66,19 @@ def root_certificate(
         if now - began + _EVALUATIONS * (now - loaded) < left:
             best = max(best, best_root_bound(problem, multiplier), key=lambda item: item.bound)
     return best
+
+
+def certificate_in_time(
+    problem: SampledProblem, multiplier: float, cost: float, limits: Limits, termination: Termination
+) -> DualBound | None:
+    """The same in the time that a solve has left when it ends so; None if the user stops that, too."""
+    left = None if limits.time_limit is None else limits.started + limits.time_limit - now()
+    if termination is Termination.INTERRUPTED:
+        left = 0.0
+    try:
+        return root_certificate(problem, multiplier, cost, left)
+    except (KeyboardInterrupt, OutOfTimeError):  # the plan is held, and waits for nothing
+        return None
 
 
 def _at(problem: SampledProblem, time_price: float, gain_price: float) -> DualBound:
