@@ -58,7 +58,13 @@ def with_greedy_fallback(method: Method) -> Method:
 
 def first_greedy_plan(instance: Instance, limits: Limits) -> Outcome | None:
     """The first plan of the greedy method within its limits; None if it is not covered or too late."""
-    until = _UntilPlan(time_limit=limits.time_limit, started=limits.started, looks=limits.looks)
+    until = _UntilPlan(
+        time_limit=limits.time_limit,
+        started=limits.started,
+        looks=limits.looks,
+        clock=limits.clock,
+        within=limits.within,
+    )
     until = replace(until, progress=lambda _, cost, __: until.held.append(cost))
     with suppress(OutOfTimeError, NotCoveredError), deadline(limits.lateness):
         return density_greedy(instance, until)

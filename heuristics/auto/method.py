@@ -41,7 +41,7 @@ from depl.models.solving.result import Phase, Termination
 from depl.models.solving.solve import VerificationError
 
 _MOMENT = 0.05, 0.5
-"""Share of the limit, and seconds without one, before a greedy plan is looked for. Set by hand: half of the
+"""Share of the limit, and CPU seconds without one, before a greedy plan is looked for. Set by hand: half the
 instances of the suites `paper` and `random` are proved in half a second, and a greedy plan takes as long."""
 
 _GREEDY = 0.1, 2.0
@@ -146,7 +146,7 @@ class _Turns:
         return self._answer(interrupted)
 
     def _take_turns(self, search: Paused, limits: Limits) -> None:
-        begun = time.perf_counter()
+        begun = time.process_time()
         greedy_first = self.instance.target.maximum_epochs >= _LONG
         if greedy_first:
             self._first_greedy(limits)
@@ -167,7 +167,7 @@ class _Turns:
         self._phase("depl", self._whole(depl, limits if search.ended else loop))
         if search.ended or self._over():
             return
-        spent = max(_LAST[1], _LAST[0] * (time.perf_counter() - begun))
+        spent = max(_LAST[1], _LAST[0] * (time.process_time() - begun))
         self._phase("exact", lambda: search.proceed(limits.turn(1.0, spent)))
 
     def _after_first(self, search: Paused, limits: Limits) -> tuple[float, float]:

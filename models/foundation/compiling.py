@@ -167,13 +167,13 @@ class _Meter(event.Listener):
         """A kernel is compiled from now on."""
         if not self._begun and sys.stderr is not None and sys.stderr.isatty():
             _say("compiling", "compiling kernels, once for this machine: about half a minute in all")
-        self._begun.append(time.perf_counter())
+        self._begun.append(time.process_time())
 
     def on_end(self, event: object) -> None:
         """It is compiled."""
         started = self._begun.pop()
         if not self._begun:
-            self.seconds += time.perf_counter() - started
+            self.seconds += time.process_time() - started
 
 
 _METER = _Meter()
@@ -181,7 +181,7 @@ cast(Any, event).register("numba:compile", _METER)  # numba has no types
 
 
 def compiling_seconds() -> float:
-    """Wall seconds that this process has spent on compiling so far [s]."""
+    """CPU seconds that this process has spent on compiling so far [s]."""
     return _METER.seconds
 
 

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -85,6 +86,11 @@ class Cutoff:
     cost: float = math.inf
 
 
+_STRETCHED = 2
+"""Times the share of a turn that the clock may show at its end: set by hand. The shares of `auto` before its
+loop, doubled, leave it a third of the time where the process gets less than half of a processor."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """When a method may stop.
@@ -115,6 +121,10 @@ class Limits:
         before may take of them before it is broken off, as without a plan there is nothing to certify.
     rows : callable or None
         Adds rows of the caller to the program of a method that takes some; see `Registered.rows`.
+    clock : callable
+        What ``started`` and ``time_limit`` are read from: seconds since some moment.
+    within : Limits or None
+        Those whose time limits hold as well; see `turn`.
     """
 
     gap: float = 0.0
@@ -129,6 +139,8 @@ class Limits:
     reserve: float = 0.0
     on_phase: OnPhase | None = None
     rows: Rows | None = None
+    clock: Callable[[], float] = now
+    within: "Limits | None" = None
 
     @property
     def cutoff_cost(self) -> float:
@@ -139,33 +151,50 @@ class Limits:
         """Whether the time limit has been reached; counts as one look at the clock."""
         if self.looks is not None and self.looks.spent():
             return True
-        return self.time_limit is not None and now() - self.started >= self.time_limit
+        return self._late(lambda _: 0.0) >= 0
 
     def lateness(self) -> float:
         """Seconds since time limit and reserve are over, negative before; counts as no look at the clock."""
+        return self._late(lambda limits: limits.reserve)
+
+    def _late(self, reserve: Callable[["Limits"], float]) -> float:
+        outer = -math.inf if self.within is None else self.within._late(reserve)
         if self.time_limit is None:
-            return -math.inf
-        return now() - self.started - self.time_limit - self.reserve
+            return outer
+        return max(outer, self.clock() - self.started - self.time_limit - reserve(self))
 
     def part(self, share: float) -> "Limits":
         """The same, but they expire once a share of the time that is left now has gone by."""
         if self.time_limit is None:
             return self
-        gone = now() - self.started
+        gone = self.clock() - self.started
         until = gone + share * max(self.time_limit - gone, 0.0)
         return replace(self, time_limit=until, reserve=self.reserve if share == 1 else 0.0)
 
     def turn(self, share: float, seconds: float) -> "Limits":
         """Limits that expire with these, or once a share of the time that is left has gone by.
 
-        Where no time is limited, after so many seconds; where looks are counted, after a share of them.
+        Where no time is limited, after so many seconds; where looks are counted, after a share of them. Both
+        are CPU seconds of this process, so that it does not depend on what else the machine does which method
+        comes to what. Where it does much else, a turn ends after `_STRETCHED` times its share of the clock.
         """
         looks = None if self.looks is None else Looks(math.ceil(share * max(self.looks.left, 0)), self.looks)
-        if self.time_limit is not None:
-            return replace(self.part(share), looks=looks)
-        if looks is not None or math.isinf(seconds):
-            return replace(self, looks=looks)
-        return replace(self, time_limit=now() - self.started + seconds)
+        if self.time_limit is None:
+            if looks is not None or math.isinf(seconds):
+                return replace(self, looks=looks)
+        elif share == 1:
+            return replace(self.part(1.0), looks=looks)
+        else:
+            seconds = share * max(self.time_limit - (self.clock() - self.started), 0.0)
+        return replace(
+            self,
+            looks=looks,
+            clock=time.process_time,
+            started=time.process_time(),
+            time_limit=seconds,
+            reserve=0.0,
+            within=self.part(min(1.0, _STRETCHED * share)),
+        )
 
     def enter(self, method: str) -> None:
         """Tell that another method runs from now on."""
@@ -175,7 +204,10 @@ class Limits:
     def report(self, incumbent: float, bound: float) -> None:
         """Pass one row of progress on."""
         if self.progress is not None:
-            self.progress(now() - self.started, incumbent, bound)
+            self.progress(self._gone(), incumbent, bound)
+
+    def _gone(self) -> float:
+        return self.clock() - self.started if self.within is None else self.within._gone()
 
 
 _Item = TypeVar("_Item")

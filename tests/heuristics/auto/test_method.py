@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -260,9 +261,36 @@ def test_turns_are_shares_of_what_is_left() -> None:
     assert counted.looks.whole is not None
     assert counted.looks.whole.left == 69
     assert Limits(time_limit=100.0).turn(0.3, 5.0).time_limit == pytest.approx(30, abs=1)
-    free = Limits().turn(0.3, 5.0)
-    assert free.time_limit is not None
-    assert 4.5 < free.time_limit < 6
+    assert Limits().turn(0.3, 5.0).time_limit == 5.0
+
+
+def test_turns_are_counted_in_cpu_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What else the machine does takes no turn away, up to twice its share of the clock."""
+    times = {"clock": 50.0, "cpu": 1.0}
+    monkeypatch.setattr("depl.models.solving.methods.time.process_time", lambda: times["cpu"])
+    told: list[float] = []
+    free = Limits(clock=lambda: times["clock"], started=40.0, progress=lambda t, *_: told.append(t))
+    limited = replace(free, time_limit=110.0)  # 100 are left
+    turns = {"free": free.turn(0.3, 5.0), "limited": limited.turn(0.3, 5.0)}
+    half = turns["limited"].part(0.5)
+
+    def over() -> list[bool]:
+        return [turn.expired() for turn in (*turns.values(), half)]
+
+    assert over() == [False, False, False]
+    times.update(clock=109.0, cpu=5.9)
+    assert over() == [False, False, False]
+    times.update(cpu=6.1)
+    assert over() == [True, False, False]
+    times.update(cpu=16.1)
+    assert over() == [True, False, True]
+    assert turns["limited"].lateness() == pytest.approx(-1.0)
+    times.update(clock=110.1)
+    assert over() == [True, True, True]
+    times.update(clock=60.0, cpu=31.1)
+    assert over() == [True, True, True]
+    turns["limited"].report(1.0, 0.0)
+    assert told == [20.0]  # progress is told by the clock
 
 
 def test_who_is_stopped_last_takes_no_proof_back(tiny: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
