@@ -20,7 +20,7 @@ from depl.benchmarks.sweep.attempt import Attempt
 
 CONFIDENCE = 0.95
 _FEWEST_SIZES = 3
-_ENDED = ("optimal", "gap_reached", "infeasible", "exhausted")
+_ENDED = ("optimal", "gap_reached", "infeasible", "exhausted", "stuck")
 _KILLED = ("hung", "crashed")
 """Nothing but the time of the whole attempt is known of these."""
 

@@ -10,6 +10,9 @@ from depl.benchmarks.runner.comparing import equal
 
 _NOT_COMPARED = ("seconds",)
 
+_RENAMED = ("exhausted", "stuck")
+"""What is *stuck* is *exhausted* in older records."""
+
 
 class Difference(NamedTuple):
     """One value that differs; None where a record has none."""
@@ -49,7 +52,7 @@ def _answers_differ(
         return
     for item in msgspec.structs.fields(Answer):
         values = getattr(was, item.name), getattr(now, item.name)
-        if item.name in _NOT_COMPARED or equal(*values):
+        if item.name in _NOT_COMPARED or equal(*values) or values == _RENAMED:
             continue
         if item.name == "findings":
             values = old.findings.get(values[0], values[0]), new.findings.get(values[1], values[1])

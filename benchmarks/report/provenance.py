@@ -17,6 +17,7 @@ ENDINGS = (
     "infeasible",
     "time_limit",
     "exhausted",
+    "stuck",
     "interrupted",
     "refused",
     "rejected",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from depl.benchmarks.runner.comparing import TOLERANCE, equal
@@ -46,9 +47,11 @@ def differences(recorded: Attempt, found: Attempt) -> list[Difference]:
 
     The version of a method is not looked at: what is recorded was renamed if it meant another thing. What
     ended without a proof and is stopped by the time limit now is no difference: it had less time, or tells
-    now that the clock decided.
+    now that the clock decided. What is *stuck* was called *exhausted* before.
     """
-    if (recorded.ending, found.ending) == ("exhausted", "time_limit"):
+    if (recorded.ending, found.ending) == ("exhausted", "stuck"):
+        recorded = msgspec.structs.replace(recorded, ending="stuck")
+    if recorded.ending in ("exhausted", "stuck") and found.ending == "time_limit":
         return []
     told = []
     for name in ("settings", "instance_hash", "ending", "solution", "cost", "lower_bound"):

@@ -23,6 +23,7 @@ _STATES = {
     Termination.TIME_LIMIT: "stopped by the time limit",
     Termination.INTERRUPTED: "stopped by the user",
     Termination.EXHAUSTED: "nothing more to try",
+    Termination.STUCK: "stuck: more time would prove no more",
 }
 
 _HEADER = ("trained last", "after epoch", "loss", "next")

@@ -29,6 +29,7 @@ STATES = {
     Termination.TIME_LIMIT: "stopped by the time limit",
     Termination.INTERRUPTED: "stopped by the user",
     Termination.EXHAUSTED: "ended without a proof",
+    Termination.STUCK: "stuck: more time would prove no more",
     Termination.ERROR: "failed",
 }
 

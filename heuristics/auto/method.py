@@ -113,6 +113,8 @@ class _Turns:
         Why there is no plan, as the phase says that ended last, or that proved it.
     phases : list of Phase
         One row for each method.
+    stopped : bool
+        Whether `exact` was stopped at the end: it had more to search.
     """
 
     instance: Instance
@@ -125,6 +127,7 @@ class _Turns:
     reason: str | None = None
     phases: list[Phase] = field(default_factory=list)
     refusals: list[NotCoveredError] = field(default_factory=list)
+    stopped: bool = False
 
     def run(self) -> Outcome:
         """All phases, until something is proved or the time is over."""
@@ -141,6 +144,7 @@ class _Turns:
             interrupted = True
         finally:  # whatever happened, its thread must not wait for ever
             stopped = search.stop() if search.waits else None
+        self.stopped = stopped is not None
         if stopped is not None:
             self._phase("exact", lambda: stopped)
         return self._answer(interrupted)
@@ -300,8 +304,11 @@ class _Turns:
             ending = Termination.GAP_REACHED
         elif interrupted:
             ending = Termination.INTERRUPTED
-        else:
-            ending = Termination.TIME_LIMIT if self.limits.expired() else Termination.EXHAUSTED
+        elif self.limits.expired():
+            ending = Termination.TIME_LIMIT
+        else:  # the search that was stopped, as nobody gave a limit, might have proved more
+            stuck = self.best is not None and self.lower > 0 and not self.stopped
+            ending = Termination.STUCK if stuck else Termination.EXHAUSTED
         held = self.best or Outcome(ending, None, self.lower, self.reason)
         return replace(
             held, termination=ending, lower_bound=min(self.lower, self.cost), phases=(*self.phases,)

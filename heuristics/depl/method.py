@@ -543,4 +543,6 @@ class _Loop:
         gap = self.limits.gap
         if self.best is not None and gap > 0 and counts_as_proved(self.cost, self.lower, gap):
             return Termination.GAP_REACHED
-        return Termination.TIME_LIMIT if self.limits.expired() else Termination.EXHAUSTED
+        if self.limits.expired():
+            return Termination.TIME_LIMIT
+        return Termination.EXHAUSTED if self.best is None or self.lower <= 0 else Termination.STUCK

@@ -39,6 +39,8 @@ class Termination(Enum):
     """The user stopped it."""
     EXHAUSTED = "exhausted"
     """The method ended without a proof."""
+    STUCK = "stuck"
+    """Time is left, but the method has nothing more that would raise its bound or find a cheaper plan."""
     ERROR = "error"
     """Something failed."""
 

@@ -225,6 +225,7 @@ def test_an_infeasible_instance_is_proved_so_with_a_reason(ask, tmp_path):
         (Termination.OPTIMAL, True, 0),
         (Termination.GAP_REACHED, True, 0),
         (Termination.EXHAUSTED, True, 0),
+        (Termination.STUCK, True, 0),
         (Termination.TIME_LIMIT, True, 4),
         (Termination.INTERRUPTED, True, 4),
         (Termination.TIME_LIMIT, False, 5),

@@ -101,7 +101,7 @@ def test_where_exact_refuses_the_others_have_all_the_time(
     instead(monkeypatch, exact=refusing, density_greedy=greedy, depl=loop)
     found = solve(tiny, "auto")
     assert found.cost == pytest.approx(28)
-    assert (found.lower_bound, found.termination) == (20.0, Termination.EXHAUSTED)
+    assert (found.lower_bound, found.termination) == (20.0, Termination.STUCK)
     assert known == [pytest.approx(28)]
     assert [(phase.method, phase.ending) for phase in found.phases] == [
         ("exact", "refused: too large"),

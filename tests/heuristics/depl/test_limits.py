@@ -42,6 +42,13 @@ def test_at_the_time_limit_the_incumbent_is_returned(tiny: Instance) -> None:
     assert outcome.decisions[-1].outcome == "the time is up"
 
 
+def test_a_loop_that_ends_by_itself_with_a_gap_is_stuck(tiny: Instance) -> None:
+    """Its bound says little of six epochs, and more time would not raise it."""
+    outcome = find("depl").run(tiny, Limits(time_limit=1e6))
+    assert outcome.termination is Termination.STUCK
+    assert 0 < outcome.lower_bound < 28
+
+
 def test_without_time_there_is_no_plan_and_a_reason(tiny: Instance) -> None:
     result = depl.solve(tiny, "depl", time_limit=1e-9)
     assert (result.termination, result.solution) == (Termination.TIME_LIMIT, Solution.NONE)

@@ -213,6 +213,7 @@ def test_every_member_of_both_enums_is_explained_and_written_in_small_letters() 
         "time_limit",
         "interrupted",
         "exhausted",
+        "stuck",
         "error",
     ]
     assert not {member.name for member in Solution} & {member.name for member in Termination}
