@@ -57,6 +57,8 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "no-home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no-home" / "cache"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)  # whoever runs the tests may name a folder
+    monkeypatch.setattr(compiling._config, "CACHE_DIR", "")
     return tmp_path
 
 
