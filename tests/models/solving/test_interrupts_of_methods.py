@@ -1,5 +1,6 @@
 """Ctrl-C at any moment of any method: it ends at once, with what it holds, whatever it was about to call."""
 
+import inspect
 import sys
 from dataclasses import replace
 from types import FrameType
@@ -14,6 +15,7 @@ from depl.heuristics.depl import improve as polish
 from depl.heuristics.depl.model_stage import ModelStage
 from depl.heuristics.paths import kernels as label_kernels
 from depl.heuristics.paths import real_cost_ranking, real_cost_search, setting
+from depl.models.foundation.compiling import compiled_at_once
 from depl.models.problem.instance import Instance
 from depl.models.solving import solve as solving
 from depl.models.solving.interrupts import uninterrupted
@@ -41,7 +43,8 @@ class Press:
         path = frame.f_code.co_filename
         if event == "call" and ("/models/" in path or "/heuristics/" in path):
             self.calls += 1
-            if self.done:  # Python takes a profiler that raises away
+            closing = frame.f_code.co_flags & inspect.CO_GENERATOR  # where Python drops what is raised
+            if self.done and not closing:  # Python takes a profiler that raises away
                 raise KeyboardInterrupt
 
 
@@ -62,7 +65,7 @@ def pressed(
         finally:
             sys.setprofile(None)
 
-    with monkeypatch.context() as patched:
+    with monkeypatch.context() as patched, compiled_at_once():  # which calls there are is to be no chance
         patched.setattr(Limits, "expired", look)
         patched.setattr(solving, "find", lambda _: replace(own, run=run))
         return depl.solve(instance, method, seed=seed)
