@@ -32,8 +32,8 @@ class PolicyResult(Shown):
     Attributes
     ----------
     termination : Termination
-        GAP_REACHED, TIME_LIMIT, INFEASIBLE (no policy keeps the promise), EXHAUSTED (undecided on the finest
-        grid) or INTERRUPTED.
+        GAP_REACHED, TIME_LIMIT, INFEASIBLE (no policy keeps the promise), STUCK (the finest grid leaves a
+        greater gap), EXHAUSTED (undecided on the finest grid) or INTERRUPTED.
     solution : Solution
         FEASIBLE or NONE; a policy has a gap, however small, so none is called optimal.
     policy : Policy or None

@@ -44,7 +44,7 @@ _ROUNDING = 1e-14
 """Relative rounding of a product and a difference, on which soundness rests."""
 
 _LONGER = 4.0
-"""How many times longer the next policy takes to verify: its grid has four times as many cells."""
+"""How many times longer the next policy takes to verify: its grid has up to four times as many cells."""
 
 
 @exits_are_errors
@@ -234,6 +234,8 @@ def _ended(best: PolicyResult, ending: Termination, gap: float, seconds: float) 
     if best.termination is Termination.INFEASIBLE:
         ending = Termination.INFEASIBLE
     policy = best.policy
+    if ending is Termination.EXHAUSTED and policy is not None and best.lower_bound > 0:
+        ending = Termination.STUCK  # on the finest grid
     if best.objective is not None and best.lower_bound > best.objective * (1 + 1e-9):
         raise VerificationError(
             f"the policy has {best.objective:.12g}, below the bound {best.lower_bound:.12g} of all"

@@ -57,7 +57,9 @@ def test_a_price_that_a_coarse_grid_leaves_open_is_decided_on_a_finer_one(
     assert found.failure_cost == least
     assert found.ratio[1] <= least
     monkeypatch.setattr(planner, "GRIDS", (256,))
-    assert solve_policy(instance, gap=1e-3, time_limit=None).ratio[1] > least
+    coarse = solve_policy(instance, gap=1e-3, time_limit=None)
+    assert coarse.ratio[1] > least
+    assert coarse.termination is Termination.STUCK  # time is left, and no finer grid
     with pytest.raises(depl.InvalidInputError, match="may be cheaper than the least expected cost"):
         solve_policy(instance, failure_cost=least, gap=1e-3, time_limit=None)
 
