@@ -6,16 +6,15 @@
 2. *Data.* Choices of data come by increasing expected cost (`depl.heuristics.depl.data_stage`); those whose
    bound reaches the incumbent are left out. With many datasets, sites are listed around what the outlook
    uses.
-3. *Models and resources.* On the data of a choice, sequences of models and clusters come by increasing real
-   cost where their number allows it. The first that is certified is kept; what it needs calibrates the next
-   step. A choice with longer sequences, and every incumbent, is polished at its own exact prices: data,
-   models and resources at once (`depl.heuristics.depl.improve`).
+3. *Models and resources.* On the data of a choice, sequences of models and clusters come by increasing psi,
+   a bound of their cost, where they are short. The cheapest that is certified is kept; what it needs
+   calibrates the next step. A choice with longer sequences, and every incumbent, is polished at its own exact
+   prices: data, models and resources at once (`depl.heuristics.depl.improve`).
 4. *List.* Where all this ends without a plan, and there are few classes of plans, all of them are listed
    (`depl.models.exact.enumeration`): a plan that labels miss is found, or it is proved that there is none.
 
-Long sequences, of which there are too many to be ranked, are improved at their prices at once, and neither
-ranked again at the end nor listed. Every plan is certified, the gap is between its cost and a proved bound,
-and every decision is recorded.
+Long sequences, of which there are too many to be ranked, are improved at their prices at once and not listed.
+Every plan is certified, the gap is between its cost and a proved bound, and every decision is recorded.
 """
 
 import itertools
@@ -42,7 +41,7 @@ from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
 from depl.heuristics.depl.calibration import Judge, Reference, differ
 from depl.heuristics.depl.data_stage import DataChoice, DataStage
 from depl.heuristics.depl.improve import Polish, Start
-from depl.heuristics.depl.model_stage import MOST_TRIED, Candidate, Kind, ModelStage, Searched
+from depl.heuristics.depl.model_stage import Candidate, Kind, ModelStage, Searched
 from depl.heuristics.depl.most_certain import most_certain
 from depl.heuristics.depl.record import Record
 from depl.models.exact.enumeration import enumerate_plans
@@ -61,20 +60,13 @@ from depl.models.solving.stage_clock import StageClock
 
 _Key = tuple[tuple[int, frozenset[str]], ...]
 
-_ROOMS = ((0.0, MOST_TRIED), (0.2, MOST_TRIED))
-"""How far labels may lie above l_max, as a share of the margin, and how many sequences are judged then. Set
-by hand: without a slack first, as sequences come by cost and the label is exact at its reference; the second
-finds cheaper ones whose label is too high by up to a fifth of the margin."""
+_ROOMS = (0.0, 0.2)
+"""How far labels may lie above l_max, as a share of the margin. Set by hand: without a slack first, as the
+label is exact at its reference; the second finds cheaper sequences whose label is too high by up to a fifth
+of the margin."""
 _ROUNDS = 5
 """Times that one step is repeated: with a label calibrated on what it found, or with sites added at its
 prices. Set by hand: both end once nothing changes; halved, labels are more often off and sites missing."""
-_TRIED_WITH_ATOMS = 40
-"""Sequences judged where the slack is the whole reach of a reference with atoms. Set by hand: with so large a
-slack most sequences miss the target, and each costs a certificate; doubled, more plans that the label misses
-are found, in more time."""
-_LAST_ROOMS = ((0.6, 200),)
-"""The slack and the number of sequences on the data of the incumbent at the end. Set by hand: 0.6 of the
-margin lets cost alone decide the order; a larger number of sequences takes more certificates."""
 _PATIENCE = 60
 """Data choices in a row without a better plan after which the search ends. Set by hand: choices come by
 expected cost, which a plan may miss; doubled, the search takes up to twice as long where nothing better
@@ -83,8 +75,6 @@ _APART = 0.5
 """Difference of the logarithms of two standard deviations that get a label of their own: just below ln
 sqrt(3) = 0.55, by which neighbouring ranges of `depl.heuristics.bounds.requirement.calibrated_requirement`
 differ, so that none of these is passed over for its neighbour."""
-_LEEWAY = 0.3
-"""Share of the calibrated margin that plans on other data may do without, once the likely ones were seen."""
 _FEW_CLASSES = 20_000
 """Classes of plans that are listed, some seconds' work, where every other step ended without a plan."""
 _FIRST_SHARE, _NEXT_SHARE = 0.2, 0.5
@@ -96,8 +86,6 @@ sites are not listed, and of the time left that it may take. Set by hand: most o
 all laws, which every bound needs; steps up to there take about a second, and later ones wait for a plan."""
 _REPORTED = 1e-3
 """By how much a bound has to rise to be reported at once."""
-_LOOKS = 40_000
-"""Steps that choices of data past the expected cost may take in all, at kinds x K for each."""
 
 
 def depl(instance: Instance, limits: Limits) -> Outcome:
@@ -123,10 +111,6 @@ class _Loop:
         The incumbent.
     lower : float
         No feasible plan costs less [cost].
-    leeway : float
-        Share of its margin that a plan may do without, as far as data choices are concerned.
-    rooms : tuple
-        What labels may lie above l_max, as a share of the margin, and how many sequences are judged then.
     clock : StageClock
         Bounds and data choices count as data. Resources are chosen as sequences are ranked, and count as
         models but for the plan's own.
@@ -145,8 +129,6 @@ class _Loop:
     record: Record
     best: Candidate | None = None
     lower: float = 0.0
-    leeway: float = 0.0
-    rooms: tuple[tuple[float, int], ...] = _ROOMS
     build_seconds: float = 0.0
     clock: StageClock = field(default_factory=StageClock)
     calibrated: Reference | None = field(default=None, init=False)
@@ -355,7 +337,6 @@ class _Loop:
 
     def _search(self) -> None:
         """Data choices by increasing expected cost, each with its models and resources."""
-        self.leeway = 0.0
         if self.calibrated is not None:
             self._calibrate(self.calibrated)
         root = self.data.begin(self.start)
@@ -366,31 +347,17 @@ class _Loop:
         self.seen_choices = {}
         self._choices()
         self._polish_best()
-        self.leeway = _LEEWAY
-        self._calibrate(self.reference)
-        self.data.begin(root.prices)
-        self._choices()
+        before = self.cost
         for key, (reference, bound) in list(self.seen_choices.items()):
-            if not self._finished() and self.reference.unlike(reference):
+            if not self._finished() and self.reference.unlike(reference):  # its label was another one
                 self._models(dict(key), bound)
-        self._once_more()
-        self._polish_best()
-
-    def _once_more(self) -> None:
-        """On the data of the incumbent, with so much of a slack that the label hardly counts."""
-        self.rooms, before = _LAST_ROOMS, math.inf
-        while self.best is not None and self.cost < before and not self._finished():
-            data = dict(sorted(self.best.data.items()))
-            before, key = self.cost, tuple(data.items())
-            if key not in self.seen_choices or self._is_long(data):
-                break
-            self._models(data, self.seen_choices[key][1])
-        self.rooms = _ROOMS
+        if self.cost < before:
+            self._polish_best()
 
     def _choices(self) -> None:
         """Data choices whose expected cost is below the incumbent, until too many were of no use."""
-        idle, patience = 0, self._patience()
-        while not self._finished() and idle < patience:
+        idle = 0
+        while not self._finished() and idle < _PATIENCE:
             with self.clock.during(Stage.DATA):
                 following = self.data.next(lambda: self.cost)
             if following is None:
@@ -402,12 +369,6 @@ class _Loop:
                 for choice, bound in self.clock.items(Stage.DATA, self._tries(*following)):
                     self._try(choice, bound)
             idle = 0 if self.cost < before else idle + 1
-
-    def _patience(self) -> int:
-        """Choices in a row without a better plan; few where an instance is large and they are unlikely."""
-        if self.leeway == 0:
-            return _PATIENCE
-        return max(1, min(_PATIENCE, _LOOKS // self.stage.steps))
 
     def _is_long(self, choice: DataChoice) -> bool:
         """Whether sequences on the data of a choice are too many to be ranked."""
@@ -480,15 +441,12 @@ class _Loop:
 
     def _in_rooms(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
         """With the label as it is now, then with more and more of a slack; what is found moves the label."""
-        rooms = [(slack * abs(self.reference.margin), most) for slack, most in self.rooms]
+        rooms = [slack * abs(self.reference.margin) for slack in _ROOMS]
         if self.learning.has_atoms:  # no smooth label follows the steps of a quantile
-            rooms.append((self.reference.reach, _TRIED_WITH_ATOMS))
-        for room, most in rooms:
+            rooms.append(self.reference.reach)
+        for room in rooms:
             label = self.judge.label(self.reference, deviation)
-            found = self.stage.paths(choice, kinds, label, room, self.cost, prices.time)
-            if found.found is None:
-                found = self.stage.search(choice, kinds, label, room, self.cost, most)
-            self._learnt(found)
+            self._learnt(self.stage.paths(choice, kinds, label, room, self.cost, prices.time))
 
     def _learnt(self, searched: Searched) -> Reference | None:
         """Keep what was found and calibrate on it; what is known of it, or of what was refused."""
@@ -522,8 +480,7 @@ class _Loop:
         self.data.requirement = self._requirement(reference)
 
     def _requirement(self, reference: Reference) -> Requirement:
-        margin = reference.margin - self.leeway * abs(reference.margin)
-        return calibrated_requirement(self.instance, margin, reference.deviation, self.largest)
+        return calibrated_requirement(self.instance, reference.margin, reference.deviation, self.largest)
 
     def _seen(self, cut: Cut, dual: Dual) -> Reference:
         factors = dual.places.factors[cut.sites].tolist()

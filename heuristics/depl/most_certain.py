@@ -6,6 +6,7 @@ sequences that take too long, the longest beginning that does not is tried.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,6 @@ from depl.heuristics.bounds.dual import Dual
 from depl.heuristics.depl.calibration import Reference
 from depl.heuristics.depl.data_stage import DataStage
 from depl.heuristics.depl.model_stage import Candidate, Kind, ModelStage
-from depl.heuristics.paths.real_cost_problem import RealCostProblem
 
 _WEIGHTS = (0.0, 0.5, 1.0, 2.0)
 """Prices of the variance, in units of the slope of the margin against it at the reference. Set by hand: 1 is
@@ -80,26 +80,23 @@ def _candidate(stage: ModelStage, data: DataStage, cut: Cut) -> Candidate:
     clusters = tuple(sites.sites[site].cluster for site in cut.sites.tolist())
     models = tuple(cut.models.tolist())
     given = {n: sites.sites[site].datasets for n, site in chosen.items()}
-    kinds = sorted({Kind(n, m) for n, m in zip(clusters, models, strict=True)})
-    label = stage.judge.label(stage.judge.guess(1.0), 0.0)
-    problem = stage.problem(given, kinds, label, 0.0)
-    position = {kind: g for g, kind in enumerate(kinds)}
-    sequence = [position[Kind(n, m)] for n, m in zip(clusters, models, strict=True)]
-    length = _in_time(problem, sequence)
+    sequence = [Kind(n, m) for n, m in zip(clusters, models, strict=True)]
+    length = _in_time(stage, given, sequence)
     while length and not stage.learning.may_end[models[length - 1]]:
         length -= 1
     models, clusters = models[:length], clusters[:length]
     loss = stage.learning.loss(models, [float(sites.factors[chosen[n]]) for n in clusters])
-    cost = problem.cost(sequence[:length]) if length else math.inf
+    cost = stage.cost(given, sequence[:length]) if length else math.inf
     return Candidate(given, models, clusters, cost, loss)
 
 
-def _in_time(problem: RealCostProblem, sequence: list[int]) -> int:
+def _in_time(stage: ModelStage, data: Mapping[int, frozenset[str]], sequence: list[Kind]) -> int:
     """The most epochs at the beginning of a sequence that keep the time limits."""
-    if math.isfinite(problem.cost(sequence)):
+    if math.isfinite(stage.cost(data, sequence)):
         return len(sequence)
     low, high = 0, len(sequence) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if math.isfinite(problem.cost(sequence[:middle])) else (low, middle - 1)
+        late = math.isinf(stage.cost(data, sequence[:middle]))
+        low, high = (low, middle - 1) if late else (middle, high)
     return low

@@ -160,8 +160,6 @@ def additive_problem(
     label: AdditiveLabel | None = None,
     weight: Weight | None = None,
     clock: Clock = Clock.FULL_RESOURCES,
-    *,
-    ends_charged: bool = True,
 ) -> AdditiveProblem:
     """Model selection of an instance on given data and a given cluster.
 
@@ -177,9 +175,6 @@ def additive_problem(
         Reading of the weight; `Weight.ROOT` by default, and `Weight.LEAST_RESOURCES` without T_max.
     clock : Clock
         Reading of the time.
-    ends_charged : bool
-        Whether labels keep paths from ending with a model that may not be the last
-        (`depl.heuristics.paths.end_charge`); otherwise nothing does.
 
     Raises
     ------
@@ -218,7 +213,7 @@ def additive_problem(
         maximum_loss=target.maximum_loss - label.surcharge,
         maximum_time=math.inf if target.maximum_time is None else target.maximum_time,
     )
-    return problem.ending_with(rules.last_models(names), rules.may_stop) if ends_charged else problem
+    return problem.ending_with(rules.last_models(names), rules.may_stop)
 
 
 def _loss_changes(

@@ -1,8 +1,7 @@
 """What may follow an epoch at least: the backward pass over (epoch, model) where a sequence may end anywhere.
 
 The searches have compiled passes of their own beside their data: three resources and the next model
-(`depl.heuristics.paths.kernels`), open clusters (`depl.heuristics.paths.real_cost_kernels`), forward with
-predecessors (`depl.heuristics.bounds.kernels`).
+(`depl.heuristics.paths.kernels`), forward with predecessors (`depl.heuristics.bounds.kernels`).
 """
 
 from typing import TypeVar

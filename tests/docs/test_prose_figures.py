@@ -360,7 +360,6 @@ ELSEWHERE = {
     ("docs/howto/ground_truth.rst", "search-goals"),
     ("docs/loop.rst", "competitive-ratio"),
     ("docs/model_selection.rst", "label-setting"),
-    ("docs/model_selection.rst", "real-cost"),
     # Names of pages and of a section, not of the records.
     *((f"docs/{page}.rst", "placement") for page in ("errata", "index", "loop")),
     ("docs/reference/face.rst", "submodular"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import depl
+from depl.benchmarks.behaviour.problems import problems
 from depl.benchmarks.suites.random_family import competitive_family
 from depl.benchmarks.suites.standard.random import COUNT, instance_of
 from depl.heuristics.bounds import learning
@@ -112,6 +113,14 @@ def test_what_was_seen_first_may_mislead_and_is_corrected(position: int) -> None
     assert proven.termination is Termination.OPTIMAL
     assert proven.cost is not None
     assert depl.solve(instance, "depl").cost == pytest.approx(proven.cost, rel=1e-9)
+
+
+def test_a_choice_of_data_that_failed_under_another_label_is_searched_again() -> None:
+    """With "d2" alone no sequence is certified before a plan on all data has moved the label."""
+    instance = next(problem for problem in problems() if problem.name == "sampled-9").make()[0]
+    result, proven = depl.solve(instance, "depl"), depl.solve(instance, "exact")
+    assert result.cost == pytest.approx(proven.cost, rel=1e-9)
+    assert any(item.choice == "d2 on c1" and not item.kept for item in result.decisions)
 
 
 @functools.cache
@@ -368,7 +377,7 @@ def test_every_incumbent_is_recorded_and_each_is_cheaper(solved: list[tuple[Inst
 
 def test_where_it_went_back_is_told(solved: list[tuple[Instance, Result]]) -> None:
     back = [item for _, result in solved for item in result.decisions if not item.kept]
-    assert len(back) > 2
+    assert len(back) > 1
     assert {item.stage for item in back} == {Stage.DATA}
     assert any("nothing below" in item.outcome for item in back)
     for _, result in solved:

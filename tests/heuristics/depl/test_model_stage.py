@@ -9,7 +9,7 @@ import pytest
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors
 from depl.heuristics.depl.calibration import Judge
-from depl.heuristics.depl.model_stage import Candidate, Kind, ModelStage
+from depl.heuristics.depl.model_stage import Candidate, Kind, ModelStage, Searched
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate
@@ -43,20 +43,24 @@ def calibrated(stage: ModelStage) -> AdditiveLabel:
     return stage.judge.label(reference, 1.0)
 
 
-def certified(instance: Instance, data: Mapping[int, frozenset[str]]) -> list[float]:
-    """Costs of all plans on this data that the verifier certifies, by brute force."""
-    names = {item.name: n for n, item in enumerate(instance.clusters)}
-    budget = float(instance.target.violation_budget)
-    found, known = [], dict[object, bool]()
+def cheapest(stage: ModelStage, data: Mapping[int, frozenset[str]]) -> Candidate | None:
+    """The cheapest plan on this data that the verifier certifies, by brute force."""
+    instance = stage.instance
+    clusters = {item.name: n for n, item in enumerate(instance.clusters)}
+    models = {item.name: m for m, item in enumerate(instance.models)}
+    budget, known = float(instance.target.violation_budget), dict[object, bool]()
     for cost, plan in sorted(every_plan(instance), key=lambda pair: pair[0]):
-        if any(frozenset(row.datasets) != data.get(names[row.cluster]) for row in plan.data):
+        if any(frozenset(row.datasets) != data.get(clusters[row.cluster]) for row in plan.data):
             continue
         key = tuple((epoch.model, plan.datasets(epoch.cluster)) for epoch in plan.epochs)
         if key not in known:
             known[key] = verify(instance, plan).violation.upper <= budget * (1 + 1e-12)
         if known[key]:
-            found.append(cost)
-    return found
+            places = tuple(clusters[epoch.cluster] for epoch in plan.epochs)
+            chosen = tuple(models[epoch.model] for epoch in plan.epochs)
+            factors = [stage.factors.of(data[n]) for n in places]
+            return Candidate(data, chosen, places, cost, stage.learning.loss(chosen, factors))
+    return None
 
 
 @pytest.fixture(scope="module", params=[6, pytest.param(18, marks=pytest.mark.slow)])
@@ -77,28 +81,13 @@ def checked(instance: Instance, stage: ModelStage, found: Candidate) -> Plan:
     return plan
 
 
-def test_with_nothing_left_out_the_cheapest_certified_sequence_is_found(drawn: list[Instance]) -> None:
-    plans = 0
-    for instance in drawn:
-        stage = staged(instance)
-        data, kinds = everything(instance)
-        found = stage.search(data, kinds, calibrated(stage), ANYTHING, math.inf).found
-        costs = certified(instance, data)
-        assert (found is None) == (not costs)
-        if found is not None:
-            assert found.cost == pytest.approx(costs[0], rel=1e-9, abs=1e-12)
-            checked(instance, stage, found)
-            plans += 1
-    assert plans > 0.4 * len(drawn)
-
-
 def test_paths_at_a_price_find_certified_plans_that_cost_no_less(drawn: list[Instance]) -> None:
     """Ranked by psi at the price of the cheapest plan and labelled by it: mostly that plan is found."""
     exact, seen = 0, 0
     for instance in drawn:
         stage = staged(instance)
         data, kinds = everything(instance)
-        best = stage.search(data, kinds, calibrated(stage), ANYTHING, math.inf).found
+        best = cheapest(stage, data)
         if best is None:
             assert stage.paths(data, kinds, calibrated(stage), 0.0, math.inf, 1.0).found is None
             continue
@@ -145,31 +134,27 @@ def test_only_what_costs_less_than_the_cutoff_is_returned(drawn: list[Instance])
         stage = staged(instance)
         data, kinds = everything(instance)
         label = calibrated(stage)
-        found = stage.search(data, kinds, label, ANYTHING, math.inf).found
+        found = stage.paths(data, kinds, label, ANYTHING, math.inf, 0.0).found
         if found is None or found.cost == 0:
             continue
-        assert stage.search(data, kinds, label, ANYTHING, found.cost).found is None
-        again = stage.search(data, kinds, label, ANYTHING, found.cost * (1 + 1e-6)).found
+        below = stage.paths(data, kinds, label, ANYTHING, found.cost, 0.0).found
+        assert below is None or below.cost < found.cost
+        again = stage.paths(data, kinds, label, ANYTHING, found.cost * (1 + 1e-6), 0.0).found
         assert again is not None
         assert again.cost == found.cost
-        assert stage.paths(data, kinds, label, ANYTHING, found.cost * (1 - 1e-9), 0.0).found is None
         seen += 1
     assert seen > 0.4 * len(drawn)
 
 
 def test_the_first_that_is_refused_is_kept_as_the_nearest(bell: Instance) -> None:
     """Two epochs have mean 6 and are cheapest under the mean, three have quantile 6.22; the target is 6.3."""
-    instance = bell.replace(maximum_loss=6.3)
-    stage = staged(instance)
-    data, kinds = everything(instance)
-    searched = stage.search(data, kinds, expected_label(), 0.0, math.inf)
+    stage = staged(bell.replace(maximum_loss=6.3))
+    data, kinds = everything(bell)
+    searched = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 0.0)
     assert searched.found is not None
     assert searched.nearest is not None
     assert (len(searched.nearest.models), len(searched.found.models)) == (2, 3)
     assert searched.nearest.cost < searched.found.cost
-    nothing = staged(bell).search(data, kinds, expected_label(), 0.0, math.inf)
-    assert nothing.found is None
-    assert nothing.nearest is not None
 
 
 def test_kinds_that_are_left_out_do_not_train(drawn: list[Instance]) -> None:
@@ -177,8 +162,9 @@ def test_kinds_that_are_left_out_do_not_train(drawn: list[Instance]) -> None:
     for instance in drawn:
         stage = staged(instance)
         data, kinds = everything(instance)
+        assert stage.paths(data, [], calibrated(stage), ANYTHING, math.inf, 0.0) == Searched(None, None)
         for kept in kinds:
-            found = stage.search(data, [kept], calibrated(stage), ANYTHING, math.inf).found
+            found = stage.paths(data, [kept], calibrated(stage), ANYTHING, math.inf, 0.0).found
             if found is not None:
                 assert set(zip(found.clusters, found.models, strict=True)) == {kept}
                 tried += 1
@@ -191,11 +177,11 @@ def test_transfers_of_clusters_that_train_are_paid_once_and_of_idle_ones_not_at_
     )
     stage = staged(instance)
     data, kinds = everything(instance)
-    cheap = stage.search(data, kinds, expected_label(), 0.0, math.inf).found
+    cheap = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 6.0).found
     assert cheap is not None
     assert cheap.clusters == (1, 1)
     assert cheap.cost == pytest.approx(24)
-    expensive = stage.search(data, [Kind(0, 0)], expected_label(), 0.0, math.inf).found
+    expensive = stage.paths(data, [Kind(0, 0)], expected_label(), 0.0, math.inf, 6.0).found
     assert expensive is not None
     assert expensive.cost == pytest.approx(24 + 5)
 
@@ -206,13 +192,7 @@ def test_forbidden_switches_and_late_epochs_are_not_made() -> None:
     instance = instance.replace(other_switches=Forbidden())
     stage = staged(instance)
     data, kinds = everything(instance)
-    problem = stage.problem(data, kinds, expected_label(), 0.0)
-    position = {kind: g for g, kind in enumerate(sorted(kinds))}
-    allowed = problem.allowed
-    assert not allowed[:, :, position[Kind(0, 1)]].any()
-    assert allowed[1, 0].tolist() == [True, False, True, False]
-    assert allowed[1, 1].tolist() == [False, False, False, True]
-    found = stage.search(data, kinds, expected_label(), 0.0, math.inf).found
+    found = stage.paths(data, kinds, expected_label(), 0.0, math.inf, 1.0).found
     assert found is not None
     assert set(found.models) == {1}
     assert set(found.clusters) == {1}
@@ -222,10 +202,8 @@ def test_free_clusters_cost_nothing() -> None:
     free = plain().replace(clusters=(Cluster(name="c0", capacity=10, bandwidth=1, unit_cost=0),))
     stage = staged(free)
     data, kinds = everything(free)
-    for found in (
-        stage.search(data, kinds, expected_label(), 0.0, math.inf).found,
-        stage.paths(data, kinds, expected_label(), 0.0, math.inf, 0.0).found,
-    ):
+    for price in (0.0, 2.0):
+        found = stage.paths(data, kinds, expected_label(), 0.0, math.inf, price).found
         assert found is not None
         assert found.cost == 0
         assert stage.plan(found).epochs[0].resources == 10
@@ -236,7 +214,6 @@ def test_a_limit_in_the_past_stops_the_search(bell: Instance) -> None:
     stage = staged(bell.replace(maximum_loss=6.3), late)
     data, kinds = everything(bell)
     assert late.expired()
-    assert stage.search(data, kinds, expected_label(), 0.0, math.inf).found is None
     assert stage.paths(data, kinds, expected_label(), 0.0, math.inf, 1.0).found is None
 
 

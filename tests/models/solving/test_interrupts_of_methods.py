@@ -14,7 +14,7 @@ from depl.commands.solve import exit_code
 from depl.heuristics.depl import improve as polish
 from depl.heuristics.depl.model_stage import ModelStage
 from depl.heuristics.paths import kernels as label_kernels
-from depl.heuristics.paths import real_cost_ranking, real_cost_search, setting
+from depl.heuristics.paths import setting
 from depl.models.foundation.compiling import compiled_at_once
 from depl.models.problem.instance import Instance
 from depl.models.solving import solve as solving
@@ -124,8 +124,6 @@ def test_so_it_does_under_a_law_with_memory(method: str, monkeypatch: pytest.Mon
 SEAMS = [
     (label_kernels, "next_layer"),
     (setting, "lagrangian_dual"),
-    (real_cost_search, "pass_over_layers"),
-    (real_cost_ranking, "children"),
     (polish, "least_weight"),
 ]
 """What the searches within the default call; some once made an end of their own of a press."""
