@@ -31,7 +31,6 @@ from depl.models.exact.assignments import (
 from depl.models.exact.kernels import Sample, priced_prefixes
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
-from depl.models.exact.scenario_mean_bound import mean_bounds
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.golden import golden_sections
 from depl.models.problem.laws import FloatArray
@@ -111,15 +110,13 @@ def length_bounds(
 ) -> FloatArray:
     """Lower bounds of the cost of an assignment's plans by number of epochs, shape (K_max + 1,) [cost].
 
-    The greatest of those from single scenarios, as in the root bound, and from their mean
-    (`scenario_mean_bound`) at each of the prices of gain. Not lowered for rounding; infinite where no
-    sequence of that length exists.
+    The greatest of those at each of the prices of gain, each as in the root bound. Not lowered for rounding;
+    infinite where no sequence of that length exists.
     """
     paid = time_price * prices.maximum_time if prices.maximum_time is not None else 0.0
     costs = assignment.cheapest(prices.at(time_price))
     sample = _sample(problem, assignment)
-    gain_prices = tuple(gain_prices)
-    best = mean_bounds(sample, costs, gain_prices)
+    best = np.full(len(costs) + 1, -math.inf)
     for price in gain_prices:
         values = priced_prefixes(sample, costs, float(price))
         best = np.maximum(best, _quantile(problem, values) + price * problem.needed)

@@ -1,19 +1,16 @@
-"""A lower bound from the mean over all scenarios, which no scenario can choose for itself.
+"""What the mean gain over all scenarios has to be, which no scenario can choose for itself.
 
-The bounds that look at one scenario at a time let each of them have a plan of its own, and the more noise
-there is and the less switches cost, the more that wins. The mean gain of a plan has little noise left. What
-S - p met scenarios require of it is this: let e_s be the least that scenario s ends above the mean, over all
+Long plans are charged for it (`depl.models.exact.charged.Priced`). What S - p met scenarios require of the
+mean gain of a plan is this: let e_s be the least that scenario s ends above the mean, over all
 sequences of the length. If a plan of mean gain Y meets all scenarios outside a set I of at most p, then
 
     S Y >= sum over s not in I of max(needed, Y + e_s) + sum over s in I of (Y + e_s).
 
 So with short_s = max(0, needed - Y - e_s), the sum of all e_s and of the short_s but the p largest is at
-most 0. That sum does not increase with Y; the least Y at which it is at most 0 is required of every plan. At
-a price mu of gain, a plan then costs at least min [sum of psi - mu mean gain] + mu Y.
+most 0. That sum does not increase with Y; the least Y at which it is at most 0 is required of every plan.
 """
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,27 +22,6 @@ _SLACK = 1e-9
 """Rounding granted to a sum of deviations, relative to the gains that they are differences of and to what is
 needed, on which proofs rest: an epoch adds about 2**-53 of its gains, so 1e-9 is far more than enough. It
 lowers what is required by as much."""
-
-
-def mean_bounds(sample: Sample, costs: FloatArray, gain_prices: Iterable[float]) -> FloatArray:
-    """Lower bounds of sum of psi by number of epochs, shape (K + 1,) [cost].
-
-    Parameters
-    ----------
-    costs : float array (K, J)
-        psi of each kind at each epoch; infinite excludes it.
-    gain_prices : iterable of float
-        Prices mu of gain; the greatest bound counts.
-    """
-    mean = sample._replace(
-        gains=sample.gains.mean(axis=-1, keepdims=True),
-        switch_losses=sample.switch_losses.mean(axis=-1, keepdims=True),
-    )
-    required = required_means(sample, mean, np.isfinite(costs))
-    best = np.full(len(costs) + 1, -math.inf)
-    for price in gain_prices:
-        best = np.maximum(best, priced_prefixes(mean, costs, float(price))[:, 0] + price * required)
-    return best
 
 
 def required_means(sample: Sample, mean: Sample, open_kinds: NDArray[np.bool_]) -> FloatArray:

@@ -23,7 +23,7 @@ from depl.models.exact.kernels import Sample, priced_prefixes, reachable_gains
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_bounds import best_root_bound, length_bounds, root_bound
-from depl.models.exact.scenario_mean_bound import mean_bounds, required_means
+from depl.models.exact.scenario_mean_bound import required_means
 from depl.models.exact.scenario_subproblem import Subproblem
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epoch_costs import price
@@ -260,17 +260,6 @@ def test_bounds_by_length_do_not_depend_on_the_unit_of_the_loss(unit):
         expected = length_bounds(plain, Prices.of(plain), one, 5.0, (1.0, 4.0))
         found = length_bounds(problem, Prices.of(problem), other, 5.0, (1.0 / unit, 4.0 / unit))
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
-
-
-def test_bounds_from_the_mean_are_the_greatest_of_those_at_every_price():
-    problem = sampled(TINY, 20)
-    assignment = list(assignments(problem))[-1]
-    sample = make_sample(problem, assignment, np.arange(20))
-    costs = assignment.cheapest(Prices.of(problem).at(5.0))
-    prices = (0.5, 2.0, 8.0)
-    single = np.array([mean_bounds(sample, costs, (price,)) for price in prices])
-    np.testing.assert_array_equal(mean_bounds(sample, costs, prices), single.max(axis=0))
-    assert single[:, -1].max() > 0
 
 
 def test_scenarios_that_agree_require_their_mean_to_reach_the_target():
