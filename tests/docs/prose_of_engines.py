@@ -44,14 +44,3 @@ def risk_peers(values: Values) -> Iterator[str]:
     )
     largest = values["margin_half_width_largest"]
     yield f"half-width of a quantile's margin is {largest * 1e9:.1f}e-9 of it at worst"
-
-
-def ball_peers(values: Values) -> Iterator[str]:
-    """Intervals beside ball arithmetic."""
-    assert values["missed"] == values["margins_missed"] == values["other_method_disagreements"] == 0
-    yield row(
-        "certified intervals of sums of up to 1000 terms",
-        "ball arithmetic to 50 digits",
-        f"{values['ball_cases']} of {values['ball_cases']} contain the ball",
-        "``risk-balls``",
-    )

@@ -15,7 +15,6 @@ import pytest
 from depl.benchmarks.runner.results import RESULTS, read
 from tests.docs.prose import Values, percent, row
 from tests.docs.prose_of_engines import (
-    ball_peers,
     label_peers,
     risk_peers,
     submodular_peers,
@@ -309,7 +308,6 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/errata.rst", "expanded-graph", errata_graph),
     ("docs/estimation.rst", "estimation-tests", honest_tests),
     ("docs/engines.rst", "label-setting", label_peers),
-    ("docs/engines.rst", "risk-balls", ball_peers),
     ("docs/engines.rst", "risk-speed", risk_peers),
     ("docs/engines.rst", "submodular", submodular_peers),
     ("docs/estimation.rst", "promised-delivered", promised_delivered),
@@ -366,7 +364,7 @@ ELSEWHERE = {
     ("docs/traces.rst", "closed-loop"),
     ("docs/questions.rst", "scale"),
     # the page quotes what these cases refuse, no figure of theirs
-    *(("docs/refusals.rst", case) for case in ("expanded-graph", "risk-promises", "risk-speed")),
+    *(("docs/refusals.rst", case) for case in ("expanded-graph", "risk-speed")),
 }
 
 

@@ -7,7 +7,6 @@ import flint
 import pytest
 from flint import acb, arb
 
-from depl.benchmarks.oracles.ball_arithmetic import BallSum
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import (
     Empirical,
@@ -21,6 +20,7 @@ from depl.models.problem.laws import (
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.interval import Interval
 from tests.cases.gamma_law import BareGammaLaw, GammaLaw
+from tests.oracles.ball_arithmetic import BallSum
 
 BELL = Term(-1.0, Normal(mean=0.3, variance=0.01))
 BITS = 140

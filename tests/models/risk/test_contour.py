@@ -12,8 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from depl.benchmarks.oracles.ball_arithmetic import BallSum, convolved, distribution_function, mean
-from depl.benchmarks.oracles.spectral import spectral_violation
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.problem.instance import InverseSqrtImprovement
@@ -32,6 +30,8 @@ from depl.models.risk.contour import (
 )
 from depl.models.risk.entropic import evar_quantile
 from depl.models.risk.sampling import monte_carlo_violation, sample_final_loss
+from tests.oracles.ball_arithmetic import BallSum, convolved, distribution_function, mean
+from tests.oracles.spectral import spectral_violation
 
 TABLE_ONE = tuple(InverseGamma(mean=m, variance=v) for m, v in ((1.02, 0.031), (1.0, 0.01), (0.98, 0.007)))
 SINGLE_LAWS = {

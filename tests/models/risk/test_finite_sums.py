@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from flint import acb, arb
 
-from depl.benchmarks.oracles import ball_arithmetic
 from depl.models.problem.laws import Empirical, StudentT
 from depl.models.risk import finite_sums
 from depl.models.risk.finite_sums import finite_sum
+from tests.oracles import ball_arithmetic
 
 CASES = 20
 DIGITS = 60

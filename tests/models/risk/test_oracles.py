@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from depl.benchmarks.oracles.spectral import spectral_violation
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
@@ -25,6 +24,7 @@ from tests.oracles.approximations import (
     normal_violation,
     saddlepoint_violation,
 )
+from tests.oracles.spectral import spectral_violation
 
 FAST = InverseGamma(mean=1.02, variance=0.031)
 MIDDLE = InverseGamma(mean=1.0, variance=0.01)

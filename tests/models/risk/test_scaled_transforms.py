@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from flint import acb, ctx
 
-from depl.benchmarks.oracles import ball_arithmetic as ball
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
@@ -15,6 +14,7 @@ from depl.models.risk import scaled_transforms
 from depl.models.risk.contour import Contour, label_table
 from depl.models.risk.scaled_transforms import scaled_log_transforms
 from depl.models.risk.transforms import centred_log_transform
+from tests.oracles import ball_arithmetic as ball
 
 LAWS = [
     InverseGamma(mean=1.0, variance=0.834),

@@ -13,11 +13,11 @@ from scipy import integrate, stats
 
 import depl
 from depl import risk
-from depl.benchmarks.oracles.ball_arithmetic import BallSum
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Undeclared
 from tests.cases.gamma_law import BareGammaLaw, GammaLaw
+from tests.oracles.ball_arithmetic import BallSum
 
 
 def contains(interval: risk.Interval, truth: float, slack: float = 1e-12) -> bool:

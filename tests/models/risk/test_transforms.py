@@ -9,13 +9,13 @@ from flint import acb, arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.benchmarks.oracles import ball_arithmetic as ball
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.problem.laws.debye import DEBYE_FROM
 from depl.models.risk import transforms
 from depl.models.risk.transforms import EPSILON, centred_log_transform, transformable
+from tests.oracles import ball_arithmetic as ball
 
 SHAPES = [
     1.05,

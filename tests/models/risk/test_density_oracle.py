@@ -5,11 +5,11 @@ import pytest
 from flint import acb, arb, ctx
 from scipy import stats
 
-from depl.benchmarks.oracles.ball_arithmetic import BallSum, distribution_function
-from depl.benchmarks.oracles.density_oracle import DensityOracle
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
 from depl.models.risk.contour import choose_contour
+from tests.oracles.ball_arithmetic import BallSum, distribution_function
+from tests.oracles.density_oracle import DensityOracle
 
 
 def oracle_for(terms, counts, budget):

@@ -5,10 +5,10 @@ import math
 import pytest
 from flint import acb, arb, ctx
 
-from depl.benchmarks.oracles.ball_arithmetic import BallSum, convolved, distribution_function, mean, transform
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
+from tests.oracles.ball_arithmetic import BallSum, convolved, distribution_function, mean, transform
 
 
 @pytest.fixture(autouse=True)
