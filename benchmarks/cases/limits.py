@@ -61,7 +61,7 @@ class Question(msgspec.Struct, frozen=True):
     limit : float
         Seconds, as the command is told them.
     solves : int
-        How many solves have that limit each: six for the page of a report.
+        How much has that limit each: for a report six solves, early stopping and the picture.
     """
 
     words: tuple[str, ...]
@@ -90,7 +90,7 @@ def questions() -> list[Question]:
         asked.append(Question(("front", "{switching}", "--against", "loss", "--method", method), 4))
     asked.append(Question(("front", "{long}", "--against", "loss", "--points", "5"), 4))
     asked += [
-        Question(("report", f"{{{n}}}", f"{{{n}.plan}}", "--out", "{out}.html"), 2, 6) for n in _REPORTS
+        Question(("report", f"{{{n}}}", f"{{{n}.plan}}", "--out", "{out}.html"), 2, 8) for n in _REPORTS
     ]
     asked += [Question(("replan", f"{{{n}}}", f"{{{n}.plan}}", f"{{{n}.state}}"), 4) for n in _REPORTS]
     asked += [Question(("policy", "solve", f"{{{n}}}"), 4) for n in ("switching", "few", "long", "full")]

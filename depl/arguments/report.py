@@ -24,6 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         type=positive_seconds,
         default=REPORT_SECONDS,
-        help=f"seconds of each of these solves; default: {REPORT_SECONDS:g}",
+        help="seconds of each of these solves, of the picture and of early stopping; "
+        f"default: {REPORT_SECONDS:g}",
     )
     parser.set_defaults(run="depl.commands.report:run")

@@ -30,12 +30,13 @@ def run(options: argparse.Namespace) -> Answer:
             )
 
     with inside(options.plan):
-        facts = facts_of(instance, plan, solver if options.prices else None)
+        seconds = options.time_limit if options.prices else None
+        facts = facts_of(instance, plan, solver if options.prices else None, seconds)
     further = [] if options.target is None else ["--target", options.target]
     for name in options.imports:
         further += ["--import", name]
     source = Source(options.instance, options.plan, tuple(further))
-    page = page_of(facts, source, options.time_limit if options.prices else None)
+    page = page_of(facts, source, seconds)
     page.save(options.out)
     state = "the verifier accepts the plan" if page.ok else "the verifier does NOT accept the plan"
     pairs = [(instance.name, state), ("promise", page.summary)]

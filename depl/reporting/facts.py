@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 from depl.models.evaluation.evaluate import Evaluation, evaluate
 from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.early_stopping import EarlyStopping, early_stopping
 from depl.models.solving.explain_limits import declared
+from depl.models.solving.methods import Limits
 from depl.models.verifier.verify import Report, verify
 from depl.reporting.offers import Offers, Solver, offers_for
 
@@ -47,8 +49,15 @@ class PlanFacts:
         return declared(self.evaluation)
 
 
-def facts_of(instance: Instance, plan: Plan, solver: Solver | None) -> PlanFacts:
+def facts_of(
+    instance: Instance, plan: Plan, solver: Solver | None, seconds: float | None = None
+) -> PlanFacts:
     """Evaluate, verify, and solve for prices and other plans if there is a solver.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        What early stopping does is left out if it takes longer.
 
     Raises
     ------
@@ -60,9 +69,12 @@ def facts_of(instance: Instance, plan: Plan, solver: Solver | None) -> PlanFacts
     stopping, reason = None, "no law of the final loss is known for this plan"
     if known:
         try:
-            stopping = early_stopping(instance, plan, evaluation.violation)
+            with deadline(Limits(time_limit=seconds).lateness):
+                stopping = early_stopping(instance, plan, evaluation.violation)
         except InvalidInputError as error:
             reason = error.message
+        except OutOfTimeError:
+            reason = f"it takes longer than the limit of {seconds:g} seconds"
     return PlanFacts(
         instance=instance,
         plan=plan,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from depl.benchmarks.report.template import rendered
+from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.users_code import exits_are_errors
@@ -12,7 +13,7 @@ from depl.models.foundation.wording import number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.defaults import REPORT_SECONDS
-from depl.models.solving.methods import require_limits
+from depl.models.solving.methods import Limits, require_limits
 from depl.models.solving.result import Result
 from depl.models.solving.solve import solve
 from depl.reporting import certificate, words
@@ -84,7 +85,7 @@ def report(
     prices : bool
         Whether to solve for other probabilities, and by other methods.
     time_limit : float
-        Seconds of each of these solves.
+        Seconds of each of these solves, of the picture, and of what early stopping does.
 
     Returns
     -------
@@ -101,7 +102,7 @@ def report(
     def solver(target: Instance, method: str) -> Result:
         return solve(target, method, time_limit=time_limit)
 
-    facts = facts_of(instance, plan, solver if prices else None)
+    facts = facts_of(instance, plan, solver if prices else None, time_limit if prices else None)
     return page_of(facts, Source(instance.name), time_limit if prices else None)
 
 
@@ -113,9 +114,9 @@ def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage
     source : Source
         How a command line names the instance and the plan.
     seconds : float or None
-        Limit of each solve; None if there were none.
+        Limit of each solve, and of the picture; None if there were none.
     """
-    picture, no_picture = _picture(facts)
+    picture, no_picture = _picture(facts, seconds)
     on_cheaper, warning = cheaper(facts)
     content = {
         "name": facts.instance.name,
@@ -153,7 +154,7 @@ def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage
     )
 
 
-def _picture(facts: PlanFacts) -> "tuple[Markup | str, str]":
+def _picture(facts: PlanFacts, seconds: float | None) -> "tuple[Markup | str, str]":
     """The plan in time with its loss band as a part of the page; or why there is none."""
     from matplotlib.figure import Figure
 
@@ -164,9 +165,12 @@ def _picture(facts: PlanFacts) -> "tuple[Markup | str, str]":
 
     upper, lower = new_axes(2, 1, _WIDTH, _HEIGHT)
     try:
-        draw(facts.instance, facts.plan, (upper, lower))
+        with deadline(Limits(time_limit=seconds).lateness):
+            draw(facts.instance, facts.plan, (upper, lower))
     except InvalidInputError as error:
         return "", f"No picture: {error}."
+    except OutOfTimeError:
+        return "", f"No picture: its quantiles take longer than the limit of {seconds:g} seconds."
     figure = upper.figure
     if not isinstance(figure, Figure):  # axes of our own stand in a figure
         raise TypeError(f"axes stand in a {type(figure).__name__}")

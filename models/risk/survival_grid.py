@@ -29,6 +29,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, Term
 from depl.models.problem.laws import FloatArray
@@ -248,6 +249,7 @@ class _Grid:
         error = _MISJUDGED
         found = np.ones(len(barrier))  # at the start nothing was rounded
         for k, law in enumerate(self._laws, start=1):
+            keep_time()
             alive = float(masses.sum())
             escaped += law.above * alive
             masses, doubt = convolved(masses, law.masses)
@@ -276,6 +278,7 @@ class _Grid:
         return min(typical, math.fsum(law.worst for law in self._laws))
 
     def _law(self, step: LossStep) -> _Rounded:
+        keep_time()
         if step not in self._known:
             lifts = [self._lift(term) if len(step.terms) > 1 else (0.0, 0.0) for term in step.terms]
             total = _Rounded(0, np.ones(1), 0.0, math.fsum(doubt for _, doubt in lifts), 0.0, 0.0, 0.0, 0.0)

@@ -1,10 +1,12 @@
 """The page on a plan: well-formed and complete, with the numbers of evaluation and verifier, by itself."""
 
 import functools
+import importlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -13,13 +15,17 @@ import depl
 from depl.cli import main
 from depl.commands.answer import ExitCode
 from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation import clock as clock_module
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counter_probability, number
 from depl.models.problem.instance import ConstantImprovement, Instance
 from depl.models.problem.laws import Undeclared
 from depl.models.problem.plan import Claims, Plan
 from depl.models.solving.result import Termination
+from depl.reporting import facts as facts_module
 from depl.reporting import page as page_module
+from depl.reporting import words
 from depl.reporting.facts import PlanFacts, facts_of
 from depl.reporting.page import page_of
 from depl.reporting.reproducing import Source
@@ -96,6 +102,9 @@ def listed(text: str) -> depl.Result:
     return depl.solve(Instance.from_json(text), "enumerate")
 
 
+DRAWN = page_module._picture
+"""What draws the picture of a page; the fixture below stands in its place."""
+
 PICTURES: dict[tuple[str, str], tuple[str, str]] = {}
 """Pictures that were drawn, by instance and plan."""
 
@@ -105,10 +114,10 @@ def drawn_once() -> Iterator[None]:
     """The picture of a plan is drawn once for all tests, which look at what stands around it."""
     draw = page_module._picture
 
-    def known(facts: PlanFacts) -> tuple[str, str]:
+    def known(facts: PlanFacts, seconds: float | None) -> tuple[str, str]:
         key = (facts.instance.to_json(), facts.plan.to_json())
         if key not in PICTURES:
-            PICTURES[key] = draw(facts)
+            PICTURES[key] = draw(facts, None)
         return PICTURES[key]
 
     with pytest.MonkeyPatch.context() as patch:
@@ -495,3 +504,21 @@ def test_the_page_is_saved_as_it_is(tiny, tmp_path) -> None:
     page = depl.report(*tiny, prices=False)
     page.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
+
+
+def test_what_takes_longer_than_the_limit_is_left_out_of_the_page_in_words(tiny, monkeypatch) -> None:
+    clock = SimpleNamespace(now=0.0, perf_counter=lambda: clock.now)
+
+    def slow(*_: object) -> None:
+        clock.now += 3.0
+        keep_time()
+
+    monkeypatch.setattr(clock_module, "time", clock)
+    monkeypatch.setattr(facts_module, "early_stopping", slow)
+    monkeypatch.setattr(importlib.import_module("depl.plot.plan"), "plan", slow)
+    facts = facts_of(*tiny, None, 2.0)
+    assert facts.stopping is None
+    assert facts.no_stopping == "it takes longer than the limit of 2 seconds"
+    assert words.stopping(facts) == ["Not computed: it takes longer than the limit of 2 seconds."]
+    said = "No picture: its quantiles take longer than the limit of 2 seconds."
+    assert DRAWN(facts, 2.0) == ("", said)
