@@ -298,9 +298,11 @@ def _check_progress(instance: Instance, state: State, plan: Plan) -> None:
         )
     if state.stages is not None and state.trained != plan.schedule[: state.epoch]:
         raise InvalidInputError("are not those of the plan; give the plan that the run followed", "$.stages")
+    paid, seen = state.paid, set[str]()
     for k, epoch in enumerate(done, start=1):
-        for name in sorted(plan.datasets(epoch.cluster)):
-            missing = (name, epoch.cluster) not in state.paid
+        for name in () if epoch.cluster in seen else sorted(plan.datasets(epoch.cluster)):
+            seen.add(epoch.cluster)
+            missing = (name, epoch.cluster) not in paid
             if missing and instance.transfer_cost(name, epoch.cluster) > 0:
                 raise InvalidInputError(
                     f"epoch {k} was trained on {epoch.cluster!r} with {name!r}, which must have been brought "

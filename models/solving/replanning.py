@@ -22,7 +22,7 @@ real runs (`Replanning.holds_over_all_runs`).
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -30,6 +30,7 @@ import msgspec
 
 from depl.models.evaluation.evaluate import SITE_RULES, Evaluation, epoch_loads, evaluate, law_of_end
 from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation.clock import now
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE, PROOF_TOLERANCE
 from depl.models.foundation.users_code import exits_are_errors
@@ -54,6 +55,9 @@ from depl.models.solving.solve import solve
 _LEAST_LEVEL = 1e-3
 """Least level that is asked for: set by hand. Where even less was promised, the rest keeps a little more than
 that, so the promise holds for any value."""
+
+_LEAST_SECONDS = 1e-3
+"""Of a time limit that the look at the old rest has used up: set by hand, as a limit must be positive."""
 
 
 class Choice(Enum):
@@ -194,6 +198,7 @@ def replan(
         As `depl.models.solving.solve.solve`; or if the plan does not fit the instance, the state is
         impossible, or the law is a traced one with a confidence.
     """
+    entered = now()
     gap, time_limit, seed = require_limits(gap, time_limit, seed)
     check_state(instance, state, plan)
     state = on_plan(state, plan)
@@ -204,21 +209,31 @@ def replan(
     if remaining is None:
         result = _too_late(instance, method, seed, reason)
     else:
+        left = None if time_limit is None else max(time_limit - (now() - entered), _LEAST_SECONDS)
         result = solve(
             remaining,
             method,
             gap=gap,
-            time_limit=time_limit,
+            time_limit=left,
             seed=seed,
             scenarios=scenarios,
             progress=progress,
             on_phase=on_phase,
             options=options,
         )
+        result = _asked(result, time_limit)
     met, paid = _met(instance, state), sunk_cost(instance, plan, state)
     rest = _cheapest_rest(remaining, old, result, met, keep_promise)
     about = instance, keep_promise, loss_law(instance).conditional
     return Replanning(state, remaining, met, old, result, paid, level, *rest, *about)
+
+
+def _asked(result: Result, time_limit: float | None) -> Result:
+    """The result with a plan that names the whole limit, and not what was left of it."""
+    if result.plan is None or result.plan.asked is None or result.plan.asked.time_limit is None:
+        return result
+    asked = msgspec.structs.replace(result.plan.asked, time_limit=time_limit)
+    return replace(result, plan=msgspec.structs.replace(result.plan, asked=asked))
 
 
 def _met(instance: Instance, state: State) -> bool:
