@@ -92,7 +92,9 @@ def questions() -> list[Question]:
     asked += [
         Question(("report", f"{{{n}}}", f"{{{n}.plan}}", "--out", "{out}.html"), 2, 8) for n in _REPORTS
     ]
-    asked += [Question(("replan", f"{{{n}}}", f"{{{n}.plan}}", f"{{{n}.state}}"), 4) for n in _REPORTS]
+    for name, limit in (("switching", 4), ("full", 10)):
+        words = ("replan", f"{{{name}}}", f"{{{name}.plan}}", f"{{{name}.state}}")
+        asked.append(Question(words, limit))
     asked += [Question(("policy", "solve", f"{{{n}}}"), 4) for n in ("switching", "few", "long", "full")]
     for form in ("price", "resource", "cone"):
         asked.append(Question(("program", "{switching}", "--form", form, "--out", "{out}.nl"), 4))
