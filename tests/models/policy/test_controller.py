@@ -263,7 +263,7 @@ def test_a_controller_loads_no_library_beyond_the_standard_one(tmp_path: Path) -
         text=True,
         check=True,
     )
-    assert done.stdout.startswith("[] 12 "), done.stdout
+    assert done.stdout.startswith("[] 13 "), done.stdout
 
 
 def test_the_names_that_a_training_program_needs_are_public() -> None:
