@@ -25,6 +25,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
+from typing import Any
 
 import msgspec
 
@@ -210,18 +211,9 @@ def replan(
         result = _too_late(instance, method, seed, reason)
     else:
         left = None if time_limit is None else max(time_limit - (now() - entered), _LEAST_SECONDS)
-        result = solve(
-            remaining,
-            method,
-            gap=gap,
-            time_limit=left,
-            seed=seed,
-            scenarios=scenarios,
-            progress=progress,
-            on_phase=on_phase,
-            options=options,
-        )
-        result = _asked(result, time_limit)
+        watching: dict[str, Any] = {"progress": progress, "on_phase": on_phase}
+        given: dict[str, Any] = {"seed": seed, "scenarios": scenarios, "options": options, **watching}
+        result = _asked(solve(remaining, method, gap=gap, time_limit=left, **given), time_limit)
     met, paid = _met(instance, state), sunk_cost(instance, plan, state)
     rest = _cheapest_rest(remaining, old, result, met, keep_promise)
     about = instance, keep_promise, loss_law(instance).conditional
