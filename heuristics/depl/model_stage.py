@@ -234,10 +234,12 @@ class _LabelValues:
         """Label of every step, shape (K, G + 1, G): after each (site, model), then at the start."""
         learning = self._learning
         models = [m for _, m in kinds]
-        runs = [[self._run(row[m], self._factors[n]) for n, m in kinds] for row in learning.runs]
+        runs = [[self._label(row[m], self._factors[n]) for n, m in kinds] for row in learning.runs]
         before = [learning.switches[p] for p in (*models, len(learning.switches) - 1)]
-        changes = [[0.0 if row[m] is None else self._run(row[m], 1.0) for m in models] for row in before]
-        return np.array(runs)[:, None, :] + np.array(changes)[None]
+        changes = [[self._label(row[m], 1.0) for m in models] for row in before]
+        return np.asarray(np.array(runs)[:, None, :] + np.array(changes)[None])
 
-    def _run(self, step: LossStep, factor: float) -> float:
+    def _label(self, step: LossStep | None, factor: float) -> float:
+        if step is None:
+            return 0.0
         return factor * step.shift + math.fsum(self._values[scaled(term, factor)] for term in step.terms)
