@@ -244,7 +244,7 @@ def _loss_changes(
         of_switches[count] = of_switches[names.index(first)]
     follows = np.array([[instance.may_follow(before, name) for name in names] for before in (*names, first)])
     reached = np.ones((epochs, count + 1, 1), dtype=bool)  # epoch 1 follows the initial model, others do not
-    reached[0, :count], reached[1:, count] = False, False
+    reached[:1, :count], reached[1:, count] = False, False
     allowed = reached & follows
     return np.where(allowed, of_runs[:, None] + of_switches, 0.0), allowed
 

@@ -286,6 +286,6 @@ def test_deviations_need_a_second_epoch_in_the_stream() -> None:
     long = made(maximum_epochs=2)
     assert scenario_losses(long, draw_scenarios(long, 5), plan_of((FULL,))).shape == (5,)
     with pytest.raises(
-        InvalidInputError, match="2 models and 1 epochs, the instance has 2 models and allows 2"
+        InvalidInputError, match="2 models and 1 epoch, the instance has 2 models and allows 2"
     ):
         require_fitting(long, scenarios)

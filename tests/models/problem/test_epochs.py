@@ -300,9 +300,6 @@ READERS = {
     "models/policy/controller.py": {"Switch"},
     "models/policy/rollout.py": {"Switch"},
     "models/estimation/setup.py": {"Improvement", "ConstantImprovement", "demand", "ComputeTable"},
-    # writes other laws into an instance, on purpose not quite right
-    "models/estimation/estimated.py": {"improvement", "demand", "switches", "other_switches", "Switch"}
-    | {"Improvement", "InverseSqrtImprovement", "ConstantImprovement"},
     "models/solving/explain.py": {"switch_law", "learning_factor"},  # shows the numbers behind the steps
     # `Learning.switches` are loss steps of `depl.models.problem.epochs`, not the laws of an instance
     "heuristics/bounds/dual.py": {"switches"},

@@ -282,7 +282,7 @@ def test_given_scenarios_without_switches_lose_nothing_by_them(tiny):
 def test_scenarios_of_another_number_of_epochs_or_models_are_refused(tiny, steady, method, epochs):
     with pytest.raises(InvalidInputError, match=f"of 2 models and {epochs} epochs.* allows 3 epochs"):
         solve(tiny, method, scenarios=draw_scenarios(tiny.replace(maximum_epochs=epochs), 5))
-    with pytest.raises(InvalidInputError, match="of 1 models and 3 epochs, the instance has 2 models"):
+    with pytest.raises(InvalidInputError, match="of 1 model and 3 epochs, the instance has 2 models"):
         solve(tiny, method, scenarios=draw_scenarios(steady, 5))
 
 
