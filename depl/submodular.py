@@ -22,6 +22,7 @@ it is "optimal if what you told holds".
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +43,7 @@ from depl.heuristics.set_functions.minimise import minimise as minimise_function
 from depl.heuristics.set_functions.status import LARGEST_EXHAUSTIVE, exhaustive
 from depl.heuristics.set_functions.verdicts import Submodularity, Verdict
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.removed import removed
 
 __all__ = [
     "Minimum",
@@ -175,6 +177,14 @@ def _set_function(function: SetFunction | Values, size: int | None) -> SetFuncti
     if size is None or size < 0:
         raise InvalidInputError("say how many elements a function of your own has", "size")
     return Oracle(size, function)
+
+
+def __getattr__(name: str) -> NoReturn:
+    """Refuse a name that is gone with what to use in its place."""
+    gone = removed(f"depl.submodular.{name}")
+    if gone is not None:
+        raise ImportError(gone)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

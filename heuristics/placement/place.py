@@ -44,7 +44,8 @@ class Placement:
     cost : float
         Transfers and resources; infinite if infeasible [cost].
     lower_bound : float
-        No placement costs less; infinite if there is none [cost].
+        No placement costs less, within the tolerances of HiGHS where its program gave it; infinite if
+        there is none [cost].
     multiplier : float
         lam of the exact allocation [cost / time].
     reason : str
@@ -65,7 +66,10 @@ class Placement:
 
     @property
     def optimal(self) -> bool:
-        """Whether no placement is cheaper, proved."""
+        """Whether the cost meets the bound: that of the price, or, where it closed a gap, that of HiGHS.
+
+        The first is proved in floating point with its rounding counted, the second within HiGHS's tolerances.
+        """
         return self.feasible and counts_as_proved(self.cost, self.lower_bound)
 
 

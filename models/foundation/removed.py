@@ -3,7 +3,19 @@
 It stands below all that takes time to import: commands and options are looked up here, too.
 """
 
+_CALCULUS = "modular total restricted contracted complement truncated tried Expression Monotone concave"
+_RANKS = "uniform_rank partition_rank graphic_rank entropy log_det"
+_TRAINED = "depl trains the digits and cells families; bring other losses by 'depl traces import'"
+_TLS = "dask's own configuration names the certificates (distributed.comm.tls)"
+
 SUCCESSORS = {
+    **{
+        f"depl.submodular.{name}": "write the sum as one function for depl.submodular.claimed, or use cut, "
+        "coverage, quadratic, facility_location and concave_of_weight, which take a modular part"
+        for name in f"{_CALCULUS} {_RANKS}".split()
+    },
+    **{f"depl train {option}": _TRAINED for option in ("--folder", "--images")},
+    **{f"depl bench run {option}": _TLS for option in ("--tls-ca", "--tls-cert", "--tls-key")},
     "depl.paths": "paths within limits on graphs of your own are found by cspy or PathWyse, without limits "
     "by networkx; model selection has depl.heuristics.paths.setting.least_weight",
     "depl front --expected": "'depl front' without it bounds what is promised instead of the expected loss",
