@@ -21,7 +21,7 @@ from depl.heuristics.depl.method import depl
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.law_search import exact
 from depl.models.exact.scenario_search import scenario_search
-from depl.models.programs.methods import milp, milp_resource
+from depl.models.programs.methods import milp
 from depl.models.solving.methods import Meaning, Proof
 from depl.models.solving.methods import register as register_method
 
@@ -49,5 +49,4 @@ def register_all() -> None:
     register("one-pass", one_pass, options=ONE_PASS_OPTIONS, proof=nothing)
     register("exact", _WITH_FALLBACK[exact], proof=optimum)
     register("milp", milp, meaning=sampled, proof=optimum, needs=programs, rows=True)
-    register("milp-resource", milp_resource, meaning=sampled, proof=optimum, needs=programs, rows=True)
     register("scenario-search", scenario_search, meaning=sampled, memory=True, proof=optimum)

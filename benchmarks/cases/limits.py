@@ -96,7 +96,7 @@ def questions() -> list[Question]:
         words = ("replan", f"{{{name}}}", f"{{{name}.plan}}", f"{{{name}.state}}")
         asked.append(Question(words, limit))
     asked += [Question(("policy", "solve", f"{{{n}}}"), 4) for n in ("switching", "few", "long", "full")]
-    for form in ("price", "resource", "cone"):
+    for form in ("price", "cone"):
         asked.append(Question(("program", "{switching}", "--form", form, "--out", "{out}.nl"), 4))
     asked.append(Question(("program", "{few}", "--out", "{out}.lp"), 4))
     asked += [Question(("knapsack", "{knapsack}", "--via", via), 3) for via in ("exact", "milp", "depl")]

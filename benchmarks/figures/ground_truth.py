@@ -12,7 +12,7 @@ from depl.instances.library import load
 from depl.models.problem.instance import Instance
 from depl.models.solving.result import Solution
 
-METHODS = ("milp", "milp-resource", "scenario-search")
+METHODS = ("milp", "scenario-search")
 """The exact methods that count scenarios."""
 
 SCENARIOS = 100

@@ -53,7 +53,6 @@ METHOD_STYLES = {
     "exact": _style(2, 1, 0),
     "enumerate": _style(10, 5, 2),
     "milp": _style(9, 3, 0),
-    "milp-resource": _style(10, 4, 1),
     "scenario-search": _style(3, 5, 1),
     "graph": _style(5, 3, 1),
     "depl-paper": _style(1, 1, 1),

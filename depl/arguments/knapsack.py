@@ -5,7 +5,7 @@ import argparse
 from depl.arguments.shared import add_json, seed
 from depl.instances.reductions.names import REDUCTIONS
 
-_METHODS = ("scenario-search", "exact", "milp", "milp-resource", "enumerate", "depl")
+_METHODS = ("scenario-search", "exact", "milp", "enumerate", "depl")
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ import argparse
 from depl.arguments.shared import add_instance, add_json, count_or_file, seed
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 
-FORMS = ("price", "resource", "cone")
+FORMS = ("price", "cone")
 """Of `depl.models.programs.finished`."""
 
 
@@ -24,8 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--form",
         choices=FORMS,
         default="price",
-        help="price of time, resources as variables, or rotated cones (.lp and .nl; not for HiGHS); default: "
-        "price",
+        help="price of time, or resources as variables and cones (.lp, .nl; not for HiGHS); default: price",
     )
     parser.add_argument(
         "--scenarios",

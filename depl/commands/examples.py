@@ -41,7 +41,7 @@ depl report tiny plan.json --out page.html --time-limit 2
 """,
     "program": """\
 depl program tiny --scenarios 50 --out tiny.lp           # its optimum, 28, for any solver
-depl program tiny --form resource --relaxation --out tiny.mps
+depl program tiny --relaxation --out tiny.mps
 """,
     "front": """\
 depl front tiny --against probability --points 5 --plans plans

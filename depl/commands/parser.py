@@ -143,7 +143,8 @@ class Parser(argparse.ArgumentParser):
             gone = removed(f"{self.prog} {value}")
             missing = f"there is no {str(action.metavar).lower()} {value!r}; {hint}"
             raise argparse.ArgumentError(None, gone or missing)
-        raise argparse.ArgumentError(action, f"{value!r} is no choice; {advice(str(value), known)}")
+        gone = removed(f"{self.prog} {'/'.join(action.option_strings)} {value}")
+        raise argparse.ArgumentError(action, gone or f"{value!r} is no choice; {advice(str(value), known)}")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         """Read a value, as `argparse` asks its parsers to; what is no number is called so."""

@@ -19,13 +19,16 @@ SUCCESSORS = {
     "depl.paths": "paths within limits on graphs of your own are found by cspy or PathWyse, without limits "
     "by networkx; model selection has depl.heuristics.paths.setting.least_weight",
     "depl front --expected": "'depl front' without it bounds what is promised instead of the expected loss",
+    "method milp-resource": "milp proves the same optima, and 'depl program --form cone' writes the program "
+    "with resources and times as variables, which SCIP solves",
+    "depl program --form resource": "--form cone has resources and times as variables; the default is linear",
     "depl policy replay --weighted": "'depl policy simulate' follows a policy under the law, and "
     "'depl certify' counts fresh runs",
 }
 """What to use in place of a name, written as its users wrote it.
 
-A name of the face or of one of its modules is ``depl.paths``, a command or an option of it ``depl front
---expected``, and a method ``method graph``.
+A name of the face or of one of its modules is ``depl.paths``, a command, an option of it or a choice of
+that ``depl front --expected``, and a method ``method graph``.
 """
 
 

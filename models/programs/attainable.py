@@ -123,40 +123,6 @@ def attainable(problem: SampledProblem, meet_target: bool = True, within_time: b
     return Attainable(usable, lengths, missed, met, worst - margin, best, allowed, fastest)
 
 
-def unrestricted(problem: SampledProblem, capacities: bool) -> Attainable:
-    """Bounds that hold whatever omega, T_max and the prices are; the plan without an epoch is a plan, too.
-
-    Parameters
-    ----------
-    capacities : bool
-        Whether the bounds are to hold whatever the capacities are, too.
-    """
-    steps, deadline = _switch_steps(problem), problem.instance.target.round_deadline
-    usable = _within_time(problem, np.inf)
-    if capacities and deadline is not None:
-        usable |= [[item.communication < deadline for item in row] for row in problem.loads]
-    may_follow = np.where(np.isinf(steps), steps, 0.0)[..., :1]
-    paths = best_by_length(_by_model(problem, usable, np.zeros(usable.shape)), may_follow, problem)
-    lengths = np.isfinite(paths[:, 0])
-    margin = sum_rounding(problem.epochs) * _scale(problem)
-    high = best_by_length(_best_gains(problem, usable), steps, problem)
-    best = high[lengths].max(axis=0, initial=-np.inf)
-    worst = np.full(problem.size, np.inf)
-    if lengths.any():
-        worst = _worst_gains(problem, usable, steps, lengths)
-    found = Attainable(
-        usable,
-        lengths,
-        np.zeros(problem.size, dtype=bool),
-        worst >= problem.needed + margin,
-        worst - margin,
-        best,
-        problem.allowed,
-        np.where(lengths, 0.0, np.inf),
-    )
-    return found.with_idle(problem) if problem.instance.rules.may_stop else found
-
-
 def best_by_length(values: FloatArray, steps: FloatArray, problem: SampledProblem) -> FloatArray:
     """Greatest total of a path of exactly k epochs that may end there, for every k; shape (K_max, X).
 

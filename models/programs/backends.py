@@ -12,7 +12,7 @@ from depl.models.programs.start import Choices
 
 
 class Formulation(Protocol):
-    """A program that can be made exact; `PriceSpace` and `ResourceSpace` are two."""
+    """A program that can be made exact; `PriceSpace` is one."""
 
     model: Any
 

@@ -1,4 +1,4 @@
-"""What both programs share: which epoch trains what, transfers, switches, and the counted quantile.
+"""What the forms share: which epoch trains what, transfers, switches, and the counted quantile.
 
 A plan is a binary w[k, n, D, m] for every epoch k, cluster n, dataset subset D and model m that may be
 useful. The paper's variables are sums of it: y(k, n) over D and m, z(d, n) from q[n, D] (a cluster keeps one
@@ -55,7 +55,6 @@ Key = tuple[int, str, str, str]
 _LEAST_RELIEF = 1e-6
 """Least coefficient of a scenario's z in (3), in units of the largest one: what a miss adds to the gain may
 be more than the gain lacks. HiGHS leaves coefficients up to 1e-9 out, with a warning."""
-_MISSES = "(3): at most floor((1 - omega) S + 1e-9) misses"
 
 
 def plan_frame(
@@ -64,7 +63,6 @@ def plan_frame(
     reading: Reading = INTENT,
     *,
     meet_target: bool = True,
-    mutable: bool = False,
 ) -> pyo.ConcreteModel:
     """The discrete part of the programs, without objective and time; see the module's docstring.
 
@@ -78,9 +76,6 @@ def plan_frame(
     meet_target : bool
         Without it, (3) bounds a variable ``reached`` in place of l(0) - l_max, the gain that all but the
         allowed misses reach [loss]; ``bounds`` must have been computed without it, too.
-    mutable : bool
-        Whether the parameter ``quantile_level`` may be changed later; ``bounds`` must then be
-        `depl.models.programs.attainable.unrestricted`.
 
     Returns
     -------
@@ -97,7 +92,6 @@ def plan_frame(
     _add_sets(model, problem, bounds, keys)
     model.quantile_level = pyo.Param(
         initialize=problem.instance.target.quantile_level,
-        mutable=mutable,
         doc="omega: probability with which the target is to be met",
     )
     model.w = pyo.Var(
@@ -107,16 +101,10 @@ def plan_frame(
     _add_data(model, problem, bounds, reading)
     _add_transfers(model, problem, bounds, reading)
     _add_switches(model, problem, bounds)
-    _add_quantile(model, problem, bounds, keys, meet_target, mutable)
+    _add_quantile(model, problem, bounds, keys, meet_target)
     model.no_goods = pyo.ConstraintList(doc="sequences of epochs that are excluded one by one")
     model.cost_rows = pyo.ConstraintList(doc="what single sequences cost at least")
     return model
-
-
-def add_maximum_time(model: pyo.ConcreteModel, maximum_time: float, mutable: bool) -> Any:
-    """Add the parameter ``maximum_time``; returns it in units of its first value, 1 unless it may change."""
-    model.maximum_time = pyo.Param(initialize=maximum_time, mutable=mutable, doc="T_max: time of all epochs")
-    return model.maximum_time / maximum_time if mutable else 1.0
 
 
 def usable_keys(problem: SampledProblem, bounds: Attainable) -> dict[Key, Configuration]:
@@ -324,7 +312,6 @@ def _add_quantile(
     bounds: Attainable,
     keys: dict[Key, Configuration],
     meet_target: bool,
-    mutable: bool,
 ) -> None:
     """Constraint (3), divided by the largest coefficient so that absolute tolerances mean something."""
     coefficients, variables = _gain_terms(model, problem, keys)
@@ -337,8 +324,7 @@ def _add_quantile(
         counted = list(range(1, len(problem.scenarios) + 1))
         wanted = float(np.sort(bounds.greatest_gain)[problem.allowed])
         model.reached = pyo.Var(bounds=(None, wanted), doc="gain that all but the allowed misses reach")
-    may_miss = mutable or bounds.allowed > 0
-    optional = [s for s in counted if bounds.lowest_gain[s - 1] < wanted] if may_miss else []
+    optional = [s for s in counted if bounds.lowest_gain[s - 1] < wanted] if bounds.allowed > 0 else []
     _add_misses_of_scenarios(model, missed, optional)
 
     def met(s: int) -> Any:
@@ -358,7 +344,11 @@ def _add_quantile(
         met,
         "(3): the gain reaches l(0) - l_max unless the scenario is missed",
     )
-    _add_misses(model, problem, bounds, mutable)
+    if len(optional) > bounds.allowed:
+        model.eq3_misses = pyo.Constraint(
+            expr=sum(model.z[s] for s in optional) <= bounds.allowed,
+            doc="(3): at most floor((1 - omega) S + 1e-9) misses",
+        )
 
 
 def _add_misses_of_scenarios(model: pyo.ConcreteModel, missed: list[int], optional: list[int]) -> None:
@@ -368,19 +358,6 @@ def _add_misses_of_scenarios(model: pyo.ConcreteModel, missed: list[int], option
     for s in model.scenarios:
         if s not in model.undecided:
             model.z[s].fix(float(s in missed))
-
-
-def _add_misses(model: pyo.ConcreteModel, problem: SampledProblem, bounds: Attainable, mutable: bool) -> None:
-    """The number of misses in (3), where it is a limit."""
-    optional = list(model.undecided)
-    if mutable and optional:
-        # The sum is whole, so the floor of `allowed_misses` is left out: few solvers take it.
-        most = (1 - model.quantile_level) * len(problem.scenarios) + 1e-9
-        model.eq3_misses = pyo.Constraint(expr=sum(model.z[s] for s in optional) <= most, doc=_MISSES)
-    elif len(optional) > bounds.allowed:
-        model.eq3_misses = pyo.Constraint(
-            expr=sum(model.z[s] for s in optional) <= bounds.allowed, doc=_MISSES
-        )
 
 
 def _gain_terms(

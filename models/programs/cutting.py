@@ -1,10 +1,10 @@
-"""The programs F2 and F1 made exact by cuts: the loop behind the methods ``milp`` and ``milp-resource``.
+"""The program of the form ``price`` made exact by cuts: the loop behind the method ``milp``.
 
-The loop. Both programs are relaxations that become exact at a sequence of configurations when the cuts of
-its cheapest resources are added (`depl.models.programs.price_space`, `resource_space`). So: solve; compute
-the true cost of the sequence found by the closed form; add its cuts; solve again. Every bound of HiGHS is a
-bound of the problem, because all cuts are valid; when it meets the cost of a plan, that plan is optimal.
-Every sequence enters once, so the loop ends.
+The loop. The program is a relaxation that becomes exact at a sequence of configurations when the cuts of its
+cheapest resources are added (`depl.models.programs.price_space`). So: solve; compute the true cost of the
+sequence found by the closed form; add its cuts; solve again. Every bound of HiGHS is a bound of the problem,
+because all cuts are valid; when it meets the cost of a plan, that plan is optimal. Every sequence enters
+once, so the loop ends.
 
 Settled sequences. With the cuts of all its sequences in place a program may still end below the cost: where
 time is expensive the cuts have large coefficients, and the solver's tolerance counts that many times. Then
@@ -35,7 +35,6 @@ from depl.models.programs.backends import Backend, DirectBackend, Formulation, P
 from depl.models.programs.highs import Answer, Option, Session, Status
 from depl.models.programs.own_rows import OwnRows
 from depl.models.programs.price_space import PriceSpace
-from depl.models.programs.resource_space import ResourceSpace
 from depl.models.programs.sequences import add_cost_row, add_no_good, write_choices
 from depl.models.programs.start import Choices, first_plan
 from depl.models.programs.unreachable import why_infeasible
@@ -117,8 +116,8 @@ def solve_sampled(
     ----------
     problem : SampledProblem
     formulation : callable
-        `PriceSpace` (F2) or `ResourceSpace` (F1), or a function that makes one and adds rows to its model;
-        what rows may speak of, `depl.models.programs.own_rows` says.
+        `PriceSpace`, or a function that makes one and adds rows to its model; what rows may speak of,
+        `depl.models.programs.own_rows` says.
     limits : Limits, optional
         Gap, time limit, seed of the solver and progress are used.
     reading : depl.models.evaluation.evaluate.Reading
@@ -211,7 +210,7 @@ class CuttingLoop:
         """Bounds, a first plan, the program, its cuts."""
         problem = self.problem
         idle = problem.misses([]) <= problem.allowed
-        if idle and self.formulation in (PriceSpace, ResourceSpace):
+        if idle and self.formulation is PriceSpace:
             return self._without_training()
         require_manageable(problem)
         began = time.perf_counter()

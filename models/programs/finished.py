@@ -31,15 +31,15 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.names import advice
+from depl.models.foundation.removed import removed
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.programs.attainable import Attainable, attainable
-from depl.models.programs.cone_space import ConeSpace, cone_space
-from depl.models.programs.cutting import Builder, CuttingLoop, require_manageable
+from depl.models.programs.cone_space import ConeSpace
+from depl.models.programs.cutting import CuttingLoop, require_manageable
 from depl.models.programs.highs import OPTIONS
 from depl.models.programs.notes import ProgramNote, mark_as_finished
-from depl.models.programs.price_space import PriceSpace, price_space
-from depl.models.programs.resource_space import ResourceSpace, resource_space
+from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.sequences import add_no_good
 from depl.models.programs.unreachable import why_infeasible
 from depl.models.scenarios.draws import Scenarios
@@ -50,8 +50,8 @@ from depl.models.solving.sample import sample_of
 LOOSE = 1e-6
 """The feasibility tolerance by default of HiGHS, SCIP, Gurobi and CPLEX, for which a program is finished."""
 
-FORMS = ("price", "resource", "cone")
-"""F2, F1 and F3."""
+FORMS = ("price", "cone")
+"""Linear, with the resources projected out, and as the paper writes it."""
 
 
 @exits_are_errors
@@ -62,7 +62,6 @@ def program(
     finished: bool = True,
     *,
     seed: int = 0,
-    mutable: bool = False,
     time_limit: float | None = None,
     reading: Reading = INTENT,
 ) -> pyo.ConcreteModel:
@@ -74,19 +73,14 @@ def program(
     scenarios : int or Scenarios, optional
         Which, or how many to draw with ``seed``; 100 unless given.
     form : str
-        ``price`` (F2, few variables), ``resource`` (F1, reads like the paper; both linear), or ``cone`` (F3,
-        exact without cuts, for solvers that know rotated second-order cones, such as SCIP).
+        ``price`` (linear, few variables), or ``cone`` (as the paper writes it, exact without cuts, for
+        solvers that know rotated second-order cones, such as SCIP).
     finished : bool
         Whether the problem is solved first and the rows that the proof needed are put into the program, so
-        that its optimum is that of the problem. Without it, ``price`` and ``resource`` are relaxations, named
-        so in the status of answers and in the head of files.
+        that its optimum is that of the problem. Without it, ``price`` is a relaxation, named so in the status
+        of answers and in the head of files.
     seed : int
         Of the scenarios, and of HiGHS.
-    mutable : bool
-        Whether parameters may be changed without building the program again: ``quantile_level`` and
-        ``maximum_time``; and ``capacity`` and ``unit_cost``, but for ``price``. Nothing is left out that
-        other values might need, so the program is larger. The forms ``price`` and ``resource`` are finished
-        at one set of values only, and are therefore only mutable with ``finished=False``.
     time_limit : float, optional
         Wall seconds for drawing, writing the program down and solving it.
     reading : depl.models.evaluation.evaluate.Reading
@@ -102,19 +96,14 @@ def program(
     Raises
     ------
     InvalidInputError
-        For an unknown form, a form that cannot be finished and mutable, or scenarios that do not fit.
+        For an unknown form, or scenarios that do not fit.
     NotCoveredError
         If no plan with an epoch can be feasible, so that there is no program; if the problem has memory or is
         too large for a program; or if it could not be solved within the time limit.
     """
     if form not in FORMS:
-        raise InvalidInputError(f"no form {form!r}; {advice(form, FORMS)}", "form")
-    if mutable and finished and form != "cone":
-        raise InvalidInputError(
-            f"a program of form {form!r} is finished at one set of values only; take finished=False, a "
-            "relaxation at all values, or form='cone', which is exact at all of them",
-            "mutable",
-        )
+        gone = removed(f"depl program --form {form}")
+        raise InvalidInputError(gone or f"no form {form!r}; {advice(form, FORMS)}", "form")
     if instance.has_memory:
         raise NotCoveredError(
             f"programs need independent increments, and the loss of {instance.name!r} has memory "
@@ -125,8 +114,6 @@ def program(
     try:
         with deadline(limits.lateness):
             problem = SampledProblem(instance, sample_of(instance, scenarios, seed))
-            if mutable:  # what no plan keeps now, one may keep under other values
-                return _WRITERS[form](problem, reading, mutable=True)
             return _finish(problem, form, reading, limits) if finished else _relaxed(problem, form, reading)
     except OutOfTimeError:
         raise NotCoveredError(
@@ -154,7 +141,7 @@ def _bounds(problem: SampledProblem) -> Attainable:
 def _relaxed(problem: SampledProblem, form: str, reading: Reading) -> pyo.ConcreteModel:
     """The program as it is, without solving it."""
     _require_a_program(problem)
-    return _WRITERS[form](problem, reading, bounds=_bounds(problem))
+    return _FORMULATIONS[form](problem, _bounds(problem), reading, 1.0).model
 
 
 def _finish(problem: SampledProblem, form: str, reading: Reading, limits: Limits) -> pyo.ConcreteModel:
@@ -166,9 +153,9 @@ def _finish(problem: SampledProblem, form: str, reading: Reading, limits: Limits
         model = _FORMULATIONS[form](problem, bounds, reading, 1.0).model
         mark_as_finished(model, _note(problem, form, None))
         return model
-    loop = _solved(problem, _FORMULATIONS[_LINEAR.get(form, form)], reading, limits)
+    loop = _solved(problem, reading, limits)
     if form == "cone":
-        model = cone_space(problem, reading, bounds=bounds)
+        model = ConeSpace(problem, bounds, reading).model
         for choices, same_gain in loop.ties:
             add_no_good(model, problem, choices, same_gain)
     else:
@@ -178,15 +165,15 @@ def _finish(problem: SampledProblem, form: str, reading: Reading, limits: Limits
     return model
 
 
-def _solved(problem: SampledProblem, formulation: Builder, reading: Reading, limits: Limits) -> CuttingLoop:
-    """The loop after both proofs.
+def _solved(problem: SampledProblem, reading: Reading, limits: Limits) -> CuttingLoop:
+    """The loop after both proofs, on the form ``price``, as HiGHS knows no cones.
 
     Raises
     ------
     NotCoveredError
         If one of them was not reached.
     """
-    loop = CuttingLoop(problem, formulation, limits, reading, "session", {}, keep=True)
+    loop = CuttingLoop(problem, PriceSpace, limits, reading, "session", {}, keep=True)
     found = loop.run()
     if found.termination in _PROVED:
         with _loosened(loop.written.model):
@@ -229,7 +216,7 @@ def _note(problem: SampledProblem, form: str, loop: CuttingLoop | None) -> Progr
         optimum = math.inf if loop.best is None else loop.cost
     return ProgramNote(
         form,
-        _LINEAR.get(form, form),
+        "price",
         problem.instance.name,
         problem.instance.fingerprint,
         len(problem.scenarios),
@@ -244,8 +231,4 @@ def _note(problem: SampledProblem, form: str, loop: CuttingLoop | None) -> Progr
 
 
 _PROVED = (Termination.OPTIMAL, Termination.INFEASIBLE)
-_LINEAR = {"cone": "price"}
-"""The form by which a problem is solved, where HiGHS does not know the form itself."""
-
-_FORMULATIONS: dict[str, Any] = {"price": PriceSpace, "resource": ResourceSpace, "cone": ConeSpace}
-_WRITERS: dict[str, Any] = {"price": price_space, "resource": resource_space, "cone": cone_space}
+_FORMULATIONS: dict[str, Any] = {"price": PriceSpace, "cone": ConeSpace}

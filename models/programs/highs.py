@@ -16,7 +16,7 @@ Neither raises for a model without a solution: look at `Answer.status` first.
 Tolerances (`OPTIONS`). HiGHS accepts an integer solution whose rows are off by
 ``mip_feasibility_tolerance``: what it finds may be too cheap, which the loop of the methods sees and
 excludes. The other error nobody sees: at 1e-9, the size of its own rounding, HiGHS 1.15.1 and 1.16.0 "prove"
-optima that are a quarter too expensive, of a program (F1) whose cheaper solution violates no row by more than
+optima that are a quarter too expensive, of a program whose cheaper solution violates no row by more than
 1e-16, with 36 and 16 of 100 random seeds; at 1e-8 with 0 and 1, at 1e-7 and 1e-6 with none. Presolve was
 blamed for it; it makes it rarer (2 of 100 at 1e-9), and is off. Gaps are 0, also the absolute one, whose
 default of 1e-6 means nothing in unknown units. HiGHS refuses unknown option names only by a return code that

@@ -1,4 +1,4 @@
-"""Methods ``milp`` and ``milp-resource``; Pyomo and HiGHS are imported when one of them runs, not before."""
+"""The method ``milp``; Pyomo and HiGHS are imported when it runs, not before."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ _PROVED = (Termination.OPTIMAL, Termination.INFEASIBLE)
 
 
 def milp(instance: Instance, limits: Limits) -> Outcome:
-    """Cheapest plan under scenarios by a mixed-integer program in price space (F2) and HiGHS; proves it.
+    """Cheapest plan under scenarios by a mixed-integer program in the form ``price`` and HiGHS; proves it.
 
     The dual bound that comes with a plan (`depl.models.exact.certificate`) has no part in the proof of an
     optimum; where the solver was stopped, the lower bound is the greater one of HiGHS's and the dual bound.
@@ -33,27 +33,12 @@ def milp(instance: Instance, limits: Limits) -> Outcome:
     NotCoveredError
         If the program would be larger than `depl.models.programs.cutting` accepts.
     """
-    from depl.models.programs.price_space import PriceSpace
-
-    return _solve(instance, limits, PriceSpace)
-
-
-def milp_resource(instance: Instance, limits: Limits) -> Outcome:
-    """Cheapest plan under scenarios by a mixed-integer program in resource space (F1) and HiGHS; proves it.
-
-    Parameters and errors are those of `milp`.
-    """
-    from depl.models.programs.resource_space import ResourceSpace
-
-    return _solve(instance, limits, ResourceSpace)
-
-
-def _solve(instance: Instance, limits: Limits, formulation: type) -> Outcome:
     from depl.models.programs.cutting import solve_sampled
+    from depl.models.programs.price_space import PriceSpace
 
     scenarios = limits.scenarios or draw_scenarios(instance, DEFAULT_SCENARIOS, limits.seed)
     problem = SampledProblem(instance, scenarios)
-    found = solve_sampled(problem, _with_rows(formulation, limits.rows), limits)
+    found = solve_sampled(problem, _with_rows(PriceSpace, limits.rows), limits)
     plan = dual = None
     bound = found.lower_bound
     if found.choices is not None:

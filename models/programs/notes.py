@@ -25,7 +25,7 @@ class ProgramNote:
     Attributes
     ----------
     form : str
-        ``price``, ``resource`` or ``cone``.
+        ``price`` or ``cone``.
     proved_as : str
         The form that was solved for the proof.
     instance : str

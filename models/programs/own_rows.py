@@ -24,15 +24,13 @@ from depl.models.programs.sequences import write_choices
 ROWS = frozenset(
     {
         *("epochs_first", "epochs_prefix", "epochs_no_end", "last_model", "switch_from", "switch_to"),
-        *("eq2_letter", "eq2_price_cuts", "eq2_sums", "eq3_quantile", "eq3_misses", "eq4_time", "eq5_most"),
-        *("eq5_least", "eq6_data", "eq6_one_subset", "eq6_letter", "round_deadline", "tangents", "no_goods"),
-        *("work_root", "cones", "cost_rows"),
+        *("eq2_letter", "eq2_price_cuts", "eq3_quantile", "eq3_misses", "eq4_time", "eq6_data"),
+        *("eq6_one_subset", "eq6_letter", "no_goods", "cost_rows"),
     }
 )
-"""Constraints that the programs have themselves; any other is a caller's."""
+"""Constraints that the program has itself; any other is a caller's."""
 
 _DISCRETE = frozenset({"w", "q", "v", "stop", "z", "charged"})
-_RESOURCES = frozenset({"theta", "x", "t", "surcharge", "root"})
 _LINEAR = "write sums of variables times numbers, with variables of your own where more is needed"
 _VIOLATED = 1e-6  # of the larger of 1 and the bound: the rows are of whole numbers, of solvers that keep 1e-9
 _NAMED = 4
@@ -84,7 +82,7 @@ class OwnRows:
         _require_linear(model, rows)
         spoken_of = {(row.name, name) for row in rows for name in _variables(row)}
         for row, name in sorted(spoken_of):
-            if name in _RESOURCES:
+            if name == "theta":  # the cost of the resources
                 raise NotCoveredError(
                     f"the row {row!r} speaks of {name!r}, but resources are chosen after the program, by the "
                     "closed form; write it in w, q, v, stop, z or variables of your own"

@@ -1,4 +1,4 @@
-"""Program F2: resources and times projected out onto the price of time.
+"""Form ``price``: resources and times projected out onto the price of time.
 
 For a fixed sequence the cheapest resources cost max over lam >= 0 of sum psi_k(lam) - lam T_max
 (`depl.models.problem.allocation`), where psi is the least kappa x + lam (c / x + s / b) of one epoch. As
@@ -44,8 +44,8 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.allocation import Allocation
 from depl.models.problem.epoch_costs import EpochCosts
-from depl.models.programs.attainable import Attainable, attainable, unrestricted
-from depl.models.programs.common import add_maximum_time, plan_frame, usable_keys
+from depl.models.programs.attainable import Attainable
+from depl.models.programs.common import plan_frame, usable_keys
 from depl.models.programs.components import linear
 from depl.models.programs.notes import mark_as_relaxation
 
@@ -57,52 +57,29 @@ _FIRST_PRICES = 8
 Others are added where they are violated, so fewer cost rounds and the answer is the same."""
 
 
-def price_space(
-    problem: SampledProblem,
-    reading: Reading = INTENT,
-    *,
-    bounds: Attainable | None = None,
-    cost_unit: float = 1.0,
-    multipliers: Sequence[float] | None = None,
-    mutable: bool = False,
-) -> pyo.ConcreteModel:
-    """Program F2 with cuts at a few prices of time: a relaxation, whose plan may cost more than its optimum.
+class PriceSpace:
+    """The form ``price`` with cuts at a few prices of time, a relaxation, and the cuts that make it exact.
+
+    Attributes
+    ----------
+    model : pyomo.environ.ConcreteModel
 
     Parameters
     ----------
     problem : SampledProblem
+    bounds : Attainable
+        Of this problem.
     reading : depl.models.evaluation.evaluate.Reading
         Intent or letter of (2) and (6).
-    bounds : Attainable, optional
-        Of this problem, if it is known already.
     cost_unit : float
         The objective counts in this many units of cost.
     multipliers : sequence of float, optional
         Prices lam >= 0 of the cuts [cost / time]; `first_multipliers` unless given.
-    mutable : bool
-        Whether the parameters ``quantile_level`` and ``maximum_time`` may be changed later. Prices and
-        capacities stand inside of psi, which is not linear in them: they are no parameters of this form.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        A relaxation whose optimum is at most that of the problem; add cuts by `PriceSpace.tighten`.
 
     Raises
     ------
     NotCoveredError
         If no plan with an epoch can be feasible, so that there is nothing to write down.
-    """
-    bounds = bounds or (unrestricted(problem, capacities=False) if mutable else attainable(problem))
-    return PriceSpace(problem, bounds, reading, cost_unit, multipliers, mutable=mutable).model
-
-
-class PriceSpace:
-    """Program F2 and the cuts that make it exact.
-
-    Attributes
-    ----------
-    model : pyomo.environ.ConcreteModel
     """
 
     def __init__(
@@ -112,17 +89,15 @@ class PriceSpace:
         reading: Reading = INTENT,
         cost_unit: float = 1.0,
         multipliers: Sequence[float] | None = None,
-        *,
-        mutable: bool = False,
     ) -> None:
-        """Write the program down; the arguments are those of `price_space`."""
+        """Write the program down."""
         self.problem, self.cost_unit = problem, cost_unit
         self.keys = usable_keys(problem, bounds)
         position = {g: index for index, g in enumerate(problem.configurations)}
         loads = [problem.loads[key[0] - 1][position[g]] for key, g in self.keys.items()]
         target = problem.instance.target
         self.curves = EpochCosts.of(loads, target.round_deadline)
-        self.model = model = plan_frame(problem, bounds, reading, mutable=mutable)
+        self.model = model = plan_frame(problem, bounds, reading)
         mark_as_relaxation(model)
         self._variables = [model.w[key] for key in self.keys]
         model.theta = pyo.Var(bounds=(0, None), doc="(2): cost of all resources")
@@ -134,12 +109,10 @@ class PriceSpace:
         )
         self._known: set[tuple[float, float]] = set()
         self._latest = math.inf if target.maximum_time is None else target.maximum_time * (1 + TIME_TOLERANCE)
-        self._excess: Any = 1 + TIME_TOLERANCE  # (1 + 1e-9) T_max in units of the T_max of the instance
         if target.maximum_time is not None:
-            self._excess *= add_maximum_time(model, target.maximum_time, mutable)
             shares = self.curves.shortest / target.maximum_time
             model.eq4_time = pyo.Constraint(
-                expr=linear(shares, self._variables) <= self._excess, doc="(4) with full resources"
+                expr=linear(shares, self._variables) <= 1 + TIME_TOLERANCE, doc="(4) with full resources"
             )
         self.add_cuts(self.first_multipliers() if multipliers is None else multipliers)
 
@@ -165,8 +138,6 @@ class PriceSpace:
             psi = self.curves.prices(multiplier) / self.cost_unit
             if max(charge, psi.max(initial=0.0)) <= LARGEST_COEFFICIENT:
                 total = linear([*psi, -1.0], [*self._variables, self.model.theta])
-                if charge > 0 and allowed_time is None:
-                    charge = charge / (1 + TIME_TOLERANCE) * self._excess
                 added.append(self.model.eq2_price_cuts.add(total <= charge))
         return added
 

@@ -118,9 +118,9 @@ def solve(
         (`depl.models.solving.methods.Limits.cutoff`) look for cheaper ones alone. Methods that count
         scenarios take none.
     rows : callable, optional
-        Adds constraints of the caller's own to the Pyomo model of a method that solves by a program
-        (``milp``, ``milp-resource``); what they may speak of, `depl.models.programs.own_rows` says. No plan
-        comes back that they forbid, and what is proved is proved under them: `Result.rows` names them.
+        Adds constraints of the caller's own to the Pyomo model of a method that solves by a program,
+        ``milp``; what they may speak of, `depl.models.programs.own_rows` says. No plan comes back that they
+        forbid, and what is proved is proved under them: `Result.rows` names them.
 
     Raises
     ------

@@ -54,7 +54,7 @@ def cbc(path: Path) -> float:
 def glpk(path: Path) -> float:
     """GLPK, branching on the first fractional variable.
 
-    GLPK 5.0 prunes too much on some programs of `tiny` that are relaxations (F1): by the order of the columns
+    GLPK 5.0 prunes too much on some programs of `tiny` with tangents of x t >= c: by the order of the columns
     and the rule of branching it calls 30.2 or 42.6 optimal, where HiGHS, SCIP, CBC and GLPK itself, by
     another rule or with the binaries fixed, find 26.3. `glpk_relaxed` does not branch.
     """

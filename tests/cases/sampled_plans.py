@@ -5,15 +5,18 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+import pyomo.environ as pyo
 
 from depl.instances.generator import random_instance
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
+from depl.models.programs.attainable import attainable
+from depl.models.programs.price_space import PriceSpace
 from depl.models.scenarios.draws import draw_scenarios
 
 HARD_OPTIMUM = 28.968559573246672
-"""Of `hard_problem`, proved by both programs in a longer run."""
+"""Of `hard_problem`, proved by two programs in a longer run."""
 
 
 def hard_problem(scenarios: int = 100) -> SampledProblem:
@@ -22,6 +25,11 @@ def hard_problem(scenarios: int = 100) -> SampledProblem:
     sizes = {"models": (3, 3), "clusters": (1, 1), "datasets": (1, 1), "maximum_epochs": (12, 12)}
     instance = random_instance(rng, **sizes)
     return SampledProblem(instance, draw_scenarios(instance, scenarios, seed=1))
+
+
+def price_space(problem: SampledProblem) -> pyo.ConcreteModel:
+    """The program of the form ``price`` with its first cuts: a relaxation."""
+    return PriceSpace(problem, attainable(problem)).model
 
 
 def sequences(problem: SampledProblem) -> Iterator[tuple[Configuration, ...]]:

@@ -26,13 +26,12 @@ SLOW = {
     "expected-greedy",
     "fastest-cluster",
     "milp",  # draws from it as scenario-search does
-    "milp-resource",
     "one-pass",
     "random",
 }
 """Methods that solve by default the law that offers all, and the one that offers nothing by `make slow`."""
 
-SAMPLED = {"milp", "milp-resource"}
+SAMPLED = {"milp"}
 """Methods that know a law by its draws alone, as scenario-search does, and solve with it by `make slow`."""
 
 LABELS = {"entropic": "offers no transform", "normal": "", "certified": "", "expected": ""}

@@ -18,7 +18,7 @@ from depl.models.programs.cutting import solve_sampled
 from depl.models.solving.methods import Limits
 
 SCIP = "scip"
-"""Program F2 and its cuts, solved by SCIP in place of HiGHS; an optional library."""
+"""The program of ``milp`` and its cuts, solved by SCIP in place of HiGHS; an optional library."""
 
 
 def attempt(method: str, item: SampledInstance, time_limit: float, gap: float = 0.0) -> SolveOutcome:

@@ -9,7 +9,7 @@ from depl.models.problem.laws.law import FloatArray, Law, Moments, ProbabilityFr
 
 NO_LAW = (
     "the instance declares no law of its losses (type undeclared), so no probability is known; "
-    "plan on given scenarios, by --method scenario-search, milp or milp-resource with --scenarios FILE.npz, "
+    "plan on given scenarios, by --method scenario-search or milp with --scenarios FILE.npz, "
     "or declare the laws"
 )
 """What is said where a law is needed and none is declared."""

@@ -17,7 +17,7 @@ def small(tmp_path) -> str:
 
 
 @pytest.mark.parametrize("reduction", ["by-cost", "by-time", "free-resources"])
-@pytest.mark.parametrize("method", ["scenario-search", "exact", "milp", "milp-resource", "enumerate"])
+@pytest.mark.parametrize("method", ["scenario-search", "exact", "milp", "enumerate"])
 def test_every_method_finds_the_best_items_by_every_reduction(ask, small, method, reduction) -> None:
     code, text, err = ask("knapsack", small, "--via", method, "--reduction", reduction, "--json")
     answer = json.loads(text)

@@ -9,7 +9,7 @@ from depl.commands.answer import ExitCode
 from tests.cases.outside_solvers import cbc, scip
 
 
-@pytest.mark.parametrize(("form", "ending"), [("price", "lp"), ("resource", "mps"), ("cone", "nl")])
+@pytest.mark.parametrize(("form", "ending"), [("price", "lp"), ("price", "mps"), ("cone", "nl")])
 def test_the_optimum_that_is_told_is_that_of_the_file(form, ending, tmp_path, capsys):
     path = tmp_path / f"tiny.{ending}"
     words = ["program", "tiny", "--scenarios", "12", "--form", form, "--out", str(path)]

@@ -179,13 +179,11 @@ def test_without_an_epoch_the_initial_model_is_the_last(tiny):
     assert why_not_idle(tiny) == "the initial loss is above the target"
 
 
-@pytest.mark.parametrize(
-    "method", ["enumerate", "exact", "scenario-search", "milp", "milp-resource", "depl", "auto"]
-)
+@pytest.mark.parametrize("method", ["enumerate", "exact", "scenario-search", "milp", "depl", "auto"])
 def test_without_an_epoch_there_is_a_plan_only_if_it_ends_well(tiny, method):
     """The loss meets the target at once, which is no use where the model must not be delivered."""
     met = tiny.replace(maximum_loss=16, deployable=("pruned",), maximum_epochs=2)
-    scenarios = 10 if method in ("scenario-search", "milp", "milp-resource") else None
+    scenarios = 10 if method in ("scenario-search", "milp") else None
     trained = depl.solve(met, method, scenarios=scenarios)
     assert [epoch.model for epoch in trained.plan.epochs] == ["pruned"]
     assert trained.cost == pytest.approx(0.25)  # one epoch of work 1 in time 5 - 1 at the edge

@@ -16,22 +16,19 @@ from depl.models.solving.methods import Limits
 from depl.models.solving.result import DualBound, Termination
 from tests.cases.sampled_plans import hard_problem
 
-every_method = pytest.mark.parametrize("method", ["milp", "milp-resource"])
-
 
 def dual_findings(instance, plan):
     report = depl.check(instance, plan, most_plans=0)
     return report.ok, [finding for finding in report.findings if finding.equation == "claim: dual bound"]
 
 
-@every_method
-def test_the_verifier_proves_the_bound_again_and_refuses_another(method):
+def test_the_verifier_proves_the_bound_again_and_refuses_another():
     drawn = random_instances(
         np.random.default_rng(21), 4, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 4)
     )
     useful = 0
     for seed, instance in enumerate(drawn):
-        result = depl.solve(instance, method, scenarios=15, seed=seed)
+        result = depl.solve(instance, "milp", scenarios=15, seed=seed)
         if result.plan is None:
             assert result.dual is None
             continue
@@ -64,16 +61,14 @@ def test_where_nothing_is_random_the_bound_is_the_cost(steady):
     assert result.dual.bound == pytest.approx(24, rel=1e-9)
 
 
-@every_method
-def test_a_plan_without_epochs_is_bounded_by_nothing(tiny, method):
+def test_a_plan_without_epochs_is_bounded_by_nothing(tiny):
     instance = tiny.replace(maximum_loss=tiny.target.initial_loss)
-    assert depl.solve(instance, method, scenarios=5).dual == DualBound(0.0, 0.0, 0.0)
+    assert depl.solve(instance, "milp", scenarios=5).dual == DualBound(0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("method", ["milp", pytest.param("milp-resource", marks=pytest.mark.slow)])
-def test_a_solve_that_is_stopped_reports_no_less_than_it_can_prove_again(method):
+def test_a_solve_that_is_stopped_reports_no_less_than_it_can_prove_again():
     problem = hard_problem()
-    result = depl.solve(problem.instance, method, scenarios=problem.scenarios, time_limit=2)
+    result = depl.solve(problem.instance, "milp", scenarios=problem.scenarios, time_limit=2)
     assert result.termination is Termination.TIME_LIMIT  # an optimum takes much longer
     assert 0 < result.dual.bound <= result.lower_bound <= result.cost
     ok, (finding,) = dual_findings(problem.instance, result.plan)
@@ -96,13 +91,12 @@ def test_without_time_a_great_bound_is_left_out_and_a_small_one_is_not(tiny, mon
     assert plain.bound <= best.bound
 
 
-@every_method
-def test_an_interrupt_at_the_last_moment_leaves_the_plan(tiny, monkeypatch, method):
+def test_an_interrupt_at_the_last_moment_leaves_the_plan(tiny, monkeypatch):
     def pressed(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(certificate, "root_certificate", pressed)
-    outcome = next(item for item in depl.methods() if item.name == method).run(
+    outcome = next(item for item in depl.methods() if item.name == "milp").run(
         tiny, Limits(scenarios=draw_scenarios(tiny, 10))
     )
     assert outcome.termination is Termination.OPTIMAL

@@ -22,16 +22,11 @@ from depl.models.programs.attainable import attainable
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.highs import Answer, Session, Status
 from depl.models.programs.price_space import PriceSpace
-from depl.models.programs.resource_space import ResourceSpace
 from depl.models.programs.sequences import write_choices
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.cases.sampled_plans import HARD_OPTIMUM, cheapest, hard_problem, meets_all, sequences
-
-FORMULATIONS = (PriceSpace, ResourceSpace)
-METHODS = ("milp", "milp-resource")
-every_formulation = pytest.mark.parametrize("formulation", FORMULATIONS)
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +66,11 @@ def near_tie(steady):
     return SampledProblem(instance, given_scenarios(instance, gains))
 
 
-@every_formulation
 @pytest.mark.parametrize("count", [20, pytest.param(36, marks=pytest.mark.slow)])
-def test_the_optimum_is_the_cheapest_of_all_plans(problems, optima, formulation, count):
+def test_the_optimum_is_the_cheapest_of_all_plans(problems, optima, count):
     seen = set()
     for problem, optimum in itertools.islice(zip(problems, optima, strict=True), count):
-        found = solve_sampled(problem, formulation)
+        found = solve_sampled(problem)
         seen.add(found.termination)
         if math.isinf(optimum):
             assert found.termination is Termination.INFEASIBLE
@@ -106,43 +100,37 @@ def test_the_family_has_what_is_asked_of_it(problems):
         assert count >= 4
 
 
-@every_formulation
 @pytest.mark.parametrize("solve_with", ["highs", "scip"])
 @pytest.mark.parametrize("chosen", [slice(2), pytest.param(slice(2, 8), marks=pytest.mark.slow)])
-def test_other_roads_and_another_solver_find_the_same(problems, optima, formulation, solve_with, chosen):
+def test_other_roads_and_another_solver_find_the_same(problems, optima, solve_with, chosen):
     if solve_with == "scip":
         pytest.importorskip("pyscipopt")
     for problem, optimum in list(zip(problems, optima, strict=True))[chosen]:
-        found = solve_sampled(problem, formulation, solve_with=solve_with)
+        found = solve_sampled(problem, solve_with=solve_with)
         assert found.cost == optimum or found.cost == pytest.approx(optimum, rel=1e-9)
 
 
-@every_formulation
-def test_a_target_met_at_the_start_needs_no_epoch(tiny, formulation):
+def test_a_target_met_at_the_start_needs_no_epoch(tiny):
     instance = tiny.replace(maximum_loss=tiny.target.initial_loss)
-    found = solve_sampled(SampledProblem(instance, draw_scenarios(instance, 5)), formulation)
+    found = solve_sampled(SampledProblem(instance, draw_scenarios(instance, 5)))
     assert (found.termination, found.choices, found.cost) == (Termination.OPTIMAL, [], 0.0)
     plan = depl.solve(instance, "milp", scenarios=5).plan
     assert plan.epochs == ()
 
 
-@every_formulation
-def test_a_sequence_that_misses_by_less_than_the_tolerance_is_excluded_and_the_loop_goes_on(
-    near_tie, formulation
-):
-    found = solve_sampled(near_tie, formulation)
+def test_a_sequence_that_misses_by_less_than_the_tolerance_is_excluded_and_the_loop_goes_on(near_tie):
+    found = solve_sampled(near_tie)
     assert found.near_ties == 1
     assert [near_tie.instance.models[g.model].name for g in found.choices] == ["expensive"]
     assert found.termination is Termination.OPTIMAL
     assert found.cost == pytest.approx(cheapest(near_tie), rel=1e-9)
 
 
-@every_formulation
-def test_near_ties_alone_are_infeasible(near_tie, formulation):
+def test_near_ties_alone_are_infeasible(near_tie):
     gains = near_tie.scenarios.improvements.copy()
     gains[:, :, 0] = gains[:, :, 1]
     problem = SampledProblem(near_tie.instance, given_scenarios(near_tie.instance, gains))
-    found = solve_sampled(problem, formulation)
+    found = solve_sampled(problem)
     assert found.termination is Termination.INFEASIBLE
     assert found.near_ties == 2
     assert "best quantile over 10 scenarios 400" in found.reason
@@ -192,7 +180,7 @@ def test_programs_that_are_too_large_are_refused_with_the_limit(steady):
         depl.solve(instance, "milp", scenarios=100)
     instance = steady.replace(maximum_epochs=400)
     with pytest.raises(NotCoveredError, match="coefficients, of at most 1000000"):
-        depl.solve(instance, "milp-resource", scenarios=3000)
+        depl.solve(instance, "milp", scenarios=3000)
 
 
 def test_switches_count_among_the_coefficients(tiny, monkeypatch):
@@ -206,15 +194,14 @@ def test_switches_count_among_the_coefficients(tiny, monkeypatch):
     assert solve_sampled(problem).termination is Termination.OPTIMAL
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_methods_answer_through_the_registry(tiny, method):
-    result = depl.solve(tiny, method, scenarios=30, seed=3)
+def test_the_method_answers_through_the_registry(tiny):
+    result = depl.solve(tiny, "milp", scenarios=30, seed=3)
     assert result.termination is Termination.OPTIMAL
     problem = SampledProblem(tiny, draw_scenarios(tiny, 30, seed=3))
     assert result.cost == pytest.approx(cheapest(problem), rel=1e-9)
     assert result.scenarios.misses <= result.scenarios.allowed
     assert result.build_seconds > 0
-    again = depl.solve(tiny, method, scenarios=30, seed=3)
+    again = depl.solve(tiny, "milp", scenarios=30, seed=3)
     assert again.plan == result.plan
 
 

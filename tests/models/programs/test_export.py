@@ -1,7 +1,6 @@
 """Programs in files: read back, called a relaxation in the first line, names in ASCII that lead back."""
 
 import functools
-import itertools
 import json
 from pathlib import Path
 
@@ -17,13 +16,12 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.export import export, read_names, symbols
 from depl.models.programs.highs import OPTIONS, Session, Status, solve_program
-from depl.models.programs.price_space import price_space
-from depl.models.programs.resource_space import resource_space
 from depl.models.scenarios.draws import draw_scenarios
 from tests.cases.outside_solvers import cbc, glpk_relaxed, scip
+from tests.cases.sampled_plans import price_space
 
-BUILDERS = (price_space, resource_space)
-every_file = pytest.mark.parametrize(("build", "ending"), [*itertools.product(BUILDERS, ("lp", "mps"))])
+ENDINGS = ("lp", "mps")
+every_file = pytest.mark.parametrize("ending", ENDINGS)
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +64,8 @@ def read(path) -> highspy.Highs:
 
 
 @every_file
-def test_a_written_program_is_read_back_with_the_same_optimum(problem, build, ending, tmp_path, caplog):
-    model = build(problem)
+def test_a_written_program_is_read_back_with_the_same_optimum(problem, ending, tmp_path, caplog):
+    model = price_space(problem)
     path = export(model, tmp_path / f"program.{ending}")
     assert caplog.messages == []  # Pyomo has nothing to warn of
     assert [item.name for item in tmp_path.iterdir()] == [path.name]
@@ -81,10 +79,10 @@ def test_a_written_program_is_read_back_with_the_same_optimum(problem, build, en
 
 
 @every_file
-def test_the_first_line_calls_the_program_a_relaxation(documented, proved, build, ending, tmp_path):
+def test_the_first_line_calls_the_program_a_relaxation(documented, proved, ending, tmp_path):
     """The optimum of the problem is 28, proved by the loop; the file's is 27.25 or so, and not a cost."""
     assert proved == pytest.approx(28, rel=1e-9)
-    model = build(documented)
+    model = price_space(documented)
     path = export(model, tmp_path / f"tiny.{ending}")
     first = path.read_text(encoding="ascii").splitlines()[0]
     assert first.startswith(("\\ This program is a RELAXATION", "* This program is a RELAXATION"))
@@ -93,17 +91,15 @@ def test_the_first_line_calls_the_program_a_relaxation(documented, proved, build
     assert "RELAXATION" in export(model.clone(), tmp_path / f"copy.{ending}").read_text(encoding="ascii")
 
 
-@pytest.mark.parametrize("build", BUILDERS)
-def test_no_solver_calls_a_relaxation_optimal_without_that_word(documented, build):
+def test_no_solver_calls_a_relaxation_optimal_without_that_word(documented):
     pytest.importorskip("pyscipopt")
-    model = build(documented)
+    model = price_space(documented)
     answers = [Session(model).solve(), *(solve_program(model, solve_with=name) for name in ("highs", "scip"))]
     for answer in answers:
         assert answer.status is Status.RELAXATION_OPTIMAL
         assert "relaxation" in answer.status.value
         assert answer.proved
         assert answer.objective < 28 * (1 - 1e-6)
-    assert "relaxation" in build.__doc__.splitlines()[0]
 
 
 def test_the_page_says_that_a_program_without_its_cuts_is_a_relaxation(tiny):
@@ -137,27 +133,27 @@ HARD_NAMES = {
 def every_kind_in_one_file():
     """By default each kind of names in one file, in turn; slowly in the others, too."""
     for place, kind in enumerate(HARD_NAMES):
-        for number, (build, ending) in enumerate(itertools.product(BUILDERS, ("lp", "mps"))):
-            later = place % 4 != number
-            yield pytest.param(kind, build, ending, marks=[pytest.mark.slow] * later)
+        for number, ending in enumerate(ENDINGS):
+            later = place % 2 != number
+            yield pytest.param(kind, ending, marks=[pytest.mark.slow] * later)
 
 
 @functools.cache
-def optimum_of(build, instance):
+def optimum_of(instance):
     """The least of the program of an instance on eight scenarios, without a file."""
     problem = SampledProblem(instance, draw_scenarios(instance, 8, seed=1))
-    return Session(build(problem)).solve().objective
+    return Session(price_space(problem)).solve().objective
 
 
-@pytest.mark.parametrize(("kind", "build", "ending"), list(every_kind_in_one_file()))
-def test_any_names_are_written_in_ascii_without_collision_and_lead_back(tiny, kind, build, ending, tmp_path):
+@pytest.mark.parametrize(("kind", "ending"), list(every_kind_in_one_file()))
+def test_any_names_are_written_in_ascii_without_collision_and_lead_back(tiny, kind, ending, tmp_path):
     one, other = HARD_NAMES[kind]
     instance = renamed(tiny, one, other)
     problem = SampledProblem(instance, draw_scenarios(instance, 8, seed=1))
-    model = build(problem)
+    model = price_space(problem)
     path = export(model, tmp_path / f"program.{ending}")
     engine = read(path)
-    wanted = optimum_of(build, tiny)
+    wanted = optimum_of(tiny)
     assert engine.getInfo().objective_function_value == pytest.approx(wanted, rel=1e-7)
     assert [scip(path), cbc(path)] == pytest.approx([wanted] * 2, rel=1e-6)
     engine.setOptionValue("solve_relaxation", True)

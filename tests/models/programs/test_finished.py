@@ -3,7 +3,6 @@
 import math
 import pickle
 
-import msgspec
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -20,14 +19,13 @@ from depl.models.programs.finished import FORMS, program
 from depl.models.programs.highs import Status, solve_program
 from depl.models.programs.notes import is_relaxation, note_of
 from depl.models.programs.price_space import PriceSpace
-from depl.models.programs.sequences import add_cost_row, write_choices
+from depl.models.programs.sequences import add_cost_row, labels, write_choices
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.cases.outside_solvers import LINEAR, cbc, glpk, scip
 from tests.cases.sampled_plans import cost, meets_all, sequences
 
-LINEAR_FORMS = ("price", "resource")
 QUICK = (3, 17, 18)
 
 
@@ -56,11 +54,10 @@ def optimum(instance, size, seed=0):
 
 def found_by_others(instance, size, seed, folder):
     """What every outside solver says of every form, in every kind of file that it reads."""
-    for form in LINEAR_FORMS:
-        model = program(instance, size, form, seed=seed)
-        for ending in ("lp", "mps"):
-            path = export(model, folder / f"{form}.{ending}")
-            yield from ((form, ending, name, solve(path)) for name, solve in LINEAR.items())
+    model = program(instance, size, seed=seed)
+    for ending in ("lp", "mps"):
+        path = export(model, folder / f"price.{ending}")
+        yield from (("price", ending, name, solve(path)) for name, solve in LINEAR.items())
     path = export(program(instance, size, "cone", seed=seed), folder / "cone.lp")
     yield "cone", "lp", "scip", scip(path, 1e-8)
 
@@ -76,25 +73,24 @@ def test_other_solvers_find_the_optimum_of_depl_in_the_file(seed, tmp_path):
             program(instance, 12, seed=seed)
         return
     answers = list(found_by_others(instance, 12, seed, tmp_path))
-    assert len(answers) == 2 * 2 * len(LINEAR) + 1
+    assert len(answers) == 2 * len(LINEAR) + 1
     wrong = [answer for answer in answers if answer[-1] != pytest.approx(wanted, rel=1e-6)]
     assert wrong == []
 
 
 def test_the_documented_program_has_the_optimum_28_and_the_relaxation_has_not(tiny, tmp_path):
     assert least(tiny, 50) == pytest.approx(28, rel=1e-12)
-    for form in LINEAR_FORMS:
-        whole, relaxed = program(tiny, 50, form), program(tiny, 50, form, finished=False)
-        assert not is_relaxation(whole)
-        assert is_relaxation(relaxed)
-        assert solve_program(whole).status is Status.OPTIMAL
-        assert solve_program(whole).objective == pytest.approx(28, rel=1e-9)
-        answer = solve_program(relaxed)
-        assert answer.status is Status.RELAXATION_OPTIMAL
-        assert answer.objective < 28 * (1 - 1e-6)
-        first = export(whole, tmp_path / "whole.lp").read_text().splitlines()[0]
-        assert first.startswith("\\ This program is FINISHED: its optimum is 28.0, that of instance ")
-        assert "RELAXATION" in export(relaxed, tmp_path / "relaxed.lp").read_text().splitlines()[0]
+    whole, relaxed = program(tiny, 50), program(tiny, 50, finished=False)
+    assert not is_relaxation(whole)
+    assert is_relaxation(relaxed)
+    assert solve_program(whole).status is Status.OPTIMAL
+    assert solve_program(whole).objective == pytest.approx(28, rel=1e-9)
+    answer = solve_program(relaxed)
+    assert answer.status is Status.RELAXATION_OPTIMAL
+    assert answer.objective < 28 * (1 - 1e-6)
+    first = export(whole, tmp_path / "whole.lp").read_text().splitlines()[0]
+    assert first.startswith("\\ This program is FINISHED: its optimum is 28.0, that of instance ")
+    assert "RELAXATION" in export(relaxed, tmp_path / "relaxed.lp").read_text().splitlines()[0]
     for finished in (True, False):
         cone = program(tiny, 50, "cone", finished)
         assert not is_relaxation(cone)
@@ -128,15 +124,14 @@ def test_cones_are_refused_as_mps(tiny, tmp_path):
 def test_a_problem_in_which_not_to_train_is_feasible_has_a_program_with_the_optimum_0(tiny, tmp_path):
     """And one that also lists the plans that train: nothing forces an epoch."""
     instance = tiny.replace(maximum_loss=tiny.target.initial_loss + 1)
-    for form in LINEAR_FORMS:
-        model = program(instance, 8, form)
-        assert note_of(model).optimum == 0
-        path = export(model, tmp_path / f"{form}.lp")
-        assert [solve(path) for solve in LINEAR.values()] == pytest.approx([0.0] * 4, abs=1e-9)
-        model.must = pyo.Constraint(expr=sum(model.w[key] for key in model.w if key[0] == 1) == 1)
-        problem = SampledProblem(instance, draw_scenarios(instance, 8, 0))
-        trained = min(cost(problem, row) for row in sequences(problem) if row and meets_all(problem, row))
-        assert solve_program(model).objective <= trained * (1 + 1e-9)
+    model = program(instance, 8)
+    assert note_of(model).optimum == 0
+    path = export(model, tmp_path / "whole.lp")
+    assert [solve(path) for solve in LINEAR.values()] == pytest.approx([0.0] * 4, abs=1e-9)
+    model.must = pyo.Constraint(expr=sum(model.w[key] for key in model.w if key[0] == 1) == 1)
+    problem = SampledProblem(instance, draw_scenarios(instance, 8, 0))
+    trained = min(cost(problem, row) for row in sequences(problem) if row and meets_all(problem, row))
+    assert solve_program(model).objective <= trained * (1 + 1e-9)
 
 
 def test_a_program_that_only_not_training_keeps_is_refused_in_words(tiny):
@@ -161,15 +156,14 @@ def test_a_near_tie_within_the_tolerance_of_other_solvers_is_excluded_by_a_row(t
     instance = tiny.replace(maximum_loss=tiny.target.initial_loss - reached - 2e-7 * largest)
     wanted = least(instance, 10, 3)
     assert wanted > cost(problem, cheap) * (1 + 1e-6)
-    for form in LINEAR_FORMS:
-        model = program(instance, 10, form, seed=3)
-        assert note_of(model).near_ties >= 1
-        assert note_of(model).optimum == pytest.approx(wanted, rel=1e-9)
-        path = export(model, tmp_path / f"{form}.lp")
-        assert [solve(path) for solve in (cbc, glpk, scip)] == pytest.approx([wanted] * 3, rel=1e-6)
-        model.no_goods.deactivate()
-        bare = export(model, tmp_path / f"bare-{form}.lp")
-        assert min(solve(bare) for solve in (cbc, glpk, scip)) < wanted * (1 - 1e-6)  # so the row was needed
+    model = program(instance, 10, seed=3)
+    assert note_of(model).near_ties >= 1
+    assert note_of(model).optimum == pytest.approx(wanted, rel=1e-9)
+    path = export(model, tmp_path / "whole.lp")
+    assert [solve(path) for solve in (cbc, glpk, scip)] == pytest.approx([wanted] * 3, rel=1e-6)
+    model.no_goods.deactivate()
+    bare = export(model, tmp_path / "bare.lp")
+    assert min(solve(bare) for solve in (cbc, glpk, scip)) < wanted * (1 - 1e-6)  # so the row was needed
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -196,13 +190,12 @@ def test_every_feasible_plan_is_a_point_of_the_cone_program_at_its_own_cost(seed
     """And one with less of the resources is none: the cones are tight there."""
     instance = drawn(seed, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 3))
     problem = SampledProblem(instance, draw_scenarios(instance, 6, seed))
-    space = ConeSpace(problem, attainable(problem))
-    model, cut = space.model, 0
+    model, cut = ConeSpace(problem, attainable(problem)).model, 0
     plans = [row for row in sequences(problem) if row and meets_all(problem, row)]
     assert len(plans) >= 2
     for plan in plans:
         assert write_choices(model, problem, plan)
-        space.write_resources(plan, problem.allocation(plan))
+        write_resources(model, problem, plan)
         assert violated(model) == []
         assert pyo.value(model.eq2_cost) == pytest.approx(cost(problem, plan), rel=1e-12)
         for place in (place for place in model.x if model.x[place].value > 0):
@@ -211,6 +204,25 @@ def test_every_feasible_plan_is_a_point_of_the_cone_program_at_its_own_cost(seed
             cut += any("cones" in name or "eq5_least" in name for name in violated(model))
             model.x[place].set_value(held)
     assert cut >= 2
+
+
+def write_resources(model, problem, plan):
+    """Set x, t and the roots to the cheapest resources of a plan."""
+    greatest = {}
+    for k, row in enumerate(problem.loads[: len(model.epochs)], start=1):
+        for g, load in zip(problem.configurations, row, strict=True):
+            if (k, *labels(problem, g)) in model.w:
+                place = k, labels(problem, g)[0]
+                greatest[place] = max(greatest.get(place, 0.0), load.work)
+    for place in model.places:
+        model.x[place].set_value(0.0)
+        model.t[place].set_value(0.0)
+        model.root[place].set_value(0.0)
+    for k, (g, x) in enumerate(zip(plan, problem.allocation(plan).resources, strict=True), start=1):
+        place, work = (k, labels(problem, g)[0]), problem.loads[k - 1][problem.configurations.index(g)].work
+        model.x[place].set_value(x)
+        model.t[place].set_value(work / x)
+        model.root[place].set_value((work / greatest[place]) ** 0.5)
 
 
 def violated(model):
@@ -257,116 +269,6 @@ def test_every_component_says_what_it_is_and_copies_are_the_same(tiny, form):
     assert set(model.clusters) == {"cloud", "edge"}
 
 
-def changed(instance, **values):
-    """The instance with another target, or other clusters."""
-    clusters = tuple(
-        msgspec.structs.replace(item, **{name: values[name][item.name] for name in values if name in _SITES})
-        for item in instance.clusters
-    )
-    target = {name: value for name, value in values.items() if name not in _SITES}
-    return msgspec.structs.replace(instance.replace(**target), clusters=clusters)
-
-
-_SITES = ("capacity", "unit_cost")
-
-
-def put(model, **values):
-    for name, value in values.items():
-        component = getattr(model, name)
-        if isinstance(value, dict):
-            component.store_values(value)
-        else:
-            component.set_value(value)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"quantile_level": 0.9, "maximum_time": 9.0},
-        {"maximum_time": 4.2},
-        {"capacity": {"cloud": 3.0, "edge": 9.0}},
-        {"unit_cost": {"cloud": 9.0, "edge": 1.0}},
-        {
-            "quantile_level": 0.6,
-            "capacity": {"cloud": 7.0, "edge": 1.5},
-            "unit_cost": {"cloud": 1.0, "edge": 3.0},
-        },
-    ],
-    ids=str,
-)
-def test_parameters_are_changed_without_building_the_cone_program_again(tiny, mutable_cone, values):
-    """The optimum is then that of the changed instance on the same scenarios."""
-    instance = changed(tiny, **values)
-    wanted = least(instance, 6)
-    put(mutable_cone, **values)
-    answer = solve_program(mutable_cone, solve_with="scip")
-    put(
-        mutable_cone,
-        quantile_level=tiny.target.quantile_level,
-        maximum_time=tiny.target.maximum_time,
-        capacity={item.name: item.capacity for item in tiny.clusters},
-        unit_cost={item.name: item.unit_cost for item in tiny.clusters},
-    )
-    if wanted == math.inf:
-        assert answer.status is Status.INFEASIBLE
-    else:
-        assert answer.objective == pytest.approx(wanted, rel=1e-6)
-
-
-def test_a_program_of_an_infeasible_instance_becomes_feasible_with_its_parameters(tiny):
-    model = program(tiny.replace(maximum_time=0.1), 6, "cone", mutable=True)
-    assert solve_program(model, solve_with="scip").status is Status.INFEASIBLE
-    model.maximum_time.set_value(tiny.target.maximum_time)
-    answer = solve_program(model, solve_with="scip")
-    assert answer.objective == pytest.approx(least(tiny, 6), rel=1e-6)
-
-
-@pytest.fixture(scope="module")
-def mutable_cone(tiny):
-    return program(tiny, 6, "cone", mutable=True)
-
-
-@pytest.mark.parametrize("form", LINEAR_FORMS)
-def test_changed_parameters_of_the_linear_forms_leave_a_relaxation_of_the_changed_problem(tiny, form):
-    model = program(tiny, 10, form, finished=False, mutable=True)
-    assert is_relaxation(model)
-    moved = 0
-    every = [{"quantile_level": 0.5}, {"maximum_time": 4.2}, {"quantile_level": 0.9, "maximum_time": 9.0}]
-    if form == "resource":
-        every += [{"capacity": {"cloud": 3.0, "edge": 9.0}}, {"unit_cost": {"cloud": 9.0, "edge": 1.0}}]
-    first = solve_program(model).objective
-    for values in every:
-        put(model, **values)
-        answer, wanted = solve_program(model), least(changed(tiny, **values), 10)
-        if answer.status is Status.INFEASIBLE:
-            assert wanted == math.inf
-        else:
-            assert answer.objective <= wanted * (1 + 1e-9)
-            assert answer.objective >= 0.5 * wanted or wanted == math.inf
-            moved += answer.objective != pytest.approx(first, rel=1e-6)
-        put(
-            model,
-            quantile_level=tiny.target.quantile_level,
-            maximum_time=tiny.target.maximum_time,
-            **(
-                {
-                    "capacity": {item.name: item.capacity for item in tiny.clusters},
-                    "unit_cost": {item.name: item.unit_cost for item in tiny.clusters},
-                }
-                if form == "resource"
-                else {}
-            ),
-        )
-    assert moved >= 2
-    assert solve_program(model).objective == pytest.approx(first, rel=1e-9)
-
-
-def test_parameters_of_a_finished_linear_program_cannot_be_changed(tiny):
-    model = program(tiny, 10)
-    with pytest.raises(TypeError, match="mutable"):
-        model.quantile_level.set_value(0.5)
-
-
 # ---- refusals ----
 
 
@@ -374,7 +276,7 @@ def test_parameters_of_a_finished_linear_program_cannot_be_changed(tiny):
     ("options", "kind", "words"),
     [
         ({"form": "prices"}, InvalidInputError, "no form 'prices'; did you mean 'price'"),
-        ({"mutable": True}, InvalidInputError, "finished at one set of values only; take finished=False"),
+        ({"form": "resource"}, InvalidInputError, "--form resource was removed: --form cone has resources"),
         ({"scenarios": "many"}, InvalidInputError, "must be a whole number or Scenarios"),
         ({"scenarios": 10, "time_limit": 1e-9}, NotCoveredError, "the optimum was not proved .time_limit"),
         ({"time_limit": -1}, InvalidInputError, "time_limit must be positive"),

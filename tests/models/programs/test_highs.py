@@ -15,9 +15,8 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.programs import highs
 from depl.models.programs.highs import OPTIONS, Session, Status, solve_program
-from depl.models.programs.price_space import price_space
-from depl.models.programs.resource_space import resource_space
 from depl.models.scenarios.draws import draw_scenarios
+from tests.cases.sampled_plans import price_space
 
 
 def knapsack(size=0):
@@ -47,11 +46,10 @@ def problem():
     return SampledProblem(instance, draw_scenarios(instance, 15, seed=1))
 
 
-@pytest.mark.parametrize("build", [price_space, resource_space])
-def test_all_roads_agree_on_a_program(problem, build):
+def test_all_roads_agree_on_a_program(problem):
     pytest.importorskip("pyscipopt")
-    answers = [Session(build(problem)).solve(), solve_program(build(problem))]
-    answers.append(solve_program(build(problem), solve_with="scip"))
+    answers = [Session(price_space(problem)).solve(), solve_program(price_space(problem))]
+    answers.append(solve_program(price_space(problem), solve_with="scip"))
     assert {answer.status for answer in answers} == {Status.RELAXATION_OPTIMAL}
     for answer in answers:
         assert answer.objective == pytest.approx(answers[0].objective, rel=1e-7)

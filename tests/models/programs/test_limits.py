@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 
 from depl.models.programs.cutting import solve_sampled
-from depl.models.programs.price_space import PriceSpace
-from depl.models.programs.resource_space import ResourceSpace
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.cases.sampled_plans import HARD_OPTIMUM, hard_problem, meets_all
 
 ROOT = Path(__file__).resolve().parents[3]
-every_formulation = pytest.mark.parametrize("formulation", [PriceSpace, ResourceSpace])
 
 
 @pytest.fixture(scope="module")
@@ -30,16 +27,11 @@ def followed(hard):
     """A search that ends with a gap, and its rows of progress."""
     rows = []
     limits = Limits(gap=0.3, time_limit=60, progress=lambda *row: rows.append(row))
-    return solve_sampled(hard, PriceSpace, limits), rows
+    return solve_sampled(hard, limits=limits), rows
 
 
 def test_a_wanted_gap_ends_the_search_with_a_certificate(followed):
     check_gap(followed[0], 0.3)
-
-
-@pytest.mark.parametrize("gap", [0.5, pytest.param(0.3, marks=pytest.mark.slow)])
-def test_a_wanted_gap_ends_the_search_in_the_space_of_resources(hard, gap):
-    check_gap(solve_sampled(hard, ResourceSpace, Limits(gap=gap, time_limit=60)), gap)
 
 
 def check_gap(found, gap):
@@ -49,18 +41,12 @@ def check_gap(found, gap):
 
 
 @pytest.mark.parametrize(
-    ("formulation", "seconds"),  # a busy machine needs one to begin
-    [
-        (PriceSpace, 1e-6),
-        (ResourceSpace, 1e-6),
-        # by default rows of progress are asked within a limit
-        pytest.param(ResourceSpace, 2.5, marks=pytest.mark.slow),
-        pytest.param(PriceSpace, 4.0, marks=pytest.mark.slow),
-    ],
+    "seconds",  # a busy machine needs one to begin; by default rows of progress are asked within a limit
+    [1e-6, pytest.param(4.0, marks=pytest.mark.slow)],
 )
-def test_at_the_time_limit_there_is_a_plan_and_a_valid_bound(hard, formulation, seconds):
+def test_at_the_time_limit_there_is_a_plan_and_a_valid_bound(hard, seconds):
     limits = Limits(time_limit=seconds)
-    found = solve_sampled(hard, formulation, limits)
+    found = solve_sampled(hard, limits=limits)
     assert found.termination is Termination.TIME_LIMIT
     assert 0 <= found.lower_bound <= HARD_OPTIMUM * (1 + 1e-9)
     assert found.reason if found.choices is None else found.cost >= HARD_OPTIMUM * (1 - 1e-9)
@@ -90,8 +76,7 @@ def check_rows(rows):
     assert bounds.max() <= HARD_OPTIMUM * (1 + 1e-9)
 
 
-@every_formulation
-def test_an_interrupt_at_any_row_of_progress_gives_the_incumbent(hard, formulation):
+def test_an_interrupt_at_any_row_of_progress_gives_the_incumbent(hard):
     for stop in (1, 4):
         rows = []
 
@@ -100,7 +85,7 @@ def test_an_interrupt_at_any_row_of_progress_gives_the_incumbent(hard, formulati
             if len(rows) == stop:
                 raise KeyboardInterrupt
 
-        found = solve_sampled(hard, formulation, Limits(progress=press))
+        found = solve_sampled(hard, limits=Limits(progress=press))
         assert found.termination is Termination.INTERRUPTED
         assert meets_all(hard, tuple(found.choices))
         assert found.lower_bound <= HARD_OPTIMUM <= found.cost * (1 + 1e-9)
@@ -121,10 +106,9 @@ print(result.to_json())
 """
 
 
-@pytest.mark.parametrize("method", ["milp", pytest.param("milp-resource", marks=pytest.mark.slow)])
-def test_ctrl_c_inside_the_tree_of_highs_gives_the_incumbent(method):
+def test_ctrl_c_inside_the_tree_of_highs_gives_the_incumbent():
     child = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, method],
+        [sys.executable, "-c", SCRIPT, "milp"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -14,15 +14,12 @@ from depl.models.problem.instance import Dataset, Transfer
 from depl.models.programs.attainable import attainable
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.own_rows import OwnRows
-from depl.models.programs.price_space import PriceSpace, price_space
-from depl.models.programs.resource_space import ResourceSpace, resource_space
+from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.sequences import labels
 from depl.models.programs.start import _simple_plans
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
 from depl.models.solving.result import Termination
-from tests.cases.sampled_plans import cost, meets_all, sequences
-
-every_formulation = pytest.mark.parametrize("formulation", [PriceSpace, ResourceSpace])
+from tests.cases.sampled_plans import cost, meets_all, price_space, sequences
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +27,11 @@ def problem(tiny):
     return SampledProblem(tiny, draw_scenarios(tiny, 12, seed=4))
 
 
-def having(formulation, add):
-    """The formulation with what ``add`` does to its model."""
+def having(add):
+    """The program with what ``add`` does to its model."""
 
     def build(*arguments):
-        program = formulation(*arguments)
+        program = PriceSpace(*arguments)
         add(program.model)
         return program
 
@@ -59,24 +56,20 @@ def on_both(choices):
     )
 
 
-@every_formulation
 @pytest.mark.parametrize("solve_with", ["session", "highs"])
-def test_a_row_that_excludes_every_start_yields_the_cheapest_plan_that_it_allows(
-    problem, formulation, solve_with
-):
+def test_a_row_that_excludes_every_start_yields_the_cheapest_plan_that_it_allows(problem, solve_with):
     starts = list(_simple_plans(problem, attainable(problem)))
     assert starts
     assert not any(on_both(row) for row in starts)
-    found = solve_sampled(problem, having(formulation, both_clusters), solve_with=solve_with)
+    found = solve_sampled(problem, having(both_clusters), solve_with=solve_with)
     assert found.termination is Termination.OPTIMAL
     assert on_both(found.choices)
     assert found.cost == pytest.approx(least(problem, on_both), rel=1e-9)
     assert found.cost > least(problem, lambda row: True) * (1 + 1e-6)  # so the row mattered
 
 
-@every_formulation
 def test_rows_that_forbid_every_plan_one_after_the_other_end_in_infeasible_and_never_in_a_forbidden_plan(
-    tiny, formulation
+    tiny,
 ):
     instance = tiny.replace(maximum_epochs=2, maximum_loss=10)
     problem = SampledProblem(instance, draw_scenarios(instance, 8, seed=1))
@@ -92,7 +85,7 @@ def test_rows_that_forbid_every_plan_one_after_the_other_end_in_infeasible_and_n
     total = sum(meets_all(problem, row) for row in sequences(problem))
     assert total > 3
     for _ in range(total + 1):
-        found = solve_sampled(problem, having(formulation, forbid))
+        found = solve_sampled(problem, having(forbid))
         if found.choices is None:
             break
         assert tuple(found.choices) not in forbidden
@@ -104,10 +97,9 @@ def test_rows_that_forbid_every_plan_one_after_the_other_end_in_infeasible_and_n
     assert len(forbidden) == total
 
 
-@every_formulation
-def test_a_variable_fixed_by_the_caller_stays_fixed(problem, formulation):
+def test_a_variable_fixed_by_the_caller_stays_fixed(problem):
     """The optimum trains on the cloud in epoch 1; forbidden by fixing or by a bound it is another one."""
-    free = solve_sampled(problem, formulation)
+    free = solve_sampled(problem)
     first = labels(problem, free.choices[0])
 
     def fix(model):
@@ -118,13 +110,12 @@ def test_a_variable_fixed_by_the_caller_stays_fixed(problem, formulation):
 
     allowed = least(problem, lambda row: labels(problem, row[0]) != first)
     for change in (fix, bound):
-        found = solve_sampled(problem, having(formulation, change))
+        found = solve_sampled(problem, having(change))
         assert labels(problem, found.choices[0]) != first
         assert found.cost == pytest.approx(allowed, rel=1e-9)
 
 
-@every_formulation
-def test_a_row_over_variables_of_the_callers_own_holds_too(problem, formulation):
+def test_a_row_over_variables_of_the_callers_own_holds_too(problem):
     def add(model):
         model.chosen = pyo.Var(domain=pyo.Binary)
         model.own = pyo.Constraint(
@@ -132,7 +123,7 @@ def test_a_row_over_variables_of_the_callers_own_holds_too(problem, formulation)
         )
         model.must = pyo.Constraint(expr=model.chosen >= 1)
 
-    found = solve_sampled(problem, having(formulation, add))
+    found = solve_sampled(problem, having(add))
     on_edge = lambda row: any(g.cluster == 1 for g in row)  # noqa: E731
     names = [place.name for place in problem.instance.clusters]
     assert names[1] == "edge"
@@ -140,28 +131,26 @@ def test_a_row_over_variables_of_the_callers_own_holds_too(problem, formulation)
     assert found.cost == pytest.approx(least(problem, on_edge), rel=1e-9)
 
 
-@every_formulation
-def test_not_to_train_is_no_answer_where_a_row_forbids_it(tiny, formulation):
+def test_not_to_train_is_no_answer_where_a_row_forbids_it(tiny):
     instance = tiny.replace(maximum_loss=tiny.target.initial_loss + 1)
     problem = SampledProblem(instance, draw_scenarios(instance, 8, seed=1))
-    assert solve_sampled(problem, formulation).choices == []
+    assert solve_sampled(problem).choices == []
 
     def train(model):
         model.own = pyo.Constraint(expr=sum(model.w[key] for key in model.w if key[0] == 1) >= 1)
 
-    found = solve_sampled(problem, having(formulation, train))
+    found = solve_sampled(problem, having(train))
     assert len(found.choices) >= 1
     assert found.cost == pytest.approx(least(problem, lambda row: True), rel=1e-9)
 
     def any_number(model):
         model.own = pyo.Constraint(expr=sum(model.w[key] for key in model.w if key[0] == 1) <= 1)
 
-    assert solve_sampled(problem, having(formulation, any_number)).choices == []
+    assert solve_sampled(problem, having(any_number)).choices == []
 
 
-@every_formulation
 @pytest.mark.parametrize("count", [5, pytest.param(8, marks=pytest.mark.slow)])
-def test_on_random_instances_a_random_row_is_kept_at_the_least_cost(formulation, count):
+def test_on_random_instances_a_random_row_is_kept_at_the_least_cost(count):
     drawn = random_instances(
         np.random.default_rng(5),
         count,
@@ -173,7 +162,7 @@ def test_on_random_instances_a_random_row_is_kept_at_the_least_cost(formulation,
     held = 0
     for seed, instance in enumerate(drawn):
         problem = SampledProblem(instance, draw_scenarios(instance, 10, seed))
-        free = solve_sampled(problem, formulation)
+        free = solve_sampled(problem)
         if not free.choices:
             continue
         last, banned = len(free.choices), labels(problem, free.choices[-1])[2]
@@ -185,7 +174,7 @@ def test_on_random_instances_a_random_row_is_kept_at_the_least_cost(formulation,
         def allowed(row, problem=problem, banned=banned, last=last):
             return len(row) < last or labels(problem, row[last - 1])[2] != banned
 
-        found = solve_sampled(problem, having(formulation, add))
+        found = solve_sampled(problem, having(add))
         best = least(problem, allowed)
         held += best > free.cost * (1 + 1e-9)
         if best == math.inf:
@@ -198,28 +187,22 @@ def test_on_random_instances_a_random_row_is_kept_at_the_least_cost(formulation,
 
 def test_a_program_as_built_has_no_own_rows(problem):
     """Else the rows of the programs themselves would be taken for a caller's."""
-    for build in (price_space, resource_space):
-        assert not OwnRows.of(build(problem)).any
+    assert not OwnRows.of(price_space(problem)).any
 
 
 @pytest.mark.parametrize(
-    ("formulation", "spoil", "words"),
+    ("spoil", "words"),
     [
-        (PriceSpace, lambda model: pyo.Constraint(expr=model.theta >= 1), "speaks of 'theta'"),
-        (ResourceSpace, lambda model: pyo.Constraint(expr=model.x[1, "cloud"] <= 2), "speaks of 'x'"),
-        (
-            PriceSpace,
-            lambda model: pyo.Objective(expr=sum(model.w.values())),
-            "the objectives are eq2_cost, own",
-        ),
+        (lambda model: pyo.Constraint(expr=model.theta >= 1), "speaks of 'theta'"),
+        (lambda model: pyo.Objective(expr=sum(model.w.values())), "the objectives are eq2_cost, own"),
     ],
 )
-def test_what_the_closed_form_could_not_keep_is_refused(problem, formulation, spoil, words):
+def test_what_the_closed_form_could_not_keep_is_refused(problem, spoil, words):
     def add(model):
         model.own = spoil(model)
 
     with pytest.raises(NotCoveredError, match=words):
-        solve_sampled(problem, having(formulation, add))
+        solve_sampled(problem, having(add))
 
 
 def test_a_plus_in_a_name_does_not_confuse_subsets(tiny):

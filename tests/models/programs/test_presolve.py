@@ -15,7 +15,7 @@ from tests.oracles.scenario_enumeration import cheapest_under_scenarios
 DATA = Path(__file__).parents[2] / "data"
 
 
-@pytest.mark.parametrize("method", ["milp", "milp-resource", "scenario-search"])
+@pytest.mark.parametrize("method", ["milp", "scenario-search"])
 def test_every_exact_method_proves_the_true_optimum_where_presolve_errs(method):
     instance = Instance.from_json((DATA / "presolve_errs.json").read_text(encoding="utf-8"))
     sample = load_scenarios(DATA / "presolve_errs.npz", instance)
@@ -27,7 +27,7 @@ def test_every_exact_method_proves_the_true_optimum_where_presolve_errs(method):
 
 
 def test_the_optimum_of_a_program_is_that_of_other_solvers_whatever_the_seed():
-    """One of the programs of ``milp-resource`` there; SCIP, CBC, GLPK and HiGHS by default find this.
+    """One with resources as variables, of the problem above; SCIP, CBC, GLPK and HiGHS by default find this.
 
     At a ``mip_feasibility_tolerance`` of 1e-9 HiGHS calls 946.478 optimal, with 36 of the first 100 seeds.
     """

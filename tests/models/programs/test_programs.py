@@ -16,22 +16,18 @@ from depl.models.problem.instance import ConstantImprovement, Model, Switch
 from depl.models.problem.laws import Forbidden, Normal, Zero
 from depl.models.programs.attainable import attainable
 from depl.models.programs.common import usable_keys
+from depl.models.programs.cone_space import ConeSpace
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.highs import Status, solve_program
-from depl.models.programs.price_space import PriceSpace, price_space
-from depl.models.programs.resource_space import ResourceSpace, resource_space
+from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.sequences import add_no_good, read_choices, write_choices
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
 from depl.models.solving.result import Termination
-from tests.cases.sampled_plans import cheapest, meets_all, sequences
+from tests.cases.sampled_plans import cheapest, meets_all, price_space, sequences
 
-FORMULATIONS = (PriceSpace, ResourceSpace)
-BUILDERS = (price_space, resource_space)
 E1 = Reading(data_requires_every_epoch=True)
 E2 = Reading(transfer_every_epoch=True)
 BOTH = Reading(data_requires_every_epoch=True, transfer_every_epoch=True)
-
-every_formulation = pytest.mark.parametrize("formulation", FORMULATIONS)
 
 
 @pytest.fixture(scope="module")
@@ -105,32 +101,13 @@ def test_price_cuts_hold_for_a_thousand_plans_and_prices_and_are_tight_at_the_mu
     assert checked >= 1000
 
 
-def test_tangents_hold_for_every_plan_and_touch_the_cheapest_resources(problems):
-    rng, checked = np.random.default_rng(2), 0
-    for problem in problems:
-        bounds = attainable(problem)
-        if not bounds.possible:
-            continue
-        program = ResourceSpace(problem, bounds)
-        for choices in plans_of(problem, rng, 8):
-            allocation = problem.allocation(choices)
-            new = program.tighten(choices, allocation)
-            assert write_choices(program.model, problem, choices)
-            program.write_resources(choices, allocation)
-            assert not violations(program.model)
-            assert all(abs(pyo.value(row.body) - pyo.value(row.lower)) <= 1e-9 for row in new)
-            checked += len(program.model.tangents)
-    assert checked >= 1000
-
-
-@every_formulation
-def test_every_feasible_plan_is_a_point_of_the_program_at_its_own_cost(problems, formulation):
+def test_every_feasible_plan_is_a_point_of_the_program_at_its_own_cost(problems):
     for problem in problems[:8]:
         bounds = attainable(problem)
         plans = [row for row in sequences(problem) if meets_all(problem, row)]
         if not plans:
             continue
-        program = formulation(problem, bounds)
+        program = PriceSpace(problem, bounds)
         for choices in plans:
             allocation = problem.allocation(choices)
             program.tighten(choices, allocation)
@@ -142,15 +119,14 @@ def test_every_feasible_plan_is_a_point_of_the_program_at_its_own_cost(problems,
             assert pyo.value(program.model.eq2_cost) == pytest.approx(cost, rel=1e-12)
 
 
-@every_formulation
-def test_every_infeasible_plan_violates_the_program(problems, formulation):
+def test_every_infeasible_plan_violates_the_program(problems):
     """Sequences that write_choices can express at all; their misses or their time must show."""
     seen = 0
     for problem in problems[:8]:
         bounds = attainable(problem)
         if not bounds.possible:
             continue
-        program = formulation(problem, bounds)
+        program = PriceSpace(problem, bounds)
         for choices in sequences(problem):
             if meets_all(problem, choices) or not write_choices(program.model, problem, choices):
                 continue
@@ -162,13 +138,12 @@ def test_every_infeasible_plan_violates_the_program(problems, formulation):
     assert seen >= 50
 
 
-@pytest.mark.parametrize("build", BUILDERS)
-def test_a_builder_gives_a_plain_model_with_the_names_of_the_equations(tiny_problem, build):
-    model = build(tiny_problem)
+def test_a_builder_gives_a_plain_model_with_the_names_of_the_equations(tiny_problem):
+    model = price_space(tiny_problem)
     assert type(model) is pyo.ConcreteModel
     names = {item.name for item in model.component_objects((pyo.Constraint, pyo.Objective), active=True)}
-    own = {"eq2_price_cuts"} if build is price_space else {"eq5_most", "tangents"}
-    shared = {
+    own = {
+        "eq2_price_cuts",
         "eq2_cost",
         "eq3_quantile",
         "eq3_misses",
@@ -177,13 +152,12 @@ def test_a_builder_gives_a_plain_model_with_the_names_of_the_equations(tiny_prob
         "eq6_one_subset",
         "epochs_prefix",
     }
-    assert shared | own <= names
+    assert own <= names
     assert all(len(key) == 4 and key[1] in ("cloud", "edge") for key in model.w)
 
 
-@pytest.mark.parametrize("build", BUILDERS)
-def test_a_model_solved_as_built_never_costs_more_than_the_optimum(tiny_problem, build):
-    model = build(tiny_problem)
+def test_a_model_solved_as_built_never_costs_more_than_the_optimum(tiny_problem):
+    model = price_space(tiny_problem)
     answer = solve_program(model)
     assert answer.status is Status.RELAXATION_OPTIMAL
     best = cheapest(tiny_problem)
@@ -191,56 +165,54 @@ def test_a_model_solved_as_built_never_costs_more_than_the_optimum(tiny_problem,
     assert pyo.value(model.eq2_cost) == pytest.approx(answer.objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("build", BUILDERS)
-def test_without_anything_to_write_down_a_builder_says_so(steady, build):
+def test_without_anything_to_write_down_a_builder_says_so(steady):
     instance = steady.replace(maximum_time=1)
     with pytest.raises(NotCoveredError, match="no plan with an epoch"):
-        build(SampledProblem(instance, draw_scenarios(instance, 3)))
+        price_space(SampledProblem(instance, draw_scenarios(instance, 3)))
 
 
-@every_formulation
-def test_without_a_time_limit_the_price_is_zero_and_the_deadline_decides(steady, formulation):
+def test_without_a_time_limit_the_price_is_zero_and_the_deadline_decides(steady):
     instance = steady.replace(maximum_time=None, round_deadline=1.5)  # x = 8 / (1.5 - 0.5) = 8 at price 3
-    found = solve_sampled(SampledProblem(instance, draw_scenarios(instance, 3)), formulation)
+    found = solve_sampled(SampledProblem(instance, draw_scenarios(instance, 3)))
     assert found.termination is Termination.OPTIMAL
     assert found.cost == pytest.approx(48, rel=1e-12)
 
 
-@every_formulation
 @pytest.mark.parametrize("reading", [E1, E2, BOTH])
-def test_the_letter_of_the_paper_costs_what_writing_out_says(tiny_problem, formulation, reading):
-    found = solve_sampled(tiny_problem, formulation, reading=reading)
+def test_the_letter_of_the_paper_costs_what_writing_out_says(tiny_problem, reading):
+    found = solve_sampled(tiny_problem, reading=reading)
     assert found.termination is Termination.OPTIMAL
     assert found.cost == pytest.approx(cheapest(tiny_problem, reading), rel=1e-9)
     plan = tiny_problem.plan(found.choices)
     evaluated = evaluate(tiny_problem.instance, plan, reading, quantile=False)
     assert evaluated.cost == pytest.approx(found.cost, rel=1e-12)
     assert all(c.satisfied for c in evaluated.constraints if c.equation != "(3)")
+    pytest.importorskip("pyscipopt")
+    cone = ConeSpace(tiny_problem, attainable(tiny_problem), reading).model
+    assert solve_program(cone, solve_with="scip").objective == pytest.approx(found.cost, rel=1e-6)
 
 
-@every_formulation
 def test_the_letter_of_6_keeps_all_epochs_on_one_cluster_and_the_letter_of_2_pays_every_epoch(
-    tiny, tiny_problem, formulation
+    tiny, tiny_problem
 ):
     """The optimum by the intent trains on cloud and edge and pays two transfers once."""
-    intent = solve_sampled(tiny_problem, formulation)
+    intent = solve_sampled(tiny_problem)
     assert {g.cluster for g in intent.choices} == {0, 1}
     assert tiny_problem.transfers(intent.choices) > 0
-    one_cluster = solve_sampled(tiny_problem, formulation, reading=E1)
+    one_cluster = solve_sampled(tiny_problem, reading=E1)
     assert len({g.cluster for g in one_cluster.choices}) == 1
     assert one_cluster.cost > intent.cost * 1.01
-    every_epoch = solve_sampled(tiny_problem, formulation, reading=E2)
+    every_epoch = solve_sampled(tiny_problem, reading=E2)
     assert every_epoch.cost > intent.cost * 1.01
     again = evaluate(tiny, tiny_problem.plan(intent.choices), E2, quantile=False)
     assert every_epoch.cost <= again.cost * (1 + 1e-9)
 
 
 def test_a_no_good_excludes_one_sequence_or_all_with_its_gain(tiny_problem):
-    bounds = attainable(tiny_problem)
     plans = [row for row in sequences(tiny_problem) if meets_all(tiny_problem, row)]
     chosen = plans[0]
     for same_gain in (False, True):
-        model = price_space(tiny_problem, bounds=bounds)
+        model = price_space(tiny_problem)
         row = add_no_good(model, tiny_problem, chosen, same_gain)
         excluded = []
         for choices in plans:
@@ -266,8 +238,7 @@ def test_a_no_good_leaves_what_goes_on_alone(tiny):
             assert violation(row) == 0
 
 
-@every_formulation
-def test_one_miss_more_than_is_allowed_is_counted_by_the_program_itself(steady, formulation):
+def test_one_miss_more_than_is_allowed_is_counted_by_the_program_itself(steady):
     """Only two of ten scenarios can be missed at all, and one may; twice the cheapest model misses both."""
     rule = ConstantImprovement(noise=Normal(mean=5, variance=1))
     models = tuple(
@@ -279,14 +250,13 @@ def test_one_miss_more_than_is_allowed_is_counted_by_the_program_itself(steady, 
     )
     gains = np.full((10, 2, 3), 5.0)
     gains[0], gains[1] = [3, 1, 1.9], [1, 3, 1.9]  # needed are 4
-    found = solve_sampled(SampledProblem(instance, given_scenarios(instance, gains)), formulation)
+    found = solve_sampled(SampledProblem(instance, given_scenarios(instance, gains)))
     assert sorted(instance.models[g.model].name for g in found.choices)[0] == "cheap"
     assert len({g.model for g in found.choices}) == 2
     assert (found.termination, found.near_ties) == (Termination.OPTIMAL, 0)
 
 
-@every_formulation
-def test_a_forbidden_switch_that_would_lose_nothing_is_not_made(steady, formulation):
+def test_a_forbidden_switch_that_would_lose_nothing_is_not_made(steady):
     """a then b would do for less, but is forbidden; a then a and a then c fail in one scenario each."""
     rule = ConstantImprovement(noise=Normal(mean=2, variance=1))
     models = tuple(
@@ -298,7 +268,7 @@ def test_a_forbidden_switch_that_would_lose_nothing_is_not_made(steady, formulat
         models=models, switches=switches, other_switches=Zero(), maximum_epochs=2, maximum_loss=6
     )
     gains = [[[2, 2, 0], [2, 2, 0]], [[2, 2, 0], [0, 2, 2]]]  # [scenario][epoch][model]; needed are 4
-    found = solve_sampled(SampledProblem(instance, given_scenarios(instance, gains)), formulation)
+    found = solve_sampled(SampledProblem(instance, given_scenarios(instance, gains)))
     assert [instance.models[g.model].name for g in found.choices] == ["b", "b"]
     assert found.termination is Termination.OPTIMAL
 

@@ -11,7 +11,6 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.scenarios.draws import draw_scenarios
 from tests.cases.sampled_plans import cost, meets_all, sequences
 
-every_method = pytest.mark.parametrize("method", ["milp", "milp-resource"])
 SCENARIOS = 12
 
 
@@ -34,11 +33,10 @@ def least(tiny):
     return min(cost(problem, row) for row in both if meets_all(problem, row))
 
 
-@every_method
-def test_the_cheapest_plan_under_the_rows_is_found_and_said_to_be_that(tiny, least, method):
-    free = depl.solve(tiny, method, scenarios=SCENARIOS, seed=4)
+def test_the_cheapest_plan_under_the_rows_is_found_and_said_to_be_that(tiny, least):
+    free = depl.solve(tiny, "milp", scenarios=SCENARIOS, seed=4)
     assert (free.rows, free.solution) == ((), depl.Solution.PROVEN_OPTIMAL)
-    result = depl.solve(tiny, method, scenarios=SCENARIOS, seed=4, rows=on_both_clusters)
+    result = depl.solve(tiny, "milp", scenarios=SCENARIOS, seed=4, rows=on_both_clusters)
     assert result.cost == pytest.approx(least, rel=1e-9)
     assert result.cost > free.cost * (1 + 1e-6)
     assert {epoch.cluster for epoch in result.plan.epochs} == {"cloud", "edge"}
@@ -50,9 +48,8 @@ def test_the_cheapest_plan_under_the_rows_is_found_and_said_to_be_that(tiny, lea
     assert "proved under your rows: cloud, edge" in str(result)
 
 
-@every_method
-def test_the_verifier_says_what_it_checked_and_what_it_took_on_trust(tiny, method):
-    result = depl.solve(tiny, method, scenarios=SCENARIOS, seed=4, rows=on_both_clusters)
+def test_the_verifier_says_what_it_checked_and_what_it_took_on_trust(tiny):
+    result = depl.solve(tiny, "milp", scenarios=SCENARIOS, seed=4, rows=on_both_clusters)
     report = depl.check(tiny, result.plan)
     assert report.ok
     trusted = {finding.subject: finding.message for finding in report.repeated}
@@ -63,9 +60,8 @@ def test_the_verifier_says_what_it_checked_and_what_it_took_on_trust(tiny, metho
     assert report.proved_bound < result.cost  # of all plans, not of those that keep the rows
 
 
-@every_method
-def test_rows_that_forbid_every_plan_leave_none_and_say_so(tiny, method):
-    result = depl.solve(tiny, method, scenarios=SCENARIOS, seed=4, rows=nothing_at_all)
+def test_rows_that_forbid_every_plan_leave_none_and_say_so(tiny):
+    result = depl.solve(tiny, "milp", scenarios=SCENARIOS, seed=4, rows=nothing_at_all)
     assert (result.termination, result.plan) == (depl.Termination.INFEASIBLE, None)
     assert result.lower_bound == math.inf
     assert "never" in result.reason
@@ -94,9 +90,8 @@ def test_a_row_that_speaks_of_what_is_not_there_is_refused_with_what_to_look_at(
         depl.solve(tiny, "milp", scenarios=SCENARIOS, rows=add)
 
 
-@every_method
 @pytest.mark.parametrize("most", [0, 1, 2, 3])
-def test_rows_on_misses_count_every_scenario(tiny, method, most):
+def test_rows_on_misses_count_every_scenario(tiny, most):
     """Those included that no plan meets: then no plan keeps the row."""
     problem = SampledProblem(tiny, draw_scenarios(tiny, 50, seed=0))
     kept = [row for row in sequences(problem) if problem.misses(row) <= most and meets_all(problem, row)]
@@ -106,7 +101,7 @@ def test_rows_on_misses_count_every_scenario(tiny, method, most):
         assert list(model.z) == list(range(1, 51))
         model.few = pyo.Constraint(expr=sum(model.z.values()) <= most)
 
-    result = depl.solve(tiny, method, scenarios=50, rows=few)
+    result = depl.solve(tiny, "milp", scenarios=50, rows=few)
     if wanted == math.inf:
         assert result.termination is depl.Termination.INFEASIBLE
     else:
@@ -126,7 +121,7 @@ def test_a_miss_that_no_plan_has_a_choice_about_cannot_be_given_another_value(ti
 @pytest.mark.parametrize(
     ("method", "rows", "words"),
     [
-        ("exact", nothing_at_all, "no program to add rows to; methods that take them: milp, milp-resource"),
+        ("exact", nothing_at_all, "no program to add rows to; methods that take them: milp$"),
         ("scenario-search", nothing_at_all, "no program to add rows to"),
         ("milp", "w <= 0", "must be a function that adds constraints"),
     ],

@@ -1,4 +1,4 @@
-"""Plans without time to spare, or within the tolerance of T_max only: both programs prove them all the same.
+"""Plans without time to spare, or within the tolerance of T_max only: the program proves them all the same.
 
 There the price of time lam may be many times the cost per time, and an error of 1e-9 T_max in a row of the
 program counts lam times. Capacity is 10 at price 3, so K epochs with full resources cost 30 K.
@@ -11,23 +11,19 @@ import pyomo.environ as pyo
 import pytest
 
 import depl
-from depl.instances.generator import random_instances
 from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
 from depl.models.problem.laws import Normal
 from depl.models.programs.attainable import attainable
 from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.price_space import PriceSpace
-from depl.models.programs.resource_space import ResourceSpace
 from depl.models.programs.sequences import write_choices
-from depl.models.scenarios.draws import draw_scenarios, given_scenarios
+from depl.models.scenarios.draws import given_scenarios
 from depl.models.solving.result import Solution, Termination
 from tests.cases.sampled_plans import cheapest, meets_all, sequences
 
 SPARE = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, -5e-10, -9.9e-10)
 """T_max over the fastest time, less 1; what is negative is within the tolerance of 1e-9."""
-
-every_formulation = pytest.mark.parametrize("formulation", [PriceSpace, ResourceSpace])
 
 
 def site(name="site", capacity=10.0, bandwidth=2.0, unit_cost=3.0):
@@ -61,16 +57,13 @@ def sampled(models, epochs, clusters=(), maximum_time=1e9):
     return SampledProblem(instance, given_scenarios(instance, gains))
 
 
-@every_formulation
 @pytest.mark.parametrize("spare", SPARE)
 @pytest.mark.parametrize(("size", "demand"), [(1, 2), (200, 0.01), (2e4, 1e-5)])
-def test_the_only_plan_is_proved_optimal_however_little_time_there_is_to_spare(
-    formulation, spare, size, demand
-):
+def test_the_only_plan_is_proved_optimal_however_little_time_there_is_to_spare(spare, size, demand):
     """Two epochs of size / 2 + 4 demand / x at price 3: their cost is 2 * 24 demand / (T_max - size)."""
     fastest = size + 0.8 * demand
     maximum = fastest * (1 + spare)
-    found = solve_sampled(sampled([(size, demand, 2)], 3, maximum_time=maximum), formulation)
+    found = solve_sampled(sampled([(size, demand, 2)], 3, maximum_time=maximum))
     assert found.termination is Termination.OPTIMAL
     exact = 60.0 if spare <= 0 else 2 * 2 * 12 * demand / (maximum - size)
     # T_max - size has lost the digits that both had in common
@@ -78,9 +71,8 @@ def test_the_only_plan_is_proved_optimal_however_little_time_there_is_to_spare(
     assert found.lower_bound == found.cost
 
 
-@every_formulation
 @pytest.mark.parametrize("spares", [SPARE[1::2], pytest.param(SPARE[::2], marks=pytest.mark.slow)])
-def test_among_many_plans_too_the_proof_does_not_depend_on_the_time_to_spare(formulation, spares):
+def test_among_many_plans_too_the_proof_does_not_depend_on_the_time_to_spare(spares):
     shapes = [
         ([(200, 0.01, 2), (1, 5, 1.8)], 3),
         ([(1, 1e-5, 0.6), (1, 2, 1.7)], 4),
@@ -94,16 +86,15 @@ def test_among_many_plans_too_the_proof_does_not_depend_on_the_time_to_spare(for
     ]
     for ((models, epochs), fastest), spare in itertools.product(zip(shapes, least, strict=True), spares):
         problem = sampled(models, epochs, maximum_time=fastest * (1 + spare))
-        found = solve_sampled(problem, formulation)
+        found = solve_sampled(problem)
         assert found.termination is Termination.OPTIMAL
         assert found.cost == pytest.approx(cheapest(problem), rel=1e-9)
         settled += found.settled
     assert settled > 0  # some of them are beyond what cuts can prove
 
 
-@every_formulation
 @pytest.mark.parametrize("work", [4e-5, 0.4])
-def test_a_plan_within_the_tolerance_of_time_is_not_priced_out_by_the_work_of_others(formulation, work):
+def test_a_plan_within_the_tolerance_of_time_is_not_priced_out_by_the_work_of_others(work):
     """On ``site`` full resources cost 30 and take 2 = (1 + 5e-10) T_max; ``other`` keeps T_max, for 30.00003.
 
     The third place has little work to do and leaves little time for it: the price of time at which its epoch
@@ -116,7 +107,7 @@ def test_a_plan_within_the_tolerance_of_time_is_not_priced_out_by_the_work_of_ot
     )
     models = [(2, 2.5, 4), (4 * (2 - work / 8), work / 4, 4)]
     problem = sampled(models, 1, clusters, 2 / (1 + 5e-10))
-    found = solve_sampled(problem, formulation)
+    found = solve_sampled(problem)
     assert found.termination is Termination.OPTIMAL
     assert found.cost == pytest.approx(30, rel=1e-12)
     assert sorted(problem.allocation(row).cost for row in sequences(problem))[:2] == pytest.approx(
@@ -124,56 +115,26 @@ def test_a_plan_within_the_tolerance_of_time_is_not_priced_out_by_the_work_of_ot
     )
 
 
-@every_formulation
-def test_half_of_the_tolerance_more_than_all_of_it_is_infeasible(formulation):
-    found = solve_sampled(sampled([(1, 2, 2)], 3, maximum_time=2.6 * (1 - 1.5e-9)), formulation)
+def test_half_of_the_tolerance_more_than_all_of_it_is_infeasible():
+    found = solve_sampled(sampled([(1, 2, 2)], 3, maximum_time=2.6 * (1 - 1.5e-9)))
     assert found.termination is Termination.INFEASIBLE
     assert "the fastest plan that meets it takes 2.6" in found.reason
 
 
-@pytest.mark.parametrize("method", ["milp", "milp-resource"])
-def test_a_plan_without_time_to_spare_passes_the_verifier_as_optimal(method):
+def test_a_plan_without_time_to_spare_passes_the_verifier_as_optimal():
     problem = sampled([(200, 0.01, 2)], 3, maximum_time=200.008)
-    result = depl.solve(problem.instance, method, scenarios=problem.scenarios)
+    result = depl.solve(problem.instance, "milp", scenarios=problem.scenarios)
     assert result.solution is Solution.PROVEN_OPTIMAL
     assert result.cost == pytest.approx(60, rel=1e-9)
 
 
-def test_sums_of_rows_hold_for_every_plan_and_are_tight_for_their_own():
-    drawn = random_instances(
-        np.random.default_rng(8), 30, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 3)
-    )
-    checked = 0
-    for seed, item in enumerate(drawn):
-        problem = SampledProblem(item, draw_scenarios(item, 10, seed))
-        plans = [row for row in sequences(problem) if meets_all(problem, row)][::7]
-        if not plans:
-            continue
-        program = ResourceSpace(problem, attainable(problem))
-        for choices in plans:
-            allocation = problem.allocation(choices)
-            program.tighten(choices, allocation)
-            new = program.tighten(choices, allocation)  # the tangents are there: the sum of the rows
-            assert program.tighten(choices, allocation) == []
-            assert write_choices(program.model, problem, choices)
-            program.write_resources(choices, allocation)
-            for row in new:
-                assert pyo.value(row.body - row.lower) == pytest.approx(0, abs=1e-9 * allocation.cost)
-            cost = allocation.cost + problem.transfers(choices)
-            assert pyo.value(program.model.eq2_cost) == pytest.approx(cost, rel=1e-11)
-            checked += len(program.model.eq2_sums)
-    assert checked >= 300
-
-
-@every_formulation
-def test_a_plan_within_the_tolerance_of_time_is_a_point_of_the_program_at_its_own_cost(formulation):
+def test_a_plan_within_the_tolerance_of_time_is_a_point_of_the_program_at_its_own_cost():
     problem = sampled([(20, 0.1, 2)], 2, maximum_time=20.08 * (1 - 9e-10))
     choices = [problem.configurations[0]] * 2
     allocation = problem.allocation(choices)
     assert allocation.fastest_time > problem.instance.target.maximum_time
-    program = formulation(problem, attainable(problem))
+    program = PriceSpace(problem, attainable(problem))
     assert program.tighten(choices, allocation)
-    program.tighten(choices, allocation)  # F1 adds the sum of the rows once the tangents are there
     assert write_choices(program.model, problem, choices)
     program.write_resources(choices, allocation)
     assert pyo.value(program.model.eq2_cost) == pytest.approx(60, rel=1e-12)
@@ -183,9 +144,8 @@ def test_a_plan_within_the_tolerance_of_time_is_a_point_of_the_program_at_its_ow
         assert high is None or body <= high + 2e-9, row.name
 
 
-@pytest.mark.parametrize("method", ["milp", "milp-resource"])
-def test_a_result_names_the_tolerances_that_its_proof_rests_on(method):
-    result = depl.solve(depl.load("tiny"), method, scenarios=20)
+def test_a_result_names_the_tolerances_that_its_proof_rests_on():
+    result = depl.solve(depl.load("tiny"), "milp", scenarios=20)
     feasibility = {f"{part}_feasibility_tolerance": 1e-9 for part in ("primal", "dual")}
     gaps = {"mip_rel_gap": 0, "mip_abs_gap": 0}
     assert result.tolerances == {"mip_feasibility_tolerance": 1e-7, **feasibility, **gaps}

@@ -20,7 +20,7 @@ from depl.models.solving.solve import solve
 from depl.models.verifier.verify import verify
 from tests.cases.sampled_plans import cheapest
 
-COUNTING = ("scenario-search", "milp", "milp-resource")
+COUNTING = ("scenario-search", "milp")
 
 
 def all_but(name: str) -> list[object]:
@@ -56,7 +56,7 @@ def files(tmp_path_factory, lawless, runs):
 # ---- scenarios of a file ----
 
 
-@pytest.mark.parametrize("method", all_but("milp-resource"))
+@pytest.mark.parametrize("method", COUNTING)
 def test_a_file_of_scenarios_is_what_the_plan_is_cheapest_on(ask, tiny, method, tmp_path):
     """Oracle: every plan on the same scenarios. The instance has laws, so there is a certificate."""
     scenarios = given_scenarios(tiny, draw_scenarios(tiny, 10, seed=7).improvements, np.zeros((10, 3, 2, 2)))
@@ -208,7 +208,7 @@ def test_every_question_about_an_undeclared_law_is_refused_with_what_to_do():
         lambda: law.sample(np.random.default_rng(0), 3),
         lambda: law.inverse_cdf(0.5),
     ):
-        with pytest.raises(NotCoveredError, match="scenario-search, milp or milp-resource"):
+        with pytest.raises(NotCoveredError, match="scenario-search or milp with"):
             ask()
 
 
