@@ -10,7 +10,13 @@ import math
 
 import numpy as np
 
-from depl.models.exact.assignments import Assignment
+from depl.models.exact.assignments import (
+    LARGEST_ASSIGNMENTS,
+    Assignment,
+    assignments,
+    count_assignments,
+    undominated,
+)
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.exact.clusters import smallest
 from depl.models.exact.incumbents import Neighbourhood
@@ -53,6 +59,13 @@ def infeasibility_reason(
         "limits by any plan"
         f"{seen if found > -math.inf else ''}{bound}{_time_needed(problem, prices, assigned)}"
     )
+
+
+def why_infeasible(problem: CountedProblem, best_gain: float) -> str:
+    """The same where nothing is tabulated yet; assignments that are too many to list are left out."""
+    few = count_assignments(problem) <= LARGEST_ASSIGNMENTS
+    assigned = undominated(assignments(problem)) if few else []
+    return infeasibility_reason(problem, Prices.of(problem), assigned, best_gain)
 
 
 def fastest(

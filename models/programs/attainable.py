@@ -38,7 +38,7 @@ class Attainable:
     lowest_gain : float array (S,)
         L_s of the module's docstring [loss].
     greatest_gain : float array (S,)
-        No plan gains more; minus infinity if no epoch can keep the time limits [loss].
+        No plan in time gains more; minus infinity if no epoch can keep the time limits [loss].
     allowed : int
         How many scenarios may be missed besides those that are missed anyway; negative if infeasible.
     fastest_times : float array (K_max,)
@@ -72,6 +72,10 @@ class Attainable:
         """No feasible plan has more epochs."""
         return int(np.flatnonzero(self.lengths)[-1]) + 1
 
+    def best_gain(self, problem: SampledProblem) -> float:
+        """No plan in time gains more in all scenarios but those that may be missed [loss]."""
+        return float(np.sort(self.greatest_gain)[problem.allowed])
+
     def with_idle(self, problem: SampledProblem) -> "Attainable":
         """The same with the plan without an epoch, which gains nothing, among the plans."""
         met = problem.needed <= 0
@@ -86,20 +90,11 @@ class Attainable:
         )
 
 
-def attainable(problem: SampledProblem, meet_target: bool = True, within_time: bool = True) -> Attainable:
-    """Bound what plans with at least one epoch can do, from the time limits and the scenarios.
-
-    Parameters
-    ----------
-    problem : SampledProblem
-    meet_target : bool
-        Whether plans that miss too many scenarios are left aside; without it only the time limits count.
-    within_time : bool
-        Whether plans that take longer than T_max are left aside; the round deadline always counts.
-    """
+def attainable(problem: SampledProblem) -> Attainable:
+    """Bound what plans with at least one epoch can do, from the time limits and the scenarios."""
     steps = _switch_steps(problem)
     target = problem.instance.target
-    maximum = target.maximum_time if within_time and target.maximum_time is not None else np.inf
+    maximum = target.maximum_time if target.maximum_time is not None else np.inf
     usable = _within_time(problem, maximum)
     durations = _by_model(problem, usable, -shortest_durations(problem))
     fastest = -best_by_length(durations, np.where(np.isinf(steps), steps, 0.0)[..., :1], problem)[:, 0]
@@ -108,13 +103,11 @@ def attainable(problem: SampledProblem, meet_target: bool = True, within_time: b
     margin = sum_rounding(problem.epochs) * _scale(problem)
     greatest = best_by_length(high, steps, problem)
     greatest[~in_time] = -np.inf
-    lengths = in_time
-    if meet_target:
-        enough = len(problem.scenarios) - problem.allowed
-        lengths = in_time & ((greatest >= problem.needed - margin).sum(axis=1) >= enough)
-        usable &= _through_target(problem, high, steps, lengths, margin)
-    best = greatest[lengths].max(axis=0, initial=-np.inf)
-    missed = best < problem.needed - margin if meet_target else np.zeros(len(best), dtype=bool)
+    enough = len(problem.scenarios) - problem.allowed
+    lengths = in_time & ((greatest >= problem.needed - margin).sum(axis=1) >= enough)
+    usable &= _through_target(problem, high, steps, lengths, margin)
+    best = greatest.max(axis=0, initial=-np.inf)
+    missed = greatest[lengths].max(axis=0, initial=-np.inf) < problem.needed - margin
     allowed = problem.allowed - int(missed.sum())
     worst = np.full(len(best), np.inf)
     if lengths.any():

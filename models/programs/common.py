@@ -61,8 +61,6 @@ def plan_frame(
     problem: SampledProblem,
     bounds: Attainable,
     reading: Reading = INTENT,
-    *,
-    meet_target: bool = True,
 ) -> pyo.ConcreteModel:
     """The discrete part of the programs, without objective and time; see the module's docstring.
 
@@ -73,9 +71,6 @@ def plan_frame(
         Of the same problem, with `Attainable.possible`.
     reading : depl.models.evaluation.evaluate.Reading
         Intent or letter of (2) and (6).
-    meet_target : bool
-        Without it, (3) bounds a variable ``reached`` in place of l(0) - l_max, the gain that all but the
-        allowed misses reach [loss]; ``bounds`` must have been computed without it, too.
 
     Returns
     -------
@@ -101,7 +96,7 @@ def plan_frame(
     _add_data(model, problem, bounds, reading)
     _add_transfers(model, problem, bounds, reading)
     _add_switches(model, problem, bounds)
-    _add_quantile(model, problem, bounds, keys, meet_target)
+    _add_quantile(model, problem, bounds, keys)
     model.no_goods = pyo.ConstraintList(doc="sequences of epochs that are excluded one by one")
     model.cost_rows = pyo.ConstraintList(doc="what single sequences cost at least")
     return model
@@ -117,7 +112,7 @@ def usable_keys(problem: SampledProblem, bounds: Attainable) -> dict[Key, Config
     """
     if not bounds.possible:
         raise NotCoveredError(
-            "no plan with an epoch can be feasible, so there is no program; ask why_infeasible"
+            "no plan with an epoch can be feasible, so there is no program; ask depl.program why"
         )
     return {
         (k, *labels(problem, g)): g
@@ -311,7 +306,6 @@ def _add_quantile(
     problem: SampledProblem,
     bounds: Attainable,
     keys: dict[Key, Configuration],
-    meet_target: bool,
 ) -> None:
     """Constraint (3), divided by the largest coefficient so that absolute tolerances mean something."""
     coefficients, variables = _gain_terms(model, problem, keys)
@@ -319,23 +313,16 @@ def _add_quantile(
     missed = [int(s) + 1 for s in np.flatnonzero(bounds.missed_anyway)]
     model.missed_anyway = pyo.Set(initialize=missed, doc="s: scenarios that no plan meets")
     counted = [int(s) + 1 for s in np.flatnonzero(~bounds.missed_anyway & ~bounds.met_anyway)]
-    wanted = problem.needed
-    if not meet_target:
-        counted = list(range(1, len(problem.scenarios) + 1))
-        wanted = float(np.sort(bounds.greatest_gain)[problem.allowed])
-        model.reached = pyo.Var(bounds=(None, wanted), doc="gain that all but the allowed misses reach")
-    optional = [s for s in counted if bounds.lowest_gain[s - 1] < wanted] if bounds.allowed > 0 else []
+    needed = problem.needed
+    optional = [s for s in counted if bounds.lowest_gain[s - 1] < needed] if bounds.allowed > 0 else []
     _add_misses_of_scenarios(model, missed, optional)
 
     def met(s: int) -> Any:
         terms, others = list(coefficients[:, s - 1] / unit), []
         if s in model.undecided:
-            terms.append(max((wanted - float(bounds.lowest_gain[s - 1])) / unit, _LEAST_RELIEF))
+            terms.append(max((needed - float(bounds.lowest_gain[s - 1])) / unit, _LEAST_RELIEF))
             others.append(model.z[s])
-        if not meet_target:
-            terms.append(-1 / unit)
-            others.append(model.reached)
-        return linear(terms, [*variables, *others]) >= (wanted / unit if meet_target else 0.0)
+        return linear(terms, [*variables, *others]) >= needed / unit
 
     add_rows(
         model,

@@ -25,7 +25,9 @@ from typing import Any
 
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
+from depl.models.exact.reasons import why_infeasible
 from depl.models.exact.sampled import SampledProblem
+from depl.models.exact.tree import UNEXPLAINED
 from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
@@ -37,7 +39,6 @@ from depl.models.programs.own_rows import OwnRows
 from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.sequences import add_cost_row, add_no_good, write_choices
 from depl.models.programs.start import Choices, first_plan
-from depl.models.programs.unreachable import why_infeasible
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
@@ -184,6 +185,8 @@ class CuttingLoop:
         The program with all rows so far, in units of ``unit``.
     ties : list of (choices, bool)
         Sequences that the solver took for feasible and the exact count did not; whether they miss scenarios.
+    best_gain : float
+        No plan in time gains more in all scenarios but those that may be missed [loss].
     """
 
     problem: SampledProblem
@@ -205,6 +208,7 @@ class CuttingLoop:
     own: OwnRows | None = None
     keep: bool = False
     program: Formulation | None = None
+    best_gain: float = math.inf
 
     def run(self) -> ProgramSolution:
         """Bounds, a first plan, the program, its cuts."""
@@ -217,6 +221,7 @@ class CuttingLoop:
         if problem.instance.rules.obstacle():
             return self._infeasible()
         bounds = attainable(problem)
+        self.best_gain = bounds.best_gain(problem)
         if not bounds.possible and not idle:
             return self._infeasible()
         first = first_plan(problem, bounds, self.exact_cost, lambda: not self.limits.expired())
@@ -397,9 +402,9 @@ class CuttingLoop:
             reason = f"no plan keeps the rows {self.own.names} and the limits"
             return self.solution(Termination.INFEASIBLE, reason)
         try:
-            reason = why_infeasible(self.problem, self._remaining())
-        except (KeyboardInterrupt, OutOfTimeError):  # the proof stands; only its explanation is cut short
-            reason = "models: no plan meets the target within the epochs and the time limits"
+            reason = why_infeasible(self.problem, self.best_gain)
+        except (KeyboardInterrupt, OutOfTimeError):
+            reason = UNEXPLAINED
         return self.solution(Termination.INFEASIBLE, reason)
 
     def _backend(self, program: Formulation) -> Backend:

@@ -27,6 +27,7 @@ import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
 from depl.models.evaluation.evaluate import INTENT, Reading
+from depl.models.exact.reasons import why_infeasible
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
@@ -41,7 +42,6 @@ from depl.models.programs.highs import OPTIONS
 from depl.models.programs.notes import ProgramNote, mark_as_finished
 from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.sequences import add_no_good
-from depl.models.programs.unreachable import why_infeasible
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.methods import Limits, require_limits
 from depl.models.solving.result import Termination
@@ -121,33 +121,33 @@ def program(
         ) from None
 
 
-def _require_a_program(problem: SampledProblem) -> None:
-    """Refuse a problem in which no plan trains."""
-    if problem.instance.target.maximum_epochs and attainable(problem).possible:
-        return
-    if problem.misses([]) <= problem.allowed:
+def _bounds(problem: SampledProblem) -> Attainable:
+    """Bounds of the plans, among them the one that does not train if it is feasible.
+
+    Raises
+    ------
+    NotCoveredError
+        If no plan trains.
+    """
+    bounds = attainable(problem)
+    idle = problem.misses([]) <= problem.allowed
+    if bounds.possible:
+        return bounds.with_idle(problem) if idle else bounds
+    if idle:
         raise NotCoveredError(
             "the only feasible plan does not train, and costs 0: there is no program to write down"
         )
-    raise NotCoveredError(f"there is no program: {why_infeasible(problem)}")
-
-
-def _bounds(problem: SampledProblem) -> Attainable:
-    """Bounds with the plan that does not train among the plans, if it is feasible."""
-    bounds = attainable(problem)
-    return bounds.with_idle(problem) if problem.misses([]) <= problem.allowed else bounds
+    raise NotCoveredError(f"there is no program: {why_infeasible(problem, bounds.best_gain(problem))}")
 
 
 def _relaxed(problem: SampledProblem, form: str, reading: Reading) -> pyo.ConcreteModel:
     """The program as it is, without solving it."""
-    _require_a_program(problem)
     return _FORMULATIONS[form](problem, _bounds(problem), reading, 1.0).model
 
 
 def _finish(problem: SampledProblem, form: str, reading: Reading, limits: Limits) -> pyo.ConcreteModel:
     """Solve, and leave in the program what the proof needed."""
     require_manageable(problem)
-    _require_a_program(problem)
     bounds = _bounds(problem)
     if bounds.idle:  # no plan costs less than 0
         model = _FORMULATIONS[form](problem, bounds, reading, 1.0).model

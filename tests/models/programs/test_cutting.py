@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import re
 from types import SimpleNamespace
 
 import msgspec
@@ -13,6 +14,7 @@ import pytest
 import depl
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import INTENT
+from depl.models.exact.reasons import SIMPLE_PLAN
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import ConstantImprovement, Model
@@ -133,7 +135,7 @@ def test_near_ties_alone_are_infeasible(near_tie):
     found = solve_sampled(problem)
     assert found.termination is Termination.INFEASIBLE
     assert found.near_ties == 2
-    assert "best quantile over 10 scenarios 400" in found.reason
+    assert f"best quantile of a {SIMPLE_PLAN} is 400" in found.reason
 
 
 def test_the_reason_names_the_best_quantile_and_the_time_that_would_be_needed(tiny):
@@ -143,17 +145,28 @@ def test_the_reason_names_the_best_quantile_and_the_time_that_would_be_needed(ti
         problem = SampledProblem(instance, draw_scenarios(instance, 12, seed))
         found = solve_sampled(problem)
         assert found.termination is Termination.INFEASIBLE
-        rows = list(sequences(problem))
-        in_time = [row for row in rows if problem.allocation(row).feasible]
-        best = max((np.sort(problem.gain(row))[problem.allowed] for row in in_time), default=0.0)
-        quantile = instance.target.initial_loss - max(best, 0.0)
-        assert f"best quantile over 12 scenarios {quantile:.6g};" in found.reason
+        every = list(sequences(problem))
+        simple = [row for row in every if changes(row) <= 1]
+        gains = {
+            row: np.sort(problem.gain(row))[problem.allowed]
+            for row in every
+            if problem.allocation(row).feasible
+        }
+        initial = instance.target.initial_loss
+        quantile = initial - max(gains[row] for row in gains if row in simple)
+        assert f"best quantile of a {SIMPLE_PLAN} is {quantile:.6g}" in found.reason
+        bounds = re.findall(r"no plan reaches less than ([0-9.]+)", found.reason)
+        assert all(float(bound) <= (initial - max(gains.values())) * (1 + 1e-6) for bound in bounds)
         fastest = min(
-            problem.allocation(row).fastest_time for row in rows if problem.misses(row) <= problem.allowed
+            problem.allocation(row).fastest_time for row in simple if problem.misses(row) <= problem.allowed
         )
-        assert f"the fastest plan that meets it takes {fastest:.6g}" in found.reason
-        seen += bool(in_time)
+        assert f"the fastest {SIMPLE_PLAN} and meets it takes {fastest:.6g}" in found.reason
+        seen += len(bounds)
     assert seen
+
+
+def changes(row):
+    return sum((one.model, one.datasets) != (two.model, two.datasets) for one, two in itertools.pairwise(row))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +175,7 @@ def test_the_reason_names_the_best_quantile_and_the_time_that_would_be_needed(ti
         ({"maximum_epochs": 0}, "maximum_epochs is 0"),
         ({"maximum_time": 1.0}, "resources: no epoch keeps the time limits; the fastest takes 1.3"),
         ({"round_deadline": 1.2}, "resources: no epoch keeps the time limits; the fastest takes 1.3"),
-        ({"maximum_loss": -1}, "best quantile over 4 scenarios 4"),
+        ({"maximum_loss": -1}, f"best quantile of a {SIMPLE_PLAN} is 4"),
     ],
 )
 def test_the_reason_names_the_stage_that_fails(steady, changes, words):
@@ -265,7 +278,8 @@ def test_a_plan_that_gains_too_little_is_excluded_on_all_clusters_and_a_slow_one
     )
     problem = SampledProblem(instance, given_scenarios(instance, np.zeros((4, 3, 1))))
     slow, quick = problem.configurations
-    program = PriceSpace(problem, attainable(problem, meet_target=False, within_time=False), INTENT, 1.0)
+    easy = SampledProblem(instance.replace(maximum_loss=9.9, maximum_time=99), problem.scenarios)
+    program = PriceSpace(problem, attainable(easy), INTENT, 1.0)
     backend = SimpleNamespace(sequences=lambda _: [[slow, slow]])
     loop = cutting.CuttingLoop(problem, PriceSpace, Limits(), INTENT, "session", {})
     (row,) = loop._take(program, backend, Answer(Status.OPTIMAL, 1.0, 1.0))
