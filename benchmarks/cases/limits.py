@@ -4,7 +4,8 @@ A question is a command line, answered by `depl.cli.main` on an instance of up t
 datasets, 50 models and 1000 epochs. It is *late* where it takes more than 1.25 times its limit and 1.2
 seconds. Seconds are CPU seconds of the process after its imports, and limits count them, too, so that what
 else runs on the machine counts for neither; reading the instance, compiling kernels, certifying and verifying
-are within them. A process that has taken six times its limit is ended, and late.
+are within them. Some are asked again by a process that finds no compiled kernel. A process that has taken six
+times its limit is ended, and late.
 """
 
 import importlib
@@ -12,6 +13,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -62,11 +64,14 @@ class Question(msgspec.Struct, frozen=True):
         Seconds, as the command is told them.
     solves : int
         How much has that limit each: for a report six solves, early stopping and the picture.
+    cold : bool
+        Whether no kernel is compiled yet.
     """
 
     words: tuple[str, ...]
     limit: float
     solves: int = 1
+    cold: bool = False
 
     @property
     def allowed(self) -> float:
@@ -100,7 +105,15 @@ def questions() -> list[Question]:
         asked.append(Question(("program", "{switching}", "--form", form, "--out", "{out}.nl"), 4))
     asked.append(Question(("program", "{few}", "--out", "{out}.lp"), 4))
     asked += [Question(("knapsack", "{knapsack}", "--via", via), 3) for via in ("exact", "milp", "depl")]
-    return asked
+    return asked + [msgspec.structs.replace(question, cold=True) for question in _first_asked()]
+
+
+def _first_asked() -> list[Question]:
+    """What is asked again without compiled kernels."""
+    asked = [_solve("long", method, 4) for method in ("auto", "exact", "depl")]
+    asked += [_solve("switching", method, 4) for method in ("auto", "depl")]
+    asked += [_solve("alone", "exact", 4), _solve("middle", "auto", 5), _solve("full", "auto", 10)]
+    return [*asked, Question(("policy", "solve", "{few}"), 4)]
 
 
 _REPORTS = ("switching", "full")
@@ -167,11 +180,12 @@ def ask(question: Question, files: Mapping[str, str], *, here: bool = False) -> 
     words = (*given, "--time-limit", f"{question.limit:g}")
     most = _ENDED * question.limit * question.solves
     try:
-        seconds, code, ending = *(_taken(words) if here else _alone(words, most)), ""
+        seconds, code, ending = *(_taken(words) if here else _alone(words, most, question.cold)), ""
     except (HungError, CrashedError, CallError) as error:
         seconds, code, ending = most, None, str(error)[:200]
     return {
         "question": " ".join(question.words),
+        "cold": question.cold,
         "limit": question.limit * question.solves,
         "cpu_seconds": round(seconds, 2),
         "exit_code": code,
@@ -180,8 +194,10 @@ def ask(question: Question, files: Mapping[str, str], *, here: bool = False) -> 
     }
 
 
-def _alone(words: tuple[str, ...], most: float) -> tuple[float, int | None]:
-    with LoneProcess() as process:
+def _alone(words: tuple[str, ...], most: float, cold: bool) -> tuple[float, int | None]:
+    with ExitStack() as stack:
+        kept = {"NUMBA_CACHE_DIR": stack.enter_context(tempfile.TemporaryDirectory())} if cold else {}
+        process = stack.enter_context(LoneProcess(kept))
         order = msgspec.json.encode(_Order(words, most))
         found = process.call(f"{__name__}:answered", order, _PATIENCE * (most + 10))
     return msgspec.json.decode(found, type=tuple[float, int])
@@ -229,7 +245,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
 
 CASE = Case(
     name="limits",
-    summary="CPU seconds of commands with a time limit, on instances of every size.",
+    summary="CPU seconds of commands with a time limit, on instances of every size, kernels compiled or not.",
     goals=(
         Goal("late", "questions that take more than 1.25 times their limit and 1.2 CPU seconds", "==", 0),
         Goal("questions", "questions", ">=", 40),

@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import IO, Self
 
 import msgspec
@@ -69,9 +70,15 @@ class LoneProcess:
     """A process that functions are called in, one at a time; started at the first call.
 
     A context manager: what is still running at its end is killed, with all processes that it started.
+
+    Parameters
+    ----------
+    environment : mapping
+        Variables that it has besides ours.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str] = MappingProxyType({})) -> None:
+        self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._unread = b""
@@ -180,7 +187,7 @@ class LoneProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                env=one_thread(),
+                env=one_thread() | self._environment,
                 bufsize=0,
                 start_new_session=True,
             )

@@ -26,6 +26,7 @@ from depl.heuristics.bounds.kernels import cheapest_path, reduced_costs
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
 from depl.heuristics.data.sites import Places, Priced
+from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.golden import golden_sections
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
@@ -243,6 +244,7 @@ class Dual:
         best = Bound(-math.inf, start, None)
         prices = start
         for _ in range(MOST_CUTS):
+            keep_time()
             least, cut = self.cheapest(part, prices)
             if cut is None:
                 return Bound(math.inf, prices, None)
@@ -287,6 +289,7 @@ def start_prices(dual: Dual, part: Part, requirement: Requirement) -> Prices:
         best = -math.inf, Prices(multiplier, high, 0.0)
         for _ in range(_BISECTIONS):
             price = math.sqrt(low * high)
+            keep_time()
             least, cut = dual.cheapest(part, Prices(multiplier, price, 0.0))
             if cut is None:
                 break

@@ -19,7 +19,7 @@ multiple of u.
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from depl.models.exact.assignments import (
@@ -227,7 +227,7 @@ class TreeSearch(ABC):
         if self._parts is not None:
             return self._feasible_in_parts(self._parts)
         lengths = range(1, self.problem.epochs + 1)
-        return self._feasible_among([Task(0.0, item, n, 0.0) for item in self._assigned for n in lengths])
+        return self._feasible_among(Task(0.0, item, n, 0.0) for item in self._assigned for n in lengths)
 
     def _feasible_in_parts(self, parts: DataParts) -> bool:
         """The same, depth first on parts in which a set of data may change from epoch to epoch."""
@@ -247,12 +247,13 @@ class TreeSearch(ABC):
                 waiting += reversed(children)
         return False
 
-    def _feasible_among(self, tasks: list[Task]) -> bool:
+    def _feasible_among(self, tasks: Iterable[Task]) -> bool:
         """Find a plan of one of these subproblems, or prove that there is none."""
         effort = FIRST_ROUND
         while tasks:
             left = []
             for task in tasks:
+                self._require_time()
                 if self._explored(task, effort) is not None:
                     left.append(task)
                 if self.best is not None:

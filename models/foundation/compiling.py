@@ -2,11 +2,13 @@
 
 Compiling takes up to a minute, more than most first solves take otherwise. So a kernel that is marked for it
 runs as the Python function that it is until it has cost so much that it is worth compiling, with the same
-results bit for bit. What was compiled numba keeps: beside the source, or in a cache folder of the user. In a
-container where neither can be written numba refuses, at import; and where the disk is full it
-fails in the middle of a solve. Here a folder of the user's own within that for temporary files comes next,
-then none: kernels are compiled anew by every process. What is not as usual is said once, on standard error,
-when the first kernel is needed.
+results bit for bit, and goes on so where the time limit would end before it is compiled. Other kernels end
+the solve then.
+
+What was compiled numba keeps: beside the source, or in a cache folder of the user. In a container where
+neither can be written numba refuses, at import; and where the disk is full it fails in the middle of a solve.
+Here a folder of the user's own within that for temporary files comes next, then none: kernels are compiled
+anew by every process. What is not as usual is said once, on standard error, when the first kernel is needed.
 """
 
 import contextlib
@@ -17,7 +19,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -27,6 +29,8 @@ from numba.core import event
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
+
+from depl.models.foundation.deadline import OutOfTimeError, time_left
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -43,6 +47,11 @@ from disk, so every process begins like this. More would cost the more where ker
 _INTERPRETED_NUMBERS = 100_000
 """Greatest number of array entries with which a call is interpreted, as a call cannot be broken off. Set by
 hand: a loop of Python over so many takes 0.05 s, a nested one that goes over them again up to a second."""
+
+_SECONDS_OF_BYTE = 1.2e-3
+"""CPU seconds that compiling takes for a byte of a function's code of Python. Measured: 0.8e-3 to 1.6e-3 for
+the kernels that take more than 0.3 s. Nothing rests on it but when a solve ends that has to compile its
+kernels."""
 
 
 def kernel(*, interpreted: bool = False, **options: object) -> Callable[[_Function], _Function]:
@@ -66,12 +75,35 @@ def kernel(*, interpreted: bool = False, **options: object) -> Callable[[_Functi
             cast(Any, made)._cache = _cache_of(function)
             if interpreted:
                 cast(Any, made).__class__, cast(Any, made)._spent = _Interpreted, 0.0
+            else:
+                cast(Any, made).__class__ = _Kernel
         return cast(_Function, made)
 
     return compiled
 
 
-class _Interpreted(CPUDispatcher):
+class _Kernel(CPUDispatcher):
+    """A kernel that is not compiled where that would outlast the time limit of the solve it is needed for."""
+
+    _estimate: float | None = None
+
+    def _compile_for_args(self, *args: Any, **named: Any) -> Any:
+        """What numba calls for types that it has not seen."""
+        if not self._in_time():
+            raise OutOfTimeError
+        return cast(Any, super())._compile_for_args(*args, **named)
+
+    def _in_time(self) -> bool:
+        """Whether it is compiled, or will be in the time that is left."""
+        if self.overloads:
+            return True
+        if self._estimate is None:
+            size = sum(len(made.py_func.__code__.co_code) for made in _uncompiled(self, {}))
+            self._estimate = 0.0 if _is_kept(self) else _SECONDS_OF_BYTE * size
+        return self._estimate <= time_left()
+
+
+class _Interpreted(_Kernel):
     """A kernel that is interpreted; it turns into what numba made of it once it is to be compiled."""
 
     _spent: float
@@ -79,7 +111,7 @@ class _Interpreted(CPUDispatcher):
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Its result."""
         if self._is_due((*args, *named.values())):
-            cast(Any, self).__class__ = CPUDispatcher
+            cast(Any, self).__class__ = _Kernel
             return self(*args, **named)
         began = time.thread_time()
         try:
@@ -89,8 +121,29 @@ class _Interpreted(CPUDispatcher):
             self._spent += time.thread_time() - began
 
     def _is_due(self, args: tuple[Any, ...]) -> bool:
-        spent = bool(self.overloads) or self._spent >= _INTERPRETED_SECONDS
-        return spent or _numbers(args) > _INTERPRETED_NUMBERS
+        if _numbers(args) > _INTERPRETED_NUMBERS:
+            return True
+        return bool(self.overloads) or (self._spent >= _INTERPRETED_SECONDS and self._in_time())
+
+
+def _uncompiled(made: Dispatcher, seen: dict[int, Dispatcher]) -> Iterable[Any]:
+    """The kernel and those that it calls, as far as they are not compiled."""
+    if id(made) not in seen and not cast(Any, made).overloads:
+        seen[id(made)] = made
+        function = cast(Any, made).py_func
+        for name in function.__code__.co_names:
+            item = function.__globals__.get(name)
+            if isinstance(item, Dispatcher):
+                _uncompiled(item, seen)
+    return seen.values()
+
+
+def _is_kept(made: Any) -> bool:
+    """Whether there is a file of it that still counts, which is read in no time."""
+    try:
+        return bool(made._cache._cache_file._load_index())
+    except Exception:  # noqa: BLE001 - not kept at all, or cut: loading it says why
+        return False
 
 
 def _numbers(items: tuple[Any, ...]) -> int:

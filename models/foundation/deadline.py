@@ -10,6 +10,7 @@ the plan that a solve returns, without which there is no answer. What an answer 
 own (`depl.models.solving.spare`): the quantile, and what holds under the law of a plan on scenarios.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -49,6 +50,10 @@ class Deadline:
             self._allowed = late + LEEWAY
             raise OutOfTimeError
 
+    def left(self) -> float:
+        """Seconds until `check` would raise [s]."""
+        return self._allowed - self._lateness()
+
 
 _CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
@@ -74,3 +79,9 @@ def keep_time() -> None:
     current = _CURRENT.get()
     if current is not None:
         current.check()
+
+
+def time_left() -> float:
+    """Seconds until `keep_time` would raise, infinite outside of a solve [s]: for a step that has no look."""
+    current = _CURRENT.get()
+    return math.inf if current is None else current.left()

@@ -6,11 +6,10 @@ methods can take turns, each going on where it was, and neither has to know. Onl
 any time: who lets a method proceed waits for it.
 """
 
-import math
 import threading
-import time
 from dataclasses import dataclass, replace
 
+from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -28,14 +27,15 @@ class Paused:
     method : callable
         Its only limit of time may be `Limits.expired`: one that hands seconds on to a solver is not paused.
     limits : Limits
-        Gap, seed, progress and cutoff; its limits of time are not used.
+        Gap, seed, progress and cutoff. Its limit of time is that of all turns: what
+        is begun in one and cannot be paused has to be done by then.
     """
 
     def __init__(self, method: Method, instance: Instance, limits: Limits) -> None:
         self._turn = threading.Condition()
         self._running = False
         self._stopped: float | None = None
-        self._allowed = limits
+        self._whole = self._allowed = limits
         self._answer: _Answer = None
         self._error: BaseException | None = None
         self._ended = False
@@ -76,7 +76,7 @@ class Paused:
         """Let the method end with what it holds; None if it was never begun."""
         if not self._thread.is_alive() and not self._ended:
             return None
-        self._stopped = time.perf_counter()
+        self._stopped = now()
         return self.proceed(self._allowed)
 
     def _run(self, method: Method, instance: Instance, limits: Limits) -> None:
@@ -102,7 +102,7 @@ class Paused:
         """Seconds since the method was to end. A step that takes long waits in its midst for more time."""
         if self._stopped is None and self._allowed.lateness() >= LEEWAY:
             self._wait()
-        return -math.inf if self._stopped is None else time.perf_counter() - self._stopped
+        return self._whole.lateness() if self._stopped is None else now() - self._stopped
 
     def _wait(self) -> None:
         with self._turn:

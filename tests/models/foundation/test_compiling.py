@@ -16,6 +16,7 @@ import pytest
 
 from depl.models.foundation import compiling
 from depl.models.foundation.compiling import temporary_folder
+from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
 
 KERNEL = """
 from depl.models.foundation.compiling import kernel
@@ -253,3 +254,32 @@ def test_a_long_call_is_not_interpreted_and_none_is_where_all_shall_be_compiled(
         theirs.summed(np.ones(2))
     assert theirs.summed.overloads
     assert compiling._INTERPRETED_SECONDS > 0
+
+
+def test_no_kernel_is_compiled_that_would_outlast_the_time_of_a_solve(theirs):
+    """One that may be interpreted goes on so; another, and a call too long for it, ends the solve."""
+    values, many = np.array([1.0, 2.0, 4.0]), np.ones(compiling._INTERPRETED_NUMBERS)
+    theirs.halved._spent = theirs.summed._spent = 0.05
+    with deadline(lambda: LEEWAY - 1e-9):
+        assert theirs.summed(values) == (3.5, 3)
+        for call in (lambda: theirs.halved(many, 0), lambda: theirs.outer(values)):
+            with pytest.raises(OutOfTimeError):
+                call()
+        assert not any(made.overloads for made in (theirs.halved, theirs.summed, theirs.outer))
+    with deadline(lambda: -60.0):
+        assert theirs.outer(values) == 3.5
+    assert all(made.overloads for made in (theirs.halved, theirs.summed, theirs.outer))
+
+
+def test_what_a_kernel_calls_counts_with_it_and_what_is_compiled_or_kept_counts_nothing(theirs):
+    """By the size of their code, once each."""
+    kernels = theirs.halved, theirs.summed, theirs.outer
+    before = compiling._SECONDS_OF_BYTE * sum(len(made.py_func.__code__.co_code) for made in kernels)
+    with deadline(lambda: LEEWAY - before * 0.999):
+        with pytest.raises(OutOfTimeError):
+            theirs.outer(np.ones(2))
+        with deadline(lambda: LEEWAY - before * 1.001):
+            assert theirs.outer(np.ones(2)) == 1.0
+        assert theirs.outer(np.ones(3)) == 1.5
+        del sys.modules["inner"]
+        assert importlib.import_module("inner").outer(np.ones(2)) == 1.0  # read from the disk
