@@ -20,7 +20,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.decisions import Stop
 from depl.training.checkpoints import Checkpoints, observe
-from depl.training.following import changed_model, loss_of, require_clusters, require_convert
+from depl.training.following import begun, changed_model, loss_of, require_clusters, require_convert
 
 try:
     from flwr.app import Array, ArrayRecord
@@ -60,7 +60,7 @@ def guard(
     checkpoints : Checkpoints, optional
         Where the arrays are kept, with suffix ".npz".
     first_loss : float
-        Before the first round; needed without ``evaluate_fn``.
+        Before the first round; needed without ``evaluate_fn`` where the policy decides on it.
 
     Raises
     ------
@@ -182,10 +182,9 @@ class GuardedStrategy(Strategy):  # type: ignore[misc]
 
     def _begin_without_evaluation(self) -> None:
         if math.isnan(self.first_loss):
-            raise InvalidInputError(
-                "is needed, as there is no evaluate_fn that is called before the first round", "first_loss"
-            )
-        self.controller.start(self.first_loss)
+            begun(self.controller, "give first_loss, as there is no evaluate_fn that would be called before")
+        else:
+            self.controller.start(self.first_loss)
 
     def _wrapped(self, evaluate: Callable[[int, Any], Any]) -> Callable[[int, Any], Any]:
         """``evaluate_fn`` that records, observes, and raises where the run stops."""

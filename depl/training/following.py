@@ -6,7 +6,7 @@ from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
-from depl.models.policy.decisions import Switch
+from depl.models.policy.decisions import Decision, Switch
 
 _SHOWN = 12
 """Names that a message lists."""
@@ -28,6 +28,22 @@ def loss_of(metrics: Mapping[str, Any] | None, name: str, what: str) -> Any:
         "evaluate after every epoch",
         what,
     )
+
+
+def begun(controller: Controller, remedy: str) -> Decision:
+    """Begin a run without its loss before the first epoch, if the policy trains whatever that is.
+
+    Raises
+    ------
+    InvalidInputError
+        If the policy decides on it; ``remedy`` says how it is evaluated.
+    """
+    try:
+        return controller.start()
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"the loss before the first epoch is not known, and the policy decides on it; {remedy}"
+        ) from error
 
 
 def changed_model(controller: Controller) -> str | None:

@@ -17,7 +17,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.decisions import Continue, Stop
 from depl.training.checkpoints import Checkpoints, observe
-from depl.training.following import loss_of
+from depl.training.following import begun, loss_of
 
 try:
     from keras.callbacks import Callback
@@ -31,7 +31,8 @@ class ControllerCallback(Callback):  # type: ignore[misc]
     Parameters
     ----------
     controller : Controller
-        Of this run, which has been shown the loss before the first epoch.
+        Of this run, which has been shown the loss before the first epoch, unless its policy trains that epoch
+        whatever it is.
     monitor : str
         Key of the loss in the logs of an epoch: the same evaluation that the traces held.
     checkpoints : Checkpoints, optional
@@ -48,11 +49,10 @@ class ControllerCallback(Callback):  # type: ignore[misc]
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Refuse a run that has not begun or has stopped: ``fit`` trains at least one batch."""
-        if self.controller.decision is None:
-            raise InvalidInputError(
-                "the run has not begun; call controller.start(model.evaluate(...)) before fit"
-            )
-        if isinstance(self.controller.decision, Stop):
+        decision = self.controller.decision
+        if decision is None:
+            decision = begun(self.controller, "call controller.start(model.evaluate(...)) before fit")
+        if isinstance(decision, Stop):
             raise InvalidInputError(f"the run has stopped, so do not call fit: {self.controller.why()}")
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:

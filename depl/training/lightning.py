@@ -17,7 +17,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.decisions import Stop
 from depl.training.checkpoints import Checkpoints, observe
-from depl.training.following import changed_model, loss_of, models_before, require_convert
+from depl.training.following import begun, changed_model, loss_of, models_before, require_convert
 
 try:
     # The trainer has to be of the package that the callback is of.
@@ -76,9 +76,7 @@ class ControllerCallback(Callback):  # type: ignore[misc]
         """Refuse a run that has not begun, or is elsewhere; train nothing if it has stopped."""
         decision, epoch = self.controller.decision, self.controller.epoch
         if decision is None:
-            raise InvalidInputError(
-                "the loss before the first epoch is not known; call trainer.validate(module, ...) before fit"
-            )
+            decision = begun(self.controller, "call trainer.validate(module, ...) before fit")
         if trainer.current_epoch != epoch:
             raise InvalidInputError(
                 f"fit is at epoch {trainer.current_epoch}, and {epoch} epochs are observed; call "

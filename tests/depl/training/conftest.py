@@ -32,3 +32,11 @@ def controller(tmp_path: Path) -> Callable[[], Controller]:
     """Makes the controller of the policy by hand, as a program does that is started again."""
     policy = json.dumps(digits_policy())
     return lambda: Controller.resume(policy, tmp_path / "run.jsonl")
+
+
+@pytest.fixture
+def forgetful(tmp_path: Path) -> Controller:
+    """Of a policy that trains the first epoch whatever l(0) is, as those of ordinary logs do."""
+    policy = digits_policy()
+    policy["nodes"][0]["trainings"][0]["retention"] = 0.0
+    return Controller(json.dumps(policy), log=tmp_path / "forgetful.jsonl")

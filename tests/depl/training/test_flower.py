@@ -86,7 +86,7 @@ def test_without_a_central_evaluation_that_of_the_clients_is_observed(
     adapter: Callable[[str], Any], controller: Callable[[], Controller]
 ) -> None:
     made, flower = controller(), adapter("flower")
-    with pytest.raises(InvalidInputError, match="there is no evaluate_fn"):
+    with pytest.raises(InvalidInputError, match="as there is no evaluate_fn"):
         flower.guard(Federation(LOSSES), made, convert=convert).start(Nodes(), FIRST)
     result = flower.guard(Federation(LOSSES), made, convert=convert, first_loss=2.3).start(Nodes(), FIRST)
     assert (made.epoch, value(result.arrays), list(result.evaluate_metrics_clientapp)) == (
@@ -94,6 +94,14 @@ def test_without_a_central_evaluation_that_of_the_clients_is_observed(
         403.5,
         list(range(1, 8)),
     )
+
+
+def test_a_run_whose_first_loss_decides_nothing_begins_without_it(
+    adapter: Callable[[str], Any], forgetful: Controller
+) -> None:
+    flower = adapter("flower")
+    result = flower.guard(Federation(LOSSES), forgetful, convert=convert).start(Nodes(), FIRST)
+    assert (forgetful.epoch, value(result.arrays)) == (7, 403.5)
 
 
 def test_a_run_that_stops_before_its_first_round_returns_the_arrays_it_was_given(

@@ -48,3 +48,11 @@ def test_what_the_controller_does_not_wait_for_is_refused(
         Network(LOSSES).fit(follow, 0, 16, "val_mae")
     with pytest.raises(InvalidInputError, match=r"suffix='\.keras'"):
         adapter("keras").ControllerCallback(made, checkpoints=Checkpoints("w"))
+
+
+def test_a_run_whose_first_loss_decides_nothing_begins_without_it(
+    adapter: Callable[[str], Any], forgetful: Controller
+) -> None:
+    network = Network(LOSSES)
+    network.fit(adapter("keras").ControllerCallback(forgetful), 0, forgetful.last_epoch)
+    assert (network.trained, forgetful.decision) == (decided(LOSSES)[:3], Switch("p75", "far-edge", 3, 0.97))

@@ -86,3 +86,11 @@ def test_a_first_loss_a_conversion_and_the_logged_name_are_needed(
         Trainer(callback(controller(), convert=convert)).fit(Network(LOSSES))
     with pytest.raises(InvalidInputError, match="has no 'loss'; it has val_loss"):
         Trainer(callback(controller(), "loss", convert=convert)).validate(Network(LOSSES))
+
+
+def test_a_run_whose_first_loss_decides_nothing_begins_without_it(
+    adapter: Callable[[str], Any], forgetful: Controller
+) -> None:
+    network = Network(LOSSES)
+    Trainer(adapter("lightning").ControllerCallback(forgetful, convert=convert)).fit(network)
+    assert (network.trained, forgetful.decision) == (decided(LOSSES), Stop("reached", 7, 0.44))
