@@ -10,7 +10,7 @@ that does not, the price at which both cost the same is solved for next. It ends
 of which the one that keeps the promise is the answer; a policy between them would need a coin.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from depl.models.policy.dynamic import Table
@@ -46,14 +46,8 @@ class Walk:
     price: float
 
 
-def walk(
-    solve: Callable[[float], Table],
-    budget: float,
-    least_price: float,
-    careful: Table,
-    greedy: Table | None = None,
-) -> Iterator[Walk]:
-    """Walk along the hull; the last of what is yielded holds, earlier ones are what was known so far.
+def walk(solve: Callable[[float], Table], budget: float, least_price: float, careful: Table) -> Walk:
+    """Walk along the hull, to the best policy that keeps the promise.
 
     Parameters
     ----------
@@ -65,29 +59,23 @@ def walk(
         rho.
     careful : Table
         A policy with F <= p.
-    greedy : Table, optional
-        The best policy at ``least_price``, if it is known.
     """
-    if greedy is None:
-        greedy = solve(least_price)
+    greedy = solve(least_price)
     if greedy.failure <= budget:
-        yield Walk(greedy, None, least_price)
-        return
+        return Walk(greedy, None, least_price)
     keeping, failing = careful, greedy
     for _ in range(_MOST_STEPS):
         price = _chord(keeping, failing, least_price)
-        yield Walk(keeping, failing, price)
         found = solve(price)
         value = keeping.value(least_price)
-        if value - (found.value(price) - (price - least_price) * budget) <= _CLOSE * abs(value):
-            return
-        if found.value(price) >= min(keeping.value(price), failing.value(price)) * (1 - _ALIKE):
-            return
+        settled = value - (found.value(price) - (price - least_price) * budget) <= _CLOSE * abs(value)
+        if settled or found.value(price) >= min(keeping.value(price), failing.value(price)) * (1 - _ALIKE):
+            return Walk(keeping, failing, price)
         if found.failure <= budget:
             keeping = found
         else:
             failing = found
-    yield Walk(keeping, failing, _chord(keeping, failing, least_price))
+    return Walk(keeping, failing, _chord(keeping, failing, least_price))
 
 
 def _chord(keeping: Table, failing: Table, least_price: float) -> float:

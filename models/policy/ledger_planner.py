@@ -1,7 +1,7 @@
 """Policies under laws with independent noise: certified on the ledger, with a bound for all policies."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,8 +40,6 @@ class LedgerPlanner:
     process : Process
     price : Price or None
         Known once the first grid was solved, and no greater on finer ones.
-    hint : float or None
-        Price at which the promise was just kept on the grid before [cost].
     fixed : StaticPlan or None
         The best fixed plan, left when the target is reached, as the first grid told.
     """
@@ -49,7 +47,6 @@ class LedgerPlanner:
     request: Request
     process: Process
     price: Price | None = None
-    hint: float | None = None
     fixed: StaticPlan | None = None
 
     def answers(self) -> Iterator[PolicyResult]:
@@ -126,7 +123,6 @@ class LedgerPlanner:
 
     def _optimal(self, careful: Table, up: Expectations, down: Expectations) -> PolicyResult:
         found = self._walked(careful, up)
-        self.hint = None if found.failing is None else found.price
         bound = min(lower(self.process, down, found.price, self.request.options))
         spent = (found.price - self.rho) * float(self.request.instance.target.violation_budget)
         bound -= spent + 8 * UNIT_ROUNDOFF * (bound + spent)  # prices may exceed costs a million times
@@ -139,10 +135,7 @@ class LedgerPlanner:
         def solve(price: float) -> Table:
             return self._settled(upper(self.process, up, price, self.request.options), up.grid)
 
-        keeping, failing = careful, None
-        if self.hint is not None and self.hint > self.rho:
-            keeping, failing = self._near(solve, careful, self.hint)
-        return list(walk(solve, self.request.budget, self.rho, keeping, failing))[-1]
+        return walk(solve, self.request.budget, self.rho, careful)
 
     def _settled(self, table: Table, grid: Grid) -> Table:
         """A policy that may keep its promise with equality, judged by its exact failures."""
@@ -153,27 +146,6 @@ class LedgerPlanner:
         if exact is None or exact > budget:
             return table
         return replace(table, failure=self.request.budget, exact=exact)
-
-    def _near(
-        self, solve: Callable[[float], Table], careful: Table, hint: float
-    ) -> tuple[Table, Table | None]:
-        """Policies beside the price at which the promise was just kept on the grid before."""
-        kept: Table = careful
-        failing: Table | None = None
-        price = hint
-        while failing is None or kept is careful:
-            found = solve(price)
-            if found.failure <= self.request.budget:
-                kept = found
-                if price <= self.rho:
-                    return kept, None
-                price = max(self.rho, price / _NEAR)
-            else:
-                failing = found
-                price *= _NEAR
-            if price > _FAR * hint:
-                break
-        return kept, failing
 
     def _static(self, up: Expectations, down: Expectations) -> PolicyResult:
         table = self._certified_fixed(up)
@@ -221,13 +193,6 @@ _FEW = 16
 _EQUAL = 1e-9
 """By how much failures may seem too many and be worked out exactly: far above what sums are off by. For few
 policies it takes time."""
-
-_NEAR = 1.1
-"""Ratio of the prices tried from one grid to the next: set by hand; on the next grid the price at which the
-promise is just kept was some per cent away."""
-
-_FAR = 4.0
-"""Ratio up to which they are tried before the walk begins with what it has: set by hand."""
 
 _SPARE = 1e-6
 """Relative failure that a fixed plan found by plain sums has to spare, which rounding may take."""

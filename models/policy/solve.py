@@ -5,8 +5,7 @@ r"""Plan a policy: the least expected cost plus price of failures, with a promis
 over the policies of `depl.models.policy.process`. Why failures have a price, and why it is 1.5 times the
 least expected cost of a success unless one is given, is said in `docs/policies`.
 
-Grids become finer, fourfold each time, until the gap that is wanted is certified or the time is over. The
-prices that a coarse grid found are where the finer one begins.
+Grids become finer until the gap that is wanted is certified or the time is over.
 """
 
 import math
