@@ -14,7 +14,7 @@ from depl.models.problem.plan import Claims
 from depl.models.verifier.dual import dual_finding
 from depl.models.verifier.findings import Finding, Kind, failed, passed, undecided
 from depl.models.verifier.plans import MOST_PLANS, listed
-from depl.models.verifier.requirements import Requirement, count_requirement, law_requirement
+from depl.models.verifier.requirements import CountRequirement, LawRequirement, Requirement
 from depl.models.verifier.sample import DrawnSample
 from depl.models.verifier.scenarios import allowed_misses
 from depl.models.verifier.tolerances import CLAIM_TOLERANCE
@@ -83,13 +83,13 @@ def _lower_bound(
     if claims.rows is not None:  # plans that break the rows may cost less, and no file keeps the rows
         message = f"{shown}; among plans that keep the rows {', '.join(claims.rows)}, taken on trust"
         return Finding(_BOUND, True, message, excess, Kind.REPEATED)
-    requirement: Requirement | None = law_requirement(instance)
+    requirement: Requirement | None = LawRequirement(instance)
     if claims.scenarios is not None:
         requirement = None
         if sample is not None:
-            requirement = count_requirement(instance, sample, allowed_misses(instance, sample.size))
+            requirement = CountRequirement(instance, sample, allowed_misses(instance, sample.size))
     found = None if requirement is None else listed(instance, requirement, claimed, most_plans)
-    if found is None or found.open_cost is not None:
+    if found is None:
         message = f"{shown}; nothing here proves it, as the search behind it is not kept"
         return Finding(_BOUND, True, message, excess, Kind.REPEATED)
     if found.refuting is not None:
@@ -112,8 +112,8 @@ def bound_without_plan(instance: Instance, claimed: float, most_plans: int = MOS
     shown = "that there is no plan" if claimed == math.inf else f"that no plan costs less than {claimed:.12g}"
     if claimed <= 0.0:
         return passed(_BOUND, f"{shown}; costs are never negative")
-    found = listed(instance, law_requirement(instance), claimed, most_plans)
-    if found is None or found.open_cost is not None:
+    found = listed(instance, LawRequirement(instance), claimed, most_plans)
+    if found is None:
         return Finding(_BOUND, True, f"{shown}; nothing here proves it", None, Kind.REPEATED)
     if found.refuting is not None:
         message = f"{shown} is claimed, and there is one that costs {found.refuting:.12g}"

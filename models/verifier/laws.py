@@ -179,6 +179,7 @@ def ordered_weights(increment: Increment) -> FloatArray:
     return np.array(law.weights)[np.argsort(increment.factor * np.array(law.values), kind="stable")]
 
 
+@functools.lru_cache(maxsize=1024)
 def variance_of(law: RandomLaw) -> float:
     """Var X; infinite where the integral diverges."""
     if isinstance(law, Empirical) or is_truncated(law):

@@ -1,19 +1,16 @@
-"""The quick parts of the lower bounds may only exclude; what is open is said to be open."""
+"""What Cantelli's inequality excludes; what is open is said to be open."""
 
 from fractions import Fraction
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 import depl
-from depl.models.problem.instance import ConstantImprovement, Model
-from depl.models.problem.laws import Deterministic, Empirical
+from depl.models.problem.laws import Deterministic, Empirical, Normal, StudentT
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.verifier import requirements as verifier_requirements
-from depl.models.verifier.laws import Bracket
+from depl.models.verifier.laws import Bracket, Increment
 from depl.models.verifier.reading import LossFacts
-from depl.models.verifier.requirements import CountRequirement, LawRequirement
+from depl.models.verifier.requirements import CountRequirement, LawRequirement, excluded
 from depl.models.verifier.sample import given_sample
 from depl.models.verifier.scenarios import Count
 
@@ -25,35 +22,6 @@ def counting(tiny):
     """One of four scenarios may be missed."""
     drawn = draw_scenarios(tiny, SIZE, seed=2)
     return CountRequirement(tiny, given_sample((drawn.improvements, drawn.switch_losses), None), 1)
-
-
-@pytest.fixture(scope="module")
-def needed(tiny):
-    return tiny.target.initial_loss - tiny.target.maximum_loss
-
-
-@pytest.mark.parametrize(
-    ("lower", "upper", "short", "possible"),
-    [
-        (0.0, 0.0, 4, True),
-        (-5e-10, -5e-10, 4, True),  # within the atom tolerance
-        (-1e-6, -1e-6, 1, True),
-        (-1e-6, -1e-6, 2, False),
-        (-1.0, 1.0, 4, True),  # rounding leaves it open
-    ],
-)
-def test_a_sequence_is_excluded_only_if_too_many_scenarios_certainly_miss(
-    counting, needed, lower, upper, short, possible
-):
-    sums = np.full((1, 2 * SIZE), needed + 1.0)
-    sums[0, :short], sums[0, SIZE : SIZE + short] = needed + lower, needed + upper
-    assert counting.possible(sums).tolist() == [possible]
-
-
-def test_a_loss_between_1_and_2_lowers_the_gain_by_2_at_most_and_1_at_least(counting, monkeypatch):
-    ends = SimpleNamespace(lower=np.full(SIZE, 1.0), upper=np.full(SIZE, 2.0))
-    monkeypatch.setattr(verifier_requirements, "switch_losses", lambda *_: ends)
-    assert counting.switch(2, 0, 1).tolist() == [-2.0] * SIZE + [-1.0] * SIZE
 
 
 def test_a_count_that_is_open_may_meet_and_is_not_certain_to(counting, monkeypatch, tiny_optimum):
@@ -70,49 +38,50 @@ def test_a_probability_that_is_open_may_meet_and_is_not_certain_to(tiny, monkeyp
 
 def test_as_many_probabilities_as_said_are_computed_and_then_remembered(steady, steady_plan, monkeypatch):
     monkeypatch.setattr(verifier_requirements, "MOST_PROBABILITIES", 1)
-    shorter = depl.Plan(data=steady_plan.data, epochs=steady_plan.epochs[:1])
+    longer = depl.Plan(data=steady_plan.data, epochs=(*steady_plan.epochs, steady_plan.epochs[0]))
     requirement = LawRequirement(steady)
     assert requirement.verdict(steady_plan) == (True, True)
-    assert requirement.verdict(shorter) is None
+    assert requirement.verdict(longer) is None
     assert requirement.verdict(steady_plan) == (True, True)
 
 
-@pytest.mark.parametrize(("level", "possible"), [(0.75, True), (0.76, False)])
-def test_two_atoms_attain_the_inequality_of_cantelli(steady, level, possible):
+def facts(certain, *increments):
+    return LossFacts(Fraction(certain), tuple(increments), ())
+
+
+@pytest.mark.parametrize(("level", "left_out"), [(0.75, False), (0.76, True)])
+def test_two_atoms_attain_the_inequality_of_cantelli(level, left_out):
     """l(1) is 6 with probability 3/4 and 10 else: mean 7, variance 3, and V / (V + (7 - 6)^2) = 3/4."""
     law = Empirical(values=(4.0, 0.0), weights=(3.0, 1.0))
-    model = Model(name="net", size=1, demand=2, improvement=ConstantImprovement(noise=law))
-    requirement = LawRequirement(steady.replace(models=(model,), quantile_level=level))
-    sums = requirement.nothing() + requirement.epoch(1, 0, frozenset({"data"}))
-    assert sums == pytest.approx([-3.0, 3.0])
-    assert requirement.possible(sums[None]).tolist() == [possible]
+    assert excluded(facts(10, Increment(Fraction(-1), law)), 6.0, level) is left_out
 
 
-@pytest.mark.parametrize(("off", "possible"), [(0.0, True), (0.9e-13, True), (1e-12, False)])
-def test_sums_off_by_their_rounding_exclude_nothing_and_by_much_more_they_do(steady, off, possible):
+@pytest.mark.parametrize(("off", "left_out"), [(0.0, False), (0.9e-13, False), (1e-12, True)])
+def test_sums_off_by_their_rounding_exclude_nothing_and_by_much_more_they_do(off, left_out):
     """With omega = 3/4, a mean E above l_max and a variance 3 E^2 attain the inequality of Cantelli.
 
     E is so great that only what is relative to the sums counts.
     """
-    instance = steady.replace(initial_loss=1.0, maximum_loss=1.0, quantile_level=0.75)
-    sums = np.array([[1e6 * (1 + off), 3e12 * (1 - off)]])
-    assert LawRequirement(instance).possible(sums).tolist() == [possible]
+    law = Normal(mean=1e6 * (1 + off), variance=3e12 * (1 - off))
+    assert excluded(facts(0, Increment(Fraction(1), law)), 0.0, 0.75) is left_out
 
 
-def test_what_is_certain_has_no_variance(steady):
-    """steady gains 2 per epoch; a switch that costs 0.5 for certain adds that."""
-    requirement = LawRequirement(steady.replace(other_switches=Deterministic(value=0.5)))
-    assert requirement.epoch(1, 0, frozenset({"data"})).tolist() == [-2.0, 0.0]
-    assert requirement.switch(2, 0, 0).tolist() == [0.5, 0.0]
+def test_copies_add_up_and_a_coefficient_counts_twice_in_the_variance():
+    """Four copies of half of it: mean 2, variance 4 / 4 * v."""
+    for variance, left_out in ((11.9, True), (12.1, False)):
+        item = Increment(Fraction(1, 2), Normal(mean=1.0, variance=variance), 4)
+        assert excluded(facts(0, item), 0.0, 0.75) is left_out
 
 
-def test_an_infinite_variance_excludes_nothing(steady):
-    assert LawRequirement(steady).possible(np.array([[5.0, np.inf]])).tolist() == [True]
+def test_what_is_certain_and_too_much_is_excluded_and_an_infinite_variance_excludes_nothing():
+    assert excluded(facts(5), 4.0, 0.9)
+    assert not excluded(facts(5), 5.0, 0.9)
+    wide = StudentT(degrees_of_freedom=2.0, location=0.0, scale=1e-3)
+    assert not excluded(facts(5, Increment(Fraction(1), wide)), 4.0, 0.999)
 
 
-def test_less_data_lowers_mean_and_deviation_by_the_learning_factor(tiny):
-    part, requirement = frozenset({"sensors"}), LawRequirement(tiny)
-    factor = float(tiny.learning_factor(part))
-    assert factor < 1
-    whole = requirement.epoch(1, 0, frozenset({"archive", "sensors"}))
-    assert requirement.epoch(1, 0, part) == pytest.approx(whole * [factor, factor**2])
+def test_what_cantelli_excludes_is_not_computed(steady, steady_plan, monkeypatch):
+    monkeypatch.setattr(verifier_requirements, "MOST_PROBABILITIES", 0)
+    sure = steady.replace(other_switches=Deterministic(value=0.5))
+    assert LawRequirement(sure).verdict(steady_plan) is None
+    assert LawRequirement(sure.replace(maximum_loss=-100.0)).verdict(steady_plan) == (False, False)

@@ -18,7 +18,7 @@ from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 from depl.models.verifier.laws import Bracket
 from depl.models.verifier.plans import listed
-from depl.models.verifier.requirements import law_requirement
+from depl.models.verifier.requirements import LawRequirement
 from depl.models.verifier.verify import Finding, Kind, Report, verify
 from tests.cases.verifier_traces_cases import (
     CUT,
@@ -277,10 +277,10 @@ def test_a_plan_promised_what_no_run_ever_had_refutes_no_lower_bound(steady):
     believed, refused = (
         planning(steady, law, maximum_loss=2.0, quantile_level=0.6) for law in (switched(), nonsense())
     )
-    assert law_requirement(believed).verdict(planned(UNSEEN)) == (True, True)
-    assert law_requirement(refused).verdict(planned(UNSEEN)) == (False, False)
-    assert listed(believed, law_requirement(believed), 1e3, 100_000).refuting is not None
-    assert listed(refused, law_requirement(refused), 1e3, 100_000).refuting is None
+    assert LawRequirement(believed).verdict(planned(UNSEEN)) == (True, True)
+    assert LawRequirement(refused).verdict(planned(UNSEEN)) == (False, False)
+    assert listed(believed, LawRequirement(believed), 1e3, 100_000).refuting is not None
+    assert listed(refused, LawRequirement(refused), 1e3, 100_000).refuting is None
 
 
 def test_the_least_loss_itself_is_not_below_all_that_were_seen(steady):

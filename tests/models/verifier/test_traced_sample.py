@@ -16,7 +16,7 @@ from depl.models.scenarios import draws
 from depl.models.scenarios.draws import allowed_misses, count_misses, draw_scenarios, scenario_losses
 from depl.models.solving.solve import VerificationError, solve
 from depl.models.verifier import requirements as verifier_requirements
-from depl.models.verifier.requirements import count_requirement
+from depl.models.verifier.requirements import CountRequirement
 from depl.models.verifier.sample import DrawnSample, Ends, drawn_sample, given_sample
 from depl.models.verifier.scenarios import counted
 from depl.models.verifier.traced_sample import traced_fault, traced_final_losses, traced_thresholds
@@ -360,7 +360,7 @@ def test_lower_bounds_on_scenarios_are_proved_by_listing(steady):
 def test_no_more_plans_are_counted_than_probabilities_computed(steady, monkeypatch):
     monkeypatch.setattr(verifier_requirements, "MOST_PROBABILITIES", 1)
     instance = planning(steady, switched(), maximum_loss=6)
-    requirement = count_requirement(instance, redrawn(instance, 20, 0), 2)
+    requirement = CountRequirement(instance, redrawn(instance, 20, 0), 2)
     assert requirement.verdict(planned(schedule((CUT, 1)))) == (False, False)  # outside the support
     assert requirement.verdict(planned(UNSEEN)) == (True, True)
     assert requirement.verdict(planned(UNSEEN)) is None
