@@ -91,11 +91,6 @@ class LoneProcess:
         """End the process."""
         self.close()
 
-    @property
-    def identifier(self) -> int | None:
-        """Number of the process at the operating system; None while there is none."""
-        return None if self._process is None else self._process.pid
-
     def call(
         self, function: str, content: bytes, seconds: float, told: Callable[[bytes], None] = ignore
     ) -> bytes:

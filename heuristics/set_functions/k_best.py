@@ -144,16 +144,3 @@ def ranked_by_parts(
             else:
                 wait(inside | {element}, outside)
                 outside = outside | {element}
-
-
-def best_nonempty(function: SetFunction, minimise: Callable[[SetFunction], Minimum] = automatic) -> RankedSet:
-    """The best set with at least one element: of at most n + 1 minimisations.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are no elements.
-    """
-    if function.size == 0:
-        raise InvalidInputError("there is no nonempty set without elements")
-    return next(found for found in ranked(function, minimise) if found.subset)

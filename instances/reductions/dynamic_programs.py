@@ -65,22 +65,6 @@ def best_by_value(knapsack: Knapsack) -> KnapsackSolution:
     return solution(knapsack, _traced(taken, whole.values, value))
 
 
-def lightest_by_value(knapsack: Knapsack, value: Fraction | int) -> KnapsackSolution | None:
-    """Items of least weight whose value is at least ``value``, whatever the capacity; None if there are none.
-
-    Raises
-    ------
-    NotCoveredError
-        If the table would have more than `MOST_CELLS` entries.
-    """
-    if value > sum(knapsack.values):
-        return None
-    lightest, taken = _lightest(knapsack)
-    wanted = max(0, -int(-Fraction(value) // knapsack.whole.value_unit))
-    reached = wanted + int(np.argmin(lightest[wanted:]))
-    return solution(knapsack, _traced(taken, knapsack.whole.values, reached))
-
-
 def solution(knapsack: Knapsack, items: Sequence[int]) -> KnapsackSolution:
     """Items with their exact totals."""
     return KnapsackSolution(tuple(sorted(items)), knapsack.value_of(items), knapsack.weight_of(items))

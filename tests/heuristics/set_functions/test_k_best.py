@@ -8,9 +8,9 @@ import pytest
 from depl.benchmarks.cases.set_functions.random_set_functions import NOT_SUBMODULAR, SUBMODULAR
 from depl.heuristics.set_functions.brute_force import brute_force
 from depl.heuristics.set_functions.families import iwata
-from depl.heuristics.set_functions.functions import Oracle, all_values
+from depl.heuristics.set_functions.functions import all_values
 from depl.heuristics.set_functions.graphs import cut
-from depl.heuristics.set_functions.k_best import best_nonempty, k_best, ranked
+from depl.heuristics.set_functions.k_best import k_best, ranked
 from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
 from depl.models.foundation.errors import InvalidInputError
 
@@ -62,9 +62,7 @@ def test_the_best_nonempty_set_is_found_where_nothing_is_best(price: int) -> Non
         for size in (1, 2, 3, 4)
         for subset in map(frozenset, itertools.combinations(range(4), size))
     }
-    found = best_nonempty(function)
+    found = next(each for each in ranked(function) if each.subset)
     assert found.optimal
     assert found.subset
     assert found.value == min(values.values())
-    with pytest.raises(InvalidInputError, match="without elements"):
-        best_nonempty(Oracle(0, lambda subset: 0))

@@ -7,15 +7,11 @@ import pytest
 
 from depl.instances.hard_knapsacks import FAMILIES, hard_knapsack
 from depl.instances.reductions.branch_and_bound import best_by_branching
-from depl.instances.reductions.dynamic_programs import (
-    best_by_capacity,
-    best_by_value,
-    lightest_by_value,
-)
+from depl.instances.reductions.dynamic_programs import best_by_capacity, best_by_value
 from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.through import solve_knapsack, solver
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from tests.cases.knapsack_cases import best_of_all, random_knapsack, subsets
+from tests.cases.knapsack_cases import best_of_all, random_knapsack
 
 
 def columns(family: str, largest: int = 1000) -> tuple[np.ndarray, np.ndarray]:
@@ -105,10 +101,6 @@ def test_programs_and_branching_agree_with_all_sets(seed: int) -> None:
         assert found.value == best == sack.value_of(found.items)
         assert sack.holds(found.items)
         assert found.weight == sack.weight_of(found.items)
-    for value in (best, best / 2, sum(sack.values) + 1):
-        reaching = [sack.weight_of(s) for s in subsets(len(sack)) if sack.value_of(s) >= value]
-        lightest = lightest_by_value(sack, value)
-        assert (None if lightest is None else lightest.weight) == min(reaching, default=None)
 
 
 def test_what_is_too_large_for_a_table_or_too_hard_to_branch_is_refused() -> None:

@@ -1,5 +1,7 @@
 """Every reduction's optimum against a dynamic program or brute force, and back to an optimal set of items."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from depl.instances.reductions import (
     knapsack_free_resources,
     partition_data,
 )
-from depl.instances.reductions.dynamic_programs import best_by_capacity, lightest_by_value
+from depl.instances.reductions.dynamic_programs import best_by_capacity
 from depl.instances.reductions.knapsack import Knapsack
 from depl.models.problem.instance import Instance
 from depl.models.solving.result import Result, Solution, Termination
@@ -49,20 +51,30 @@ def check_knapsack(knapsack: Knapsack, method: str) -> None:
     check_free(knapsack, method)
 
 
+def least_weight_of(knapsack: Knapsack, value: Fraction) -> Fraction | None:
+    """The least weight of items worth at least ``value``; None if there are none."""
+    lightest = {Fraction(0): Fraction(0)}
+    for worth, weight in zip(knapsack.values, knapsack.weights, strict=True):
+        for reached, so_far in list(lightest.items()):
+            total = reached + worth
+            lightest[total] = min(so_far + weight, lightest.get(total, so_far + weight))
+    return min((weight for reached, weight in lightest.items() if reached >= value), default=None)
+
+
 def check_free(knapsack: Knapsack, method: str) -> None:
     """The least weight that reaches the value of the best knapsack, and one unit more."""
     best = best_by_capacity(knapsack)
     for value in (best.value, best.value + knapsack.whole.value_unit):
-        lightest = lightest_by_value(knapsack, value)
+        lightest = least_weight_of(knapsack, value)
         free = solved(knapsack_free_resources.reduce(knapsack, value), method)
         if lightest is None:
             assert free.termination is Termination.INFEASIBLE
             continue
         assert free.plan is not None
         assert free.cost is not None
-        assert knapsack_free_resources.weight_of_cost(knapsack, free.cost) == lightest.weight
+        assert knapsack_free_resources.weight_of_cost(knapsack, free.cost) == lightest
         items = knapsack_free_resources.solution_of(free.plan)
-        assert knapsack.weight_of(items) == lightest.weight
+        assert knapsack.weight_of(items) == lightest
         assert knapsack.value_of(items) >= value
 
 
