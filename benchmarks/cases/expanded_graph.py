@@ -242,14 +242,11 @@ def _figure(values: Mapping[str, Any]) -> "Figure":
     # Drawing is all that needs matplotlib.
     from depl.benchmarks.figures.canvas import panels
     from depl.benchmarks.figures.legends import make_room, set_title
-    from depl.benchmarks.figures.messages import levels_message
     from depl.benchmarks.figures.ratio_against_levels import curves_of, ratio_against_levels
 
     figure, (axes,) = panels(1)
-    curves = curves_of(values["curves"])
-    ratio_against_levels(curves, axes)
-    most = max(level for curve in curves for level in curve.levels)
-    set_title(axes, levels_message("random paths", most, {curve.label: curve.up[-1] for curve in curves}))
+    ratio_against_levels(curves_of(values["curves"]), axes)
+    set_title(axes, "random paths")
     make_room(figure)
     return figure
 

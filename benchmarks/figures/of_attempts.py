@@ -11,7 +11,6 @@ from depl.benchmarks.analysis.ratio_table import trials
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.figures.canvas import panels
 from depl.benchmarks.figures.legends import make_room, set_title, shared_legend
-from depl.benchmarks.figures.messages import promise_message, share_message, share_within
 from depl.benchmarks.figures.of_drawing import Drawing, add_footer, footer_of
 from depl.benchmarks.figures.of_family import Gallery, Shown
 from depl.benchmarks.figures.of_instances import Instances, first_of_each, plan_of
@@ -21,6 +20,7 @@ from depl.benchmarks.figures.performance_profile import ProfileCurve, performanc
 from depl.benchmarks.figures.promised_against_delivered import Promise, promised_against_delivered
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.instances.library import names
+from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Meaning
 
@@ -132,9 +132,8 @@ def _profiles(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
     if len(by_cost) not in range(2, _MOST_PROFILES + 1) or by_cost[0].problems < _FEWEST_PROBLEMS:
         return None
     figure, (left, right) = panels(2)
-    _draw_profiles(suite, by_cost, left, "cost / proved optimum", ("within 1 % of the optimum", 1.01))
-    time = "time / least time, plans within 1 % of the optimum"
-    _draw_profiles(suite, by_time, right, time, ("within twice the least time", 2.0))
+    _draw_profiles(suite, by_cost, left, "cost / proved optimum")
+    _draw_profiles(suite, by_time, right, "time / least time, plans within 1 % of the optimum")
     shared_legend(figure)
     make_room(figure)
     tables = {"cost": profile_table(by_cost), "time": profile_table(by_time)}
@@ -147,14 +146,11 @@ def _profiles(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
     return Drawing(f"{suite}-profiles", caption, figure, Table(columns, tuple(rows)))
 
 
-def _draw_profiles(
-    suite: str, found: Sequence[Profile], axes: Axes, quantity: str, said: tuple[str, float]
-) -> None:
-    """One panel; its title says who answers most problems within a factor, in words and as a number."""
+def _draw_profiles(suite: str, found: Sequence[Profile], axes: Axes, quantity: str) -> None:
+    """One panel."""
     curves = [ProfileCurve(item.configuration, *item.steps()) for item in found]
     performance_profile(curves, quantity, axes)
-    shares = {curve.label: share_within(curve.factors, curve.shares, said[1]) for curve in curves}
-    set_title(axes, share_message(suite, found[0].problems if found else 0, shares, said[0]))
+    set_title(axes, f"{suite}, {counted(found[0].problems if found else 0, 'problem')}")
 
 
 def _promises(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
@@ -172,7 +168,7 @@ def _promises(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
         return None
     figure, (axes,) = panels(1)
     promised_against_delivered(promises, axes)
-    set_title(axes, promise_message(suite, [(item.promised, item.upper) for item in promises]))
+    set_title(axes, suite)
     make_room(figure)
     caption = f"{suite}: promised against delivered probability, with 95 % intervals."
     columns = ("configuration", "instance", *keys)

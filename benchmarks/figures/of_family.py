@@ -22,7 +22,6 @@ from depl.benchmarks.figures.legends import covered, make_room, set_title, share
 from depl.benchmarks.figures.lines import MethodLine
 from depl.benchmarks.figures.loss_against_target import loss_against_target
 from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
-from depl.benchmarks.figures.messages import cost_message, epochs_message, loss_message, models_message
 from depl.benchmarks.figures.of_drawing import Drawing
 from depl.benchmarks.figures.palette import Style, styles_of
 from depl.benchmarks.runner.outcome import epochs_by_model
@@ -161,13 +160,6 @@ class Gallery:
             return self._table("cost", lambda item: item.cost)
         return self._table("loss_over_optimum", self._loss_ratio)
 
-    def amounts(self, kind: str) -> dict[str, dict[str, list[float]]]:
-        """What the bars of ``epochs`` or ``cost-per-model`` show, by method, model and target."""
-        return {
-            method: self._by_model(method, lambda item: getattr(item, f"{_STACKED[kind]}_by_model"))
-            for method in self.methods
-        }
-
     def costs(self) -> Figure:
         """Cost against target (Figs. 5 and 6, left)."""
         figure, (axes,) = panels(1)
@@ -187,24 +179,21 @@ class Gallery:
         figure, axes = panels(max(len(self.methods), 1), self._columns)
         for method, panel in zip(self.methods, axes, strict=False):
             self.draw_epochs(method, panel)
-        return self._stacked(figure, axes, models_message(f"{self.family}, epochs", self.amounts("epochs")))
+        return self._stacked(figure, axes)
 
     def costs_per_model(self) -> Figure:
         """Cost per model, a panel for each method; all panels have one scale (Fig. 8)."""
         figure, axes = panels(max(len(self.methods), 1), self._columns)
-        amounts = {method: self._by_model(method, lambda item: item.cost_by_model) for method in self.methods}
         for method, panel in zip(self.methods, axes, strict=False):
-            targets, without = self._without(method)
-            cost_per_model(targets, amounts[method], panel, without)
-            set_title(panel, self._label(method))
-        return self._stacked(figure, axes, models_message(f"{self.family}, cost of training", amounts))
+            self.draw_costs_per_model(method, panel)
+        return self._stacked(figure, axes)
 
-    def _stacked(self, figure: Figure, axes: Sequence[Axes], message: str) -> Figure:
-        """Panels of one scale and one legend, with a sentence above all of them."""
+    def _stacked(self, figure: Figure, axes: Sequence[Axes]) -> Figure:
+        """Panels of one scale and one legend."""
         highest = max(panel.get_ylim()[1] for panel in axes)
         for panel in axes:
             panel.set_ylim(top=highest)
-        return _headed(figure, message)
+        return _explained(figure)
 
     def losses(self) -> Figure:
         """Evolution of the loss at the first, the middle and the last target (Fig. 9)."""
@@ -212,7 +201,7 @@ class Gallery:
         figure, axes = panels(len(chosen))
         for target, panel in zip(chosen, axes, strict=True):
             self.draw_losses(target, self.methods, panel)
-        return _headed(figure, epochs_message(self.family, self.epoch_counts(chosen)))
+        return _explained(figure)
 
     def overview(self) -> Figure:
         """Cost, epochs of the first method, and its loss beside that of another at the middle target."""
@@ -222,9 +211,7 @@ class Gallery:
             self.draw_epochs(self.methods[0], axes[1])
         middle = self.targets[len(self.targets) // 2]
         self.draw_losses(middle, [*self.methods[:1], self.against], axes[2])
-        shared_legend(figure)
-        make_room(figure)
-        return figure
+        return _explained(figure)
 
     @property
     def _columns(self) -> int:
@@ -252,14 +239,6 @@ class Gallery:
         own = self._of(method)
         return [value(own[target]) if target in own else None for target in self.targets]
 
-    def epoch_counts(self, targets: Sequence[str]) -> dict[str, dict[str, int]]:
-        """How many epochs the plans of every method have, by target."""
-        return {
-            method: {target: sum(own[target].epochs_by_model.values()) for target in targets if target in own}
-            for method in self.methods
-            for own in (self._of(method),)
-        }
-
     def _by_model(
         self, method: str, value: Callable[[Shown], Mapping[str, Number]]
     ) -> dict[str, list[Number | int]]:
@@ -277,12 +256,6 @@ class Gallery:
             float(item) for item in self.targets if item not in own
         ]
 
-    def _cost_ratio(self, item: Shown) -> float | None:
-        """Cost over that of a plan that is proved cheapest; None if there is no positive one."""
-        proved = [other.cost for other in self.shown if other.target == item.target and other.proved]
-        best = proved[0] if proved else None
-        return item.cost / best if item.cost is not None and best is not None and best > 0 else None
-
     def _loss_ratio(self, item: Shown) -> float | None:
         """Expected loss over that of a plan that is proved cheapest; None if there is no positive one."""
         proved = [other for other in self.shown if other.target == item.target and other.proved]
@@ -294,14 +267,12 @@ class Gallery:
         """Cost against target (Figs. 5 and 6, left)."""
         curves = [CostCurve(*curve) for curve in self._lines(lambda item: item.cost)]
         cost_against_target(curves, axes)
-        ratios = {method: self._values(method, self._cost_ratio) for method in self.methods}
-        set_title(axes, cost_message(self.family, ratios, filter(self._proved_all, self.methods)))
+        set_title(axes, self.family)
 
     def draw_expected_losses(self, axes: Axes) -> None:
         """Expected loss over that of the proved optimum (Figs. 5 and 6, centre)."""
         loss_against_target([MethodLine(*curve) for curve in self._lines(self._loss_ratio)], axes)
-        ratios = {method: self._values(method, self._loss_ratio) for method in self.methods}
-        set_title(axes, loss_message(self.family, ratios))
+        set_title(axes, self.family)
 
     def draw_epochs(self, method: str, axes: Axes) -> None:
         """Epochs per model of one method (Fig. 7)."""
@@ -378,9 +349,8 @@ class Gallery:
         return Table(("method", "target", "epoch", "expected", "lower", "upper"), tuple(rows))
 
 
-def _headed(figure: Figure, message: str) -> Figure:
-    """The same with one legend for all panels, and a sentence above them."""
+def _explained(figure: Figure) -> Figure:
+    """The same with one legend for all panels."""
     shared_legend(figure)
     make_room(figure)
-    figure.suptitle(message, fontsize="medium", x=0.01, ha="left")
     return figure

@@ -17,7 +17,6 @@ from depl.benchmarks.analysis.ratio_table import trials
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.canvas import panels
 from depl.benchmarks.figures.legends import make_room, set_title
-from depl.benchmarks.figures.messages import levels_message
 from depl.benchmarks.figures.of_drawing import Drawing
 from depl.benchmarks.figures.of_instances import Instances, first_of_each, plan_of
 from depl.benchmarks.figures.ratio_against_levels import LevelBand, RatioCurve, ratio_against_levels
@@ -127,11 +126,9 @@ def level_drawing(family: str, attempts: Sequence[Attempt], instances: Instances
         attempts, instances, list(dict.fromkeys(point.instance_hash for point in points)), levels
     )
     figure, (axes,) = panels(1)
-    curves = level_curves(points)
-    ratio_against_levels(curves, axes, _band(uppers, levels))
+    ratio_against_levels(level_curves(points), axes, _band(uppers, levels))
     axes.set_ylabel("cost / optimum, mean over targets")
-    most = {curve.label: curve.up[-1] for curve in curves if curve.levels[-1] == levels[-1]}
-    set_title(axes, levels_message(family, levels[-1], most))
+    set_title(axes, family)
     make_room(figure)
     caption = (
         f"{family}: mean cost over the optimum against the levels eta (as Figs. 5 and 6, right); hollow "

@@ -13,7 +13,6 @@ from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.canvas import panels
 from depl.benchmarks.figures.estimation_figures import draw_fits, draw_loss_band
 from depl.benchmarks.figures.legends import make_room, set_title, shared_legend
-from depl.benchmarks.figures.messages import epochs_message, levels_message, models_message
 from depl.benchmarks.figures.of_attempts import shown_of
 from depl.benchmarks.figures.of_drawing import Drawing
 from depl.benchmarks.figures.of_family import Gallery
@@ -89,11 +88,10 @@ COLUMN = Layout(1, (3.5, 2.1), True, 8.0, 58)
 
 @dataclass(frozen=True)
 class _Part:
-    """The figure as far as it is drawn, its numbers, and a sentence on all of it."""
+    """The figure as far as it is drawn, and its numbers."""
 
     figure: Figure
     table: Table
-    message: str
 
 
 def paper_drawing(
@@ -151,13 +149,13 @@ def training_drawing(
         if number == TRAINING[0]:
             figure, (axes,) = panels(1, 1, layout.size)
             draw_loss_band(traces, axes)
-            part = _Part(figure, loss_table(traces), "")
+            part = _Part(figure, loss_table(traces))
         else:
             rng = np.random.default_rng(_SEED)
             fits = [fit_traces(traces, rng, by, resamples=resamples) for by in (FitBy.MODEL, FitBy.SCHEDULE)]
             figure, places = panels(3 if fits[0].jumps else 2, layout.columns, layout.size)
             draw_fits(fits[0], fits[1], places)
-            part = _Part(figure, fit_table(fits[0], fits[1]), "")
+            part = _Part(figure, fit_table(fits[0], fits[1]))
         return _finished(number, family, part, layout)
 
 
@@ -180,15 +178,13 @@ def named(role: str, method: str) -> str:
 
 
 def _finished(number: int, family: str, part: _Part, layout: Layout) -> Drawing:
-    """Titles that fit, one legend where panels share it, room for it, and the sentence above all."""
+    """Titles that fit, one legend where panels share it, and room for it."""
     for axes in part.figure.axes:
         axes.tick_params(labelsize=0.9 * layout.points)
         set_title(axes, axes.get_title(loc="left").replace("\n", " "), layout.letters)
     if layout.below or number not in TRAINING:
         shared_legend(part.figure, layout.below)
     make_room(part.figure, layout.below)
-    if part.message and not layout.below:
-        part.figure.suptitle(f"Fig. {number}. {part.message}", fontsize="medium", x=0.01, ha="left")
     caption = f"Fig. {number} of the paper, {SHOWS[number]}; here {family}."
     return Drawing(f"paper-figure-{number}", caption, part.figure, part.table)
 
@@ -205,16 +201,14 @@ def _costs(gallery: Gallery, attempts: Sequence[Attempt], layout: Layout) -> _Pa
     ]
     if points:
         curves = level_curves(points)
-        most = max(point.levels for point in points)
         ratio_against_levels(curves, axes[2])
-        last = {curve.label: curve.up[-1] for curve in curves if curve.levels[-1] == most}
-        set_title(axes[2], levels_message(gallery.family, most, last))
+        set_title(axes[2], gallery.family)
         rows += [
             ("levels", curve.label, float(level), ratio)
             for curve in curves
             for level, ratio in zip(curve.levels, curve.up, strict=True)
         ]
-    return _Part(figure, Table(("panel", "method", "at", "value"), tuple(rows)), "")
+    return _Part(figure, Table(("panel", "method", "at", "value"), tuple(rows)))
 
 
 def _epochs(gallery: Gallery, attempts: Sequence[Attempt], layout: Layout) -> _Part:
@@ -234,8 +228,7 @@ def _stacked(gallery: Gallery, layout: Layout, kind: str, draw: Callable[[str, A
     highest = max(panel.get_ylim()[1] for panel in axes)
     for panel in axes:
         panel.set_ylim(top=highest)
-    message = models_message(gallery.family, gallery.amounts(kind))
-    return _Part(figure, gallery.table(kind), message)
+    return _Part(figure, gallery.table(kind))
 
 
 def _losses(gallery: Gallery, attempts: Sequence[Attempt], layout: Layout) -> _Part:
@@ -244,8 +237,7 @@ def _losses(gallery: Gallery, attempts: Sequence[Attempt], layout: Layout) -> _P
     figure, axes = panels(len(chosen), layout.columns, layout.size)
     for target, panel in zip(chosen, axes, strict=True):
         gallery.draw_losses(target, gallery.methods, panel)
-    message = epochs_message(gallery.family, gallery.epoch_counts(chosen))
-    return _Part(figure, gallery.table("loss"), message)
+    return _Part(figure, gallery.table("loss"))
 
 
 _DRAWN: Mapping[int, Callable[[Gallery, Sequence[Attempt], Layout], _Part]] = {

@@ -18,7 +18,6 @@ from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.analysis.tally import Trial, ratio
 from depl.benchmarks.figures.canvas import panels
 from depl.benchmarks.figures.legends import covered, make_room, set_title
-from depl.benchmarks.figures.messages import growth_message, size_message
 from depl.benchmarks.figures.of_drawing import Drawing
 from depl.benchmarks.figures.palette import DASHES, MARKERS, Style, nth, styles_of
 from depl.benchmarks.figures.ratio_against_size import SizeCurve, ratio_against_size
@@ -68,7 +67,6 @@ def size_drawings(attempts: Sequence[Attempt]) -> list[Drawing]:
 def _ratio_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing:
     rows: list[_Point] = []
     curves = []
-    worst: dict[str, float] = {}
     styles = styles_of(configurations(attempts, suite))
     for label in configurations(attempts, suite):
         own = [
@@ -84,12 +82,11 @@ def _ratio_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawin
         if known:
             sizes, means, largest, over = zip(*known, strict=True)
             name = covered(label, sum(point[3] for point in points), sum(point[2] for point in points))
-            worst[label] = max(largest)
             proved = [item == "optimum" for item in over]
             curves.append(SizeCurve(name, sizes, means, largest, proved, styles[label]))
     figure, (axes,) = panels(1)
     ratio_against_size(curves, _NAMES[size], axes)
-    set_title(axes, size_message(suite, worst))
+    set_title(axes, suite)
     make_room(figure)
     caption = (
         f"{suite}: mean cost over the optimum (full markers) or over a certified bound (hollow), thin lines "
@@ -123,23 +120,13 @@ def _time_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing
     for panel, items, place in zip(axes, (whole, stages), (suite, f"{suite}, by stage"), strict=False):
         curves = [_time_curve(item, styles[item.configuration], refused) for item in items]
         time_against_size(curves, _NAMES[size], panel)
-        set_title(panel, _growth_title(place, items))
+        set_title(panel, place)
     make_room(figure)
     caption = (
         f"{suite}: wall time against size, with exponents fitted to the logarithms and their 95 % intervals. "
         "Lines cover the sizes at which every attempt ended by itself; arrows are attempts that were stopped."
     )
     return Drawing(f"{suite}-time", caption, figure, growth_table(found))
-
-
-def _growth_title(place: str, items: Sequence[Growth]) -> str:
-    lines = {_words(item): item.line for item in items if item.line is not None}
-    return growth_message(
-        place,
-        {name: line.exponent for name, line in lines.items()},
-        {name: line.largest for name, line in lines.items()},
-        {_words(item): item.stopped_points[0][0] for item in items if item.stopped_points},
-    )
 
 
 def _refused(suite: str, size: str, attempts: Sequence[Attempt]) -> dict[str, list[float]]:
@@ -166,12 +153,5 @@ def _time_curve(item: Growth, style: Style, refused: Mapping[str, Sequence[float
 
 
 def _name(item: Growth) -> str:
-    return item.configuration if item.measure == _WALL else f"{item.configuration}, {_stage(item.measure)}"
-
-
-def _words(item: Growth) -> str:
-    return item.configuration if item.measure == _WALL else f"{_stage(item.measure)} of {item.configuration}"
-
-
-def _stage(measure: str) -> str:
-    return measure.replace("seconds", "").strip("_.").replace("_", " ")
+    stage = item.measure.replace("seconds", "").strip("_.").replace("_", " ")
+    return item.configuration if item.measure == _WALL else f"{item.configuration}, {stage}"

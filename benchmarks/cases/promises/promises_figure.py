@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 from depl.benchmarks.figures.canvas import panels
 from depl.benchmarks.figures.legends import make_room, set_title, shared_legend
-from depl.benchmarks.figures.messages import promise_message
 from depl.benchmarks.figures.promised_against_delivered import promised_against_delivered, promises_of
 
 
@@ -28,7 +27,7 @@ def promises_figure(values: Mapping[str, Any]) -> Figure:
         own = [[row for row in values[kind] if row["family"] == family] for kind in ("rows", "pilots")]
         found = promises_of(*own)
         promised_against_delivered(found, panel)
-        set_title(panel, promise_message(family, [(item.promised, item.upper) for item in found]))
+        set_title(panel, family)
     lowest, highest = (end(panel.get_ylim()[side] for panel in axes) for side, end in enumerate((min, max)))
     for panel in axes:
         panel.set_ylim(lowest, highest)  # families stand side by side to be compared

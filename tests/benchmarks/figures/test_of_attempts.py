@@ -79,19 +79,6 @@ def test_no_legend_meets_what_is_drawn(drawings):
         require_legends_outside(drawing.figure)
 
 
-def test_titles_say_what_is_seen(drawings):
-    titles = {
-        name: drawing.figure.axes[0].get_title(loc="left").replace("\n", " ")
-        for name, drawing in drawings.items()
-    }
-    assert titles["paper-alexnet-cost"] == "paper-alexnet: depl at the optimum, depl-paper up to 1.2 times it"
-    assert "depl-paper trains to " in titles["paper-alexnet-expected-loss"]
-    over = drawings["paper-alexnet-epochs"].figure.get_suptitle()
-    assert over == "paper-alexnet, epochs: slow-steady by exact, depl and depl-paper"
-    over = drawings["paper-alexnet-loss"].figure.get_suptitle()
-    assert over == "paper-alexnet: exact trains 14, 12 and 10 epochs, depl-paper up to 2 more"
-
-
 def test_the_second_proof_of_the_same_optimum_is_set_aside(drawings):
     (axes,) = drawings["paper-alexnet-cost"].figure.axes
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
@@ -233,16 +220,6 @@ def test_profiles_need_five_problems_and_hold_every_step():
     assert [tuple(point) for point in drawn] == told
     assert [row["factor"] for row in rows(drawing, by="time", configuration="exact")] == [1, 4]
     assert right.get_xscale() == "log"
-
-
-def test_who_is_a_little_faster_is_no_title():
-    attempts = []
-    for index in range(5):
-        attempts.append(attempt_of(f"p{index}", "exact", cost=10, ending="optimal", seconds=1.1))
-        attempts.append(attempt_of(f"p{index}", "fast", cost=10, seconds=1.0))
-    (drawing,) = figures_of(attempts)
-    title = " ".join(drawing.figure.axes[1].get_title(loc="left").split())
-    assert "within twice the least time: exact 100 %, fast 100 %" in title
 
 
 def test_promises_that_a_suite_measured_are_drawn():

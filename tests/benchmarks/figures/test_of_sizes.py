@@ -106,9 +106,6 @@ def test_no_legend_meets_what_is_drawn_and_parts_are_counted(drawings):
         "up to the largest ratio",
         "over a bound, not an optimum",
     ]
-    assert axes.get_title(loc="left").replace("\n", " ") == (
-        "scaling-epochs: exact stays within 1.25 times the optimum or bound, fast goes to 1.5"
-    )
 
 
 def test_what_is_drawn_is_what_the_table_says(drawings):
