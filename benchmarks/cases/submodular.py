@@ -9,8 +9,7 @@ The median over all families and sizes is judged by the bar that was set for the
 searches alone, because the check of submodularity before them and the rational certificate after them are the
 same code for both methods (and most of the time where every value costs a logarithm or a root), and for the
 whole times. The record of commits up to 9d82dce7 has a stabilised linear program by HiGHS in their place.
-The program does not fix elements by their gains before it starts, so the ratios of Wolfe's algorithm without
-that step are recorded too. Every method solves a small function first, and the least of up to three short
+Every method solves a small function first, and the least of up to three short
 attempts counts, so that no row pays for compiling or for what a function computes once.
 The family of grids with small weights was added after that was seen, because it is where the two differ;
 its ratio is a lower bound where the program is stopped, and sizes beyond the first stop are not tried.
@@ -27,9 +26,7 @@ from depl.benchmarks.cases.set_functions.random_selections import (
     communicating_selection,
     interior_selection,
 )
-from depl.benchmarks.cases.set_functions.random_set_functions import (
-    NOT_SUBMODULAR,
-)
+from depl.benchmarks.cases.set_functions.random_set_functions import NOT_SUBMODULAR
 from depl.benchmarks.cases.set_functions.submodular_methods import SIZES, Row, measured, speed_ratios
 from depl.benchmarks.runner.registry import Case, Goal
 from depl.heuristics.data.branching import branch_and_bound
@@ -41,7 +38,6 @@ from depl.heuristics.set_functions.verdicts import Verdict
 
 _SECONDS = 10.0
 _HARD, _FAST_FROM, _SMOKE_SIZE = "hard grid cut", 200, 6
-_VARIANT = "wolfe-undecided"
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
@@ -50,23 +46,16 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     least = _SMOKE_SIZE if smoke else _FAST_FROM
     ratios = speed_ratios(rows, least, search=True)
     whole = speed_ratios(rows, least)
-    undecided = speed_ratios(rows, least, _VARIANT, search=True)
-    undecided_whole = speed_ratios(rows, least, _VARIANT)
     largest = max(row.size for row in rows)
-    methods = [row for row in rows if row.solver != _VARIANT]
-    certified = [row for row in methods if (row.family, row.size) == ("cut", largest) and row.optimal]
+    certified = [row for row in rows if (row.family, row.size) == ("cut", largest) and row.optimal]
     return {
         "largest_disagreement": _largest_disagreement(rows),
         "certified_roads_on_the_largest_cut": len(certified),
-        "share_inside": float(np.mean([row.inside for row in methods if row.optimal])),
+        "share_inside": float(np.mean([row.inside for row in rows if row.optimal])),
         "speed_ratio_median": _median(ratios),
         "speed_ratio_median_with_certificates": _median(whole),
-        "speed_ratio_median_undecided": _median(undecided),
-        "speed_ratio_median_undecided_with_certificates": _median(undecided_whole),
         "speed_ratio_hard": float(np.min(ratios[_HARD])),
         "speed_ratios": ratios,
-        "speed_ratios_with_certificates": whole,
-        "speed_ratios_undecided": undecided,
         "rows": [asdict(row) for row in rows],
         **_claims(rng, 8 if smoke else 500),
         **_many_datasets(rng, 20 if smoke else 1000, 3 if smoke else 30),
@@ -90,27 +79,18 @@ def _largest_disagreement(rows: Sequence[Row]) -> float:
 def _claims(rng: np.random.Generator, count: int) -> dict[str, object]:
     """Optima claimed on functions that all triples refute; K^ T^ among them, by branch and bound."""
     draws = list(NOT_SUBMODULAR.values())
-    claims = wrong = selections = missed = 0
+    claims = missed = 0
     for place in range(count):
         function = draws[place % len(draws)](rng, int(rng.integers(4, 10)))
         if exhaustive(function).verdict is not Verdict.REFUTED:
             continue
-        least = brute_force(function).value
-        found = minimum_norm_point(function)
-        claims += found.optimal
-        wrong += found.value > least + 1e-9 * abs(least)
+        claims += minimum_norm_point(function).optimal
     for _ in range(count):
         product = communicating_selection(rng, int(rng.integers(4, 10)))
         least = brute_force(product).value
         searched = branch_and_bound(product.problem, nonempty=False)
-        selections += 1
         missed += not searched.optimal or abs(searched.value - least) > 1e-9 * least
-    return {
-        "false_claims": claims,
-        "wrong_without_a_claim": wrong,
-        "selections": selections,
-        "selections_missed": missed,
-    }
+    return {"false_claims": claims, "selections_missed": missed}
 
 
 def _cpu_seconds(action: Callable[[], object]) -> float:
@@ -120,25 +100,14 @@ def _cpu_seconds(action: Callable[[], object]) -> float:
 
 
 def _many_datasets(rng: np.random.Generator, size: int, count: int) -> dict[str, object]:
-    nodes, seconds, selecting, inside = [], [], [], 0
+    nodes, selecting = [], []
     select_datasets(interior_selection(np.random.default_rng(size), size, LAWS[0]))  # warm
     for place in range(count):
         problem = interior_selection(rng, size, LAWS[place % len(LAWS)])
-        start = time.perf_counter()
         found = branch_and_bound(problem)
-        seconds.append(time.perf_counter() - start)
         selecting.append(1e3 * _cpu_seconds(lambda problem=problem: select_datasets(problem)))  # type: ignore[misc]
         nodes.append(found.nodes if found.optimal else 10**9)
-        inside += 1 < len(found.subset) < size
-    return {
-        "datasets": size,
-        "most_nodes": max(nodes),
-        "median_nodes": float(np.median(nodes)),
-        "median_selection_seconds": float(np.median(seconds)),
-        "median_selection_milliseconds": float(np.median(selecting)),
-        "largest_selection_milliseconds": max(selecting),
-        "selections_inside": inside / count,
-    }
+    return {"most_nodes": max(nodes), "largest_selection_milliseconds": max(selecting)}
 
 
 CASE = Case(

@@ -18,19 +18,10 @@ only, and one of the two ends is best.
 """
 
 from collections.abc import Callable
-from enum import Enum
 
 from scipy.optimize import brentq
 
 from depl.heuristics.data.epochs_needed import NeededEpochs
-
-
-class Best(Enum):
-    """Where the best volume lies."""
-
-    LEAST = "as little data as possible"
-    EVERYTHING = "all data"
-    BETWEEN = "a part of the data"
 
 
 def best_volume(needed: NeededEpochs, fixed: float, rate: float, whole: float, inner: bool = False) -> float:
@@ -71,14 +62,6 @@ def best_volume(needed: NeededEpochs, fixed: float, rate: float, whole: float, i
         if inner:
             return candidates[-1]
     return min(candidates, key=_product(needed, fixed, rate))
-
-
-def best_end(needed: NeededEpochs, fixed: float, rate: float, whole: float) -> Best:
-    """Whether `best_volume` is an end or lies between; the parameters are the same."""
-    volume = best_volume(needed, fixed, rate, whole)
-    if volume == 0:
-        return Best.LEAST
-    return Best.EVERYTHING if volume == whole else Best.BETWEEN
 
 
 def _turning_point(needed: NeededEpochs, fixed: float, rate: float, whole: float) -> float:

@@ -1,11 +1,5 @@
-"""All minimisers of set functions side by side, family by family and size by size.
+"""All minimisers of set functions side by side, family by family and size by size."""
 
-Run as ``python -m depl.benchmarks.cases.set_functions.submodular_methods`` it writes the table to standard
-output; the case ``submodular`` records the same rows with its goals.
-"""
-
-import argparse
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,14 +23,10 @@ SOLVERS: Mapping[str, Timed] = MappingProxyType(
     {
         "brute-force": lambda function, seconds: brute_force(function),
         "minimum-norm-point": lambda function, seconds: minimum_norm_point(function, seconds=seconds),
-        "wolfe-undecided": lambda function, seconds: minimum_norm_point(
-            function, seconds=seconds, decide=False
-        ),
         "lovasz": lambda function, seconds: lovasz(function, seconds=seconds),
     }
 )
-"""Methods by name; seconds limit those that take steps. ``wolfe-undecided`` is the minimum-norm point without
-fixing elements by their gains first."""
+"""Methods by name; seconds limit those that take steps."""
 
 _REPEATS, _SHORT = 3, 0.5
 
@@ -101,22 +91,7 @@ def measured(seed: int, sizes: Sequence[int], seconds: float) -> list[Row]:
     return sorted(rows, key=lambda row: (list(FAMILIES).index(row.family), row.size, order.index(row.solver)))
 
 
-def side_by_side(rows: Sequence[Row]) -> str:
-    """A table of seconds: families and sizes down, methods across; in brackets what was not proved."""
-    lines = ["".join(f"{head:>14}" for head in ("family", "n", *(_short(solver) for solver in SOLVERS)))]
-    for family, size in dict.fromkeys((row.family, row.size) for row in rows):
-        cells = []
-        for solver in SOLVERS:
-            match = [row for row in rows if (row.family, row.size, row.solver) == (family, size, solver)]
-            text = f"{match[0].seconds:.3g}" if match else "-"
-            cells.append(text if not match or match[0].optimal else f"({text})")
-        lines.append("".join(f"{cell:>14}" for cell in (family[:13], size, *cells)))
-    return "\n".join(lines)
-
-
-def speed_ratios(
-    rows: Sequence[Row], least_size: int, solver: str = "minimum-norm-point", search: bool = False
-) -> dict[str, list[float]]:
+def speed_ratios(rows: Sequence[Row], least_size: int, search: bool = False) -> dict[str, list[float]]:
     """Seconds of cutting planes on the Lovász extension over those of the minimum-norm point, by family.
 
     A method that was stopped counts with its time so far, so that the ratio is a lower bound; sizes at
@@ -128,8 +103,6 @@ def speed_ratios(
         What was measured.
     least_size : int
         Smaller ones do not count.
-    solver : str
-        The faster one.
     search : bool
         Compare the searches alone. The check of submodularity before them and the rational certificate
         after them are the same code for both.
@@ -141,25 +114,12 @@ def speed_ratios(
         same = [
             other
             for other in rows
-            if (other.family, other.size, other.solver) == (row.family, row.size, solver)
+            if (other.family, other.size, other.solver) == (row.family, row.size, "minimum-norm-point")
         ]
         proved = bool(same) and same[0].optimal
         ratio = _seconds(row, search) / _seconds(same[0], search) if proved else 0.0
         found.setdefault(row.family, []).append(ratio)
     return found
-
-
-def main(words: Sequence[str] | None = None) -> int:
-    """Write the table."""
-    parser = argparse.ArgumentParser(
-        prog="python -m depl.benchmarks.cases.set_functions.submodular_methods", description=__doc__
-    )
-    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="numbers of elements")
-    parser.add_argument("--seconds", type=float, default=10.0, help="limit of one attempt")
-    parser.add_argument("--seed", type=int, default=20260901)
-    given = parser.parse_args(words)
-    sys.stdout.write(side_by_side(measured(given.seed, sorted(given.sizes), given.seconds)) + "\n")
-    return 0
 
 
 def _seconds(row: Row, search: bool) -> float:
@@ -188,11 +148,3 @@ def _attempt(family: str, name: str, function: SetFunction, seconds: float) -> R
         inside,
         min(searches, default=None),
     )
-
-
-def _short(solver: str) -> str:
-    return solver[:13]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

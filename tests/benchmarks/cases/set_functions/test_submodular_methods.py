@@ -1,4 +1,4 @@
-"""The comparison of minimisers: what counts as faster, what the table shows, one command that prints it."""
+"""The comparison of minimisers: what counts as faster."""
 
 import numpy as np
 import pytest
@@ -9,9 +9,7 @@ from depl.benchmarks.cases.set_functions.submodular_methods import (
     FAMILIES,
     SOLVERS,
     Row,
-    main,
     measured,
-    side_by_side,
     speed_ratios,
 )
 
@@ -39,13 +37,6 @@ def test_ratios_of_searches_leave_out_what_both_methods_share() -> None:
     ]
     assert speed_ratios(rows, 200) == {"cut": [3.0]}
     assert speed_ratios(rows, 200, search=True) == {"cut": [8.0]}
-    assert speed_ratios(rows, 200, "wolfe-undecided") == {"cut": [0.0]}
-
-
-def test_the_table_brackets_what_was_not_proved_and_leaves_a_dash_for_what_was_not_tried() -> None:
-    lines = side_by_side(ROWS).splitlines()
-    assert len(lines) == 4
-    assert lines[2].split() == ["cut", "500", "-", "(0.25)", "-", "9"]
 
 
 @pytest.fixture
@@ -63,14 +54,6 @@ def test_all_methods_that_cover_a_family_are_measured_on_the_same_function() -> 
         assert {"brute-force", POINT, CUTS} <= {row.solver for row in own} <= set(SOLVERS)
         assert all(row.optimal for row in own)
         assert max(row.value for row in own) == pytest.approx(min(row.value for row in own), abs=1e-9)
-
-
-@pytest.mark.usefixtures("once")
-def test_one_command_prints_the_table(capsys) -> None:
-    assert main(["--sizes", "5", "--seconds", "2"]) == 0
-    printed = capsys.readouterr().out
-    assert printed.count("\n") == 1 + len(FAMILIES)
-    assert "lovasz" in printed
 
 
 def test_hard_grids_have_small_weights() -> None:

@@ -1,4 +1,4 @@
-"""The best volume in closed form, the theorem that the claim of submodularity is trivial, and the figure."""
+"""The best volume in closed form, and the theorem that the claim of submodularity is trivial."""
 
 import math
 
@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.cases.set_functions.dataset_study import RANGE, main, regions_of, share_of
 from depl.benchmarks.cases.set_functions.random_selections import LAWS
-from depl.benchmarks.figures.selection_regions import REGIONS, Share, selection_regions, selection_shares
 from depl.heuristics.data.branching import branch_and_bound
-from depl.heuristics.data.continuous import Best, best_end, best_volume
+from depl.heuristics.data.continuous import best_volume
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.problem import selection_of_numbers
 from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
+
+RANGE = 10.0
+"""Q(all) / Q0."""
 
 
 def needed_of(kind: str, base: float, shape: float) -> NeededEpochs:
@@ -49,17 +50,15 @@ def test_where_the_claim_is_true_nothing_lies_between_and_mostly_the_least_data_
     needed, whole = needed_of(kind, base, shape), (RANGE - 1) * base
     ratio = ratio % 1.0  # larger ones are never concave
     if needed.product_is_concave((ratio + 1) * base, 1.0, whole):
-        answer = best_end(needed, (ratio + 1) * base, 1.0, whole)
-        assert answer is not Best.BETWEEN
-        if kind != "log":
-            assert answer is Best.LEAST
+        best = best_volume(needed, (ratio + 1) * base, 1.0, whole)
+        assert best in ((0, whole) if kind == "log" else (0,))
 
 
 def test_under_the_logarithm_a_submodular_product_may_ask_for_all_data() -> None:
     """K = 5 - 2 ln Q, T = Q, Q0 = 3, six units more (E4): 8.408 without, 5.450 with all of them."""
     needed = NeededEpochs(LogDataLaw(a=5.0, b=2.0, base_volume=3.0))
     assert needed.product_is_concave(3.0, 1.0, 6.0)
-    assert best_end(needed, 3.0, 1.0, 6.0) is Best.EVERYTHING
+    assert best_volume(needed, 3.0, 1.0, 6.0) == 6.0
 
 
 def test_the_power_law_has_its_best_volume_in_closed_form() -> None:
@@ -80,40 +79,3 @@ def test_many_small_datasets_come_close_to_the_best_volume(law: str) -> None:
     found = branch_and_bound(problem, nonempty=False)
     assert found.optimal
     assert least * (1 - 1e-9) <= found.value <= least * (1 + 1e-3)
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_the_panels_show_all_three_answers_and_hatch_only_ends(law: str) -> None:
-    regions = regions_of(law, 25)
-    best = {answer for row in regions.best for answer in row}
-    assert best == set(REGIONS)
-    for row, flags in zip(regions.best, regions.concave, strict=True):
-        assert all(answer is not Best.BETWEEN for answer, flag in zip(row, flags, strict=True) if flag)
-    assert any(flag for flags in regions.concave for flag in flags)
-    axes = selection_regions(regions)
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        *(region.value for region in REGIONS),
-        "submodular",
-    ]
-    drawn = axes.collections[0].get_array().reshape(25, 25)
-    assert [[REGIONS[number] for number in row] for row in drawn.tolist()] == [
-        list(row) for row in regions.best
-    ]
-
-
-def test_shares_of_eight_datasets_are_drawn_as_they_are() -> None:
-    share = share_of("log", 6, (0.05, 4.0))
-    assert share.submodular[0] > 0.5 > share.submodular[1] == 0
-    assert share.between[0] == 0 < share.between[1]
-    axes = selection_shares([Share("log", (0.1, 1.0), (0.25, 0.5), (1.0, 0.0))])
-    solid, dashed, *explained = axes.get_lines()
-    assert [len(line.get_xdata()) for line in explained] == [0, 0]
-    assert solid.get_xydata().tolist() == [[0.1, 0.25], [1.0, 0.5]]
-    assert dashed.get_xydata().tolist() == [[0.1, 1.0], [1.0, 0.0]]
-    assert solid.get_linestyle() != dashed.get_linestyle()
-
-
-def test_one_command_draws_the_figure(tmp_path) -> None:
-    assert main([str(tmp_path / "new"), "--points", "5", "--instances", "1"]) == 0
-    names = sorted(path.name for path in (tmp_path / "new").iterdir())
-    assert names == ["dataset-selection.png", "dataset-selection.svg"]
