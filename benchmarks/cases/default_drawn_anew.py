@@ -30,7 +30,7 @@ _LEVELS = (0.6, 0.995)
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     short, long = _BRIEF if smoke else (_LIMIT, _LONG)
     questions = _questions(rng, {"random": 1} if smoke else _COUNTS, short, long)
-    return {"limit": short, "long_limit": long, **figures(questions, warm=not smoke)}
+    return {"limit": short, **figures(questions, warm=not smoke)}
 
 
 def _questions(

@@ -66,9 +66,7 @@ def _equal(one: float | None, other: float | None) -> bool:
 def _values(name: str, drawn: Sequence[Instance], outcomes: Sequence[SolveOutcome]) -> dict[str, object]:
     return {
         f"{name}_proved": float(np.mean([row.proved for row in outcomes])),
-        f"{name}_infeasible": sum(row.proved_infeasible for row in outcomes),
         f"{name}_median_seconds": float(np.median([row.planning_seconds for row in outcomes])),
-        f"{name}_largest_gap": max(map(_gap, outcomes)),
         f"{name}_rows": [
             {
                 "name": instance.name,

@@ -50,7 +50,6 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         "cpu_seconds": steps.cpu_seconds,
         "seconds_in_all": sum(steps.seconds.values()),
         "seconds_after_demo": sum(steps.seconds[step] for step in ("new", "solve", "check")),
-        "solution": answer["solution"],
         "cost": answer["cost"],
         "proved_cheapest": float(answer["solution"] == "proven_optimal"),
     }

@@ -63,21 +63,16 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     )
     return {
         "seconds_allowed": _SECONDS,
-        "hard_seconds_allowed": _HARD_SECONDS,
         "wrong": sum(row["wrong"] for row in rows),
-        "checked": sum(row["optimum"] is not None for row in rows),
         "small": len(small),
         "small_not_proved": _not_proved(small),
-        "small_longest_seconds": _longest(small),
         "thousand": len(thousand),
         "thousand_not_proved": _not_proved(thousand),
-        "thousand_longest_seconds": _longest(thousand),
         "published": len(published),
         "published_not_proved": _not_proved(published),
         "published_not_best": sum(row["value"] != row["optimum"] for row in published),
         "hard": len(hard),
         "hard_not_proved": _not_proved(hard),
-        "hard_largest_gap": max((row["gap"] for row in hard), default=None),
         "large": len(large),
         "large_not_proved": _not_proved(large),
         "near_later": sum(row["near_seconds"] is None or row["near_seconds"] > _SOON for row in rows),
@@ -155,10 +150,6 @@ def _optimum(knapsack: Knapsack) -> int | None:
 
 def _not_proved(rows: Sequence[Mapping[str, Any]]) -> int:
     return sum(not row["proved"] for row in rows)
-
-
-def _longest(rows: Sequence[Mapping[str, Any]]) -> float | None:
-    return max((row["seconds"] for row in rows), default=None)
 
 
 CASE = Case(

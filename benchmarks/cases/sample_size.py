@@ -31,17 +31,9 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         for row in sample_size_study(instance, "scenario-search", sizes, repeats, time_limit=_SECONDS)
     ]
     held = [(instance, row) for instance, row in pairs if row.violation is not None]
-    by_size = {size: [pair for pair in held if pair[1].size == size] for size in sizes}
-    broken = {size: _share([_breaks(*pair) for pair in by_size[size]]) for size in sizes}
+    broken = {size: _share([_breaks(*pair) for pair in held if pair[1].size == size]) for size in sizes}
     return {
-        "solves": len(pairs),
-        "solves_with_a_plan": len(held),
-        "solves_not_proved": sum(row.solution.value == "feasible" for _, row in pairs),
-        "plans_by_size": {str(size): len(by_size[size]) for size in sizes},
         "broken_share_by_size": {str(size): broken[size] for size in sizes},
-        "mean_excess_by_size": {str(size): _mean_ratio(by_size[size]) for size in sizes},
-        "broken_share_at_smallest": broken[sizes[0]],
-        "broken_share_at_largest": broken[sizes[-1]],
         "fall_of_broken_share": broken[sizes[0]] - broken[sizes[-1]],
         "too_many_misses": sum((row.misses or 0) > (row.allowed or 0) for _, row in held),
         "fresh_intervals_beside_the_law": _share([_beside(row) for _, row in held]),
@@ -57,16 +49,6 @@ def _beside(row: StudyRow) -> bool:
     if row.violation is None or row.fresh is None:
         return False
     return row.fresh.lower > row.violation.upper or row.fresh.upper < row.violation.lower
-
-
-def _mean_ratio(pairs: Sequence[tuple[Instance, StudyRow]]) -> float:
-    """Mean of P(l(K) > l_max) / (1 - omega)."""
-    ratios = [
-        row.violation.upper / float(instance.target.violation_budget)
-        for instance, row in pairs
-        if row.violation is not None
-    ]
-    return float(np.mean(ratios)) if ratios else 0.0
 
 
 def _share(flags: Sequence[bool]) -> float:

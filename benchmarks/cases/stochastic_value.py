@@ -142,11 +142,9 @@ def _mean_plans(rows: Sequence[_Row]) -> dict[str, object]:
         "mean_plans_keeping": len(kept),
         "missed_share": len(missed) / len(held) if held else None,
         "missed_median_violation": _median([plan.violation.lower for _, plan in missed]),
-        "missed_largest_violation": max((plan.violation.lower for _, plan in missed), default=None),
         "missed_median_times_the_budget": _median(excess),
         "kept_largest_extra_cost": max(extra, default=None),
         "mean_cost_over_optimum_median": _median([row.over_optimum(plan.cost) for row, plan in held]),
-        "mean_plans_dearer": sum(below(row.optimum or 0.0, plan.cost) for row, plan in held),
         "below_optimum": sum(below(plan.cost, row.optimum or 0.0) for row, plan in kept),
     }
 

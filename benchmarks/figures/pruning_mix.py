@@ -85,22 +85,6 @@ def pruning_mix(
     return axes
 
 
-def mix_message(place: str, mixes: Sequence[Mix]) -> str:
-    """How the cost grows with the promise, and from where on there is no plan."""
-    held = [mix for mix in mixes if mix.cost is not None]
-    none = [mix.level for mix in mixes if mix.cost is None]
-    if not held:
-        return f"{place}: no plan keeps any of these promises"
-    first, last = held[0], held[-1]
-    parts = []
-    if first.cost and last.cost and last is not first:
-        parts.append(f"{last.level:g} costs {last.cost / first.cost:.1f} times what {first.level:g} does")
-    if none:
-        onward = min(none) > last.level
-        parts.append(f"no plan from {min(none):g} on" if onward else f"no plan at {none[0]:g}")
-    return f"{place}: {', '.join(parts) or 'one promise has a plan'}"
-
-
 def legend_entries(models: Sequence[str], used: Collection[str] | None = None) -> list[Patch]:
     """What a legend shows for these models, or for those of them that are used."""
     return [

@@ -80,8 +80,6 @@ def questions_ratio(values: Values) -> Iterator[str]:
 def questions_placement(values: Values) -> Iterator[str]:
     yield f"in the time of a thousand epochs (factor {values['million_to_thousand_seconds']:.2f})"
     yield f"placements {percent(values['small_two_cluster_share'])} use several clusters at the optimum"
-    excess = values["peer_fastest_mean_ratio"] - 1
-    yield f"the fastest cluster alone is {percent(excess)} more expensive than the bound on average"
 
 
 def loop_reach(values: Values) -> Iterator[str]:

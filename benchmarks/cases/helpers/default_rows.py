@@ -3,7 +3,7 @@
 import math
 import statistics
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from depl.benchmarks.runner.outcome import REFUSED, SolveOutcome, tried
@@ -55,21 +55,13 @@ def figures(questions: Iterable[Question], warm: bool = True) -> dict[str, objec
     for method in ("auto", "enumerate") if warm else ():
         warm_up(method)
     rows = [_row(question) for question in questions]
-    suites = dict.fromkeys(row["suite"] for row in rows)
     return {
         "instances": len(rows),
         "proved_by_exact": sum(row["exact_proved"] for row in rows),
         "proved": sum(row["proved"] for row in rows),
-        "proved_by_loop": sum(row["loop_proved"] for row in rows),
-        "missed": [row["name"] for row in rows if row["missed"]],
         "missed_count": sum(row["missed"] for row in rows),
-        "worse_plans": [row["name"] for row in rows if row["worse"]],
         "worse_plan_count": sum(row["worse"] for row in rows),
-        "median_ratio": _median(rows, "ratio"),
-        "median_ratio_by_suite": {
-            suite: _median([row for row in rows if row["suite"] == suite], "ratio") for suite in suites
-        },
-        "largest_ratio": max((row["ratio"] for row in rows if row["ratio"] is not None), default=None),
+        "median_ratio": _median([row["ratio"] for row in rows]),
         "rows": rows,
     }
 
@@ -121,6 +113,6 @@ def _ratio(default: _Answer, others: Sequence[_Answer]) -> float | None:
     return default.seconds / min(alike) if alike else None
 
 
-def _median(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
-    known = [row[name] for row in rows if row[name] is not None]
+def _median(ratios: Sequence[float | None]) -> float | None:
+    known = [ratio for ratio in ratios if ratio is not None]
     return statistics.median(known) if known else None

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from depl.benchmarks.figures.canvas import save
 from depl.benchmarks.figures.legends import set_title
-from depl.benchmarks.figures.pruning_mix import Mix, Stage, legend_entries, mix_message, pruning_mix
+from depl.benchmarks.figures.pruning_mix import Mix, Stage, legend_entries, pruning_mix
 from depl.instances.library import load
 from depl.models.foundation.csv_cells import shown
 from depl.models.foundation.documents import write_text
@@ -122,7 +122,7 @@ def guidance_figure(guided: Sequence[Sequence[Guidance]]) -> Figure:
         top = max((axes.get_ylim()[1] for axes in drawn), default=1)
         for axes, item in zip(drawn, found, strict=True):
             axes.set_ylim(0, top)  # bars of one instance can be compared
-            set_title(axes, mix_message(f"{item.instance}, {item.reading}", item.mixes))
+            set_title(axes, f"{item.instance}, {item.reading}")
     everything = [item for found in guided for item in found]
     models = tuple(dict.fromkeys(model for item in everything for model in item.models))
     used = {stage.model for item in everything for mix in item.mixes for stage in mix.stages}

@@ -4,7 +4,6 @@ Only a process of its own has a peak memory of its own, and numerical libraries 
 use (one, here) when they start: `depl.benchmarks.sweep.process`.
 """
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -59,15 +58,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     early_seconds: float = 0.0
 
 
-class PlanSize(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plan trains: K, kinds of models, used clusters, and the largest share of all volume in one."""
-
-    epochs: int
-    models: int
-    clusters: int
-    data_share: float
-
-
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it.
 
@@ -80,19 +70,16 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
         Of the drawn plan that gave the instance its limits [cost].
     seconds : float
         Wall time of `depl.solve`, verification included [s].
-    planning_seconds, cpu_seconds, draw_seconds : float
-        Wall and CPU time of the method alone, and wall time of the draw [s].
+    planning_seconds, cpu_seconds : float
+        Wall and CPU time of the method alone [s].
     solving_cpu_seconds : float
         CPU time of `depl.solve`, verification included [s].
-    first_plan_seconds : float or None
-        When the first plan was reported, by the clock of the time limit [s].
-    bounds : tuple of (float, float)
-        When a better bound was reported, by the clock of the time limit, and the bound [s], [cost].
     early_gap : float
         What the early bound is below the final plan, as a share of its cost; 1 without one.
     peak_gibibytes : float
         Greatest resident memory of the process.
-    plan : PlanSize or None
+    epochs : int or None
+        Of the plan.
     """
 
     termination: str
@@ -103,13 +90,10 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     planning_seconds: float
     cpu_seconds: float
-    draw_seconds: float
     solving_cpu_seconds: float
-    first_plan_seconds: float | None
-    bounds: tuple[tuple[float, float], ...]
     early_gap: float
     peak_gibibytes: float
-    plan: PlanSize | None
+    epochs: int | None
 
 
 def lone_solve(task: Task) -> Measured:
@@ -140,7 +124,6 @@ def measured(content: bytes, tell: Tell) -> bytes:
 def measure(task: Task) -> Measured:
     """Draw and solve in this process."""
     warm_up(task.method)
-    started = time.perf_counter()
     instance, reference = FAMILIES[task.family](
         np.random.default_rng(task.seed),
         clusters=task.clusters,
@@ -160,7 +143,6 @@ def measure(task: Task) -> Measured:
             progress=lambda *report: reports.append(report),
         )
     cpu, done = time.process_time() - cpu, time.perf_counter()
-    bounds = _risen(reports)
     return Measured(
         termination=result.termination.value,
         cost=result.cost,
@@ -170,39 +152,16 @@ def measure(task: Task) -> Measured:
         seconds=done - drawn,
         planning_seconds=result.wall_seconds,
         cpu_seconds=result.cpu_seconds,
-        draw_seconds=drawn - started,
         solving_cpu_seconds=cpu,
-        first_plan_seconds=next((at for at, cost, _ in reports if math.isfinite(cost)), None),
-        bounds=bounds,
-        early_gap=_gap_by(task.early_seconds, bounds, result.cost),
+        early_gap=_gap_by(task.early_seconds, reports, result.cost),
         peak_gibibytes=peak_gibibytes(),
-        plan=None if result.plan is None else _size(instance, result.plan),
+        epochs=result.epochs,
     )
 
 
-def _risen(reports: Sequence[tuple[float, float, float]]) -> tuple[tuple[float, float], ...]:
-    """When the bound rose, and to what."""
-    rows: list[tuple[float, float]] = []
-    for at, _, bound in reports:
-        if bound > (rows[-1][1] if rows else 0.0):
-            rows.append((at, bound))
-    return tuple(rows)
-
-
-def _gap_by(seconds: float, bounds: Sequence[tuple[float, float]], cost: float | None) -> float:
-    """Of the last bound of that time."""
-    known = [bound for at, bound in bounds if at <= seconds]
-    if cost is None or not known:
+def _gap_by(seconds: float, reports: Sequence[tuple[float, float, float]], cost: float | None) -> float:
+    """Of the best bound of that time."""
+    known = max((bound for at, _, bound in reports if at <= seconds), default=0.0)
+    if cost is None or known <= 0:
         return 1.0
-    return 1 - known[-1] / cost if cost > 0 else 0.0
-
-
-def _size(instance: Instance, plan: Plan) -> PlanSize:
-    whole = math.fsum(item.volume for item in instance.datasets)
-    volumes = [math.fsum(instance.dataset(name).volume for name in row.datasets) for row in plan.data]
-    return PlanSize(
-        epochs=len(plan.epochs),
-        models=len({epoch.model for epoch in plan.epochs}),
-        clusters=len(plan.data),
-        data_share=max(volumes, default=0.0) / whole,
-    )
+    return 1 - known / cost if cost > 0 else 0.0
