@@ -108,7 +108,9 @@ def make(path: Path, tables: str, schema: int) -> None:
             connection.executescript(
                 f"BEGIN; {tables} PRAGMA application_id = {number}; PRAGMA user_version = {schema}; COMMIT;"
             )
-        put(partial, path)
+        # a journal of that name belongs to a file that is gone; SQLite would roll the new one back by it
+        _journal(path).unlink(missing_ok=True)
+        partial.replace(path)
     except OSError as error:
         raise InvalidInputError(f"cannot be written ({error.strerror or error})", str(path)) from error
     finally:
@@ -120,15 +122,6 @@ def remove(path: Path) -> None:
     """Remove a file of ours that never got its name, with the journal of a process that was killed."""
     path.unlink(missing_ok=True)
     _journal(path).unlink(missing_ok=True)
-
-
-def put(whole: Path, path: Path) -> None:
-    """Give a file that is whole and closed the name under which there is none yet.
-
-    A journal of that name belongs to a file that is gone; SQLite would roll the new one back by it.
-    """
-    _journal(path).unlink(missing_ok=True)
-    whole.replace(path)
 
 
 def locked(path: Path) -> IO[bytes]:

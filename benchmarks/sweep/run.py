@@ -5,8 +5,6 @@ from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple, Protocol
 
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.attempting import attempt_alone
-from depl.benchmarks.sweep.process import LoneProcess
 from depl.benchmarks.sweep.request import Job
 from depl.benchmarks.sweep.store import Store
 
@@ -18,16 +16,6 @@ class Workers(Protocol):
 
     def attempts(self, jobs: Sequence[Job]) -> Generator[Attempt, None, None]:
         """One attempt of every job, each as soon as it is finished."""
-
-
-class OneWorker:
-    """Makes one attempt after the other, in one process besides this one."""
-
-    def attempts(self, jobs: Sequence[Job]) -> Generator[Attempt, None, None]:
-        """One attempt of every job, in their order."""
-        with LoneProcess() as process:
-            for job in jobs:
-                yield attempt_alone(job, process)
 
 
 class Swept(NamedTuple):

@@ -8,7 +8,7 @@ only reads needs none. Both are the business of `depl.benchmarks.sweep.database`
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
@@ -102,15 +102,10 @@ class Store:
 
     def begin(self, request: Request) -> None:
         """Keep what a file without attempts is for, instead of what it was for before."""
-        with self.in_one_commit():
-            self._connection.execute("DELETE FROM request")
-            self.add_request(request)
-
-    def add_request(self, request: Request) -> None:
-        """Keep what was asked for, so that it can be resumed."""
         document = msgspec.json.encode(request).decode()
         with self.in_one_commit():
-            self._connection.execute("INSERT OR IGNORE INTO request VALUES (?)", (document,))
+            self._connection.execute("DELETE FROM request")
+            self._connection.execute("INSERT INTO request VALUES (?)", (document,))
 
     @contextlib.contextmanager
     def in_one_commit(self) -> Iterator[None]:
@@ -174,33 +169,6 @@ def stored_requests(path: str | Path) -> list[Request]:
     with understood(source), database.read_from(source) as connection:
         _require_schema(connection, source)
         return _requests(connection)
-
-
-def write_store(path: str | Path, attempts: Iterable[Attempt], requests: Iterable[Request]) -> None:
-    """Write attempts and requests to a new file that appears when it is whole.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file exists or cannot be written.
-    """
-    target = Path(path)
-    if os.path.exists(target):
-        raise InvalidInputError("exists already; choose another name, or remove it first", str(path))
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        database.remove(partial)
-        with Store(partial) as store, store.in_one_commit():
-            for request in requests:
-                store.add_request(request)
-            for attempt in attempts:
-                store.add(attempt)
-        database.put(partial, target)
-    except OSError as error:
-        raise InvalidInputError(f"cannot be written ({error.strerror or error})", str(path)) from error
-    finally:
-        with contextlib.suppress(OSError):
-            database.remove(partial)
 
 
 def _row(attempt: Attempt) -> tuple[object, ...]:

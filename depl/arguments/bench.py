@@ -86,13 +86,13 @@ def _add_workers(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=positive_count,
         default=1,
-        help="solve N at a time, by processes that listen on loopback alone; default: 1",
+        help="solve N at a time, each in a process of its own; default: 1",
     )
     where.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="of a running dask scheduler, whose workers solve: tcp:// on this machine, or tls://host:8786 "
-        "with the certificates of dask's configuration",
+        help="of a running dask scheduler, whose workers solve: tls://host:8786, with certificates as dask's "
+        "configuration names them",
     )
 
 
@@ -100,7 +100,6 @@ ACTIONS: Mapping[str, Action] = {
     "list": Action("list the suites", add_list),
     "run": Action("run suites into a new file", add_run),
     "resume": Action("run what a file lacks", add_resume),
-    "merge": Action("join files into a new one", bench_files.add_merge),
     "export": Action("write the attempts of a file in compact form", bench_files.add_export),
     "recheck": Action("solve a part of recorded attempts again and compare", bench_files.add_recheck),
     "report": Action(bench_report.HELP, bench_report.add),

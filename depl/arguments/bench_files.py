@@ -1,20 +1,10 @@
-"""``depl bench merge``, ``export`` and ``recheck``: what is done with attempts that were made."""
+"""``depl bench export`` and ``recheck``: what is done with attempts that were made."""
 
 import argparse
 
 from depl.arguments.shared import add_imports, add_json, positive_seconds
 
 _SECONDS = 60.0
-
-
-def add_merge(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of ``merge``."""
-    parser.add_argument("out", metavar="OUT", help="the new SQLite file")
-    parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="SQLite files, compact files, or folders of those"
-    )
-    add_json(parser, "what was done")
-    parser.set_defaults(run="depl.commands.bench_files:run_merge")
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:

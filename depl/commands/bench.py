@@ -8,11 +8,11 @@ from pathlib import Path
 
 from depl.benchmarks.runner.provenance import here
 from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.cluster import Cluster
 from depl.benchmarks.sweep.imports import suites_with
 from depl.benchmarks.sweep.request import Job, Request, jobs_of
-from depl.benchmarks.sweep.run import OneWorker, Swept, Workers, sweep
+from depl.benchmarks.sweep.run import Swept, Workers, sweep
 from depl.benchmarks.sweep.store import Store
+from depl.benchmarks.sweep.workers import Processes, Scheduler
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
 from depl.commands.options import require_outputs, sources
@@ -139,6 +139,4 @@ def _told(attempt: Attempt) -> str:
 
 
 def _workers(options: argparse.Namespace) -> Workers:
-    if options.workers == 1 and options.scheduler is None:
-        return OneWorker()
-    return Cluster(options.workers, options.scheduler)
+    return Processes(options.workers) if options.scheduler is None else Scheduler(options.scheduler)

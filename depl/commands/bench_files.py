@@ -1,4 +1,4 @@
-"""What ``depl bench merge``, ``export`` and ``recheck`` do.
+"""What ``depl bench export`` and ``recheck`` do.
 
 `depl.arguments.bench_files` declares their options.
 """
@@ -12,52 +12,20 @@ from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.attempting import attempt_alone
 from depl.benchmarks.sweep.compact import compact_file, write_compact
 from depl.benchmarks.sweep.imports import suites_with
-from depl.benchmarks.sweep.merging import merged
 from depl.benchmarks.sweep.process import LoneProcess
 from depl.benchmarks.sweep.read import files_of, latest, read_attempts
 from depl.benchmarks.sweep.recheck import Difference, differences, repeatable, subset
 from depl.benchmarks.sweep.request import Request, job_of
-from depl.benchmarks.sweep.store import stored_requests, write_store
+from depl.benchmarks.sweep.store import stored_requests
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
 from depl.commands.options import make_folder, require_outputs, sources
 from depl.commands.progress import Bar
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import counted, number
+from depl.models.foundation.wording import counted
 
 _SEED = 0
-
-
-def run_merge(options: argparse.Namespace) -> Answer:
-    """Join files; the new one appears when it is whole."""
-    require_outputs([options.out], options.files)
-    attempts = [attempt for file in options.files for attempt in read_attempts(file)]
-    requests = [request for file in options.files for request in stored_requests(file)]
-    done = merged(attempts)
-    write_store(options.out, done.attempts, requests)
-    content = {
-        "file": options.out,
-        "attempts": len(done.attempts),
-        "repeated": done.repeated,
-        "tasks_with_several_commits": len(done.differing),
-        "dropped": [_name(attempt) for attempt in done.dropped],
-    }
-    twice = f"{done.repeated} {'was' if done.repeated == 1 else 'were'} there twice"
-    text = f"{counted(len(done.attempts), 'attempt')} in {options.out}; {twice}"
-    aside = []
-    if done.differing:
-        aside.append(
-            f"{counted(len(done.differing), 'task')} with attempts of different commits; all are kept"
-        )
-    if done.dropped:
-        aside.append(
-            "a second attempt of the same task and commit, of which the one that ended first is kept:"
-        )
-        aside += [
-            f"  {_name(attempt)}: {attempt.ending}, cost {number(attempt.cost)}" for attempt in done.dropped
-        ]
-    return Answer(text, json=as_json(content), aside="\n".join(aside))
 
 
 def run_export(options: argparse.Namespace) -> Answer:

@@ -190,10 +190,6 @@ depl bench run random scaling-models --seconds 5 --workers 2
 depl bench run paper --limit 1 --methods fastest-cluster --out few.sqlite
 depl bench resume few.sqlite                 # after a crash, Ctrl-C or a power cut
 """,
-    "bench merge": """\
-depl bench merge both.sqlite paper-eta digits
-depl bench report both.sqlite --no-figures
-""",
     "bench export": """\
 depl bench export paper-eta --out exported
 depl bench export digits --out exported --json

@@ -2,15 +2,17 @@
 
 import contextlib
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.request import Job, Request, jobs_of
-from depl.benchmarks.sweep.run import OneWorker, Swept, sweep
+from depl.benchmarks.sweep.run import Swept, sweep
 from depl.benchmarks.sweep.store import Store
+from depl.benchmarks.sweep.workers import Processes
 from depl.models.solving import methods
 
 USERS_FILE = '''
@@ -144,7 +146,16 @@ def paper_jobs(methods: tuple[str, ...], instances: str = "paper-alexnet-9") -> 
 def swept(path: Path, jobs: list[Job], source: str = "") -> Swept:
     """A sweep by one worker into a file."""
     with Store(path) as store:
-        return sweep(store, jobs, OneWorker(), source)
+        return sweep(store, jobs, Processes(), source)
+
+
+def write_store(path: str | Path, attempts: Iterable[Attempt], requests: Iterable[Request]) -> None:
+    """A file of attempts, with what it was made for."""
+    with Store(path) as store:
+        for request in requests:
+            store.begin(request)
+        for attempt in attempts:
+            store.add(attempt)
 
 
 def blanks(count: int) -> list:

@@ -20,7 +20,7 @@ from depl.benchmarks.runner.provenance import Commit, Machine
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.compact import encode_attempts
 from depl.benchmarks.sweep.read import read_attempts
-from depl.benchmarks.sweep.store import stored_requests, write_store
+from depl.benchmarks.sweep.store import stored_requests
 from depl.cli import main
 from depl.instances.chance_knapsack_files import read_chance_knapsack
 from depl.instances.knapsack_files import read_knapsacks
@@ -44,7 +44,7 @@ from tests.cases.documents import RICH
 from tests.cases.hostile_logs import inspected, store
 from tests.cases.memory_cases import instance_of, random_law
 from tests.cases.policy_files import by_hand
-from tests.cases.sweep_cases import blanks
+from tests.cases.sweep_cases import blanks, write_store
 from tests.cases.tool_log_cases import EVERY, unpacked
 from tests.checks.fuzz_mutations import (
     COUNTS,

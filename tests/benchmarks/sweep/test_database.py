@@ -12,7 +12,7 @@ import pytest
 
 from depl.benchmarks.sweep import database
 from depl.benchmarks.sweep.read import read_attempts
-from depl.benchmarks.sweep.store import Store, stored_requests, write_store
+from depl.benchmarks.sweep.store import Store, stored_requests
 from depl.models.foundation.errors import InvalidInputError
 from tests.benchmarks.sweep.test_store import REQUEST, fill
 from tests.cases.forks import Forks
@@ -147,7 +147,7 @@ class TestOtherProcesses:
 @pytest.mark.parametrize("pages", [1, 40])
 @pytest.mark.parametrize(
     "words",
-    [("export", "{}", "--out", "{}-out"), ("merge", "{}-all", "{}"), ("report", "{}", "--out", "{}.html")],
+    [("export", "{}", "--out", "{}-out"), ("report", "{}", "--out", "{}.html")],
 )
 def test_every_reader_reads_it(path, ask, words, pages):
     killed_by_hand(path, pages)
@@ -190,10 +190,6 @@ def test_a_journal_whose_file_is_gone_is_not_played_back_into_another_one(path, 
         assert store.attempts() == []
         store.add(SECOND)
     assert read_attempts(path) == [SECOND]
-    killed_by_hand(path, 1)
-    path.unlink()
-    write_store(path, [FIRST], [])
-    assert read_attempts(path) == [FIRST]
 
 
 def test_the_lock_of_a_killed_process_is_removed_and_that_of_a_living_one_is_not(path):
@@ -217,8 +213,6 @@ def test_what_is_not_ours_is_refused_and_left_alone(tmp_path, monkeypatch, ask, 
         ("resume", "theirs"),
         ("run", "paper", "--instances", "paper-alexnet-9", "--out", "theirs"),
         ("export", "theirs", "--out", "."),
-        ("merge", "all", "theirs"),
-        ("merge", "theirs", "theirs"),
         ("recheck", "theirs"),
         ("report", "theirs"),
     ):
@@ -257,9 +251,8 @@ def test_a_complaint_of_sqlite_that_is_no_text_is_one_all_the_same(path):
 
 def test_names_that_no_file_can_have_are_refused(tmp_path):
     path = tmp_path / ("a" * 300)
-    for use in (Store, lambda name: write_store(name, [], [])):
-        with pytest.raises(InvalidInputError, match="cannot be written"):
-            use(path)
+    with pytest.raises(InvalidInputError, match="cannot be written"):
+        Store(path)
     assert stored_requests(path) == []
 
 
@@ -283,7 +276,7 @@ def test_a_document_that_is_none_is_refused(path, tmp_path, ask, table, value):
         )
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"UPDATE {table} SET document = {value}")
-    for words in (("export", path, "--out", tmp_path), ("merge", tmp_path / "all", path), ("resume", path)):
+    for words in (("export", path, "--out", tmp_path), ("resume", path)):
         if (table, words[0]) in {("request", "export"), ("attempt", "resume")}:
             continue  # it has no need of that table before it solves
         code, text, told = ask("bench", *words)

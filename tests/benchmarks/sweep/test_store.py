@@ -9,7 +9,7 @@ import pytest
 from depl.benchmarks.runner.provenance import Commit
 from depl.benchmarks.sweep.read import latest, read_attempts
 from depl.benchmarks.sweep.request import Request
-from depl.benchmarks.sweep.store import Store, stored_requests, write_store
+from depl.benchmarks.sweep.store import Store, stored_requests
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.sweep_cases import blanks
 
@@ -25,7 +25,7 @@ def path(tmp_path):
 
 def fill(path, attempts=ATTEMPTS):
     with Store(path) as store:
-        store.add_request(REQUEST)
+        store.begin(REQUEST)
         for attempt in attempts:
             store.add(attempt)
 
@@ -37,7 +37,7 @@ def test_what_was_added_comes_back(path):
     with Store(path) as store:
         assert store.attempts() == ATTEMPTS
         assert list(store.commits_by_task()) == [attempt.task for attempt in ATTEMPTS]
-        store.add_request(REQUEST)
+        store.begin(REQUEST)
         assert store.requests() == [REQUEST]
         other = Request(suites=("paper",), limit=3)
         store.begin(other)
@@ -129,17 +129,6 @@ def test_an_attempt_of_another_shape_is_refused(path):
         connection.execute("UPDATE attempt SET document = '{}' WHERE seed = 1")
     with pytest.raises(InvalidInputError, match="no attempt of this depl"):
         read_attempts(path)
-
-
-def test_a_file_is_written_whole_or_not_at_all(path):
-    write_store(path, ATTEMPTS, [REQUEST])
-    assert (read_attempts(path), stored_requests(path)) == (ATTEMPTS, [REQUEST])
-    with pytest.raises(InvalidInputError, match="exists already"):
-        write_store(path, ATTEMPTS, [])
-    path.unlink()
-    with pytest.raises(InvalidInputError, match="already"):
-        write_store(path, [ATTEMPTS[0], ATTEMPTS[0]], [])
-    assert list(path.parent.iterdir()) == []
 
 
 def test_what_is_not_there_is_refused(tmp_path):

@@ -8,15 +8,14 @@ import msgspec
 import pytest
 
 from depl.benchmarks.sweep import read
-from depl.benchmarks.sweep.cluster import Cluster
 from depl.benchmarks.sweep.process import ignore
 from depl.benchmarks.sweep.read import read_attempts
 from depl.benchmarks.sweep.recheck import differences
 from depl.benchmarks.sweep.request import Request
 from depl.benchmarks.sweep.solving import made
-from depl.benchmarks.sweep.store import stored_requests, write_store
+from depl.benchmarks.sweep.store import stored_requests
 from depl.cli import main
-from tests.cases.sweep_cases import blanks, own_registry, users_file
+from tests.cases.sweep_cases import blanks, own_registry, users_file, write_store
 
 CHOSEN = ("--methods", "exact,expected-cost", "--instances", "paper-alexnet-9")
 
@@ -100,41 +99,6 @@ def test_a_file_with_attempts_is_not_run_into_but_resumed(kept, ask):
     code, _, complaint = ask("bench", "run", "paper", *CHOSEN, "--out", kept)
     assert code == 2
     assert f"'depl bench resume {kept}' goes on" in complaint
-
-
-def test_files_are_merged_and_said_what_of(kept, tmp_path, ask):
-    out = tmp_path / "all.sqlite"
-    code, text, _ = ask("bench", "merge", out, kept, kept, "--json")
-    assert code == 0
-    assert json.loads(text) == {
-        "file": str(out),
-        "attempts": 2,
-        "repeated": 2,
-        "tasks_with_several_commits": 0,
-        "dropped": [],
-    }
-    assert read_attempts(out) == read_attempts(kept)
-    assert stored_requests(out) == stored_requests(kept)
-    assert ask("bench", "merge", out, kept)[0] == 2
-
-
-def test_second_runs_of_a_commit_are_named(kept, tmp_path, ask):
-    again = [
-        msgspec.structs.replace(row, started="2030-01-01T00:00:00.000+00:00", cost=7.0)
-        for row in read_attempts(kept)[:1]
-    ]
-    write_store(tmp_path / "again.sqlite", again, [])
-    code, text, aside = ask("bench", "merge", tmp_path / "all.sqlite", tmp_path / "again.sqlite", kept)
-    assert code == 0
-    assert "2 attempts" in text
-    assert "  paper/paper-alexnet-9/exact/0: optimal, cost 7" in aside.splitlines()
-    assert read_attempts(tmp_path / "all.sqlite") == read_attempts(kept)
-
-
-def test_one_attempt_that_was_there_twice_is_one(kept, tmp_path, ask):
-    write_store(tmp_path / "first.sqlite", read_attempts(kept)[:1], [])
-    _, text, _ = ask("bench", "merge", tmp_path / "all.sqlite", tmp_path / "first.sqlite", kept)
-    assert text.rstrip().endswith("all.sqlite; 1 was there twice")
 
 
 def test_the_compact_form_is_the_same_twice(kept, tmp_path, ask):
@@ -252,7 +216,6 @@ def test_a_users_suite_is_run_by_its_file(tmp_path, monkeypatch, ask):
         (("run", "paper", "--workers", "0"), "--workers: must be at least 1"),
         (("run", "paper", "--workers", "2", "--scheduler", "tcp://there:1"), "not allowed with"),
         (("resume", "none.sqlite"), "none.sqlite: there is no such file"),
-        (("merge", "out.sqlite", "none.sqlite"), "none.sqlite: no such file"),
         (("export", "none.sqlite", "--out", "."), "none.sqlite: no such file"),
         (("recheck", "none"), "none: no such file, and no recorded suite of that name; known are"),
     ],
@@ -265,14 +228,13 @@ def test_what_cannot_be_done_is_refused_and_nothing_is_written(tmp_path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_several_workers_need_dask_and_say_so(monkeypatch, tmp_path, ask):
+def test_a_scheduler_needs_dask_and_says_so(monkeypatch, tmp_path, ask):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    code, _, complaint = ask("bench", "run", "paper", "--workers", "2", "--out", tmp_path / "x.sqlite")
+    there = ("--scheduler", "tcp://127.0.0.1:1")
+    code, _, complaint = ask("bench", "run", "paper", *there, "--out", tmp_path / "x.sqlite")
     assert code == 2
     assert "pip install 'depl[cluster]'" in complaint
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ValueError, match="dask"):
-        Cluster(1, "tcp://127.0.0.1:1")
 
 
 @pytest.mark.parametrize("text", ["import sys; sys.exit(3)", "exit(0)", "raise SystemExit('no')"])

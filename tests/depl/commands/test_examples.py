@@ -43,7 +43,6 @@ SLOW = {
     "bench": "a report with all figures",
     "bench run": "sweeps",
     "bench resume": "sweeps",
-    "bench merge": "a report",
     "bench recheck": "solves for a minute",
     "bench report": "a report with all figures",
     "bench cases": "measures a case",

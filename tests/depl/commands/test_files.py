@@ -63,7 +63,6 @@ def inputs(tmp_path: Path, tiny: Instance, tiny_optimum: depl.Plan) -> dict[str,
         ("train --family digits-alexnet --plan plan.json --out plan.json", "plan.json"),
         ("bench run paper --import mine.py --out mine.py", "mine.py"),
         ("bench report runs.csv --out runs.csv", "runs.csv"),
-        ("bench merge runs.csv runs.csv", "runs.csv"),
     ],
 )
 def test_an_output_that_is_an_input_or_another_output_is_refused_before_any_work(

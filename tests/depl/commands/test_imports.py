@@ -219,7 +219,6 @@ def test_every_command_that_takes_a_method_an_instance_or_a_suite_has_the_option
     without |= {"policy show", "policy schema", "policy replay"}
     apart = {
         "bench resume",
-        "bench merge",
         "bench export",
         "bench report",
         "figures",
