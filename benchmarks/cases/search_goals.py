@@ -12,7 +12,7 @@ import numpy as np
 from depl.benchmarks.cases.helpers.exact_attempts import as_row, attempt, warm_up
 from depl.benchmarks.runner.outcome import SolveOutcome
 from depl.benchmarks.runner.registry import Case, Goal
-from depl.benchmarks.suites.paper_like import paper_like
+from depl.benchmarks.suites.paper_like import SWITCH_SHARE, paper_like
 from depl.benchmarks.suites.tiny_sampled import SampledInstance
 
 SIZES: Mapping[str, dict[str, int]] = {
@@ -46,7 +46,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
 def _item(size: Mapping[str, int], seed: list[int], smoke: bool) -> SampledInstance:
     if smoke:
         size = {**size, "maximum_epochs": 4, "scenarios": 20}
-    return paper_like(np.random.default_rng(seed), **size)
+    return paper_like(np.random.default_rng(seed), **size, switch_share=SWITCH_SHARE)
 
 
 def _values(name: str, outcomes: list[SolveOutcome]) -> dict[str, object]:

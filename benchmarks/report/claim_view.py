@@ -1,4 +1,4 @@
-"""A judged claim as the page shows it: a strip with a cell per reading, the readings, figures and tables."""
+"""A judged claim as the page shows it: the verdict, the readings, figures and tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +10,6 @@ from depl.benchmarks.report.grid import ShownTable, grid
 from depl.benchmarks.report.verdicts import Reading, Verdict, answers
 
 _ANSWERS = {True: "yes", False: "no", None: "in part"}
-_MARKS = {True: "holds", False: "fails", None: "part"}
-UNMEASURED = "unmeasured"
-_ORDER = ("holds", "part", "fails", UNMEASURED)
 
 
 @dataclass(frozen=True)
@@ -26,10 +23,8 @@ class ClaimView:
         Id of its place.
     style : str
         Class of the verdict in the style sheet.
-    marks : tuple of (str, str)
-        A mark and a sentence for each reading: those that hold, hold in part, fail, and are not measured.
-    strip : str
-        The marks in words.
+    answers : str
+        In how many readings it holds, fails, and so on.
     where : str
         Where the paper says it, and which errata say more.
     readings : ShownTable or None
@@ -45,8 +40,7 @@ class ClaimView:
     verdict: Verdict
     identity: str
     style: str
-    marks: tuple[tuple[str, str], ...]
-    strip: str
+    answers: str
     where: str
     readings: ShownTable | None
     silent: int
@@ -83,8 +77,7 @@ def claim_view(verdict: Verdict, figures: Sequence[Drawing]) -> ClaimView:
         verdict=verdict,
         identity=identity,
         style=verdict.ruling.name.lower(),
-        marks=tuple(sorted(map(_cell, readings), key=lambda cell: _ORDER.index(cell[0]))),
-        strip=f"The claim {answers(readings)}" if readings else "The claim has no reading",
+        answers=answers(readings) or "has no reading",
         where=_where(verdict),
         readings=_readings(measured, f"{identity}-readings") if measured else None,
         silent=len(readings) - len(measured) if measured else 0,
@@ -94,22 +87,14 @@ def claim_view(verdict: Verdict, figures: Sequence[Drawing]) -> ClaimView:
 
 
 def overview(views: Sequence[ClaimView]) -> ShownTable:
-    """All claims with their verdicts; the third column is for the strips, and shows their words."""
+    """All claims with the answers of their readings and their verdicts."""
     rows = tuple(
-        (view.verdict.number, view.verdict.claim.title, view.strip, view.verdict.words) for view in views
+        (view.verdict.number, view.verdict.claim.title, view.answers, view.verdict.words) for view in views
     )
     links = {str(view.verdict.number): view.identity for view in views}
     caption = "The paper's claims, in a few words of ours, and what the results say"
     content = Table(("no.", "claim", "readings", "verdict"), rows)
     return grid(content, caption, "claims-overview", links, fold=False)
-
-
-def _cell(reading: Reading) -> tuple[str, str]:
-    if not reading.cases:
-        return UNMEASURED, f"{reading.statement}: not measured"
-    parts = [reading.measured, *(part.words for part in reading.missing)]
-    figures = f" ({'; '.join(filter(None, parts))})" if any(parts) else ""
-    return _MARKS[reading.holds], f"{reading.statement}: {_ANSWERS[reading.holds]}{figures}"
 
 
 def _where(verdict: Verdict) -> str:
@@ -121,19 +106,10 @@ def _where(verdict: Verdict) -> str:
     return f"Paper: {claim.where}. What is true, with proofs: {word} {names} in the documentation."
 
 
-def _extent(reading: Reading) -> str:
-    """The part of the suites that a reading was judged on."""
-    return ", ".join(part.words for part in reading.missing) or "all instances"
-
-
 def _readings(readings: Sequence[Reading], identity: str) -> ShownTable:
     rows: list[tuple[Cell, ...]] = [
         (reading.statement, _ANSWERS[reading.holds], reading.shown, reading.cases, reading.measured)
         for reading in readings
     ]
-    columns = ["reading", "holds", "shown in", "of cases", "measured"]
-    if any(reading.missing for reading in readings):
-        rows = [(*row, _extent(reading)) for row, reading in zip(rows, readings, strict=True)]
-        columns.append("judged on")
-    content = Table(tuple(columns), tuple(rows))
+    content = Table(("reading", "holds", "shown in", "of cases", "measured"), tuple(rows))
     return grid(content, "Readings", identity, fold=False)

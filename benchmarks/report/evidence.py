@@ -2,13 +2,32 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 from depl.benchmarks.analysis.order import ordered
 from depl.benchmarks.analysis.reference import Question, Reference, question_of, references
 from depl.benchmarks.runner.results import Record
+from depl.benchmarks.suites.catalogue import all_suites
+from depl.benchmarks.suites.suite import Configuration, Label
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.read import latest
+
+_PROVER = "exact"
+"""The configuration that is run to prove optima."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Of a shipped suite: on how many of its instances every configuration was run that was run at all."""
+
+    suite: str
+    measured: int
+    instances: int
+
+    @property
+    def words(self) -> str:
+        """Such as ``2 of 25 instances of paper``."""
+        return f"{self.measured} of {self.instances} instances of {self.suite}"
 
 
 @dataclass(frozen=True)
@@ -44,31 +63,25 @@ class Evidence:
         return tuple(sorted({attempt.task.suite for attempt in self.attempts}))
 
     @cached_property
-    def _tried(self) -> dict[str, dict[str, set[str]]]:
-        """Names of instances by suite and configuration; those of all configurations under no name."""
-        found: dict[str, dict[str, set[str]]] = {}
-        for attempt in self.attempts:
-            task = attempt.task
-            of_suite = found.setdefault(task.suite, {})
-            for name in ("", task.configuration):
-                of_suite.setdefault(name, set()).add(task.instance)
-        return found
+    def parts(self) -> tuple[Part, ...]:
+        """The shipped suites of which some configuration was run on a part of the instances only.
 
-    @cached_property
-    def _settled(self) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
-        for attempt in self.attempts:
-            if self.optimum(attempt) is not None:
-                found.setdefault(attempt.task.suite, set()).add(attempt.task.instance)
-        return found
-
-    def tried(self, suite: str, configuration: str = "") -> set[str]:
-        """Names of the instances of a suite that a configuration, or any if none is named, was run on."""
-        return self._tried.get(suite, {}).get(configuration, set())
-
-    def settled(self, suite: str) -> set[str]:
-        """Names of the instances of a suite of which an optimum is proved."""
-        return self._settled.get(suite, set())
+        Where no attempt of the suite's own ``exact`` is there, proved optima count as its attempts.
+        """
+        found = []
+        for suite in self.suites():
+            tried: dict[str, set[str]] = {}
+            if any(item.label == _PROVER for item in _shipped(suite)):
+                tried[_PROVER] = {
+                    item.task.instance for item in self.suite(suite) if self.optimum(item) is not None
+                }
+            for attempt in self.suite(suite):
+                tried.setdefault(attempt.task.configuration, set()).add(attempt.task.instance)
+            whole = drawn(suite).keys()
+            least = min(len(whole & names) for names in tried.values())
+            if least < len(whole):
+                found.append(Part(suite, least, len(whole)))
+        return tuple(found)
 
     def optimum(self, attempt: Attempt) -> float | None:
         """The proved optimum of the question that an attempt answers [cost]; None if it is not proved."""
@@ -82,6 +95,18 @@ class Evidence:
         """Cost over the proved optimum; None without a plan, or where the optimum is not proved or is 0."""
         optimum = self.optimum(attempt)
         return attempt.cost / optimum if attempt.cost is not None and optimum else None
+
+
+@cache
+def drawn(suite: str) -> Mapping[str, Mapping[str, Label]]:
+    """Labels of every instance of a shipped suite, by its name; empty for a suite that is not shipped."""
+    known = all_suites().get(suite)
+    return {} if known is None else {draw.name: draw.labels for draw in known.draws()}
+
+
+def _shipped(suite: str) -> Sequence[Configuration]:
+    known = all_suites().get(suite)
+    return () if known is None else known.configurations
 
 
 def evidence_of(attempts: Iterable[Attempt], records: Sequence[Record] = ()) -> Evidence:

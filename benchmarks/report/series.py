@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from depl.benchmarks.report.coverage import OPTIMUM, Scope, target_ends
-from depl.benchmarks.report.evidence import Evidence
+from depl.benchmarks.report.evidence import Evidence, drawn
 from depl.benchmarks.sweep.attempt import Attempt
 
+OPTIMUM = "optimum"
+"""Among methods: not one of them, but the proved optimum."""
 DEPL = {"depl-paper": "DepL as printed", "depl": "DepL with bounds"}
 """The two readings of DepL: the loop as printed, and the default method of this toolkit."""
 BEST_EXP = {"expected-greedy": "greedy best-exp", "expected-cost": "cost-aware best-exp"}
@@ -94,11 +95,6 @@ def sources(evidence: Evidence) -> list[tuple[str, list[Series]]]:
     return [(FAMILIES, families(evidence)), (COMPLETIONS, completions(evidence))]
 
 
-def scope_of(where: str, *names: str) -> Scope:
-    """What a reading on such series speaks of, which compares these configurations."""
-    return Scope((SUITE_OF[where],), names)
-
-
 def families(evidence: Evidence) -> list[Series]:
     """The paper's families in the suite ``paper``."""
     return _series(evidence, SUITE_OF[FAMILIES], "family")
@@ -120,10 +116,20 @@ def _series(evidence: Evidence, suite: str, label: str) -> list[Series]:
         Series(
             name,
             tuple(_point(evidence, name, target, at[target]) for target in sorted(at)),
-            target_ends(suite, label, name),
+            _target_ends(suite, label, name),
         )
         for name, at in grouped.items()
     ]
+
+
+def _target_ends(suite: str, label: str, value: str) -> tuple[float, float] | None:
+    """The tightest and the loosest target of a family or completion of a shipped suite [loss]."""
+    targets = [
+        float(labels["target"])
+        for labels in drawn(suite).values()
+        if labels.get(label) == value and "target" in labels
+    ]
+    return (min(targets), max(targets)) if targets else None
 
 
 def _point(evidence: Evidence, name: str, target: float, attempts: Sequence[Attempt]) -> Point:

@@ -2,18 +2,17 @@
 
 Where the paper leaves open what it means, a claim is measured under every *reading* that is documented. It
 holds if it holds under all of them, fails if it fails under all, and is not decidable from the paper if
-that depends on the reading. How many of the readings, and of the instances of their suites, were
-measured stands beside a verdict that rests on a part of them. No claim has a verdict of its own making.
+that depends on the reading. How many of the readings were measured stands beside a verdict that rests on a
+part of them, and so does every suite of which only a part was run. No claim has a verdict of its own making.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.report.coverage import Coverage, Scope, coverage, least
-from depl.benchmarks.report.evidence import Evidence
+from depl.benchmarks.report.evidence import Evidence, Part
 from depl.models.foundation.wording import counted
 
 
@@ -45,10 +44,6 @@ class Reading:
     always : bool
         Whether the claim is about all cases, so that one that does not show it refutes it. Otherwise some
         cases for and some against leave it open.
-    scope : Scope or None
-        The suites that it speaks of; None if it is from a record.
-    covered : tuple of Coverage
-        How much of them was measured; `judged` fills it in.
     """
 
     statement: str
@@ -56,8 +51,6 @@ class Reading:
     cases: int
     measured: str = ""
     always: bool = False
-    scope: Scope | None = None
-    covered: tuple[Coverage, ...] = ()
 
     @property
     def holds(self) -> bool | None:
@@ -67,11 +60,6 @@ class Reading:
         if self.cases and (self.always or self.shown == 0):
             return False
         return None
-
-    @property
-    def missing(self) -> list[Coverage]:
-        """The suites of which only a part was measured."""
-        return [part for part in self.covered if not part.complete]
 
 
 @dataclass(frozen=True)
@@ -149,6 +137,8 @@ class Verdict:
     reason : str
         Why, in one sentence.
     findings : Findings
+    parts : tuple of Part
+        The suites of the evidence of which only a part was run; none where nothing was measured.
     """
 
     number: int
@@ -156,6 +146,7 @@ class Verdict:
     ruling: Ruling
     reason: str
     findings: Findings
+    parts: tuple[Part, ...] = ()
 
     @property
     def measured(self) -> int:
@@ -163,16 +154,11 @@ class Verdict:
         return sum(reading.cases > 0 for reading in self.findings.readings)
 
     @property
-    def parts(self) -> list[Coverage]:
-        """Of each suite that only a part was measured of, the smallest part that a reading rests on."""
-        return _parts(self.findings.readings)
-
-    @property
     def words(self) -> str:
         """The ruling, and how many readings and instances were measured where it rests on a part of them."""
         total = len(self.findings.readings)
         parts = [f"{self.measured} of {total} readings"] if 0 < self.measured < total else []
-        parts += [part.short for part in self.parts]
+        parts += [part.words for part in self.parts]
         return f"{self.ruling.value} ({_enumerated(parts)} measured)" if parts else self.ruling.value
 
 
@@ -180,23 +166,12 @@ def judged(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
     """The verdict on every claim, numbered from 1."""
     verdicts = []
     for number, claim in enumerate(claims, start=1):
-        findings = _with_coverage(claim.judge(evidence), evidence)
+        findings = claim.judge(evidence)
         ruling = rule(findings.readings)
-        verdicts.append(Verdict(number, claim, ruling, _reason(claim, ruling, findings.readings), findings))
+        parts = () if ruling is Ruling.UNMEASURED else evidence.parts
+        reason = _reason(claim, ruling, findings.readings, parts)
+        verdicts.append(Verdict(number, claim, ruling, reason, findings, parts))
     return verdicts
-
-
-def _with_coverage(findings: Findings, evidence: Evidence) -> Findings:
-    """The findings, with how much of their suites each reading was judged on."""
-    readings = [
-        reading if reading.scope is None else replace(reading, covered=coverage(evidence, reading.scope))
-        for reading in findings.readings
-    ]
-    return replace(findings, readings=readings)
-
-
-def _parts(readings: Iterable[Reading]) -> list[Coverage]:
-    return least(part for reading in readings if reading.cases for part in reading.missing)
 
 
 def counts(verdicts: Iterable[Verdict]) -> list[tuple[Ruling, str]]:
@@ -245,11 +220,10 @@ def rule(readings: Sequence[Reading]) -> Ruling:
     return Ruling.FAILS if answers == {False} else Ruling.UNDECIDABLE
 
 
-def _reason(claim: Claim, ruling: Ruling, readings: Sequence[Reading]) -> str:
+def _reason(claim: Claim, ruling: Ruling, readings: Sequence[Reading], parts: Sequence[Part]) -> str:
     measured = [reading for reading in readings if reading.cases]
     number, total = len(measured), len(readings)
-    parts = [part.words for part in _parts(readings)]
-    partly = f" Only {_enumerated(parts)} are measured." if parts else ""
+    partly = f" Only {_enumerated([part.words for part in parts])} are measured." if parts else ""
     if ruling is Ruling.UNMEASURED:
         return "The results at hand hold no attempt or record that this needs."
     if ruling is Ruling.UNDECIDABLE:

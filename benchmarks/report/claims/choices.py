@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 
 from depl.benchmarks.analysis.table import Cell, Table
-from depl.benchmarks.report.coverage import OPTIMUM, Scope
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.series import (
     BEST_EXP,
@@ -15,11 +14,11 @@ from depl.benchmarks.report.series import (
     FAMILIES,
     FAST,
     MIDDLE,
+    OPTIMUM,
     SLOW,
     Point,
     Series,
     families,
-    scope_of,
     sources,
 )
 from depl.benchmarks.report.verdicts import Captioned, Claim, Findings, Reading
@@ -45,12 +44,11 @@ def quantile_met_with_equality(evidence: Evidence) -> Findings:
         for name, title in _EVERYBODY.items():
             used, slack = partial(_violation_used, name=name), partial(_slack, name=name)
             statement = f"{title}: at least {NEARLY:.0%} of the allowed probability is used, on {where}"
-            scope = scope_of(where, name)
             shows = partial(operator.le, NEARLY)
-            readings.append(_reading(statement, series, used, shows, "share used", scope))
+            readings.append(_reading(statement, series, used, shows, "share used"))
             statement = f"{title}: the quantile is within one epoch's improvement of the target, on {where}"
             below = "loss below the target"
-            readings.append(_reading(statement, series, slack, lambda loss: loss < ONE_EPOCH, below, scope))
+            readings.append(_reading(statement, series, slack, lambda loss: loss < ONE_EPOCH, below))
     return Findings(readings)
 
 
@@ -62,8 +60,8 @@ def lower_expected_loss(evidence: Evidence) -> Findings:
         for name, title in others.items():
             ratio = partial(_expected_ratio, name=name)
             statement = f"{title} expects less than the optimum, on {where}"
-            what, scope = "expected loss over the optimum's", scope_of(where, name, OPTIMUM)
-            readings.append(_reading(statement, series, ratio, _below_one, what, scope))
+            what = "expected loss over the optimum's"
+            readings.append(_reading(statement, series, ratio, _below_one, what))
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (one.name, point.target, *(_expected_ratio(point, name) for name in others))
         for one in families(evidence)
@@ -80,8 +78,8 @@ def choices_like_the_optimum(evidence: Evidence) -> Findings:
         for name, title in DEPL.items():
             alike = partial(_overlap, name=name)
             statement = f"{title}: at least {SIMILAR:.0%} of the epochs alike, on {where}"
-            shows, scope = partial(operator.le, SIMILAR), scope_of(where, name, OPTIMUM)
-            readings.append(_reading(statement, series, alike, shows, "share alike", scope))
+            shows = partial(operator.le, SIMILAR)
+            readings.append(_reading(statement, series, alike, shows, "share alike"))
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (one.name, point.target, *(_told(point.epochs(name)) for name in _EVERYBODY))
         for one in families(evidence)
@@ -109,8 +107,8 @@ def best_exp_uses_the_fast_model_most(evidence: Evidence) -> Findings:
         for name, title in BEST_EXP.items():
             share = partial(_fast_share, name=name)
             statement = f"{title}: most epochs are fast-unsteady, on {where}"
-            shows, scope = partial(operator.lt, HALF), scope_of(where, name)
-            readings.append(_reading(statement, series, share, shows, "share of epochs", scope))
+            shows = partial(operator.lt, HALF)
+            readings.append(_reading(statement, series, share, shows, "share of epochs"))
     return Findings(readings)
 
 
@@ -131,8 +129,8 @@ def best_exp_pays_for_the_fast_model(evidence: Evidence) -> Findings:
         for best, title in BEST_EXP.items():
             share = partial(_fast_share_of_cost, name=best)
             statement = f"{title}: most of the cost is for fast-unsteady, on {where}"
-            shows, scope = partial(operator.lt, HALF), scope_of(where, best)
-            readings.append(_reading(statement, series, share, shows, "share of cost", scope))
+            shows = partial(operator.lt, HALF)
+            readings.append(_reading(statement, series, share, shows, "share of cost"))
     return Findings(readings)
 
 
@@ -231,7 +229,6 @@ def _reading(
     figure: Callable[[Point], float | None],
     shows: Callable[[float], bool],
     what: str,
-    scope: Scope,
 ) -> Reading:
     """A reading whose cases are families; one shows it if it shows at every target that has the figure."""
     by_family = [[value for point in one.points if (value := figure(point)) is not None] for one in series]
@@ -239,7 +236,7 @@ def _reading(
     every = [value for values in known for value in values]
     told = f"{what} {min(every):.3g} to {max(every):.3g}, median {np.median(every):.3g}" if every else ""
     shown = sum(all(map(shows, values)) for values in known)
-    return Reading(statement, shown, len(known), told, scope=scope)
+    return Reading(statement, shown, len(known), told)
 
 
 def _best_exp_exceeds(
@@ -252,8 +249,7 @@ def _best_exp_exceeds(
             for other in (OPTIMUM, *DEPL):
                 figure = partial(_between, ratio=ratio, best=best, other=other)
                 statement = f"{title} {words} {_EVERYBODY[other]}, on {where}"
-                scope = scope_of(where, best, other)
-                readings.append(_reading(statement, series, figure, _above_one, what, scope))
+                readings.append(_reading(statement, series, figure, _above_one, what))
     return Findings(readings)
 
 
@@ -272,8 +268,8 @@ def _uses_at(evidence: Evidence, place: int, shows: Callable[[dict[str, int]], b
             used = [(family, epochs) for family, point in at_end if (epochs := point.epochs(name))]
             shown = sum(shows(epochs) for _, epochs in used)
             figures = f"{shown} of {len(used)} families"
-            statement, scope = f"{title}: {what}, on {where}", scope_of(where, name)
-            readings.append(Reading(statement, shown, len(used), figures, scope=scope))
+            statement = f"{title}: {what}, on {where}"
+            readings.append(Reading(statement, shown, len(used), figures))
             if where == FAMILIES:
                 rows += [(family, title, _told(epochs)) for family, epochs in used]
     return Findings(readings, [Captioned(_EPOCHS, Table(("family", "plan of", "epochs"), tuple(rows)))])

@@ -6,18 +6,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.report.coverage import OPTIMUM, Scope
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.series import (
     BEST_EXP,
     COMPLETIONS,
     DEPL,
-    FAMILIES,
-    SUITE_OF,
+    OPTIMUM,
     Point,
     Series,
     families,
-    scope_of,
     sources,
 )
 from depl.benchmarks.report.verdicts import Captioned, Claim, Findings, Reading
@@ -59,7 +56,6 @@ def over_27_percent(evidence: Evidence) -> Findings:
                             sum(mean > BETTER for mean in means),
                             len(means),
                             _percent_range(means),
-                            scope=scope_of(where, depl, best),
                         )
                     )
     return Findings(
@@ -72,7 +68,6 @@ def matches_the_optimum(evidence: Evidence) -> Findings:
     readings, rows = [], []
     everything = [*sources(evidence), (_RANDOM, _random_series(evidence))]
     for depl, name in DEPL.items():
-        both = (depl, OPTIMUM)
         for where, series in everything:
             shown, means = 0, []
             for one in series:
@@ -93,7 +88,6 @@ def matches_the_optimum(evidence: Evidence) -> Findings:
                     shown,
                     len(means),
                     figures,
-                    scope=Scope(("random",), both) if where == _RANDOM else scope_of(where, *both),
                 )
             )
     columns = ("family", "DepL", "compared", "no plan", "mean cost / optimum", "largest cost / optimum")
@@ -113,9 +107,7 @@ def tighter_costs_more(evidence: Evidence) -> Findings:
             figures = f"{sum(steps)} of {len(steps)} pairs of neighbouring targets"
             shown = sum(all(own) for own in falls if own)
             statement = f"{title}: the tighter of two targets always costs more, on {where}"
-            readings.append(
-                Reading(statement, shown, sum(map(bool, falls)), figures, scope=scope_of(where, name))
-            )
+            readings.append(Reading(statement, shown, sum(map(bool, falls)), figures))
     return Findings(readings)
 
 
@@ -141,7 +133,6 @@ def difference_largest_when_loose(evidence: Evidence) -> Findings:
                             shown,
                             len(known),
                             f"larger in the looser half of the targets in {shown} of {len(known)} families",
-                            scope=scope_of(where, depl, best),
                         )
                     )
     return Findings(readings)
@@ -150,14 +141,14 @@ def difference_largest_when_loose(evidence: Evidence) -> Findings:
 def mobilenet_is_cheaper(evidence: Evidence) -> Findings:
     """Whether MobileNet costs less than AlexNet at the same target."""
     readings = []
-    for name, title, alexnet, mobilenet in _networks(evidence):
+    for title, alexnet, mobilenet in _networks(evidence):
         both = sorted(set(alexnet) & set(mobilenet))
         shown = sum(mobilenet[target] < alexnet[target] for target in both)
         listed = ", ".join(
             f"{mobilenet[target]:.4g} against {alexnet[target]:.4g} at {target:g}" for target in both
         )
         statement = f"{title}: cheaper at the same target"
-        readings.append(Reading(statement, shown, len(both), listed, scope=_of_networks(name)))
+        readings.append(Reading(statement, shown, len(both), listed))
     return Findings(readings)
 
 
@@ -165,7 +156,7 @@ def mobilenet_is_steeper(evidence: Evidence) -> Findings:
     """Whether the cost of MobileNet falls faster with the target, in units of cost and in percent."""
     readings = []
     measured_at_ends = _at_ends(evidence)
-    for name, title, alexnet, mobilenet in _networks(evidence):
+    for title, alexnet, mobilenet in _networks(evidence):
         both = sorted(set(alexnet) & set(mobilenet)) if measured_at_ends else []
         ends = [both[0], both[-1]] if both else []
         for base in ("in units of cost", "relative to the cost at the tightest target"):
@@ -177,8 +168,7 @@ def mobilenet_is_steeper(evidence: Evidence) -> Findings:
             measured = f"falls by {falls[1]:.4g} against {falls[0]:.4g}" if falls else ""
             shown = bool(falls) and falls[1] > falls[0] * (1 + 1e-9)
             statement = f"{title}, {base}: MobileNet falls more"
-            scope = _of_networks(name)
-            readings.append(Reading(statement, int(shown), int(bool(falls)), measured, scope=scope))
+            readings.append(Reading(statement, int(shown), int(bool(falls)), measured))
     return Findings(readings)
 
 
@@ -294,23 +284,18 @@ def _halves(distances: Sequence[float]) -> tuple[float, float] | None:
     return (float(np.mean(distances[:half])), float(np.mean(distances[-half:]))) if half else None
 
 
-def _of_networks(name: str) -> Scope:
-    """What a reading on both networks speaks of."""
-    return Scope((SUITE_OF[FAMILIES],), (name,), lambda labels: labels.get("family") in _NETWORKS)
-
-
 def _at_ends(evidence: Evidence) -> bool:
     """Whether both networks were measured at their tightest and loosest target."""
     own = [one for one in families(evidence) if one.name in _NETWORKS]
     return all(one.end(place) is not None for one in own for place in (0, -1))
 
 
-def _networks(evidence: Evidence) -> list[tuple[str, str, dict[float, float], dict[float, float]]]:
+def _networks(evidence: Evidence) -> list[tuple[str, dict[float, float], dict[float, float]]]:
     by_name = {series.name: series for series in families(evidence)}
     found = []
     for name, title in {OPTIMUM: "the optimum", **DEPL, **BEST_EXP}.items():
         costs = [dict(_known(by_name[key], name)) if key in by_name else {} for key in _NETWORKS]
-        found.append((name, title, costs[0], costs[1]))
+        found.append((title, costs[0], costs[1]))
     return found
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.report.coverage import Scope
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.verdicts import Captioned, Claim, Findings, Reading
 from depl.benchmarks.sweep.attempt import Attempt
@@ -178,7 +177,6 @@ def _ordered(evidence: Evidence, wanted: Callable[[float], bool]) -> Findings:
         if isinstance(order, str) and isinstance(error, int | float) and wanted(float(error)):
             by_order.setdefault(order, {})[f"{attempt.task.instance} {attempt.task.seed}"] = attempt
     papers = by_order.pop(PAPERS_ORDER, {})
-    scope = Scope(("ablation",), ORDERS, lambda labels: wanted(float(labels.get("error", 0.0))))
     readings = []
     for what, figure in _FIGURES.items():
         shown, cases, worst = 0, 0, ""
@@ -191,7 +189,7 @@ def _ordered(evidence: Evidence, wanted: Callable[[float], bool]) -> Findings:
                 shown += own <= other * (1 + 1e-9)
                 worst += f"{'; ' if worst else ''}{own:.4g} against {other:.4g} of {order}"
         statement = f"no other order has a lower {what}"
-        readings.append(Reading(statement, shown, cases, worst, always=True, scope=scope))
+        readings.append(Reading(statement, shown, cases, worst, always=True))
     rows = [
         (order, len(own), *(_mean(figure, list(own.values())) for figure in _FIGURES.values()))
         for order, own in {PAPERS_ORDER: papers, **by_order}.items()

@@ -8,7 +8,6 @@ import numpy as np
 
 from depl.benchmarks.analysis.growth import growth_table, growths
 from depl.benchmarks.analysis.table import Cell, Table
-from depl.benchmarks.report.coverage import OPTIMUM, Scope
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.series import DEPL
 from depl.benchmarks.report.verdicts import Captioned, Claim, Findings, Reading
@@ -34,7 +33,6 @@ SIZES = {
 """What each suite that varies one size varies: a label of its instances, or an option of its methods."""
 _PAPERS = ("depl-paper", "depl-paper-certified", "depl", "graph")
 _COMPARED_SUITES = ("paper", "random")
-_LEVELS_OF = Scope(("paper-eta",))
 
 
 def hardness(evidence: Evidence) -> Findings:
@@ -69,16 +67,16 @@ def general_purpose_heuristics(evidence: Evidence) -> Findings:
             poor = mean is None or mean > POORLY or missed > 0.1
             figures = f"mean cost over the optimum {_number(mean)}, no plan for {percentage(missed, 2)}"
             statement = f"{title}: 10 % above the optimum, or no plan in one of ten instances, suite {suite}"
-            cases, scope = int(instances > 0), Scope((suite,), (name, OPTIMUM))
-            readings.append(Reading(statement, int(poor) * cases, cases, figures, scope=scope))
+            cases = int(instances > 0)
+            readings.append(Reading(statement, int(poor) * cases, cases, figures))
             for depl, depl_title in DEPL.items():
                 both = _both(evidence.suite(suite), name, depl)
                 costlier = sum(one > other * (1 + 1e-6) for one, other in both)
                 cheaper = sum(other > one * (1 + 1e-6) for one, other in both)
                 statement = f"{title} loses to {depl_title} more often than it wins, suite {suite}"
                 figures = f"more expensive on {costlier}, cheaper on {cheaper} of {len(both)} that both solve"
-                shown, cases, scope = int(costlier > cheaper), int(bool(both)), Scope((suite,), (name, depl))
-                readings.append(Reading(statement, shown, cases, figures, scope=scope))
+                shown, cases = int(costlier > cheaper), int(bool(both))
+                readings.append(Reading(statement, shown, cases, figures))
     columns = ("suite", "method", "instances", "compared", "mean cost / optimum", "share without plan")
     return Findings(
         readings, [Captioned("General-purpose heuristics beside DepL", Table(columns, tuple(rows)))]
@@ -105,8 +103,7 @@ def polynomial_complexity(evidence: Evidence) -> Findings:
                 power = sign * printed.exponent
                 symbol = "levels" if item.size == "eta" else printed.symbol
                 statement = f"{item.configuration}, {part}{meaning}: not faster than {symbol}^{power:g}"
-                scope = Scope((item.suite,), () if item.size == "eta" else (item.configuration,))
-                readings.append(Reading(statement, int(line.lower <= power), 1, figures, scope=scope))
+                readings.append(Reading(statement, int(line.lower <= power), 1, figures))
     return Findings(readings, [Captioned("Exponents of time against size", growth_table(fitted))])
 
 
@@ -125,8 +122,8 @@ def constant_ratio(evidence: Evidence) -> Findings:
         (f"eta the size of a step: at most {LEVELS} (1 + epsilon) for some epsilon up to 1", 2.0 * LEVELS),
     ):
         inside = sum(ratio <= bound * (1 + 1e-9) for ratio in ratios)
-        told, scope = figures if cases else "", Scope(_COMPARED_SUITES, ("depl-paper", OPTIMUM))
-        readings.append(Reading(statement, inside, cases, told, always=True, scope=scope))
+        told = figures if cases else ""
+        readings.append(Reading(statement, inside, cases, told, always=True))
     values = _values(evidence, "expanded-graph")
     if values:
         small, large = float(values["family_b_ratio_10"]), float(values["family_b_ratio_1000"])
@@ -150,12 +147,12 @@ def more_levels_come_closer(evidence: Evidence) -> Findings:
         known = [ratio for ratio in close if ratio is not None]
         figures = f"cost over the optimum at eta = {finest} {_span(known)}" if known else "no plan"
         statement = f"{configuration}: within 1 % of the optimum at the most levels that were tried"
-        readings.append(Reading(statement, reached, len(own), figures, scope=_LEVELS_OF))
+        readings.append(Reading(statement, reached, len(own), figures))
         steps = [pair for curve in own.values() for pair in _neighbours(curve)]
         falls = sum(finer <= coarser * (1 + 1e-9) for coarser, finer in steps)
         figures = f"{falls} of {len(steps)} steps to more levels"
         statement = f"{configuration}: more levels never cost more"
-        readings.append(Reading(statement, falls, len(steps), figures, scope=_LEVELS_OF))
+        readings.append(Reading(statement, falls, len(steps), figures))
         for instance, curve in own.items():
             rows += [
                 (configuration, instance, eta, ratio, seconds)
@@ -182,10 +179,10 @@ def levels_trade_time_for_cost(evidence: Evidence) -> Findings:
             else ""
         )
         statement = f"{configuration}: the fewest levels are quicker than the most"
-        readings.append(Reading(statement, quicker, len(times), ratio, scope=_LEVELS_OF))
+        readings.append(Reading(statement, quicker, len(times), ratio))
         figures = f"{costlier} of {len(costs)} instances"
         statement = f"{configuration}: the fewest levels cost more, or find nothing"
-        readings.append(Reading(statement, costlier, len(costs), figures, scope=_LEVELS_OF))
+        readings.append(Reading(statement, costlier, len(costs), figures))
     return Findings(readings)
 
 

@@ -35,7 +35,7 @@ addEventListener("load", () => {
   found.bar = document.querySelector(".bar").getBoundingClientRect().top;
   found.ground = getComputedStyle(document.body).backgroundColor;
   found.ink = getComputedStyle(document.body).color;
-  found.marks = [...new Set([...document.querySelectorAll(".strip .cell")].map((cell) => getComputedStyle(cell).color))];
+  found.marks = [...new Set([...document.querySelectorAll(".ruling")].map((ruling) => getComputedStyle(ruling, "::before").color))];
   found.buttons = document.querySelectorAll("th button").length;
   found.headings = document.querySelectorAll("table.sortable thead th").length;
   setTimeout(() => {

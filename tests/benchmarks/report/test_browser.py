@@ -99,7 +99,7 @@ def test_no_line_is_wider_than_the_window(found):
     assert found["unfolded"] <= found["inner"]
 
 
-def test_the_first_screen_has_its_picture_and_all_strips(found):
+def test_the_bar_stays_and_verdicts_have_their_colours(found):
     assert found["bar"] == 0  # sticks to the top
     assert len(found["marks"]) >= 3
 

@@ -27,7 +27,7 @@ def html(content, caption, identity, **settings) -> str:
         own=[],
         claims=[],
         overview=None,
-        summary={"sentence": "", "picture": None},
+        summary={"sentence": "", "table": None},
         families=[],
         notes=[],
         tables=[section],

@@ -1,7 +1,6 @@
 """The page is whole: sections, links, ids, nothing from elsewhere, and the numbers of the attempts."""
 
 import re
-from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
@@ -24,7 +23,6 @@ ATTEMPTS = [
 ]
 RECORD = record("prediction-sets", comparisons=[{"mean_verdict": "smaller"}], equal_work_change=0.02)
 SECTIONS = ("headline", "claims", "ratios", "provenance")
-MARKS = {True: "holds", False: "fails", None: "part"}
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
@@ -93,21 +91,8 @@ def test_every_section_is_there_and_the_contents_lead_to_it(parsed):
 
 
 def test_the_layers_are_in_order(parsed):
-    layers = ["first", "picture", "claims-overview", "claims", "figures", "tables", "provenance"]
+    layers = ["first", "summary-table", "claims-overview", "claims", "figures", "tables", "provenance"]
     assert [name for name in parsed.ids if name in layers] == layers
-
-
-def test_every_claim_has_a_strip_with_a_cell_for_each_reading(text):
-    for verdict in judged(ALL, evidence(ATTEMPTS, RECORD)):
-        article = text.partition(f'id="claim-{verdict.claim.key}"')[2].partition("</details>")[0]
-        strip = re.search(r'class="strip" role="img" aria-label="([^"]*)">(.*?)</span>', article, re.DOTALL)
-        marks = re.findall(r'<use href="#mark-(\w+)">', strip[2])
-        readings = verdict.findings.readings
-        wanted = Counter(MARKS[reading.holds] if reading.cases else "unmeasured" for reading in readings)
-        assert Counter(marks) == wanted
-        assert marks == sorted(marks, key=["holds", "part", "fails", "unmeasured"].index)
-        assert sum(map(int, re.findall(r"\d+", strip[1]))) == len(readings)
-        assert strip[2].count("<title>") == len(readings)
 
 
 def test_claims_lead_to_the_figures_that_show_their_evidence():

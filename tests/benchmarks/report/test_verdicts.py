@@ -1,8 +1,9 @@
 """The rule that turns readings into a verdict."""
 
+import msgspec
 import pytest
 
-from depl.benchmarks.report.coverage import Scope, coverage, drawn
+from depl.benchmarks.report.evidence import Part, drawn
 from depl.benchmarks.report.verdicts import (
     Claim,
     Findings,
@@ -88,37 +89,36 @@ def test_a_verdict_over_a_part_of_the_readings_says_so():
     assert verdict(SILENT, SILENT).words == "not measured"
 
 
-def judged_on(*readings: Reading, given=None):
+def judged_on(given, *readings: Reading):
     claim = Claim("key", "claim", "Sec. I", "This is open.", lambda given: Findings(readings))
-    return judged([claim], given or evidence())[0]
+    return judged([claim], given)[0]
 
 
 def test_a_verdict_over_a_part_of_the_instances_says_so():
-    plans = costs(exact=(17, 12, 8), depl=(17, 12, 9))
-    given = evidence(paper(plans))
-    scope = Scope(("paper",), ("depl", "optimum"))
-    partly = Reading("a", 1, 1, "one of one", scope=scope)
-    found = judged_on(partly, given=given)
+    given = evidence(paper(costs(exact=(17, 12, 8), depl=(17, 12, 9))))
+    found = judged_on(given, Reading("a", 1, 1, "one of one"))
     assert found.words == "holds (3 of 25 instances of paper measured)"
-    assert found.reason == (
-        "It holds: one of one. Only 3 of 25 instances (1 of 5 families) of suite paper are measured."
-    )
-    # The least covered part is told, and a method that was not run covers nothing.
-    other = Reading("b", 1, 1, scope=Scope(("paper",), ("depl-paper",)))
-    assert judged_on(partly, other, given=given).words == "holds (0 of 25 instances of paper measured)"
+    assert found.reason == "It holds: one of one. Only 3 of 25 instances of paper are measured."
+    assert judged_on(given, SILENT).words == "not measured"
 
 
 def test_all_instances_of_a_suite_leave_nothing_open():
-    attempts = [attempt_of(name, "depl", suite="paper", cost=1.0) for name in drawn("paper")]
-    reading = Reading("a", 5, 5, scope=Scope(("paper",), ("depl",)))
-    assert judged_on(reading, given=evidence(attempts)).words == "holds"
-    assert judged_on(reading, given=evidence(attempts[1:])).words == (
+    attempts = [attempt_of(name, "exact", suite="paper", cost=1.0) for name in drawn("paper")]
+    reading = Reading("a", 5, 5)
+    assert judged_on(evidence(attempts), reading).words == "holds"
+    less = [attempt_of(name, "depl", suite="paper", cost=1.0) for name in list(drawn("paper"))[1:]]
+    assert judged_on(evidence([*attempts, *less]), reading).words == (
         "holds (24 of 25 instances of paper measured)"
     )
-    mobile = Scope(("paper",), ("depl",), lambda labels: labels["family"] == "paper-mobilenet")
-    (part,) = coverage(evidence(attempts[1:]), mobile)
-    assert (part.measured, part.instances, part.complete) == (5, 5, True)
-    assert coverage(evidence(attempts), Scope(("a-suite-of-mine",))) == ()
+    mine = attempt_of("one", "depl", suite="a-suite-of-mine", cost=1.0)
+    assert judged_on(evidence([*attempts, mine]), reading).words == "holds"
+
+
+def test_without_the_prover_of_a_suite_proved_optima_count_in_its_place():
+    unproved = [attempt_of(name, "depl", suite="paper", cost=1.0) for name in drawn("paper")]
+    assert evidence(unproved).parts == (Part("paper", 0, 25),)
+    proved = [msgspec.structs.replace(item, ending="optimal") for item in unproved[:7]]
+    assert evidence([*proved, *unproved[7:]]).parts == (Part("paper", 7, 25),)
 
 
 def test_answers_of_readings_are_a_phrase():
