@@ -1,7 +1,6 @@
 """Tables for papers: LaTeX with the rules of the package booktabs."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 
 from depl.benchmarks.analysis.table import Cell, Table
 
@@ -24,12 +23,7 @@ def escaped(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
-def booktabs(
-    table: Table,
-    caption: str = "",
-    comments: Iterable[str] = (),
-    paragraphs: Mapping[str, float] = MappingProxyType({}),
-) -> str:
+def booktabs(table: Table, caption: str = "", comments: Iterable[str] = ()) -> str:
     """A table as LaTeX; the preamble has to load the package ``booktabs``.
 
     Columns of numbers are set flush right, numbers with four significant digits, and None as a dash.
@@ -41,15 +35,8 @@ def booktabs(
         Given, the tabular stands in an environment ``table`` with this caption.
     comments : iterable of str
         Lines above it that LaTeX skips, such as where the numbers are from.
-    paragraphs : mapping of str to float
-        Columns of sentences, with their widths as shares of a line.
     """
-    flush = "".join(
-        f"p{{{paragraphs[name]:g}\\linewidth}}"
-        if name in paragraphs
-        else ("r" if _numeric(table.column(name)) else "l")
-        for name in table.columns
-    )
+    flush = "".join("r" if _numeric(table.column(name)) else "l" for name in table.columns)
     lines = [f"% {comment}" for comment in comments]
     lines += [r"\begin{table}", r"\centering", f"\\caption{{{escaped(caption)}}}"] if caption else []
     lines += [f"\\begin{{tabular}}{{{flush}}}", r"\toprule", _line(table.columns), r"\midrule"]

@@ -23,10 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="repeat this recording of cases that draw anew; default: their seed is drawn by the system",
     )
     run.set_defaults(run="depl.commands.bench_cases:run_run")
-    show = actions.add_parser("table", help="render the records as a table, in Markdown or LaTeX")
-    show.add_argument(
-        "--latex", action="store_true", help="as a LaTeX table (package booktabs) instead of Markdown"
-    )
+    show = actions.add_parser("table", help="render the records as a table in Markdown")
     show.set_defaults(run="depl.commands.bench_cases:run_table")
     for command in (run, show):
         command.add_argument(

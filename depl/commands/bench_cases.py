@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from depl.benchmarks.analysis.latex import booktabs
 from depl.benchmarks.runner import results
 from depl.benchmarks.runner.registry import Case, all_cases, select
 from depl.benchmarks.runner.results import MeasuredGoal, Record, number
@@ -15,9 +14,6 @@ from depl.commands.options import make_folder
 from depl.commands.progress import Bar
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
-
-_SENTENCES = 0.5
-"""Share of a line of LaTeX that the sentences on what is promised take."""
 
 
 def run_list(options: argparse.Namespace) -> Answer:
@@ -60,11 +56,9 @@ def run_run(options: argparse.Namespace) -> Answer:
 def run_table(options: argparse.Namespace) -> Answer:
     """The records of a folder."""
     records = results.read_all(_folder(options))
-    if options.latex:
-        text = booktabs(results.goal_table(records), paragraphs={results.GOAL_COLUMNS[1]: _SENTENCES})
-    else:
-        text = results.table(records)
-    return Answer(text.rstrip("\n"), json=as_json({"records": msgspec.to_builtins(records)}))
+    return Answer(
+        results.table(records).rstrip("\n"), json=as_json({"records": msgspec.to_builtins(records)})
+    )
 
 
 def run_draw(options: argparse.Namespace) -> Answer:

@@ -217,7 +217,6 @@ depl bench cases run exact-law ladder --out records
 """,
     "bench cases table": """\
 depl bench cases table
-depl bench cases table --latex
 depl bench cases table --json
 """,
     "bench cases draw": """\

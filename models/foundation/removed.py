@@ -16,6 +16,7 @@ SUCCESSORS = {
     },
     **{f"depl train {option}": _TRAINED for option in ("--folder", "--images")},
     **{f"depl bench run {option}": _TLS for option in ("--tls-ca", "--tls-cert", "--tls-key")},
+    "depl bench cases table --latex": "'depl bench cases table --json' has the records",
     "depl bench merge": "'depl bench report' and 'depl figures --paper' read several files",
     "depl.paths": "paths within limits on graphs of your own are found by cspy or PathWyse, without limits "
     "by networkx; model selection has depl.heuristics.paths.setting.least_weight",

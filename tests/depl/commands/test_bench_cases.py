@@ -65,10 +65,6 @@ def test_run_writes_a_record_and_table_shows_it(tmp_path, ask):
     assert (tmp_path / "README.md").read_text(encoding="utf-8").endswith(results.table([record]))
     code, text, _ = ask("bench", "cases", "table", "--out", tmp_path)
     assert (code, text) == (0, results.table([record]))
-    code, text, _ = ask("bench", "cases", "table", "--out", tmp_path, "--latex")
-    assert code == 0
-    assert text.startswith("\\begin{tabular}{lp{0.5\\linewidth}lll}")
-    assert text.count(r" \\") == 1 + len(record.goals)
     _, text, _ = ask("bench", "cases", "table", "--out", tmp_path, "--json")
     assert [row["case"] for row in json.loads(text)["records"]] == ["tiny"]
 
