@@ -112,14 +112,14 @@ def test_a_call_returns_what_the_function_returns_or_raises_what_became_of_it():
         assert lone.call("tests.cases.sweep_calls:threads", b"null", 60) == b'"1"'
         with pytest.raises(CallError, match="KeyError"):
             lone.call("tests.cases.sweep_calls:fails", b"null", 60)
-        before = lone.identifier
+        before = lone._process.pid
         with pytest.raises(HungError):
             lone.call("tests.cases.sweep_calls:sleeps", b"60", 0.3)
         assert not alive(before)
         with pytest.raises(CrashedError, match=r"(?s)SIGABRT.*last words"):
             lone.call("tests.cases.sweep_calls:dies", b"null", 60)
         assert lone.call("tests.cases.sweep_calls:doubled", b"[]", 60) == b"[]"
-        last = lone.identifier
+        last = lone._process.pid
     assert not alive(last)
 
 
