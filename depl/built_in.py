@@ -7,15 +7,9 @@ import functools
 
 from depl.heuristics.auto.greedy_fallback import with_greedy_fallback
 from depl.heuristics.auto.method import auto
-from depl.heuristics.baselines.annealing import OPTIONS as ANNEALING_OPTIONS
-from depl.heuristics.baselines.annealing import annealing
 from depl.heuristics.baselines.best_expected import expected_cost, expected_greedy
 from depl.heuristics.baselines.density import density_greedy
-from depl.heuristics.baselines.graph_method import OPTIONS, graph
-from depl.heuristics.baselines.one_pass import OPTIONS as ONE_PASS_OPTIONS
-from depl.heuristics.baselines.one_pass import one_pass
-from depl.heuristics.baselines.paper_method import OPTIONS as PAPER_OPTIONS
-from depl.heuristics.baselines.paper_method import depl_paper
+from depl.heuristics.baselines.paper_method import OPTIONS, depl_paper
 from depl.heuristics.baselines.peers import RANDOM_OPTIONS, fastest_cluster, random_drafts
 from depl.heuristics.depl.method import depl
 from depl.models.exact.enumeration import enumerate_plans
@@ -25,7 +19,7 @@ from depl.models.programs.methods import milp
 from depl.models.solving.methods import Meaning, Proof
 from depl.models.solving.methods import register as register_method
 
-_WITH_FALLBACK = {method: with_greedy_fallback(method) for method in (annealing, depl, exact)}
+_WITH_FALLBACK = {method: with_greedy_fallback(method) for method in (depl, exact)}
 """Made once, as registering another object under a name is refused."""
 
 
@@ -38,15 +32,12 @@ def register_all() -> None:
     register("enumerate", enumerate_plans, memory=True, proof=optimum)
     register("expected-greedy", expected_greedy, proof=nothing, needs=given)
     register("expected-cost", expected_cost, proof=nothing, needs=given)
-    register("graph", graph, options=OPTIONS, proof=nothing, needs=given)
     register("auto", auto, memory=True, proof=optimum)
     register("depl", _WITH_FALLBACK[depl], proof=bound)
-    register("depl-paper", depl_paper, options=PAPER_OPTIONS, version=2, proof=nothing, needs="cvxpy")
+    register("depl-paper", depl_paper, options=OPTIONS, version=2, proof=nothing, needs="cvxpy")
     register("density-greedy", density_greedy, proof=nothing)
-    register("annealing", _WITH_FALLBACK[annealing], options=ANNEALING_OPTIONS, proof=nothing)
     register("fastest-cluster", fastest_cluster, proof=nothing)
     register("random", random_drafts, options=RANDOM_OPTIONS, proof=nothing)
-    register("one-pass", one_pass, options=ONE_PASS_OPTIONS, proof=nothing)
     register("exact", _WITH_FALLBACK[exact], proof=optimum)
     register("milp", milp, meaning=sampled, proof=optimum, needs=programs, rows=True)
     register("scenario-search", scenario_search, meaning=sampled, memory=True, proof=optimum)

@@ -9,8 +9,8 @@ broke its limit
 ``hung``, ``crashed``, ``failed``, ``rejected``, ``error``
     if it ended so, whatever it was asked for;
 ``no plan``
-    if it ended by its limit without a plan where `GREEDY` has one of the same instance; of methods that
-    reproduce the paper's (`REPRODUCED`), which return what that finds and nothing else, none is expected;
+    if it ended by its limit without a plan where `GREEDY` has one of the same instance; of the one that
+    reproduces the paper's (`REPRODUCED`), which returns what that finds and nothing else, none is expected;
 ``no bound``
     if its bound is below one that it had found: that of a phase, or that of its dual prices.
 """
@@ -28,8 +28,8 @@ SHARE, SECONDS = 0.05, 2.0
 """What a solve may take beyond its limit: a share of it, and seconds."""
 GREEDY = "density-greedy"
 """The method whose plans say where there is one to be had at once."""
-REPRODUCED = ("depl-paper", "graph")
-"""Methods that stand for the paper's own."""
+REPRODUCED = "depl-paper"
+"""The method that stands for the paper's own."""
 BOUND_FOUND = "bound_found"
 """Measure of an attempt: the greatest lower bound of any part of its result [cost]."""
 BREACHES = ("late", "no plan", "no bound", "hung", "crashed", "failed", "rejected", "error")
@@ -110,7 +110,7 @@ def _breaches(attempt: Attempt, planned: bool) -> Iterable[str]:
         yield attempt.ending
     if seconds is not None and min(seconds, seconds if cpu is None else cpu) > limit:
         yield "late"
-    own = attempt.method not in REPRODUCED
+    own = attempt.method != REPRODUCED
     if attempt.ending == "time_limit" and attempt.cost is None and planned and own:
         yield "no plan"
     bound = attempt.measures.get(BOUND_FOUND)

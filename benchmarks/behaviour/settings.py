@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from depl.benchmarks.behaviour.problems import Problem
-from depl.benchmarks.suites.printed_steps import CERTIFIED
-from depl.heuristics.baselines.one_pass import ORDERS
 from depl.models.solving.methods import registered
 
 SCENARIOS = 20
@@ -15,8 +13,8 @@ SCENARIOS = 20
 LOOKS = 10_000
 """Looks at the clock after which a method's time is over: some seconds, and enough for nearly all solves."""
 
-_SLOW = {"annealing": {"evaluations": 2000}, "random": {"draws": 200}}
-"""Methods that spend all of a given effort take less of it, and the default only on leading problems."""
+_SLOW = {"random": {"draws": 200}}
+"""A method that spends all of a given effort takes less of it, and the default only on leading problems."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +58,8 @@ def settings() -> Iterator[Setting]:
         yield Setting(method.name, method.name, everywhere=method.name not in _SLOW)
     for name, options in _SLOW.items():
         yield Setting(f"{name}-{next(iter(options.values()))}", name, options)
-    yield Setting("depl-paper-certified", "depl-paper", CERTIFIED)
     for label in ("entropic", "normal", "expected"):
         yield Setting(f"depl-paper-{label}", "depl-paper", {"label": label}, everywhere=False)
-        yield Setting(f"graph-{label}", "graph", {"label": label}, everywhere=False)
-    yield Setting("graph-50", "graph", {"eta": 50}, everywhere=False)
-    for order in ORDERS[1:]:
-        yield Setting(f"one-pass-{order}", "one-pass", {"order": order}, everywhere=False)
 
 
 def why_left_out(setting: Setting, problem: Problem) -> str | None:

@@ -14,16 +14,13 @@ import numpy as np
 from depl.benchmarks.cases.paths.random_paths import random_path_problem
 from depl.benchmarks.cases.paths.sparse_graph import sparse_graph
 from depl.benchmarks.runner.registry import Case, Goal
-from depl.heuristics.baselines.graph_method import graph
+from depl.heuristics.baselines.paper_method import depl_paper
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.expanded_graph import expanded_graph, shortest_path
 from depl.heuristics.paths.graph_guarantees import relaxed, tightened
 from depl.heuristics.paths.layered import cost_down, cost_up
-from depl.heuristics.paths.readings import Weight
 from depl.heuristics.paths.setting import least_weight
 from depl.instances.counterexamples import almost_one_level, short_epochs
-from depl.instances.generator import random_instance
-from depl.instances.library import load
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.foundation.errors import NotCoveredError
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SMALL, _LARGE = 50, 200
-_PAPER_INSTANCES = ("paper-alexnet-9", "paper-alexnet-deadline-9")
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
@@ -48,8 +44,6 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         "bicriteria_breaches": violations,
         "worst_share_missed_at_eta_200": max(float(str(curve["missed"])) for curve in at_paper),
         **_families(),
-        "paper_instances": _paper_instances(smoke),
-        "weights": _weights(rng, smoke),
     }
 
 
@@ -169,14 +163,14 @@ def _optimum(problem: AdditiveProblem) -> float:
 
 
 def _families() -> dict[str, object]:
-    """Families A and B, the graph against the enumeration."""
+    """Families A and B, the graph of ``depl-paper`` against the enumeration."""
     limits = Limits()
-    missed = graph(short_epochs(), limits).plan is None
+    missed = depl_paper(short_epochs(), limits).plan is None
     feasible = enumerate_plans(short_epochs(), limits).plan is not None
     ratios = []
     for price in (10.0, 1000.0):
         instance = almost_one_level(price)
-        ratios.append(_cost(instance, graph) / _cost(instance, enumerate_plans))
+        ratios.append(_cost(instance, depl_paper) / _cost(instance, enumerate_plans))
     return {
         "family_a_missed": missed and feasible,
         "family_b_ratio_10": ratios[0],
@@ -184,58 +178,10 @@ def _families() -> dict[str, object]:
     }
 
 
-def _cost(instance: Instance, method: Callable[..., object], **options: object) -> float:
-    outcome = method(instance, Limits(options=options))
+def _cost(instance: Instance, method: Callable[..., object]) -> float:
+    outcome = method(instance, Limits())
     plan = getattr(outcome, "plan", None)
     return math.inf if plan is None else evaluate(instance, plan, quantile=False).cost
-
-
-def _paper_instances(smoke: bool) -> list[dict[str, object]]:
-    """Fig. 5 (right) on the shipped instances: the cost of the certified plan against eta."""
-    rows: list[dict[str, object]] = []
-    for name in _PAPER_INSTANCES[:1] if smoke else _PAPER_INSTANCES:
-        instance = load(name)
-        best = _cost(instance, enumerate_plans)
-        for eta in (100, 200) if smoke else (50, 100, 200, 400, 800, 1600):
-            ratio = _cost(instance, graph, eta=eta) / best
-            rows.append(
-                {"instance": name, "eta": eta, "over_optimum": ratio if math.isfinite(ratio) else None}
-            )
-    return rows
-
-
-def _weights(rng: np.random.Generator, smoke: bool) -> list[dict[str, object]]:
-    """The readings of an edge's weight on random instances under the law: cost over optimum at eta = 1000."""
-    instances: list[tuple[Instance, float]] = []
-    while len(instances) < (2 if smoke else 40):
-        drawn = random_instance(rng, clusters=(1, 1), datasets=(1, 1), maximum_epochs=(3, 4 if smoke else 8))
-        if drawn.target.initial_loss <= 0 or drawn.target.maximum_time is None:
-            continue
-        outcome = enumerate_plans(drawn, Limits())
-        if outcome.termination is Termination.OPTIMAL and outcome.plan is not None and outcome.plan.epochs:
-            instances.append((drawn, evaluate(drawn, outcome.plan, quantile=False).cost))
-    rows: list[dict[str, object]] = []
-    for weight in (Weight.FULL_RESOURCES, Weight.COMPUTE, Weight.FULL_RESOURCES_TIME, Weight.ROOT):
-        ratios = [_ratio(drawn, best, weight, 100 if smoke else 1000) for drawn, best in instances]
-        finite = [ratio for ratio in ratios if math.isfinite(ratio)]
-        rows.append(
-            {
-                "weight": weight.value,
-                "instances": len(ratios),
-                "missed": len(ratios) - len(finite),
-                "mean": float(np.mean(finite)) if finite else None,
-                "max": max(finite, default=None),
-            }
-        )
-    return rows
-
-
-def _ratio(instance: Instance, best: float, weight: Weight, eta: int) -> float:
-    """Infinite too where no label covers the instance."""
-    try:
-        return _cost(instance, graph, weight=weight.value, eta=eta) / best
-    except NotCoveredError:
-        return math.inf
 
 
 def _figure(values: Mapping[str, Any]) -> "Figure":

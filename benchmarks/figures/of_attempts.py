@@ -25,7 +25,7 @@ from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Meaning
 
 SET_ASIDE = (
-    *("enumerate", "graph", "depl-paper-certified"),
+    *("enumerate", "depl-paper-certified"),
     *("density-greedy", "annealing", "fastest-cluster", "random"),
 )
 """Not among the paper's strategies, or the same optimum again; they are in the profiles and tables."""

@@ -54,27 +54,23 @@ METHOD_STYLES = {
     "enumerate": _style(10, 5, 2),
     "milp": _style(9, 3, 0),
     "scenario-search": _style(3, 5, 1),
-    "graph": _style(5, 3, 1),
     "depl-paper": _style(1, 1, 1),
     "expected-greedy": _style(4, 2, 1),
     "expected-cost": _style(3, 4, 2),
-    "one-pass": _style(10, 2, 3),
     "density-greedy": _style(5, 5, 3),
-    "annealing": _style(7, 6, 0),
     "fastest-cluster": _style(6, 3, 3),
     "random": _style(8, 6, 2),
 }
 """The style of every built-in method in every figure; methods of one shipped suite differ in their hues."""
 
 CONFIGURATION_STYLES = {
-    "depl-paper-certified": _style(9, 4, 3),
+    "annealing": _style(7, 6, 0),
     "data-models-resources": _style(0, 0, 1),
     "data-resources-models": _style(1, 2, 2),
     "models-data-resources": _style(3, 3, 3),
     "models-resources-data": _style(4, 4, 4),
     "resources-data-models": _style(5, 5, 0),
     "resources-models-data": _style(6, 6, 1),
-    **_shades("graph", (25, 50, 100, 200, 400), ("#A6CEE3", "#6BAED6", "#3182BD", "#1F5A92", "#0B2F5C")),
     **_shades("depl-paper", (25, 50, 100, 200, 400), ("#FDBE85", "#FD8D3C", "#D95F0E", "#A63603", "#5F1E00")),
 }
 """The style of every configuration of the shipped suites that is not named after its method."""

@@ -231,5 +231,6 @@ def _line(item: Attempt, trial: Trial, cheapest: _Cheapest) -> tuple[Cell, ...]:
 def _command(item: Attempt) -> str:
     words = ["depl", "bench", "run", item.task.suite, "--instances", glob.escape(item.task.instance)]
     words += ["--methods", item.task.configuration, "--out", "again.sqlite"]
-    shipped = item.task.suite in all_suites() and item.method in {known.name for known in registered()}
+    suite, known = all_suites().get(item.task.suite), {known.name for known in registered()}
+    shipped = suite is not None and item.method in known | {own.method for own in suite.configurations}
     return shlex.join(words if shipped else [*words, "--import", "FILE.py"])

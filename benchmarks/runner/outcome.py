@@ -16,6 +16,7 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.interrupts import uninterrupted
+from depl.models.solving.methods import Registered
 from depl.models.solving.result import Result, Termination
 from depl.models.solving.solve import VerificationError, solve
 
@@ -109,11 +110,12 @@ class SolveOutcome:
         return (self.cost - self.lower_bound) / self.cost if self.cost else 0.0
 
 
-def tried(instance: Instance, method: str, **settings: Any) -> SolveOutcome:
+def tried(instance: Instance, method: str | Registered, **settings: Any) -> SolveOutcome:
     """Let a method solve an instance; a refusal and a rejected plan are outcomes like others.
 
     Parameters
     ----------
+    method : str or Registered
     settings : Any
         As of `depl.models.solving.solve.solve`.
 
@@ -125,18 +127,19 @@ def tried(instance: Instance, method: str, **settings: Any) -> SolveOutcome:
         For any other error of the toolkit.
     """
     started, cpu = time.perf_counter(), cpu_seconds()
+    name = method.name if isinstance(method, Registered) else method
     try:
         result = uninterrupted(solve(instance, method, **settings))
     except (NotCoveredError, VerificationError) as error:
         ending = REFUSED if isinstance(error, NotCoveredError) else REJECTED
         seconds = time.perf_counter() - started
-        return SolveOutcome(method, ending, seconds, reason=str(error), cpu_seconds=cpu_seconds() - cpu)
+        return SolveOutcome(name, ending, seconds, reason=str(error), cpu_seconds=cpu_seconds() - cpu)
     stopped, reason = result.termination, result.reason or ""
     if result.claimed and stopped in _PROOFS:  # what nobody checked is no reference for others
         reason = f"claims {stopped.value!r}, lower bound {result.lower_bound:.12g}: not checked by depl"
         stopped = Termination.EXHAUSTED
     return SolveOutcome(
-        method=method,
+        method=name,
         ending=stopped.value,
         seconds=time.perf_counter() - started,
         cpu_seconds=cpu_seconds() - cpu,

@@ -8,10 +8,9 @@ Names, all numbers or None where there is nothing to compare:
 - ``placements_late``: how many paths stage 3 gave up because what it rounded misses a limit.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 
-from depl.benchmarks.suites.suite import Configuration, Draw
+from depl.benchmarks.suites.suite import Draw
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.data.select import select_datasets
 from depl.heuristics.placement.place import place
@@ -21,18 +20,6 @@ from depl.models.solving.decisions import Stage
 from depl.models.solving.result import Result
 
 METHOD = "depl-paper"
-CERTIFIED = {"data": "certified", "placement": "rounding"}
-"""Options under which no step rests on submodularity or on the embedding."""
-
-
-def with_certified_stages(configurations: Iterable[Configuration]) -> tuple[Configuration, ...]:
-    """The same, and after ``depl-paper`` the same loop with `CERTIFIED`, to be compared with."""
-    found: list[Configuration] = []
-    for item in configurations:
-        found.append(item)
-        if item.method == METHOD:
-            found.append(replace(item, options={**item.options, **CERTIFIED}, label=f"{METHOD}-certified"))
-    return tuple(found)
 
 
 def printed_steps(draw: Draw, instance: Instance, result: Result) -> Mapping[str, float | None]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
+from depl.models.solving.methods import Registered, find
 from depl.models.solving.result import Result
 
 SUITE_NAME = r"[a-z0-9]+(?:[-_.][a-z0-9]+)*"
@@ -57,6 +58,8 @@ class Configuration:
         What the method takes besides.
     label : str
         Name in tables and figures; the method's own unless given.
+    own : Registered or None
+        The method itself, of a study that no other solve may ask for by its name.
     """
 
     method: str
@@ -65,6 +68,7 @@ class Configuration:
     scenarios: int | None = None
     options: Mapping[str, object] = field(default_factory=dict)
     label: str = ""
+    own: Registered | None = None
 
     def __post_init__(self) -> None:
         if not self.time_limit > 0:
@@ -72,6 +76,11 @@ class Configuration:
                 f"configuration of {self.method!r}: time_limit must be positive, not {self.time_limit}"
             )
         object.__setattr__(self, "label", self.label or self.method)
+
+    @property
+    def solver(self) -> Registered:
+        """The method that it runs."""
+        return self.own or find(self.method)
 
 
 @dataclass(frozen=True)

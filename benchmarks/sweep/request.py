@@ -169,7 +169,7 @@ def _blank(suite: Suite, draw: Draw, configuration: Configuration, seed: int) ->
         ),
         labels=dict(draw.labels),
         method=configuration.method,
-        meaning=find(configuration.method).meaning.value,
+        meaning=configuration.solver.meaning.value,
         settings=_settings(configuration),
         instance_hash="",
         ending="crashed",
@@ -200,7 +200,7 @@ def _settings(configuration: Configuration) -> dict[str, Any]:
             f"the options of configuration {configuration.label!r} cannot be recorded ({error}); "
             "use plain values"
         ) from error
-    version = find(configuration.method).version
+    version = configuration.solver.version
     return {
         "time_limit": configuration.time_limit,
         "gap": configuration.gap,

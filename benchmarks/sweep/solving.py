@@ -114,7 +114,7 @@ def _solve_into(known: dict[str, Any], job: Job, tell: Tell) -> None:
     configuration = configuration_of(suite, job.task.configuration, job.seconds)
     outcome = tried(  # Ctrl-C does not come to this process: a method that raises it fails
         instance,
-        configuration.method,
+        configuration.solver,
         gap=configuration.gap,
         time_limit=configuration.time_limit,
         seed=job.task.seed,

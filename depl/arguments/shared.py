@@ -105,9 +105,8 @@ def add_solving(parser: argparse.ArgumentParser, files: bool = False) -> None:
     parser.add_argument(
         "--eta",
         metavar="N",
-        type=levels,
-        help="for graph and depl-paper: levels of time and of loss; for graph also auto, which derives them "
-        "from --gap",
+        type=positive_count,
+        help="for depl-paper: levels of time and of loss; default: 200",
     )
     parser.add_argument(
         "--option",
@@ -177,11 +176,6 @@ def positive_seconds(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"must be positive and finite, not {text}")
     return value
-
-
-def levels(text: str) -> int | str:
-    """A whole number from 1 on, or ``auto``."""
-    return text if text == "auto" else positive_count(text)
 
 
 def seed(text: str) -> int:

@@ -18,11 +18,11 @@ depl demo --out figures
     "solve": """\
 depl solve paper-alexnet-9                   # by the default method, which proves its plan here
 depl solve tiny --gap 5% --time-limit 60 --explain --out plan.json
-depl solve paper-alexnet-9 --method graph --option eta=50 --json
+depl solve paper-alexnet-9 --method depl-paper --option eta=400 --json
 """,
     "methods": """\
 depl methods                                 # all, as a table
-depl methods graph one-pass                  # with their options
+depl methods depl-paper random               # with their options
 depl methods --json
 """,
     "check": """\

@@ -14,7 +14,7 @@ from depl.models.solving.front import front as find_front
 from depl.models.solving.solve import solve
 from depl.plot import compare, front, instance, plan, traces
 
-METHODS = ("exact", "depl", "one-pass", "graph")
+METHODS = ("exact", "depl", "density-greedy", "expected-greedy")
 """What the comparison shows: a proof, a bound, and two methods that prove nothing."""
 
 

@@ -121,7 +121,7 @@ plan = build_plan(
 )
 found = depl.evaluate(family_a, plan)
 assert found.feasible
-assert depl.solve(family_a, "graph", options={"eta": 200}).plan is None
+assert depl.solve(family_a, "depl-paper", options={"eta": 200}).plan is None
 
 # %%
 # Family B: plans as expensive as you like
@@ -143,7 +143,7 @@ check("3.3", ratio)
 prices, measured = [2, 5, 10, 100, 1000], []
 for price in prices:
     family_b = almost_one_level(price)
-    by_graph = depl.solve(family_b, "graph", options={"eta": 200})
+    by_graph = depl.solve(family_b, "depl-paper", options={"eta": 200})
     optimum = depl.solve(family_b, "exact")
     assert optimum.solution is depl.Solution.PROVEN_OPTIMAL
     measured.append(by_graph.cost / optimum.cost)

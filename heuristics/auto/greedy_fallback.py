@@ -1,8 +1,8 @@
 """The greedy fallback: under a time limit, a method that finds no plan of its own returns the greedy one.
 
-The loop, exact search and annealing can take all their time before they have a first plan. The method
+The loop and exact search can take all their time before they have a first plan. The method
 ``density-greedy`` has one in a tenth of a second, so it runs first, until it has a plan or its share of the
-time is over. None of them sees what it finds: its plan is returned only where they end without one, with the
+time is over. Neither sees what it finds: its plan is returned only where they end without one, with the
 bound that they proved, and the phases say so.
 """
 

@@ -272,8 +272,6 @@ class Best:
         Infinite without one [cost].
     looked_at : int
         Drafts appraised.
-    timed : bool
-        Whether the clock had a say in the search, so that another machine may find another draft.
     """
 
     appraiser: Appraiser
@@ -281,7 +279,6 @@ class Best:
     draft: Draft | None = None
     cost: float = math.inf
     looked_at: int = 0
-    timed: bool = False
 
     def offer(self, draft: Draft, cost: float) -> None:
         """Take a certified draft if it is cheaper."""
@@ -294,7 +291,7 @@ class Best:
         termination = Termination.EXHAUSTED
         if interrupted:
             termination = Termination.INTERRUPTED
-        elif self.limits.expired() or self.timed:
+        elif self.limits.expired():
             termination = Termination.TIME_LIMIT
         if self.draft is not None:
             return Outcome(termination, self.appraiser.plan(self.draft), 0.0)

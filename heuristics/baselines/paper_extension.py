@@ -123,5 +123,5 @@ def require_few(problem: SelectionProblem) -> None:
     if problem.size > LARGEST_DATASETS:
         raise NotCoveredError(
             f"the Lovász extension through cvxpy ranks the sets of at most {LARGEST_DATASETS} datasets, and "
-            f'there are {problem.size}; options={{"data": "certified"}} ranks them by branch and bound'
+            f"there are {problem.size}; use depl"
         )

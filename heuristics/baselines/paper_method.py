@@ -19,13 +19,7 @@ The options are
 - ``weight``: the reading of an edge's weight, a value of `depl.heuristics.paths.readings.Weight`,
   "full-resources" as in the paper;
 - ``label``: "entropic", "normal" or "expected"; entropic where the laws allow it;
-- ``data``: "lovasz" minimises (7) by the Lovász extension through cvxpy, the paper's reference; "certified"
-  proves its sets without submodularity;
-- ``placement``: "embedding" rounds the linear program of the paper's service embedding, function by function;
-  "rounding" splits epochs over clusters and rounds to the nearest whole ones;
 - ``backtracks``: how often the loop may go back before it gives up, 1000.
-
-Until the first two existed the method was what ``{"data": "certified", "placement": "rounding"}`` asks for.
 """
 
 import math
@@ -35,10 +29,10 @@ from enum import Enum
 from typing import TypeVar
 
 from depl.heuristics.baselines import paper_record as record
-from depl.heuristics.baselines.paper_data import DataChoice, DataSelection, data_choices
+from depl.heuristics.baselines.paper_data import DataChoice, data_choices
 from depl.heuristics.baselines.paper_graph import GraphPath, ModelGraph, StoppedError
 from depl.heuristics.baselines.paper_models import PaperLabel, Selector
-from depl.heuristics.baselines.paper_resources import STRATEGIES, Placement
+from depl.heuristics.baselines.paper_resources import place_by_embedding
 from depl.heuristics.data.most_capable import most_capable_cluster
 from depl.heuristics.paths.additive_labels import AdditiveLabel
 from depl.heuristics.paths.layered import PAPER_LEVELS
@@ -63,8 +57,6 @@ OPTIONS = (
     Option("weight", tuple(kind.value for kind in Weight), "what an epoch weighs"),
     Option("label", tuple(kind.value for kind in PaperLabel), "what stands for the quantile"),
     Option("backtracks", (int,), "times that the loop may go back"),
-    Option("data", tuple(kind.value for kind in DataSelection), "how data are selected"),
-    Option("placement", tuple(kind.value for kind in Placement), "what is split over clusters and rounded"),
 )
 DEFAULT_EPSILON = 0.01
 """Relative accuracy of the fractional placement. Set by hand, as the paper gives no number: its cost is at
@@ -84,8 +76,6 @@ class _Options:
     weight: Weight
     label: PaperLabel | None
     backtracks: int
-    data: DataSelection
-    placement: Placement
 
 
 def depl_paper(instance: Instance, limits: Limits) -> Outcome:
@@ -144,7 +134,7 @@ class _Loop:
 
     def run(self) -> Plan | None:
         """The first plan that passes all stages."""
-        found = data_choices(self.instance, self.options.data, lambda: not self.limits.expired())
+        found = data_choices(self.instance, lambda: not self.limits.expired())
         for choice in self.clock.items(Stage.DATA, found):
             if self.limits.expired():
                 raise StoppedError
@@ -231,8 +221,8 @@ class _Loop:
         data = {place.name: datasets for place in self.instance.clusters}
         problem = placement_problem(self.instance, names, data)
         try:
-            placed = STRATEGIES[self.options.placement](problem, self.options.epsilon)
-        except RuntimeError as error:  # HiGHS, on the program of the embedding or with transfers
+            placed = place_by_embedding(problem, self.options.epsilon)
+        except RuntimeError as error:  # HiGHS, on the program of the embedding
             self.decisions.append(Decision(Stage.RESOURCES, record.epochs(names), str(error), False))
             return None
         if placed is None:
@@ -341,8 +331,6 @@ def _read_options(limits: Limits) -> _Options:
         weight=_member(Weight, given.get("weight", Weight.FULL_RESOURCES), "weight"),
         label=None if label is None else _member(PaperLabel, label, "label"),
         backtracks=_whole(given.get("backtracks", DEFAULT_BACKTRACKS), 0, "backtracks"),
-        data=_member(DataSelection, given.get("data", DataSelection.LOVASZ), "data"),
-        placement=_member(Placement, given.get("placement", Placement.EMBEDDING), "placement"),
     )
 
 

@@ -19,8 +19,7 @@ the optimum of that surrogate, and every single parameter gives an upper bound. 
 
 Beyond these, the log-transforms at complex nodes determine the true quantile and are additive, too
 (`depl.models.risk.contour.Labels`), but complex numbers have no order: no search can prefer one to
-another. What a search can do is to try the paths of an ordered label and certify each: the label *certified*
-of `depl.heuristics.baselines.graph_method`.
+another. What a search can do is to try the paths of an ordered label and certify each.
 """
 
 import math

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.layered import cost_down, cost_up
-from depl.models.foundation.errors import InvalidInputError
 
 
 @dataclass(frozen=True)
@@ -41,26 +40,6 @@ class CostInterval:
         if self.lower == self.upper:
             return 1.0
         return self.upper / self.lower if self.lower > 0 else math.inf
-
-
-def levels_for_gap(epochs: int, gap: float) -> int:
-    """The least eta = K / gap at which budgets are met up to the share ``gap`` of T_max and l(0).
-
-    Parameters
-    ----------
-    epochs : int
-        K, the most epochs of a path.
-    gap : float
-        Wanted relative error of the budgets, in (0, 1).
-
-    Raises
-    ------
-    InvalidInputError
-        If ``gap`` does not lie between 0 and 1.
-    """
-    if not 0 < gap < 1:
-        raise InvalidInputError(f"levels follow from a gap between 0 and 1, not {gap}; give one", "gap")
-    return max(math.ceil(epochs / gap * (1 - 1e-12)), 1)
 
 
 def tightened(problem: AdditiveProblem, levels: int) -> AdditiveProblem:

@@ -13,7 +13,7 @@ shortest path never needs them. Departures: an explicit start (time 0, loss l(0)
 up as a path may come back from (E11); ``capped`` restores the paper's cap.
 
 All vertices of one model and epoch form a grid, and one step moves the whole grid by (a, b): a slice. A
-layer therefore takes M**2 slices, O(M**2 K eta**2) in all. Vertices at or below the lowest loss of interest
+layer therefore takes M**2 slices, O(M**2 K eta**2) in all. Vertices at or below l_max
 are not continued: weights are nonnegative, so a path may end there.
 
 A ceiling of what is a whole number but for rounding would jump a level; numbers within 1e-9 of a level count
@@ -142,10 +142,8 @@ def layered_search(
     levels: int,
     rounding: Rounding = Rounding.UP,
     *,
-    lowest_loss: float | None = None,
     capped: bool = False,
-    proceed: Callable[[], bool] = lambda: True,
-) -> LayeredFront | None:
+) -> LayeredFront:
     """The cheapest paths of the expanded graph.
 
     Parameters
@@ -154,18 +152,14 @@ def layered_search(
         eta.
     rounding : Rounding
         UP is the paper's graph, whose paths are feasible; DOWN gives a lower bound of the optimum.
-    lowest_loss : float, optional
-        Also find the cheapest paths that end lower, down to this loss; l_max of the problem by default.
     capped : bool
         Losses of levels 1 .. eta only, counted from 0, as the paper's j = 1 .. eta has it.
-    proceed : callable
-        Asked before every epoch; False stops the search, which then returns None.
 
     Returns
     -------
-    LayeredFront or None
-        Empty if no path of at least one epoch ends at or below l_max, and if l(0) lies at or below
-        ``lowest_loss``: nothing needs to be trained then. The empty path is not among them.
+    LayeredFront
+        Empty if no path of at least one epoch ends at or below l_max, and if l(0) does: nothing needs to be
+        trained then. The empty path is not among them.
 
     Raises
     ------
@@ -177,11 +171,7 @@ def layered_search(
     steps = steps_in_levels(problem, levels, rounding)
     if capped:  # no vertex below level 1 either: a lower target is met by none
         steps = replace(steps, target=steps.target if steps.target > -levels else -_FAR)
-    lowest = steps.target
-    if lowest_loss is not None:
-        reach = (lowest_loss - problem.initial_loss) / steps.loss_step
-        lowest = min(lowest, math.floor(reach + LEVEL_TOLERANCE))
-    windows = _windows(problem.allowed, steps, lowest, capped)
+    windows = _windows(problem.allowed, steps, capped)
     cells = len(problem.models) * sum(window.size for window in windows)
     if cells > LARGEST_CELLS:
         raise NotCoveredError(
@@ -189,8 +179,7 @@ def layered_search(
             f"take eta below about {_affordable(levels, cells, steps.last_time > 0)}"
         )
     require_memory(float(_VERTEX * cells), "the expanded graph", "take fewer levels (eta)")
-    search = _Search(problem, steps, windows, lowest)
-    return search.run(proceed, cells)
+    return _Search(problem, steps, windows).run(cells)
 
 
 def cost_up(problem: AdditiveProblem, levels: int) -> float:
@@ -239,25 +228,23 @@ class _Window:
 class _Search:
     """Forward pass over the layers, and paths read back from the choices that it left."""
 
-    def __init__(self, problem: AdditiveProblem, steps: Steps, windows: list[_Window], lowest: int) -> None:
-        self.problem, self.steps, self.windows, self.lowest = problem, steps, windows, lowest
+    def __init__(self, problem: AdditiveProblem, steps: Steps, windows: list[_Window]) -> None:
+        self.problem, self.steps, self.windows = problem, steps, windows
         self.choices: list[NDArray[np.int16]] = []
         self.first = min((window.first_loss for window in windows), default=0)
         span = max(steps.target - self.first + 1, 0)
         self.best = np.full(span, np.inf)
         self.ends = np.zeros((span, 3), dtype=np.int64)  # epoch, model, time level
 
-    def run(self, proceed: Callable[[], bool], cells: int) -> LayeredFront | None:
+    def run(self, cells: int) -> LayeredFront:
         before, costs = _Window(0, 0, 0, 0), np.zeros((self.problem.start + 1, 1, 1))
         costs[:-1] = np.inf
         for k, window in enumerate(self.windows):
-            if not proceed():
-                return None
             costs = self._layer(k, before, costs, window)
             self._record(k, window, costs)
             before = window
-            # At or below the lowest level of interest a path has ended.
-            ended = min(max(self.lowest - window.first_loss + 1, 0), window.shape[1])
+            # At or below the target a path has ended.
+            ended = min(max(self.steps.target - window.first_loss + 1, 0), window.shape[1])
             costs[:, :, :ended] = np.inf
         return self._front(cells)
 
@@ -321,7 +308,7 @@ class _Search:
         return tuple(path[::-1])
 
 
-def _windows(allowed: BoolArray, steps: Steps, lowest: int, capped: bool) -> list[_Window]:
+def _windows(allowed: BoolArray, steps: Steps, capped: bool) -> list[_Window]:
     """What every layer can reach from the start, and on the side of high losses come back from."""
     best = least_completions(steps.losses, allowed)
     windows: list[_Window] = []
@@ -329,9 +316,9 @@ def _windows(allowed: BoolArray, steps: Steps, lowest: int, capped: bool) -> lis
     low = high = early = late = np.zeros(count + 1, dtype=np.int64)
     reached = np.arange(count + 1) == count
     for k in range(len(allowed)):
-        usable = allowed[k] & (reached & (high > lowest))[:, None]  # lower ones are not continued
+        usable = allowed[k] & (reached & (high > steps.target))[:, None]  # lower ones are not continued
         times = np.broadcast_to(steps.times[k], usable.shape)
-        low = _spread(np.maximum(low, lowest + 1), steps.losses[k], usable, np.min)
+        low = _spread(np.maximum(low, steps.target + 1), steps.losses[k], usable, np.min)
         high = _spread(high, steps.losses[k], usable, np.max)
         high = np.minimum(high, np.append(steps.target - best[k], -_FAR))
         if capped:
@@ -367,7 +354,7 @@ def _least(problem: AdditiveProblem, levels: int, rounding: Rounding) -> float:
     if problem.initial_loss <= problem.maximum_loss:
         return 0.0
     front = layered_search(problem, levels, rounding)
-    return float(front.costs[-1]) if front is not None and len(front.costs) else math.inf
+    return float(front.costs[-1]) if len(front.costs) else math.inf
 
 
 def _affordable(levels: int, cells: int, timed: bool) -> int:

@@ -45,7 +45,7 @@ def nearest(name: str, known: Collection[str]) -> tuple[str, ...]:
     ('solve',)
     >>> nearest("scenario", ["milp", "scenario-search"])
     ('scenario-search',)
-    >>> nearest("magic", ["milp", "graph"])
+    >>> nearest("magic", ["milp", "depl"])
     ()
     """
     if len(name) > _LONGEST:

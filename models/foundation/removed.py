@@ -14,6 +14,11 @@ SUCCESSORS = {
         "coverage, quadratic, facility_location and concave_of_weight, which take a modular part"
         for name in f"{_CALCULUS} {_RANKS}".split()
     },
+    "method graph": "'depl-paper' searches the paper's graph in its second stage (option eta)",
+    "method annealing": "use random, which is as good on the whole, or density-greedy",
+    "method one-pass": "'depl-paper' decides in the paper's order, data, models, resources",
+    "method depl-paper, option data": "depl minimises K^ T^ by select_datasets (depl.heuristics.data.select)",
+    "method depl-paper, option placement": "epochs are placed by depl.heuristics.placement.place",
     **{f"depl train {option}": _TRAINED for option in ("--folder", "--images")},
     **{f"depl bench run {option}": _TLS for option in ("--tls-ca", "--tls-cert", "--tls-key")},
     "depl bench cases table --latex": "'depl bench cases table --json' has the records",
@@ -30,7 +35,8 @@ SUCCESSORS = {
 """What to use in place of a name, written as its users wrote it.
 
 A name of the face or of one of its modules is ``depl.paths``, a command, an option of it or a choice of
-that ``depl front --expected``, and a method ``method graph``.
+that ``depl front --expected``, a method ``method graph``, and an option of one ``method depl-paper, option
+data``.
 """
 
 

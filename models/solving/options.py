@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice, nearest
+from depl.models.foundation.removed import removed
 
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 _UNDECLARED = (int, float, bool, str)
@@ -86,7 +87,8 @@ def require_declared(method: str, options: Iterable[Option], given: Iterable[str
     names = [item.name for item in options]
     for name in given:
         if name not in names:
-            hint = advice(name, names) if names else "it takes none"
+            gone = removed(f"method {method}, option {name}")
+            hint = gone or (advice(name, names) if names else "it takes none")
             raise InvalidInputError(f"method {method!r} takes no option {name!r}; {hint}")
 
 

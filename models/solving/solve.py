@@ -71,7 +71,7 @@ class VerificationError(DeplError):
 @exits_are_errors
 def solve(
     instance: Instance,
-    method: str | None = None,
+    method: str | Registered | None = None,
     *,
     gap: float = 0.0,
     time_limit: float | None = None,
@@ -90,8 +90,8 @@ def solve(
     Parameters
     ----------
     instance : Instance
-    method : str, optional
-        A registered method; otherwise `depl.models.solving.methods.default_method`.
+    method : str or Registered, optional
+        A registered method, or one of `depl.methods`; otherwise `depl.models.solving.methods.default_method`.
     gap : float
         Relative gap (cost - lower bound) / cost that is good enough.
     time_limit : float, optional
@@ -139,7 +139,7 @@ def solve(
     gap, time_limit, seed = require_limits(gap, time_limit, seed)
     with memory_ceiling(require_gibibytes(memory)):
         limited, watching = (gap, time_limit, seed), (progress, on_phase)
-        chosen = find(method)
+        chosen = method if isinstance(method, Registered) else find(method)
         known = None if start is None else known_plan(instance, chosen, start)
         if rows is not None:
             require_rows(chosen, rows)

@@ -377,7 +377,7 @@ def test_options_of_a_method_are_given_by_name_and_typed(ask):
     register("cli-options", notes, options=(Option("width", (int,)), "colour"))
     ask("solve", "tiny", "--method", "cli-options", "--option", "width=8", "--option", "colour=a=b")
     assert seen == {"width": 8, "colour": "a=b"}
-    code, out, _ = ask("solve", "paper-alexnet-9", "--method", "graph", "--option", "eta=50", "--json")
-    _, short, _ = ask("solve", "paper-alexnet-9", "--method", "graph", "--eta", "50", "--json")
+    code, out, _ = ask("solve", "paper-alexnet-9", "--method", "depl-paper", "--option", "eta=50", "--json")
+    _, short, _ = ask("solve", "paper-alexnet-9", "--method", "depl-paper", "--eta", "50", "--json")
     assert code == 0
     assert json.loads(out)["cost"] == json.loads(short)["cost"]

@@ -19,14 +19,12 @@ from tests.cases.gamma_law import BareGammaLaw, GammaLaw
 GAINS = ((4.0, 1.0), (25.0, 0.1))
 JUMP = {"shape": 4.0, "scale": 0.05}
 SLOW = {
-    "annealing",  # seconds, as for depl: all that they look at goes to the grid
-    "depl",
-    "depl-paper",  # asks the law as graph does
+    "depl",  # seconds: all that it looks at goes to the grid
+    "depl-paper",
     "expected-cost",  # for moments alone, and then certifies, as density-greedy does
     "expected-greedy",
     "fastest-cluster",
     "milp",  # draws from it as scenario-search does
-    "one-pass",
     "random",
 }
 """Methods that solve by default the law that offers all, and the one that offers nothing by `make slow`."""
@@ -34,7 +32,7 @@ SLOW = {
 SAMPLED = {"milp"}
 """Methods that know a law by its draws alone, as scenario-search does, and solve with it by `make slow`."""
 
-LABELS = {"entropic": "offers no transform", "normal": "", "certified": "", "expected": ""}
+LABELS = {"entropic": "offers no transform", "normal": "", "expected": ""}
 
 
 def instance_of(kind: str, switches: bool = True) -> depl.Instance:
@@ -80,8 +78,7 @@ def test_every_method_solves_it_and_the_verifier_agrees(method: str, kind: str) 
     known = {item.name: item for item in depl.methods()}[method]
     count = 20 if known.meaning is Meaning.SCENARIOS else None
     options = {"draws": 5} if method == "random" else {}
-    looks = 20 if method == "annealing" else None
-    result = depl.solve(instance, method, scenarios=count, options=options, looks=looks)
+    result = depl.solve(instance, method, scenarios=count, options=options)
     assert result.plan is not None
     assert verified(kind, result.plan)
     if method in ("enumerate", "exact"):
@@ -91,21 +88,17 @@ def test_every_method_solves_it_and_the_verifier_agrees(method: str, kind: str) 
         assert result.lower_bound <= 8.0 + 1e-9 <= result.cost + 2e-9
 
 
-@pytest.mark.parametrize(
-    "label",
-    # by default graph is asked for the certified label without a word, above
-    [pytest.param(label, marks=pytest.mark.slow if label == "certified" else ()) for label in LABELS],
-)
+@pytest.mark.parametrize("label", LABELS)
 def test_a_label_that_needs_what_the_law_does_not_offer_is_refused_in_words(label: str) -> None:
     wanted = {"label": label}
-    found = depl.solve(instance_of("gamma", switches=False), "graph", options=wanted)
+    found = depl.solve(instance_of("gamma", switches=False), "depl-paper", options=wanted)
     assert found.plan is not None or label == "expected"
     bare = instance_of("bare_gamma", switches=False)
     if LABELS[label]:
         with pytest.raises(NotCoveredError, match=LABELS[label]):
-            depl.solve(bare, "graph", options=wanted)
+            depl.solve(bare, "depl-paper", options=wanted)
     else:
-        depl.solve(bare, "graph", options=wanted)
+        depl.solve(bare, "depl-paper", options=wanted)
 
 
 def switching() -> depl.Plan:

@@ -16,8 +16,9 @@ def refusal(name: str, capsys: pytest.CaptureFixture[str]) -> str:
         assert main(rest.split()) == 2
         return " ".join(capsys.readouterr().err.split())
     if first == "method":
+        method, _, option = rest.partition(", option ")
         with pytest.raises(depl.InvalidInputError) as refused:
-            depl.solve(depl.load("tiny"), rest)
+            depl.solve(depl.load("tiny"), method, options={option: 1} if option else {})
         return str(refused.value)
     module, _, last = name.rpartition(".")
     with pytest.raises(ImportError) as missing:

@@ -297,7 +297,7 @@ def test_the_answers_of_the_third_lesson_are_those_of_the_graph(tiny: depl.Insta
     assert EXERCISES["3.2"](int(steps_in_levels(family_a, 200, Rounding.UP).times[:, 0].sum())) is None
     ratio = cast(Callable[..., float], answer_of("3.3"))
     family_b = almost_one_level(10)
-    costs = [depl.solve(family_b, method).cost or 0.0 for method in ("graph", "exact")]
+    costs = [depl.solve(family_b, method).cost or 0.0 for method in ("depl-paper", "exact")]
     assert costs[0] / costs[1] == pytest.approx(ratio(10), rel=1e-8)
 
 

@@ -110,16 +110,6 @@ def questions_sets(values: Values) -> Iterator[str]:
     yield f"smaller on average in {smaller} of {len(rows)} comparisons, by more than chance in {certain}"
 
 
-def errata_graph(values: Values) -> Iterator[str]:
-    weights = {item["weight"]: item for item in values["weights"]}
-    full, root = weights["full-resources"], weights["root"]
-    yield (
-        rf"On {full['instances']} random instances with at most 8 epochs :math:`\kappa r` costs "
-        f"{full['mean']:.2f} times the optimum on average and {full['max']:.2f} at most, "
-        rf":math:`\sqrt{{\kappa c}}` {root['mean']:.3f} and {root['max']:.3f}"
-    )
-
-
 def graph_curves(values: Values) -> Iterator[str]:
     shown = [item for item in values["curves"] if item["eta"] in (50, 200, 800, 1600)]
     for item in shown:
@@ -129,19 +119,6 @@ def graph_curves(values: Values) -> Iterator[str]:
     missed = [f"{100 * item['missed']:.0f}" for item in shown if item["eta"] == 200]
     shown_missed = "{}, {} and {} %".format(*missed)
     yield f"the graph misses {shown_missed} of the feasible instances with 20, 50 and 100 epochs"
-    over = {(item["instance"], item["eta"]): item["over_optimum"] for item in values["paper_instances"]}
-    assert over["paper-alexnet-9", 400] == 1 < over["paper-alexnet-9", 200]
-    yield f"``paper-alexnet-9`` costs {over['paper-alexnet-9', 200]:.3f} times the optimum at"
-    late = "paper-alexnet-deadline-9"
-    assert over[late, 400] == over[late, 1600]
-    early, end = over[late, 200], over[late, 400]
-    yield f"``{late}`` costs {early:.1f} times the optimum at 200 and stays at {end:.2f} however fine"
-    for name, item in zip(
-        (r":math:`\kappa r`", r":math:`\kappa c`", r":math:`\kappa r \, t`", r":math:`\sqrt{\kappa c}`"),
-        values["weights"],
-        strict=True,
-    ):
-        yield row(name, f"{item['mean']:.3f}", f"{item['max']:.3f}")
 
 
 def graph_speed(values: Values) -> Iterator[str]:
@@ -302,7 +279,6 @@ def outside_knapsacks(values: Values) -> Iterator[str]:
 PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("README.md", "promises-kept", promises_in_the_readme),
     ("README.md", "few-runs", few_runs_in_the_readme),
-    ("docs/errata.rst", "expanded-graph", errata_graph),
     ("docs/estimation.rst", "estimation-tests", honest_tests),
     ("docs/engines.rst", "label-setting", label_peers),
     ("docs/engines.rst", "risk-speed", risk_peers),

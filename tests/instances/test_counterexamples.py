@@ -54,11 +54,11 @@ def test_a_uses_53_percent_of_the_time_and_is_solved_by_the_exact_method():
     instance = short_epochs()
     exact = depl.solve(instance, "enumerate")
     assert (exact.termination.value, exact.epochs) == ("optimal", 101)
-    missed = depl.solve(instance, "graph", options={"eta": 200})
+    missed = depl.solve(instance, "depl-paper", options={"eta": 200})
     assert (missed.plan, missed.termination.value) == (None, "exhausted")
     # with twice the levels an epoch takes 3 of 400, which is enough here; the next of the family is not
-    assert depl.solve(instance, "graph", options={"eta": 400}).epochs == 101
-    assert depl.solve(short_epochs(400), "graph", options={"eta": 400}).plan is None
+    assert depl.solve(instance, "depl-paper", options={"eta": 400}).epochs == 101
+    assert depl.solve(short_epochs(400), "depl-paper", options={"eta": 400}).plan is None
 
 
 @pytest.mark.parametrize("price", [2.0, 10.0, 1000.0])
@@ -67,7 +67,7 @@ def test_b_the_ratio_grows_without_bound(price):
     assert depl.solve(instance, "enumerate").cost == pytest.approx(11)
     problem = additive_problem(instance, DATA, "site")
     assert cost_up(problem, 200) == pytest.approx(10 * price)
-    assert depl.solve(instance, "graph").cost == pytest.approx(10 * price)
+    assert depl.solve(instance, "depl-paper").cost == pytest.approx(10 * price)
     assert cost_up(problem, 200) / 11 == pytest.approx({2: 1.82, 10: 9.09, 1000: 909.0}[price], rel=1e-2)
 
 

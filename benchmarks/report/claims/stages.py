@@ -1,6 +1,5 @@
 """Claims of Sec. IV on the stages: data, transforms in the selection of models, and their order."""
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,11 +8,11 @@ import numpy as np
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.verdicts import Captioned, Claim, Findings, Reading
+from depl.benchmarks.suites.stage_orders import ORDERS
 from depl.benchmarks.sweep.attempt import Attempt
 
-PAPERS_ORDER = "data-models-resources"
+PAPERS_ORDER = ORDERS[0]
 """Of the six orders in which the stages can be decided."""
-ORDERS = tuple("-".join(order) for order in itertools.permutations(("data", "models", "resources")))
 
 
 def submodular(evidence: Evidence) -> Findings:

@@ -31,7 +31,7 @@ SIZES = {
     "paper-eta": "eta",
 }
 """What each suite that varies one size varies: a label of its instances, or an option of its methods."""
-_PAPERS = ("depl-paper", "depl-paper-certified", "depl", "graph")
+_PAPERS = ("depl-paper", "depl")
 _COMPARED_SUITES = ("paper", "random")
 
 

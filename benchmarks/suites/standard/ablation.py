@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 
 from depl.benchmarks.suites.perturbed import perturbed
+from depl.benchmarks.suites.stage_orders import ONE_PASS, ORDERS
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
-from depl.heuristics.baselines.one_pass import ORDERS
 from depl.instances.generator import random_instance
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.instance import Instance
@@ -81,7 +81,7 @@ SUITE = Suite(
     configurations=(
         Configuration("exact", time_limit=10.0),
         *(
-            Configuration("one-pass", time_limit=10.0, options={"order": order}, label=order)
+            Configuration("one-pass", time_limit=10.0, options={"order": order}, label=order, own=ONE_PASS)
             for order in ORDERS
         ),
     ),

@@ -64,7 +64,7 @@ SUITE = Suite(
     summary="Chance-constrained knapsacks of 10 to 40 items, planned through their reduction.",
     draws=lambda: tuple(_draws()),
     configurations=tuple(
-        Configuration(method, time_limit=10.0) for method in ("exact", "depl", "density-greedy", "annealing")
+        Configuration(method, time_limit=10.0) for method in ("exact", "depl", "density-greedy")
     ),
     measure=knapsack_value,
 )

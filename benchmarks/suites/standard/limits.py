@@ -10,7 +10,7 @@ from depl.benchmarks.suites.suite import Configuration, Draw, Suite
 from depl.models.problem.instance import Instance
 from depl.models.solving.result import Result
 
-METHODS = ("auto", "exact", "depl", "density-greedy", "annealing", "scenario-search", "milp", "depl-paper")
+METHODS = ("auto", "exact", "depl", "density-greedy", "scenario-search", "milp", "depl-paper")
 SCENARIOS = 100
 _COUNT = 20
 

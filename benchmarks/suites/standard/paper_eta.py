@@ -8,13 +8,14 @@ LEVELS = (25, 50, 100, 200, 400)
 
 SUITE = Suite(
     name="paper-eta",
-    summary="The paper's instances by its loop and by its graph with 25 to 400 levels of time and of loss.",
+    summary="The paper's instances by its loop with 25 to 400 levels of time and of loss.",
     draws=paper_draws,
     configurations=(
         Configuration("exact", time_limit=30.0),
         *(
-            Configuration(method, time_limit=20.0, options={"eta": levels}, label=f"{method}-{levels}")
-            for method in ("depl-paper", "graph")
+            Configuration(
+                "depl-paper", time_limit=20.0, options={"eta": levels}, label=f"depl-paper-{levels}"
+            )
             for levels in LEVELS
         ),
     ),

@@ -44,7 +44,7 @@ def test_methods_that_are_not_built_in_are_marked_unless_others_are_named(given)
 
 
 def test_a_configuration_of_a_shipped_suite_is_nobodys_own():
-    kept = attempt_of("one", "depl-paper-certified", method="gone since", suite="random", cost=1.0)
+    kept = attempt_of("one", "annealing", method="gone since", suite="random", cost=1.0)
     assert own_names(evidence([kept])) == ()
 
 

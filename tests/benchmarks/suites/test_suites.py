@@ -17,7 +17,6 @@ from depl.benchmarks.suites.printed_steps import printed_steps
 from depl.benchmarks.suites.standard.chance_knapsack import LEVELS, drawn_knapsack
 from depl.benchmarks.suites.suite import Draw, Suite
 from depl.models.problem.epochs import compose, loss_step
-from depl.models.solving.methods import registered
 
 FROZEN = Path(__file__).resolve().parents[2] / "data" / "suite_fingerprints.json"
 """Written by ``python tests/benchmarks/suites/test_suites.py`` after a change that is meant; raise the
@@ -70,9 +69,8 @@ def test_names_are_unique_and_methods_registered(name):
     suite = SUITES[name]
     names = [draw.name for draw in suite.draws()]
     assert len(set(names)) == len(names) > 0
-    options = {method.name: method.options for method in registered()}
     for item in suite.configurations:
-        assert set(item.options) <= {option.name for option in options[item.method]}
+        assert set(item.options) <= {option.name for option in item.solver.options}
 
 
 @pytest.mark.parametrize("name", MEASURED)
@@ -167,7 +165,7 @@ def test_a_plan_on_wrong_laws_is_judged_under_the_true_ones():
     for error in ("0", "0.5"):
         draw = suite.draw(f"truth-30-error-{error}")
         instance = draw.build()
-        result = depl.solve(instance, order.method, options=order.options)
+        result = depl.solve(instance, order.solver, options=order.options)
         judged[error] = suite.measure(draw, instance, result)
         assert judged[error]["promised"] >= 1 - judged[error]["violation_allowed"]
         assert judged[error]["true_cost"] == pytest.approx(result.cost)

@@ -5,9 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from depl.benchmarks.suites.printed_steps import CERTIFIED
 from depl.benchmarks.sweep.compact import write_compact
-from depl.benchmarks.sweep.earlier import VERSION, as_meant
+from depl.benchmarks.sweep.earlier import FIRST, VERSION, as_meant
 from depl.benchmarks.sweep.read import read_attempts
 from depl.benchmarks.sweep.recheck import differences
 from depl.benchmarks.sweep.request import Request, jobs_of
@@ -45,7 +44,7 @@ def test_new_attempts_keep_the_version_of_their_method():
 
 def test_a_recheck_compares_an_old_attempt_with_the_certified_way_of_today():
     old = as_meant(made("depl-paper", options={}))
-    now = made("depl-paper-certified", options=dict(CERTIFIED), **{VERSION: 2})
+    now = made("depl-paper-certified", options=dict(FIRST["depl-paper"][1]), **{VERSION: 2})
     assert old.task == now.task
     assert differences(old, now) == []
     literal = made("depl-paper-certified", options={}, **{VERSION: 2})
@@ -59,14 +58,3 @@ def test_files_are_read_as_meant_whoever_wrote_them(tmp_path: Path):
     assert {item.task.configuration for item in read_attempts(tmp_path)} == {"depl", "depl-paper-certified"}
     write_compact(rows[1:], tmp_path)
     assert {item.task.configuration for item in read_attempts(path)} == {"depl", "depl-paper"}
-
-
-def test_the_certified_way_stands_beside_the_literal_one_in_the_suites_of_the_table():
-    by_label = {
-        job.blank.task.configuration: job.blank for job in jobs_of(Request(suites=("paper",), limit=1))
-    }
-    assert by_label["depl-paper-certified"].method == "depl-paper"
-    assert by_label["depl-paper-certified"].settings["options"] == {
-        "data": "certified",
-        "placement": "rounding",
-    }

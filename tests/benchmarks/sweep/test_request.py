@@ -51,9 +51,9 @@ def test_a_time_limit_for_all_is_that_of_every_job():
 
 
 def test_a_method_that_a_suite_does_not_have_gets_its_longest_time_limit():
-    configuration = configuration_of(find_suite("paper"), "graph")
-    assert (configuration.method, configuration.label, configuration.time_limit) == ("graph", "graph", 60.0)
-    assert {task.configuration for task in tasks(configurations=("graph",), limit=1)} == {"graph"}
+    configuration = configuration_of(find_suite("paper"), "auto")
+    assert (configuration.method, configuration.label, configuration.time_limit) == ("auto", "auto", 60.0)
+    assert {task.configuration for task in tasks(configurations=("auto",), limit=1)} == {"auto"}
 
 
 @pytest.mark.parametrize(
@@ -116,10 +116,10 @@ def test_options_that_cannot_be_recorded_are_refused(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from depl.benchmarks.suites.suite import *\nimport depl\n"
         "SUITE = Suite('odd', '', lambda: [Draw('tiny', {}, lambda: depl.load('tiny'))],"
-        " (Configuration('graph', options={'eta': print}),))",
+        " (Configuration('depl-paper', options={'eta': print}),))",
         encoding="utf-8",
     )
-    with pytest.raises(InvalidInputError, match="options of configuration 'graph' cannot be recorded"):
+    with pytest.raises(InvalidInputError, match="options of configuration 'depl-paper' cannot be recorded"):
         jobs_of(Request(suites=("odd",), imports=(str(tmp_path / "mine.py"),)))
 
 

@@ -58,7 +58,7 @@ needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="there is n
         (("bench", "cases", "run", "exact-"), ["exact-law"]),
         (("bench", "run", "scaling-c"), ["scaling-clusters"]),
         (("bench", "run", "paper", "--fr"), ["--fresh"]),
-        (("methods", "gr"), ["graph"]),
+        (("methods", "ra"), ["random"]),
         (("knapsack", "f4"), ["f4_l-d_kp_4_11"]),
         (("completion", ""), ["bash", "fish", "zsh"]),
         (("solve", "bench", "--wor"), []),

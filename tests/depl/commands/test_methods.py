@@ -18,10 +18,9 @@ def answers() -> dict[tuple[str, str], depl.Result | None]:
             slow = method.needs.startswith("Pyomo") and instance.name != "tiny"
             if method.proof is None or slow:  # of another test; programs on 100 scenarios
                 continue
-            options = {"evaluations": 200} if method.name == "annealing" else {}
             looks = None if method.proof is Proof.OPTIMUM else 400  # by then the loop has its bound
             try:
-                result = depl.solve(instance, method.name, options=options, looks=looks)
+                result = depl.solve(instance, method.name, looks=looks)
                 found[instance.name, method.name] = result
             except depl.NotCoveredError:
                 found[instance.name, method.name] = None
@@ -60,13 +59,13 @@ def test_the_table_has_a_line_for_each_method_those_that_prove_most_first(ask):
 
 
 def test_one_method_is_shown_with_its_options(ask):
-    code, out, _ = ask("methods", "graph")
+    code, out, _ = ask("methods", "depl-paper")
     assert code == 0
-    assert "one cluster and one dataset" in out
-    assert "auto or a whole number" in out
+    assert "cvxpy" in out
+    assert "a whole number" in out
     assert "It takes no options." in ask("methods", "auto")[1]
-    code, _, err = ask("methods", "grap")
-    assert (code, "did you mean 'graph'?" in err) == (2, True)
+    code, _, err = ask("methods", "depl-papr")
+    assert (code, "did you mean 'depl-paper'?" in err) == (2, True)
 
 
 def test_the_json_holds_all_that_is_declared(ask):
@@ -75,7 +74,7 @@ def test_the_json_holds_all_that_is_declared(ask):
     assert [name for name, method in content.items() if method["default"]] == ["auto"]
     assert content["exact"]["proves"] == "optimum"
     assert (content["milp"]["counts"], content["milp"]["needs"]) == ("scenarios", "Pyomo and HiGHS")
-    assert [option["name"] for option in content["graph"]["options"]] == ["eta", "label", "weight"]
+    assert [option["name"] for option in content["random"]["options"]] == ["draws"]
     assert len(content) == len(depl.methods())
 
 

@@ -1,4 +1,4 @@
-"""Density greedy, annealing and the two peers: closed forms, certificates, what they find and what not."""
+"""Density greedy and the two peers: closed forms, certificates, what they find and what not."""
 
 import functools
 import itertools
@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 import depl
-from depl.heuristics.baselines import annealing as annealing_module
-from depl.heuristics.baselines.annealing import annealing
 from depl.heuristics.baselines.density import density_greedy
 from depl.heuristics.baselines.drafts import Appraiser, Draft
 from depl.heuristics.baselines.peers import fastest_cluster, random_draft, random_drafts
@@ -28,9 +26,9 @@ from depl.models.problem.laws import Deterministic, Forbidden
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
-NAMES = ("density-greedy", "annealing", "fastest-cluster", "random")
+NAMES = ("density-greedy", "fastest-cluster", "random")
 SMALL = random_instances(np.random.default_rng(81), 5, maximum_epochs=(3, 5))
-FEW = {"annealing": {"evaluations": 200}, "random": {"draws": 30}}
+FEW = {"random": {"draws": 30}}
 
 
 def solved(instance, method, **limits):
@@ -99,9 +97,8 @@ def test_every_plan_passes_the_verifier_and_nothing_is_claimed_about_cost(method
         assert result.cost >= lower_bound(instance.fingerprint) * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("method", ["random", "annealing"])
-def test_the_optimum_of_the_tiny_instance_is_found(method, tiny):
-    assert depl.solve(tiny, method).cost == pytest.approx(28)
+def test_the_optimum_of_the_tiny_instance_is_found(tiny):
+    assert depl.solve(tiny, "random").cost == pytest.approx(28)
 
 
 def test_density_does_not_see_that_the_last_epoch_could_be_cheaper_elsewhere(tiny):
@@ -134,7 +131,6 @@ def test_the_greedy_takes_the_densest_item_and_pays_for_it():
     instance = knapsack((5.0, 3.0), (5.0, 3.2), 9.0)
     assert least_weight((5.0, 3.0), (5.0, 3.2), 9.0) == pytest.approx(9.6)
     assert depl.solve(instance, "density-greedy").cost == pytest.approx(10)
-    assert depl.solve(instance, "annealing").cost == pytest.approx(9.6)
 
 
 def test_the_greedy_repairs_a_first_choice_that_was_too_small():
@@ -144,23 +140,12 @@ def test_the_greedy_repairs_a_first_choice_that_was_too_small():
     assert least_weight((1.0, 3.0), (1.0, 4.0), 9.0) <= result.cost <= 12
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
-def test_annealing_finds_the_optimum_of_small_covering_knapsacks(seed):
-    rng = np.random.default_rng([41, seed])
-    values, weights = rng.integers(1, 9, 4).astype(float), rng.integers(1, 9, 4).astype(float)
-    least = float(rng.integers(8, 1 + 6 * int(values.max())))
-    cost = depl.solve(knapsack(values.tolist(), weights.tolist(), least), "annealing").cost
-    assert cost == pytest.approx(least_weight(values.tolist(), weights.tolist(), least))
-
-
-@pytest.mark.parametrize("method", ["annealing", "random"])
-def test_the_same_seed_gives_the_same_plan_and_another_seed_another_search(method):
+def test_the_same_seed_gives_the_same_plan_and_another_seed_another_search():
     instance = SMALL[0]
-    first, again = (solved(instance, method, seed=3) for _ in range(2))
+    first, again = (solved(instance, "random", seed=3) for _ in range(2))
     assert first.plan == again.plan
-    option = {"evaluations": 40} if method == "annealing" else {"draws": 1}
     wide = depl.load("paper-alexnet-deadline-9")
-    costs = {depl.solve(wide, method, seed=seed, options=option).cost for seed in range(3)}
+    costs = {depl.solve(wide, "random", seed=seed, options={"draws": 1}).cost for seed in range(3)}
     assert len(costs) > 1
 
 
@@ -170,13 +155,7 @@ def test_the_time_limit_stops_it(method):
     assert result.termination is Termination.TIME_LIMIT
 
 
-def test_a_short_time_limit_cools_down_all_the_same():
-    result = depl.solve(depl.load("paper-alexnet-deadline-9"), "annealing", time_limit=0.5)
-    assert result.wall_seconds < 5
-    assert result.plan is not None
-
-
-@pytest.mark.parametrize("run", [annealing, random_drafts, density_greedy, fastest_cluster])
+@pytest.mark.parametrize("run", [random_drafts, density_greedy, fastest_cluster])
 def test_an_interrupt_keeps_what_is_held(run, tiny):
     def interrupt(seconds: float, incumbent: float, bound: float) -> None:
         raise KeyboardInterrupt
@@ -186,11 +165,10 @@ def test_an_interrupt_keeps_what_is_held(run, tiny):
     assert evaluate(tiny, outcome.plan).feasible
 
 
-@pytest.mark.parametrize(("method", "option"), [("annealing", "evaluations"), ("random", "draws")])
 @pytest.mark.parametrize("value", [0, 1.5, True, "many"])
-def test_an_impossible_count_is_refused(method, option, value, tiny):
-    with pytest.raises(depl.InvalidInputError, match=f".{option}: must be a whole number"):
-        depl.solve(tiny, method, options={option: value})
+def test_an_impossible_count_is_refused(value, tiny):
+    with pytest.raises(depl.InvalidInputError, match=r".draws: must be a whole number"):
+        depl.solve(tiny, "random", options={"draws": value})
 
 
 def test_forbidden_switches_are_never_made(tiny):
@@ -231,18 +209,3 @@ def test_the_shortest_certified_beginning_is_that_of_trying_all(bell):
     # 10 - 2 k + 1.2816 sqrt(k) <= 3 from k = 5 on (3.5 + 0.64 * 2.24 = 4.93)
     assert tried[0] == 5
     assert len(appraiser.shortest(draft).models) == 5
-
-
-@pytest.mark.parametrize("seconds_a_look", [0.0, 0.02])
-def test_annealing_that_the_clock_cooled_says_that_the_time_stopped_it(monkeypatch, seconds_a_look):
-    """A counted clock: every look at it takes so many seconds, of 8 in which 200 drafts are to be seen."""
-    instance, limits = SMALL[0], Limits(time_limit=8.0, options=FEW["annealing"], started=0.0)
-    looks = itertools.count()
-    monkeypatch.setattr(annealing_module, "now", lambda: seconds_a_look * next(looks))
-    monkeypatch.setattr(Limits, "expired", lambda self: False)
-    outcome = annealing(instance, limits)
-    free = annealing(instance, Limits(options=FEW["annealing"]))
-    assert outcome.plan is not None
-    assert (outcome.plan, outcome.termination) == (free.plan, Termination.EXHAUSTED)
-    monkeypatch.setattr(annealing_module, "now", lambda: 0.1 * next(looks))
-    assert annealing(instance, limits).termination is Termination.TIME_LIMIT

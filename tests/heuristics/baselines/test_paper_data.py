@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.suites.sizes import growing
-from depl.heuristics.baselines.paper_data import DataSelection, data_choices
+from depl.heuristics.baselines.paper_data import data_choices
 from depl.heuristics.data.problem import selection_problem
+from depl.heuristics.data.select import select_datasets
 from depl.instances.generator import random_instances
 from depl.models.problem.instance import Dataset, Instance
-from depl.models.problem.learning import PowerDataLaw
 
 DRAWN = random_instances(np.random.default_rng([7, 3]), 40, datasets=(1, 4), maximum_epochs=(1, 2))
 
@@ -24,18 +24,6 @@ def values_of(instance: Instance) -> dict[frozenset[str], float]:
         for size in range(1, problem.size + 1)
         for subset in itertools.combinations(range(problem.size), size)
     }
-
-
-@pytest.mark.parametrize("instance", DRAWN, ids=lambda instance: instance.name)
-def test_certified_every_set_comes_once_and_in_order(instance: Instance) -> None:
-    choices, values = list(data_choices(instance, DataSelection.CERTIFIED)), values_of(instance)
-    assert len(choices) == len(values)
-    assert {choice.datasets for choice in choices} == values.keys()
-    for choice in choices:
-        assert choice.value == pytest.approx(values[choice.datasets], rel=1e-9)
-    ranked = [choice.value for choice in choices]
-    assert ranked == pytest.approx(sorted(ranked), rel=1e-9)
-    assert all(choice.proved for choice in choices)
 
 
 def test_tables_and_formulas_are_both_drawn() -> None:
@@ -81,16 +69,7 @@ def test_where_the_product_is_not_submodular_the_extension_misses_the_best_set_a
     """Sixteen datasets of a power law: the set that the programs end with takes 1 % longer than the best."""
     instance = next(draw.build() for draw in growing("datasets", (16,)))
     found = next(data_choices(instance))
-    best = next(data_choices(instance, DataSelection.CERTIFIED))
-    assert best.proved
+    best = select_datasets(selection_problem(instance))
+    assert best.optimal
     assert found.doubt == "heuristic: K^ T^ is not submodular"
     assert 1.001 < found.value / best.value < 1.1
-
-
-def test_choices_are_worked_out_one_at_a_time(tiny: Instance) -> None:
-    # 2**40 - 1 sets
-    sets = tuple(Dataset(name=f"d{index}", volume=1 + index / 7) for index in range(40))
-    instance = tiny.replace(datasets=sets, data_law=PowerDataLaw(a=5, p=0.4, base_volume=1), transfers=())
-    first = list(itertools.islice(data_choices(instance, DataSelection.CERTIFIED), 6))
-    assert len({choice.datasets for choice in first}) == 6
-    assert [choice.value for choice in first] == sorted(choice.value for choice in first)

@@ -11,7 +11,6 @@ from depl.heuristics.baselines import paper_method as module
 from depl.heuristics.baselines import paper_record as record
 from depl.heuristics.baselines.paper_graph import StoppedError
 from depl.heuristics.baselines.paper_method import OPTIONS, depl_paper
-from depl.heuristics.baselines.paper_resources import STRATEGIES, Placement
 from depl.instances.generator import random_instances
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target, Transfer
@@ -249,8 +248,6 @@ def test_levels_need_a_positive_initial_loss(steady: Instance) -> None:
         ({"weight": "gold"}, "weight: must be one of"),
         ({"label": "certified"}, "label: must be one of"),
         ({"backtracks": -1}, "backtracks: must be a whole number from 0 on"),
-        ({"data": "greedy"}, r"data: must be one of \['lovasz', 'certified'\], not 'greedy'"),
-        ({"placement": 3}, r"placement: must be one of \['embedding', 'rounding'\], not 3"),
         ({"zeta": 3}, "takes no option 'zeta'"),
     ],
 )
@@ -318,7 +315,7 @@ def test_the_time_limit_and_an_interrupt_end_it_with_the_record_so_far(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(STRATEGIES, Placement.EMBEDDING, stop)
+    monkeypatch.setattr("depl.heuristics.baselines.paper_method.place_by_embedding", stop)
     outcome = depl_paper(steady, Limits())
     assert (outcome.termination, outcome.plan) == (Termination.INTERRUPTED, None)
     assert [item.stage for item in outcome.decisions] == [Stage.DATA, Stage.MODELS]
@@ -388,11 +385,11 @@ def test_a_failure_of_the_linear_program_is_a_failure_of_stage_three(
     def fail(*_: object) -> None:
         raise RuntimeError("HiGHS ended with: trouble")
 
-    monkeypatch.setitem(STRATEGIES, Placement.EMBEDDING, fail)
+    monkeypatch.setattr("depl.heuristics.baselines.paper_method.place_by_embedding", fail)
     result = depl.solve(steady, "depl-paper")
     assert result.plan is None
     assert result.reason.startswith("resources: HiGHS ended with: trouble")
-    monkeypatch.setitem(STRATEGIES, Placement.EMBEDDING, lambda *_: None)
+    monkeypatch.setattr("depl.heuristics.baselines.paper_method.place_by_embedding", lambda *_: None)
     result = depl.solve(steady, "depl-paper")
     assert "nearest total time is 2.6 (2 epochs: 2 net)" in result.reason  # 2 (8 / 10 + 1 / 2)
 
@@ -401,24 +398,6 @@ def test_long_lists_are_shortened() -> None:
     assert record.listed(["a", "b"]) == "a, b"
     assert record.listed([str(index) for index in range(9)]) == "0, 1, 2, 3, 4, 4 more"
     assert isinstance(record.nothing_to_train(depl.load("tiny")), Decision)
-
-
-def test_todays_way_stays_under_its_options(split_sites: Instance) -> None:
-    """Two epochs of work 1 in 2.2: one on each costs 16 / 1.2, both on slow, with 0.2 to compute, 4 / 0.2."""
-    pair = split_sites.replace(
-        models=(gaining("net", 1, size=1),),
-        clusters=(
-            Cluster(name="slow", capacity=100, bandwidth=1, unit_cost=1),
-            Cluster(name="quick", capacity=10, bandwidth=1e12, unit_cost=9),
-        ),
-        maximum_epochs=2,
-        maximum_time=2.2,
-    )
-    before = depl.solve(pair, "depl-paper", options={"data": "certified", "placement": "rounding"})
-    now = depl.solve(pair, "depl-paper")
-    assert before.cost == pytest.approx(16 / 1.2)
-    assert now.cost == pytest.approx(4 / 0.2)
-    assert now.decisions[-1].lower_bound == pytest.approx(12.8)
 
 
 @pytest.mark.slow

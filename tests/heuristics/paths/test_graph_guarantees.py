@@ -10,12 +10,10 @@ from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.graph_guarantees import (
     CostInterval,
     certified_cost,
-    levels_for_gap,
     relaxed,
     tightened,
 )
 from depl.heuristics.paths.layered import cost_down, cost_up, layered_search
-from depl.models.foundation.errors import InvalidInputError
 from tests.cases.additive_cases import brute_force, random_problem
 
 
@@ -109,16 +107,7 @@ def test_the_interval_of_both_roundings_bounds_the_ratio():
 
 
 def test_one_percent_needs_a_hundred_levels_per_epoch():
-    assert levels_for_gap(100, 0.01) == 10_000
-    assert levels_for_gap(20, 0.1) == 200
-    assert levels_for_gap(0, 0.1) == 1
     problem = problem_of(5)
-    near = tightened(problem, levels_for_gap(problem.epochs, 0.01))
+    near = tightened(problem, 100 * problem.epochs)
     assert near.maximum_time == pytest.approx(0.99 * problem.maximum_time)
     assert near.maximum_loss == pytest.approx(problem.maximum_loss - 0.01 * problem.initial_loss)
-
-
-@pytest.mark.parametrize("gap", [0.0, 1.0, -0.1, math.nan])
-def test_levels_need_a_gap(gap):
-    with pytest.raises(InvalidInputError, match="gap between 0 and 1"):
-        levels_for_gap(10, gap)

@@ -175,10 +175,6 @@ def test_what_contradicts_the_groups_is_refused_with_its_place(
         assert message in caught.value.message
 
 
-FEWER = {"annealing": {"evaluations": 100}}
-"""Options by which a method is done in less than a second."""
-
-
 def two_in_groups(instance: Instance, apart: bool) -> Instance:
     """Every cluster with two nodes, as a number or as two groups of one node each."""
     clusters = []
@@ -197,7 +193,7 @@ def test_every_method_answers_equal_nodes_in_groups_as_their_number(tiny: Instan
     for instance in (plain, apart):
         scenarios = draw_scenarios(instance, 20, 1) if by_count else None
         try:
-            found = depl.solve(instance, method, scenarios=scenarios, gap=0.9, options=FEWER.get(method, {}))
+            found = depl.solve(instance, method, scenarios=scenarios, gap=0.9)
         except InvalidInputError as error:
             answers.append((type(error), error.message))
             continue

@@ -25,7 +25,7 @@ from tests.cases.memory_cases import instance_of, random_law
 
 LOOKS_AFTERWARDS = 2
 """Looks at the clock that may follow a press; a method that goes on takes hundreds."""
-ONE_PLACE = ("expected-cost", "expected-greedy", "graph")
+ONE_PLACE = ("expected-cost", "expected-greedy")
 METHODS = [item.name for item in depl.methods()]
 PROVED_BEFORE = ("milp", "scenario-search")
 """Methods that have something left to do once the optimum is proved."""

@@ -60,7 +60,7 @@ def smooth() -> Instance:
     return depl.load("paper-alexnet-deadline", 9)
 
 
-METHODS = ("annealing", "auto", "density-greedy", "depl", "depl-paper", "exact", "fastest-cluster", "random")
+METHODS = ("auto", "density-greedy", "depl", "depl-paper", "exact", "fastest-cluster", "random")
 
 
 @pytest.mark.parametrize("method", METHODS)
