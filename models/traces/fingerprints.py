@@ -1,45 +1,20 @@
 r"""Fingerprints of runs: whether a run is one that was seen before, under whatever name.
 
-A certificate is worth nothing where its runs had a part in the choice of the plan. Names do not tell: the
-same run is saved under another one, and fresh runs are called ``run0`` again. Losses do. Two trainings of one
-plan differ in every epoch, by far more than a file format takes off; so an instance keeps its runs' losses in
-short, and runs that claim to be fresh are compared with them, and with one another.
+An instance keeps the losses of its runs in short, each as a whole number of units, and runs that claim to be
+fresh are compared with them and with one another. Go through the epochs that two runs both have. An epoch
+counts 1 where the losses agree to within ``half_width`` units, -1 where they do not, and nothing where they
+agree but the loss has not moved since the epoch recorded before. The runs are the same where this sum ever
+reaches `Comparison.needed`, as they stand or counted one epoch off.
 
-*What is kept* (`RunFingerprints`). The loss after the epochs 1 to 16, every second to 32, every fourth to 64
-and so on (`recorded_epochs`), as the whole number of units in it modulo 4096, two characters each. The unit
-is a thousandth of the spread between runs of the same schedule, so that a code tells a run from others and
-not how low its loss is.
-
-*When two runs match.* Go through the epochs that both have, the first one first. An epoch counts 1 where the
-losses agree to within ``half_width`` units, -1 where they do not, and nothing where they agree but the loss
-has not moved since the epoch recorded before. The runs are the same where this sum ever reaches ``needed``.
-Epochs may be counted from 0 in one file and from 1 in the other: they are compared as they stand and with one
-epoch's difference either way. A run that was cut, saved with less precision, or altered in some epochs is
-thus found: each altered epoch takes off two.
-
-*Tolerance*. ``half_width`` is half a unit, for the code; half of the last decimal that either file has; and
-for noise 1, 4 and 16 units, one after the other (`NOISES`). The wider the tolerance, the more epochs are
-needed. Whether runs can be told at all is judged by the first. Losses altered by less than a unit always
-agree, losses altered by more than 17 and the rounding do not, up to multiples of 4096 units.
-
-*False matches*. If two different runs agree in an epoch with probability at most p < 1/2, whatever the epochs
-before were, the sum reaches n with probability at most (p / (1 - p))\ :sup:`n` (gambler's ruin: the powers of
-(1 - p) / p are a supermartingale). `needed` is the least n that makes this `FALSE_MATCH` at most, for each
-tolerance and each of the three ways to count epochs. For p it takes the greater of half_width /
-`WIDTHS_PER_AGREEMENT` and twice the share of epochs in which the runs of the file agree among each other,
-each with the others but the one most like it: recorded coarsely, or all at one plateau, runs agree often, and
-then more epochs are needed or none suffice. That p bounds real trainings cannot be proved. It is measured:
-docs/estimation.rst.
-
-*What is not found*: losses altered by more than the tolerance in nearly half of the epochs or more (noise,
-a constant added to all, averages of two runs), epochs in another order, left out, or renumbered by more than
-one, and runs too short or too flat to count ``needed`` epochs, which are refused as judges.
+If two different runs agree in an epoch with probability at most p, whatever the epochs before were, the sum
+reaches n with probability at most (p / (1 - p))\ :sup:`n` (gambler's ruin). That p bounds real trainings
+cannot be proved. It is measured, and what is not found is listed: docs/estimation.rst.
 """
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
@@ -58,8 +33,8 @@ the recorded runs: where losses are smooth and agree once, they agree more often
 UNITS_PER_SPREAD = 1000
 """So that four decimals, which most loggers keep, are about a unit where runs differ in the second one."""
 
-NOISES = (1, 4, 16)
-"""Units by which losses may be altered. The last takes a lead of 13 epochs, twice that would take 29."""
+_NOISE = 1
+"""Units by which losses may be altered, as another machine or another format does."""
 
 _DENSE = 16
 """Epochs up to which each is held; from there on 8 in each doubling."""
@@ -154,7 +129,7 @@ class Comparison:
     repeats : tuple of Repeat
         At most one for each run, the most alike.
     needed : int or None
-        How many epochs more must agree than differ; None where runs agree by chance as often as not.
+        How many epochs more must agree than differ; None where losses are too coarse to tell runs at all.
     countable : ndarray of int
         How many epochs of each run would count for it if it were repeated, one entry per run.
     untold : tuple of str
@@ -226,50 +201,24 @@ def compare(fresh: Traces, known: RunFingerprints | None = None) -> Comparison:
     """
     own = fingerprints(fresh, known)
     used = RunFingerprints(unit=own.unit) if known is None else known
-    rounding = (own.resolution + used.resolution) / (2 * own.unit)
-    losses = list(_shifted(fresh.matrix() / own.unit, recorded_epochs(int(fresh.last_epochs.max()))))
-    tables = _table(own, losses[0].shape[1]), _table(used, losses[0].shape[1])
-    found = [_compared(losses, tables, (own, used), 0.5 + noise + rounding) for noise in NOISES]
-    repeats = {item.run: item for comparison in reversed(found) for item in comparison.repeats}
-    return replace(found[0], repeats=tuple(repeats[run] for run in sorted(repeats)))
-
-
-def _compared(
-    fresh: Sequence[Numbers],
-    tables: tuple[Codes, Codes],
-    prints: tuple[RunFingerprints, RunFingerprints],
-    half_width: float,
-) -> Comparison:
-    """The same at one tolerance, of the fresh runs with themselves and with the known ones.
-
-    Parameters
-    ----------
-    fresh : arrays (3, epochs), one per run
-        Losses in units, as they stand and an epoch off.
-    """
-    (own, known), moved = prints, tuple(_moved(codes, half_width) for codes in tables)
-    least = _needed(half_width, 0.0) or tables[0].shape[1] + 1
-    walks = [
-        tuple(_walk(losses, *side, half_width, least) for side in zip(tables, moved, strict=True))
-        for losses in fresh
-    ]
-    needed = _needed(half_width, _chance([mine for mine, _ in walks]))
+    half_width = 0.5 + _NOISE + (own.resolution + used.resolution) / (2 * own.unit)
+    epochs = recorded_epochs(int(fresh.last_epochs.max()))
+    tables = [_table(prints, len(epochs)) for prints in (own, used)]
+    moved = [_moved(codes, half_width) for codes in tables]
+    needed = _needed(half_width)
     enough = math.inf if needed is None else needed
     countable = [np.sum(where & ~np.isnan(codes), axis=1) for codes, where in zip(tables, moved, strict=True)]
-    return Comparison(
-        repeats=tuple(
-            found
-            for run, (mine, others) in enumerate(walks)
-            if (
-                found := _repeat(run, others, known.names, False, enough)
-                or _repeat(run, mine, own.names[:run], True, enough)
-            )
-        ),
-        needed=needed,
-        countable=countable[0],
-        untold=tuple(np.array(known.names, dtype=object)[countable[1] < enough].tolist()),
-        resolution=own.resolution,
-    )
+    repeats = []
+    for run, losses in enumerate(_shifted(fresh.matrix() / own.unit, epochs)):
+        for place, names in ((1, used.names), (0, own.names[:run])):
+            codes, where = tables[place][: len(names)], moved[place][: len(names)]
+            found = _most_alike(losses, codes, where, half_width, enough)
+            if found is not None:
+                known_run, agreeing, compared = found
+                repeats.append(Repeat(run, names[known_run], place == 0, agreeing, compared))
+                break
+    untold = tuple(np.array(used.names, dtype=object)[countable[1] < enough].tolist())
+    return Comparison(tuple(repeats), needed, countable[0], untold, own.resolution)
 
 
 def _table(prints: RunFingerprints, width: int) -> Codes:
@@ -288,35 +237,26 @@ def _moved(codes: Codes, half_width: float) -> Truths:
     return moved
 
 
-class _Walk(NamedTuple):
-    """One run against many: what those agree in, and how far the sum went for those that agree often enough.
+def _most_alike(
+    losses: Numbers, codes: Codes, moved: Truths, half_width: float, enough: float
+) -> tuple[int, int, int] | None:
+    """Which of these runs one is, and how many epochs agree of how many; None if it is none.
 
-    Attributes
+    Parameters
     ----------
-    agreeing, counted : array of int (many,)
-        Epochs, as they stand, that agree and count, and all that count.
-    peaks : dict of int to (int, int, int)
-        Of the latter the greatest sum, and how many epochs agree of how many.
+    losses : array (3, epochs)
+        In units, as they stand and an epoch off.
+    codes, moved : arrays (many, epochs)
     """
-
-    agreeing: Counts
-    counted: Counts
-    peaks: dict[int, tuple[int, int, int]]
-
-
-def _walk(losses: Numbers, codes: Codes, moved: Truths, half_width: float, least: int) -> _Walk:
     distance = _distance((losses % _PERIOD).astype(np.float32)[:, None, :], codes)
     near = distance <= half_width
-    counted = near & moved
-    agreeing = np.count_nonzero(counted, axis=2)
-    peaks: dict[int, tuple[int, int, int]] = {}
-    for way, run in zip(*np.nonzero(agreeing >= least), strict=True):
+    found = []
+    for way, run in zip(*np.nonzero(np.count_nonzero(near & moved, axis=2) >= enough), strict=True):
         both = ~np.isnan(distance[way, run])
         steps = np.where(near[way, run], moved[run], -1) * both
-        found = int(steps.cumsum().max()), int(near[way, run].sum()), int(both.sum())
-        peaks[int(run)] = max(found, peaks.get(int(run), found))
-    differing = np.count_nonzero(distance[0] > half_width, axis=1)
-    return _Walk(agreeing[0], agreeing[0] + differing, peaks)
+        found.append((int(steps.cumsum().max()), int(near[way, run].sum()), int(both.sum()), int(run)))
+    best = max(found, key=lambda item: (item[:3], -item[3]), default=None)
+    return (best[3], best[1], best[2]) if best is not None and best[0] >= enough else None
 
 
 def _shifted(table: Numbers, epochs: Sequence[int]) -> Iterator[Numbers]:
@@ -327,29 +267,9 @@ def _shifted(table: Numbers, epochs: Sequence[int]) -> Iterator[Numbers]:
         yield np.stack([row[columns], row[columns - 1], row[columns + 1]])
 
 
-def _repeat(run: int, walk: _Walk, names: Sequence[str], among_fresh: bool, enough: float) -> Repeat | None:
-    """The run of these names that it is, the most alike; None if it is none."""
-    matching = {known: peak for known, peak in walk.peaks.items() if known < len(names) and peak[0] >= enough}
-    if not matching:
-        return None
-    best = max(matching, key=matching.__getitem__)
-    _, agreeing, compared = matching[best]
-    return Repeat(run, names[best], among_fresh, agreeing, compared)
-
-
-def _chance(walks: Sequence[_Walk]) -> float:
-    """How often fresh runs agree with each other, each without itself and the one most like it."""
-    agreeing = counted = 0
-    for run, walk in enumerate(walks):
-        others = np.delete(np.arange(len(walks)), run)
-        kept = others[np.argsort(walk.agreeing[others], kind="stable")[:-1]]
-        agreeing += int(walk.agreeing[kept].sum())
-        counted += int(walk.counted[kept].sum())
-    return agreeing / counted if counted else 0.0
-
-
-def _needed(half_width: float, chance: float) -> int | None:
-    likely = max(half_width / WIDTHS_PER_AGREEMENT, 2 * chance)
+def _needed(half_width: float) -> int | None:
+    """The least lead that chance reaches with probability `FALSE_MATCH` at most; None if there is none."""
+    likely = half_width / WIDTHS_PER_AGREEMENT
     if likely >= 1 / 2:
         return None
     return math.ceil(math.log(FALSE_MATCH) / math.log(likely / (1 - likely)))
