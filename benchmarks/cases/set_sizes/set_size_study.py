@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from depl.benchmarks.cases.set_sizes.prediction_sets import Score, class_scores, mean_prediction_sets
 from depl.benchmarks.cases.set_sizes.set_size_trainings import Choice, Curves, Training
 from depl.instances.training.families import Family
 from depl.instances.training.kernels import Numbers
 from depl.instances.training.runs import train_run
 from depl.models.estimation.curve import ConfidenceInterval
-from depl.models.estimation.prediction_sets import Score, class_scores, mean_prediction_sets
 from depl.models.problem.laws import FloatArray
 
 LEVELS = (0.9, 0.95, 0.99)

@@ -11,11 +11,11 @@ from depl.benchmarks.figures.verdict_on_traces import verdict_figure
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.combinations import fit_traces
 from depl.models.estimation.diagnosis import diagnose
-from depl.models.estimation.synthetic import draw_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
 from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.traces.table import Traces, joined
+from tests.cases.drawn_traces import draw_traces
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.figures.of_training import training_drawings
-from depl.models.estimation.synthetic import draw_traces
 from depl.models.problem.instance import InverseSqrtImprovement, Model, Switch
 from depl.models.problem.laws import InverseGamma, Normal
+from tests.cases.drawn_traces import draw_traces
 from tests.cases.picture_cases import require_legends_outside
 
 

@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from depl.models.estimation.synthetic import draw_traces
 from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
 from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.traces.files import write_traces
 from depl.models.traces.table import Traces
+from tests.cases.drawn_traces import draw_traces
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def bad(drawn: Traces, tmp_path):
     """The same runs, each stretched by a factor of its own."""
     factor = np.random.default_rng(2).normal(1, 0.3, len(drawn.runs))
     loss = 10 + (drawn.loss - 10) * np.repeat(factor, np.diff(drawn.bounds))
-    path = tmp_path / "bad.npz"
+    path = tmp_path / "bad.csv.gz"
     write_traces(path, Traces(drawn.run, drawn.epoch, drawn.model, drawn.cluster, loss))
     return path
 
@@ -129,7 +129,7 @@ def test_the_three_facts_are_told_where_enough_runs_share_a_schedule(
 ) -> None:
     _, text, _ = ask("diagnose", good, "--resamples", 19, "--details")
     assert "1. 5 full@site, 5 cut@site: after epoch 10 the 1 to 99 % band of 40 runs goes from" in text
-    few = tmp_path / "few.npz"
+    few = tmp_path / "few.csv.gz"
     write_traces(few, drawn.select(np.arange(10)))
     _, text, _ = ask("diagnose", few, "--resamples", 19, "--json")
     assert json.loads(text)["facts"] is None

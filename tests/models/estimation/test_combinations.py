@@ -5,7 +5,6 @@ import pytest
 
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.combinations import Combination, fit_rows, fit_traces, schedule_label
-from depl.models.estimation.synthetic import draw_traces
 from depl.models.problem.instance import (
     Cluster,
     ConstantImprovement,
@@ -16,6 +15,7 @@ from depl.models.problem.instance import (
 )
 from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.traces.table import Traces, joined
+from tests.cases.drawn_traces import draw_traces
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from depl.models.estimation.diagnosis import NOMINAL, diagnose
-from depl.models.estimation.synthetic import draw_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
 from depl.models.problem.laws import FloatArray, InverseGamma, Normal
 from depl.models.traces.table import Traces, joined
+from tests.cases.drawn_traces import draw_traces
 
 MODELS = ["full"] * 6 + ["cut"] * 8
 

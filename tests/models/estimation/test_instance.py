@@ -25,7 +25,6 @@ from depl.models.estimation.instance import (
     switch_law,
 )
 from depl.models.estimation.observations import observe
-from depl.models.estimation.synthetic import draw_traces
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.evaluation.traced_loss import only_whole_runs
 from depl.models.foundation.errors import InvalidInputError
@@ -35,6 +34,7 @@ from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprove
 from depl.models.solving.solve import solve
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces, joined
+from tests.cases.drawn_traces import draw_traces
 from tests.cases.fit_cases import SETUP, drawn, setup, without_first_epoch
 
 TRACES = drawn()

@@ -6,10 +6,10 @@ import pytest
 from depl.models.estimation.combinations import TracesFit, fit_traces
 from depl.models.estimation.levels import LARGEST_ERROR, LevelCheck, level_checks
 from depl.models.estimation.observations import observe
-from depl.models.estimation.synthetic import draw_traces
 from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
 from depl.models.problem.laws import FloatArray, InverseGamma, Normal
 from depl.models.traces.table import Traces
+from tests.cases.drawn_traces import draw_traces
 
 
 def checked(traces: Traces) -> tuple[LevelCheck, ...]:

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from depl.models.estimation.observations import observe
-from depl.models.estimation.synthetic import draw_traces
 from depl.models.evaluation.evaluate import final_loss
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import ConstantImprovement, Instance, Model, Switch
 from depl.models.problem.laws import Deterministic, Forbidden, Normal
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from tests.cases.drawn_traces import draw_traces
 
 
 def two_models(steady: Instance) -> Instance:
@@ -50,21 +49,3 @@ def test_a_switch_at_the_start_is_part_of_the_first_epoch(steady: Instance) -> N
     instance = two_models(steady).replace(initial_model="net")
     traces = draw_traces(instance, ["cut"], 2, np.random.default_rng(1), clusters=["site"])
     assert traces.start()[[1, 3]].tolist() == [10.5, 10.5]
-
-
-@pytest.mark.parametrize(
-    ("models", "runs", "clusters", "message"),
-    [
-        ([], 1, None, "at least one run of one epoch"),
-        (["net"], 0, None, "at least one run of one epoch"),
-        (["nett"], 1, None, "'nett' is not defined"),
-        (["net"], 1, ["moon"], "'moon' is not defined"),
-        (["net"], 1, ["site", "site"], "one cluster per epoch"),
-        (["cut", "net"], 1, None, "the switch from 'cut' to 'net' is forbidden"),
-    ],
-)
-def test_traces_that_cannot_be_drawn_are_refused(
-    steady: Instance, models: list[str], runs: int, clusters: list[str] | None, message: str
-) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        draw_traces(two_models(steady), models, runs, np.random.default_rng(0), clusters)

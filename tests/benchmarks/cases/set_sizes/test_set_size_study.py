@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from depl.benchmarks.cases.set_sizes.prediction_sets import Score, class_scores, mean_prediction_sets
 from depl.benchmarks.cases.set_sizes.set_size_study import (
     HEADLINE,
     KINDS,
@@ -21,7 +22,6 @@ from depl.benchmarks.cases.set_sizes.set_size_study import (
 )
 from depl.benchmarks.cases.set_sizes.set_size_trainings import Choice, Curves, Training
 from depl.instances.training.runs import Epoch, train_run
-from depl.models.estimation.prediction_sets import Score, class_scores, mean_prediction_sets
 from tests.cases.training_cases import small_family
 
 FAMILY = small_family()
