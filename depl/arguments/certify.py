@@ -24,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "traces",
         metavar="TRACES",
-        help="runs of the plan that had no part in its choice: a file of traces, npz or CSV",
+        help="runs of the plan that had no part in its choice: a file of traces, CSV or npz",
     )
     parser.add_argument("--target", metavar="X", type=float, required=True, help="l_max, what is promised")
     parser.add_argument(

@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "traces",
         metavar="TRACES",
         nargs="+",
-        help="the path of traces, npz or CSV, or the name of shipped ones, such as digits-alexnet; with "
+        help="the path of traces, CSV or npz, or the name of shipped ones, such as digits-alexnet; with "
         "--loss files or folders of logs",
     )
     parser.add_argument(

@@ -185,7 +185,7 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "traces",
         metavar="RUNS",
-        help="counterfactual runs (depl train --stages): a .csv or .npz file, or the name of shipped ones",
+        help="counterfactual runs (depl train --stages): a file of traces, or the name of shipped ones",
     )
     parser.add_argument(
         "--metric",

@@ -21,7 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     importing.add_argument(
         "--out",
         metavar="TRACES",
-        help="write the traces to this .csv or .npz file; without it they are shown",
+        help="write the traces to this .csv or .csv.gz file; without it they are shown",
     )
     add_json(importing, "what was read")
     importing.set_defaults(run="depl.commands.traces:run_import")

@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--out",
         metavar="FILE",
         required=True,
-        help="the file of traces, npz or CSV; runs that it holds already are not trained again",
+        help="the file of traces, .csv or .csv.gz; runs that it holds already are not trained again",
     )
     add_json(parser, "what was done")
     parser.set_defaults(run="depl.commands.train:run")

@@ -136,10 +136,10 @@ depl knapsack f4_l-d_kp_4_11
 depl knapsack f3_l-d_kp_4_20 --via exact --reduction by-time
 """,
     "train": """\
-depl train --family digits-alexnet --runs 10 --out runs.npz
-depl train --family digits-alexnet --plan plan.json --out fresh.npz   # a plan of 'depl solve --out plan.json'
+depl train --family digits-alexnet --runs 10 --out runs.csv
+depl train --family digits-alexnet --plan plan.json --out fresh.csv   # a plan of 'depl solve --out plan.json'
 depl train --family cells-perceptron --stages pruned-50@edge,pruned-75@edge --switch-epochs 4,6 --epochs 9 \
---out b.npz
+--out b.csv
 """,
     "traces": """\
 depl traces import lightning_logs --loss val_loss --out runs.csv           # hparams.yaml tells the stages
@@ -161,8 +161,8 @@ depl fit runs.csv --template setup.json --out mine.json             # traces of 
 """,
     "certify": """\
 depl solve digits-alexnet --out plan.json
-depl train --family digits-alexnet --plan plan.json --out fresh.npz
-depl certify fresh.npz --target 0.35 --omega 0.95 --chosen-by digits-alexnet
+depl train --family digits-alexnet --plan plan.json --out fresh.csv
+depl certify fresh.csv --target 0.35 --omega 0.95 --chosen-by digits-alexnet
 """,
     "warm-up": """\
 depl warm-up

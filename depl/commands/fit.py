@@ -199,7 +199,7 @@ def _next(options: argparse.Namespace, traces: Traces, instance: Instance) -> st
     out, runs, plan = shlex.quote(options.out), "FRESH-RUNS", " --plan plan.json"
     lines = [f"depl solve {out} --out plan.json"]
     if family in FAMILIES:
-        runs, plan = "fresh.npz", ""
+        runs, plan = "fresh.csv", ""
         lines.append(f"depl train --family {family} --plan plan.json --out {runs}")
     elif options.loss is not None:
         runs, told = "fresh.csv", shlex.join(log_words(choices_of(options), fresh=True))

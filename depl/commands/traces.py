@@ -61,8 +61,8 @@ def _content(options: argparse.Namespace, found: Imported) -> dict[str, Any]:
             {"stages": told(schedule), "runs": len(runs)} for schedule, runs in traces.by_schedule().items()
         ],
         "notes": {what.value: count for what, count in _noted(found).items()},
-        "diverged": list(found.reading.diverged),
-        "dropped": list(found.reading.dropped),
+        "diverged": list(found.diverged),
+        "dropped": list(found.dropped),
         "lost": traces.lost,
         "left_out": ledger(traces.provenance, LEFT_OUT),
         "unread": dict(log.unread),
@@ -72,7 +72,7 @@ def _content(options: argparse.Namespace, found: Imported) -> dict[str, Any]:
 
 def _noted(found: Imported) -> Counter[What]:
     """Notes by kind, and runs that are shorter than the longest, which only all runs together tell."""
-    counts = Counter(note.what for note in found.reading.notes)
+    counts = Counter(note.what for note in found.notes)
     ends = found.traces.last_epochs
     counts[What.SHORTER] = int(np.count_nonzero(ends < ends.max()))
     return +counts

@@ -31,9 +31,16 @@ from depl.models.estimation.binomial import design, least_runs
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.setup import Setup, SetupModel, SetupTarget
 from depl.models.problem.instance import Cluster, Dataset
-from depl.models.traces.logs import read_long
+from depl.models.tool_logs.importing import Choices, import_logs
 
-names = {"run": "Name", "epoch": "step", "model": "network", "loss": "val/loss"}
+names = Choices(
+    loss="val/loss",
+    run="Name",
+    epoch="step",
+    first=1,
+    model="network",
+    cluster_name="rack",
+)
 
 
 def logged(schedules, count, seed):
@@ -41,13 +48,13 @@ def logged(schedules, count, seed):
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log.csv"
         write_log(log, schedules, count, seed)
-        return read_long(log, names, cluster="rack")
+        return import_logs([str(log)], names)
 
 
 schedules = [["full"] * n + ["small"] * (12 - n) for n in range(0, 13, 2)]
 reading = logged(schedules, 12, seed=120)
 runs = reading.traces
-print(len(runs.runs), "runs;", reading.report() or "everything is as it stood")
+print(len(runs.runs), "runs;", *(note.text for note in reading.notes))
 
 # %%
 # Look at the runs before anything is fitted. A run that diverged is named in the

@@ -78,13 +78,10 @@ def named_traces(name: str) -> Traces:
     InvalidInputError
         As `depl.models.traces.files.read_traces` and `recorded_traces`.
     """
-    written = Path(name).suffix in (".csv", ".npz") or os.path.exists(name)
+    written = Path(name).suffix in (".csv", ".gz", ".npz") or os.path.exists(name)
     return read_traces(name) if written else recorded_traces(name)
 
 
 def _names(folder: Traversable) -> tuple[str, ...]:
     """Names of the traces in a folder, sorted."""
-    files = [path.name for path in folder.iterdir()]
-    return tuple(
-        sorted(name.removesuffix(".npz") for name in files if name.endswith(".npz") and name[0] != ".")
-    )
+    return tuple(sorted(path.name.removesuffix(".npz") for path in folder.iterdir() if path.name[0] != "."))

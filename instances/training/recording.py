@@ -17,7 +17,6 @@ import numpy as np
 
 from depl.instances.training.families import Family
 from depl.instances.training.runs import (
-    DECIMALS,
     Epoch,
     Task,
     as_traces,
@@ -27,7 +26,7 @@ from depl.instances.training.runs import (
 )
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.plan import Plan
-from depl.models.traces.files import read_traces, write_traces
+from depl.models.traces.files import read_traces, require_csv, write_traces
 from depl.models.traces.planned import PLAN, plan_text
 from depl.models.traces.table import Schedule, Traces, joined
 
@@ -121,6 +120,7 @@ def extend(
     step: Callable[[str], None] = lambda done: None,
 ) -> Recording:
     """Train what a file of traces lacks of the runs of some seeds; see `record`."""
+    require_csv(path)
     held = _held(Path(path), recipe.known)
     there = set(held.runs) if held else set()
     names = {seed: recipe.names(seed) for seed in seeds}
@@ -141,10 +141,10 @@ def extend(
                 if fresh:
                     held = _ordered([held, *fresh] if held else fresh, recipe.known)
                     trained += sum(len(part.runs) for part in fresh)
-                    _write(path, held)
+                    write_traces(path, held)
     except KeyboardInterrupt:
         if held is not None and trained:  # it may have come while the file was being written
-            _write(path, held)
+            write_traces(path, held)
         return Recording(held, trained, kept, True)
     return Recording(held, trained, kept, False)
 
@@ -231,10 +231,6 @@ def _ordered(parts: Sequence[Traces], provenance: Mapping[str, str]) -> Traces:
 def _without(traces: Traces, there: set[str]) -> Traces:
     """The runs that are not there yet."""
     return traces.select([name not in there for name in traces.runs])
-
-
-def _write(path: str | Path, traces: Traces) -> None:
-    write_traces(path, traces, DECIMALS if Path(path).suffix == ".npz" else None)
 
 
 def _version(name: str) -> str:

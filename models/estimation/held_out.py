@@ -12,8 +12,8 @@ Counted as exceeding every target:
 
 Nothing is left out silently: a run that is missing because it went badly makes every estimate too good. Also
 a run that was stopped *because* it had reached the target counts as exceeding: the promise is about l(K), and
-losses may rise again. Readers of logs end or drop runs that diverged (`depl.models.traces.logs`); those that
-they ended are short, those that they dropped are handed over by name. What the plan was must be said, because
+losses may rise again. Runs of logs that diverged were ended or dropped (`depl.models.traces.lost`); those
+that were ended are short, those dropped are handed over by name. What the plan was must be said, because
 runs that were all cut alike look like runs of a shorter one.
 
 A trace holds models and clusters. That its runs used the plan's datasets and drew their seeds afresh, that

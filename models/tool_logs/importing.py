@@ -33,11 +33,11 @@ from depl.models.tool_logs.stages import HINT, SETTING, Stages, stages_by_patter
 from depl.models.traces.csv_files import Sheet
 from depl.models.traces.log_rules import (
     NO_RUN_LEFT,
-    LogReading,
     Note,
     OnMissing,
     OnRepeated,
     Rules,
+    What,
     kept_lines,
     ledgers,
     table_of,
@@ -95,7 +95,7 @@ class Choices:
     percent : bool
         Whether that is in per cent.
     on_missing, on_repeated : str
-        As `depl.models.traces.logs.read_long`.
+        As `depl.models.traces.log_rules.Rules`.
     leave_out : sequence of str
         Patterns of files, folders and runs that are not to count.
     diverged : sequence of str
@@ -133,7 +133,10 @@ class Imported:
     Attributes
     ----------
     log : ToolLog
-    reading : LogReading
+    traces : Traces
+        Of all runs.
+    notes : tuple of Note
+        Everything that is not in the traces as it stood in a file.
     facts : tuple of (str, str)
         What was decided, in words.
     repeats : tuple of Shared
@@ -141,14 +144,20 @@ class Imported:
     """
 
     log: ToolLog
-    reading: LogReading
+    traces: Traces
+    notes: tuple[Note, ...]
     facts: tuple[tuple[str, str], ...]
     repeats: tuple[Shared, ...] = ()
 
     @property
-    def traces(self) -> Traces:
-        """Of all runs."""
-        return self.reading.traces
+    def diverged(self) -> tuple[str, ...]:
+        """Names of the runs whose loss became NaN or infinite: they miss every target."""
+        return tuple(dict.fromkeys(note.run for note in self.notes if note.diverged))
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """Names of the runs that the traces do not hold."""
+        return tuple(note.run for note in self.notes if note.what is What.DROPPED)
 
 
 def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
@@ -191,7 +200,7 @@ def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
     others = [name for name in choices.diverged if not matching([name], *_names(lost)) and name != "*"]
     traces = cut_at_random(counted_as_lost(traces, others), choices.cut_at_random)
     facts = (*reader.facts(kept, traces), *apart.said())
-    return Imported(log, LogReading(traces, tuple(notes)), facts, apart.repeats)
+    return Imported(log, traces, tuple(notes), facts, apart.repeats)
 
 
 def _tables(reader: "_Reader", run: LoggedRun, notes: list[Note], lost: dict[str, str]) -> list[Traces]:
@@ -352,7 +361,7 @@ class _Reader:
         if max(epochs) == 0:  # it ended in its first epoch, which has no loss then
             lines.append(replace(lines[-1], epoch=1, loss=math.nan, empty=True))
         sheet = Sheet(run.path, {}, list(run.logged_keys()), 1, [])
-        rules = Rules(self.choices.on_missing, self.choices.on_repeated, clocks=True)
+        rules = Rules(self.choices.on_missing, self.choices.on_repeated)
         found = kept_lines(sheet, run.name, lines, notes, rules)
         for name, kept in found.items():
             _require_every(run, [line.epoch for line in kept])

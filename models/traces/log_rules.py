@@ -1,10 +1,13 @@
 """The rules for files of loggers: runs that stop, losses that are missing, epochs that occur twice.
 
-`depl.models.traces.logs`, which says what the rules are, makes lines of files; here they become a table.
+- a loss that is missing (an empty cell, NaN, infinite) from some epoch on means that the run stopped or
+  diverged there: refused, or the run is ended before it or dropped, as the caller decides;
+- a loss that is missing in the middle of a run cannot be guessed: refused, or the run is dropped;
+- an epoch that occurs twice is refused, or the branch counts that was written last or first
+  (`depl.models.traces.restarts`); of two lines for one epoch, one with an empty loss, the other one counts.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -14,7 +17,7 @@ import numpy as np
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.csv_files import Sheet, assembled, names_column, number
-from depl.models.traces.lost import ENDED, LOST, with_ledgers
+from depl.models.traces.lost import ENDED, LOST
 from depl.models.traces.restarts import Line, Repeat, Training, trainings
 from depl.models.traces.table import Traces
 
@@ -65,35 +68,6 @@ class Note(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LogReading:
-    """Traces and the report of how they were read.
-
-    Attributes
-    ----------
-    traces : Traces
-    notes : tuple of Note
-        Everything that is not in the traces as it stood in the file.
-    """
-
-    traces: Traces
-    notes: tuple[Note, ...]
-
-    @property
-    def diverged(self) -> tuple[str, ...]:
-        """Names of the runs whose loss became NaN or infinite: they miss every target."""
-        return tuple(dict.fromkeys(note.run for note in self.notes if note.diverged))
-
-    @property
-    def dropped(self) -> tuple[str, ...]:
-        """Names of the runs that the traces do not hold."""
-        return tuple(note.run for note in self.notes if note.what is What.DROPPED)
-
-    def report(self) -> str:
-        """The notes, one a line; empty where everything is as it stood."""
-        return "\n".join(note.text for note in self.notes)
-
-
-@dataclass(frozen=True)
 class Rules:
     """What the caller decides.
 
@@ -103,17 +77,10 @@ class Rules:
         Of a run that lacks a loss from some epoch on.
     on_repeated : {"refuse", "last", "first"}
         Of an epoch that occurs again: which branch counts, the one that was written last or first.
-    order : str, optional
-        A column that tells the order of writing.
-    clocks : bool
-        Whether numbers and times that are not read tell no lines apart, as they go on like a clock; texts do
-        where they differ again and again.
     """
 
     on_missing: OnMissing = "refuse"
     on_repeated: OnRepeated = "refuse"
-    order: str | None = None
-    clocks: bool = False
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -124,28 +91,8 @@ class Rules:
                 raise InvalidInputError(f"must be one of {', '.join(known)}, not {value!r}", f".{name}")
 
 
-Runs = dict[str, list[Line]]
-
 NO_RUN_LEFT = "no run is left; see the rules for missing losses"
 """What is said where every run was dropped."""
-
-
-def settled(sheet: Sheet, runs: Runs, notes: list[Note], rules: Rules) -> LogReading:
-    """Apply the rules run by run and make the table."""
-    kept: Runs = {}
-    for run, lines in runs.items():
-        for name, found in kept_lines(sheet, run, lines, notes, rules).items():
-            if kept.setdefault(name, found) is not found:
-                raise sheet.error(f"run {name!r} is called like a second training of another: rename it")
-    if not kept:
-        raise sheet.error(NO_RUN_LEFT)
-    longest = max(lines[-1].epoch for lines in kept.values())
-    for run, lines in kept.items():
-        if lines[-1].epoch < longest:
-            text = f"run {run!r} ends at epoch {lines[-1].epoch}, the longest at {longest}; kept"
-            notes.append(Note(What.SHORTER, text, run, lines[-1].row))
-    traces = table_of(sheet, kept)
-    return LogReading(traces.with_provenance(with_ledgers(traces.provenance, ledgers(notes))), tuple(notes))
 
 
 def ledgers(notes: Sequence[Note]) -> dict[str, dict[str, str]]:
@@ -166,9 +113,6 @@ def kept_lines(
     training that is dropped is not among them.
     """
     found = trainings(lines)
-    if rules.order is not None and any(part.repeats or part.follows for part in found):
-        times = {id(line): _time(sheet, line, rules.order) for line in lines}
-        found = trainings(sorted(lines, key=lambda line: times[id(line)]))
     _require_allowed(sheet, run, found, rules)
     kept = {}
     for place, part in enumerate(found, start=1):
@@ -188,14 +132,13 @@ def _require_allowed(sheet: Sheet, run: str, found: Sequence[Training], rules: R
     repeats = [again for part in found for again in (part.follows, *part.repeats) if again is not None]
     if repeats and rules.on_repeated == "refuse":
         raise _refusal(sheet, run, repeats[0], any(part.beyond for part in found))
-    telling = [(again, name) for again in repeats if (name := _telling(sheet, again, rules))]
-    if telling and (not rules.clocks or len(telling) > 1 or telling[0][0].is_first):
+    telling = [(again, name) for again in repeats if (name := _telling(again))]
+    if len(telling) > 1 or (telling and telling[0][0].is_first):
         again, name = telling[0]
         here, there = (f"{line.unread[name]!r:.40}" for line in (again.line, again.there))
-        way = "" if rules.clocks else f", or by order={name!r} that the greater one is the later"
         raise sheet.error(
             f"{_stands(run, again)}, with {there} in place of {here}: say which lines are meant (--where "
-            f"{name}=..., in Python where={{{name!r}: ...}}){way}",
+            f"{name}=..., in Python where={{{name!r}: ...}})",
             again.line.row,
             name,
         )
@@ -243,23 +186,20 @@ def _differing(again: Repeat) -> list[str]:
     return [name for name in here if name in there and here[name] != there[name]]
 
 
-def _telling(sheet: Sheet, again: Repeat, rules: Rules) -> str | None:
-    """A column that may tell two lines apart as different things, and not as the earlier and the later."""
+def _telling(again: Repeat) -> str | None:
+    """A column whose texts may tell two lines apart as different things, not as the earlier and the later.
+
+    Numbers and times that are not read tell nothing, as they go on like a clock.
+    """
     if again.in_place and _measured(again.line) == _measured(again.there):
         return None
-    if rules.clocks:
-        texts = (name for name in _differing(again) if _is_text(again.line.unread[name]))
-        return next(texts, None) if again.in_place or again.begins_again else None
-    if rules.order is not None:
-        here, there = (_time(sheet, line, rules.order) for line in (again.line, again.there))
-        if here != there:
-            return None
-    return next(iter(_differing(again)), None)
+    texts = (name for name in _differing(again) if _is_text(again.line.unread[name]))
+    return next(texts, None) if again.in_place or again.begins_again else None
 
 
 def _is_text(value: float | str) -> bool:
     """Whether a value is neither a number nor a time."""
-    return isinstance(value, str) and number(value) is None and _time_of(value) is None
+    return isinstance(value, str) and number(value) is None and not _is_time(value)
 
 
 def _single(run: str, part: Training, on_repeated: OnRepeated, notes: list[Note]) -> list[Line]:
@@ -283,23 +223,13 @@ def _measured(line: Line) -> tuple[str, ...]:
     return tuple(map(repr, (line.loss, line.model, line.cluster, sorted(line.metrics.items()))))
 
 
-def _time(sheet: Sheet, line: Line, order: str) -> float:
-    """What the column of the order says of a line."""
-    cell = str(line.unread[order])
-    value = number(cell)
-    time = _time_of(cell) if value is None or math.isnan(value) else value
-    if time is None:
-        message = f"must be a number or a time such as 2026-01-31T09:30:00, not {cell[:40]!r}"
-        raise sheet.error(message, line.row, order)
-    return time
-
-
-def _time_of(cell: str) -> float | None:
-    """Seconds of a time in the form of ISO 8601; None if it is none."""
+def _is_time(cell: str) -> bool:
+    """Whether a text is a time in the form of ISO 8601."""
     try:
-        return datetime.fromisoformat(cell).timestamp()
-    except (ValueError, OverflowError):
-        return None
+        datetime.fromisoformat(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _whole(
@@ -328,7 +258,7 @@ def _whole(
     return list(lines[:gap])
 
 
-def table_of(sheet: Sheet, runs: Runs) -> Traces:
+def table_of(sheet: Sheet, runs: Mapping[str, Sequence[Line]]) -> Traces:
     """The table of runs whose lines were kept."""
     lines = [line for kept in runs.values() for line in kept]
     names = [run for run, kept in runs.items() for _ in kept]
@@ -345,17 +275,3 @@ def table_of(sheet: Sheet, runs: Runs) -> Traces:
         np.array([line.epoch for line in lines], dtype=np.int64),
         {"loss": np.array([line.loss for line in lines]), **metrics},
     )
-
-
-def index_of(sheet: Sheet, column: str) -> int:
-    """Place of a column.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is none of that name; the message lists those that exist.
-    """
-    if column not in sheet.header:
-        there = ", ".join(sheet.header)
-        raise sheet.error(f"there is no column {column!r}; there are {there}", sheet.header_row)
-    return sheet.header.index(column)

@@ -27,7 +27,6 @@ from depl.instances.knapsack_files import read_knapsacks
 from depl.instances.library import load, strip_comments
 from depl.instances.setups import load_setup, setup_template
 from depl.models.foundation.documents import read_text
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller, led
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -38,7 +37,6 @@ from depl.models.solving.observed_state import State, check_state
 from depl.models.tool_logs import finding
 from depl.models.tool_logs.importing import Choices, import_logs
 from depl.models.traces.files import read_traces, write_traces
-from depl.models.traces.logs import read_long, read_wide
 from depl.models.traces.table import Traces
 from tests.cases.documents import RICH
 from tests.cases.hostile_logs import inspected, store
@@ -109,9 +107,8 @@ STATE = {
     "model": "full",
     "transferred": [{"cluster": "cloud", "datasets": ["archive"]}],
 }
-LONG = b"seed,step,val/loss,acc,time,key\na,0,2.5,10,1,x\na,1,1.5,50,2,x\na,1,1.25,75,3,y\nb,0,2,12.5,1,x\n"
-WIDE = b"step,a - loss,a - loss__MIN,b - loss\n0,2.5,2.5,2.25\n1,1.5,1.5,\n2,1.25,1.25,nan\n"
-ROWS = b"run,0,1,2\na,2.5,1.5,1.25\nb,2.25,,\nc,2,1.5,nan\n"
+OLD = Path(__file__).resolve().parents[1] / "data" / "documents"
+"""Files that earlier versions wrote."""
 SACKS = (
     b"3 10\n5 4\n4.5 3\n3 7\n0 1 1\n",
     b"3\n10\n\n5 4\n4 3\n3 7\n",
@@ -131,6 +128,12 @@ def traces() -> Traces:
         metrics={"error_rate": [0.9, 0.5, 0.25, 0.5], "start_loss": [np.nan, np.nan, 1.5, np.nan]},
         provenance={"command": "depl train"},
     )
+
+
+def plain_columns(found: Traces) -> dict[str, object]:
+    """The columns of a table by their names."""
+    names = ("run", "epoch", "model", "cluster", "loss")
+    return {**{name: getattr(found, name) for name in names}, **found.metrics}
 
 
 def written(name: str, write: Callable[[Path], object]) -> bytes:
@@ -197,23 +200,10 @@ def use_traces(path: Path) -> None:
     """Read traces, and write and read them once more."""
     found = read_traces(path)
     _ = found.schedules
-    write_traces(path.with_name(f"again{path.suffix}"), found)
-    if read_traces(path.with_name(f"again{path.suffix}")).runs != found.runs:
+    again = path.with_name("again.csv.gz")
+    write_traces(again, found)
+    if read_traces(again).runs != found.runs:
         raise AnswerError("what was accepted does not read back as itself")
-
-
-def read_logs(path: Path) -> None:
-    """Read a log of one line per epoch by each of the rules."""
-    names = {"run": "seed", "epoch": "step", "loss": "val/loss", "accuracy": "acc"}
-    refused = []
-    rules = ({}, {"on_missing": "end", "on_repeated": "last", "order": "time"}, {"where": {"key": "x"}})
-    for more in rules:
-        try:
-            read_long(path, names, model="m", cluster="c", percent=True, **more).report()
-        except InvalidInputError as error:
-            refused.append(error)
-    if len(refused) == len(rules):
-        raise refused[0]
 
 
 def read_attempts_file(path: Path) -> None:
@@ -401,17 +391,15 @@ def loaders() -> dict[str, Loader]:
     ).encode()
     instances = (rich, traced, family, tiny().to_json().encode())
     setup = strip_comments(setup_template()).encode()
-    csv, npz, small = (
-        written(f"a.{kind}", lambda path, decimals=decimals: write_traces(path, traces(), decimals))
-        for kind, decimals in (("csv", None), ("npz", None), ("npz", 5))
-    )
+    csv = written("a.csv", lambda path: write_traces(path, traces()))
+    npz = written("a.npz", lambda path: np.savez(path, **plain_columns(traces())))
+    small = (OLD / "runs.npz").read_bytes()
     scenarios = written("a.npz", lambda path: save_scenarios(draw_scenarios(tiny(), 3, 1), path))
     compact = encode_attempts("paper", attempts(3))
     as_json, as_table = (spoilt_json, spoilt_json, spoilt_bytes), (spoilt_table, spoilt_table, spoilt_bytes)
     as_npz = (spoilt_npz, spoilt_npz, spoilt_bytes)
     as_gzip = (spoilt_lines_of_gzip, spoilt_lines_of_gzip, spoilt_bytes)
     as_sqlite = (spoilt_database, spoilt_bytes)
-    options = {"model": "m", "cluster": "c", "on_missing": "end"}
     return {
         "instance": Loader(".json", instances, as_json, read_instance),
         "plan": Loader(".json", (plan().to_json().encode(),), as_json, read_plan),
@@ -421,9 +409,6 @@ def loaders() -> dict[str, Loader]:
         "setup": Loader(".json", (setup,), as_json, read_setup),
         "traces-csv": Loader(".csv", (csv,), as_table, use_traces),
         "traces-npz": Loader(".npz", (npz, small), as_npz, use_traces),
-        "logs-long": Loader(".csv", (LONG,), as_table, read_logs),
-        "logs-columns": Loader(".csv", (WIDE,), as_table, lambda path: read_wide(path, **options)),
-        "logs-rows": Loader(".csv", (ROWS,), as_table, lambda path: read_wide(path, "rows", **options)),
         "scenarios": Loader(".npz", (scenarios,), as_npz, lambda path: load_scenarios(path, tiny())),
         "knapsack": Loader("", SACKS, as_table, read_knapsacks),
         "chance-knapsack": Loader("", CHANCE, as_table, read_chance_knapsack),

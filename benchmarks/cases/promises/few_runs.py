@@ -200,7 +200,7 @@ def train(name: str, path: Path, schedules: int = SCHEDULES, runs: int | None = 
                 collection.epochs - switch
             )
             start = collection.first_seed + _SEEDS_APART * number
-            part = Path(folder) / f"{number}.npz"
+            part = Path(folder) / f"{number}.csv"
             record(family(collection.family), range(start, start + count), part, schedule=schedule)
             parts.append(read_traces(part))
         told = {

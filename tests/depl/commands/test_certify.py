@@ -50,7 +50,7 @@ def written(tmp_path):
 
 
 def test_a_promise_that_is_kept_is_certified(ask, written) -> None:
-    path, used = written("fresh.csv", 100, 1, "f"), written("used.npz", 5, 0, "u")
+    path, used = written("fresh.csv", 100, 1, "f"), written("used.csv.gz", 5, 0, "u")
     code, text, err = ask("certify", path, "--target", 1.5, "--omega", 0.95, "--chosen-by", used)
     assert (code, err) == (0, "")
     assert text.splitlines()[0] == f"{path}: certified by 100 runs with confidence 0.95"

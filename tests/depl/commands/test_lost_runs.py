@@ -118,9 +118,9 @@ def test_short_runs_are_misses_unless_their_length_or_their_end_is_told(ask: ASK
     assert "short64 (ends at epoch 4, others of its schedule go on); " in text
     assert promised() == pytest.approx(64 / 81)
     for planned in ((), ("--stages", "short*=net@edge:4")):
-        words = ("traces", "import", "logs", *STAGES, *planned, "--out", "runs.npz")
+        words = ("traces", "import", "logs", *STAGES, *planned, "--out", "runs.csv.gz")
         assert ("lost" in ask(*words)[1]) == (not planned)
-        assert ask("fit", "runs.npz", *FIT)[0] == 0
+        assert ask("fit", "runs.csv.gz", *FIT)[0] == 0
         assert promised() == pytest.approx(64 / 65 if planned else 64 / 81)
     told = ("--cut-at-random", "short*")
     ask("traces", "import", "logs", *STAGES, "--out", "runs.csv")

@@ -215,7 +215,7 @@ def test_what_was_read_is_one_json_object(ask, here: Path) -> None:
     rows[-1]["loss"] = float("inf")
     (here / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     words = ("traces", "import", "log.jsonl", "--loss", "loss", "--stages", "net@edge", "--on-missing", "end")
-    code, text, _ = ask(*words, "--out", "runs.npz", "--json")
+    code, text, _ = ask(*words, "--out", "runs.csv.gz", "--json")
     content = json.loads(text)
     assert code == 0
     assert (content["tool"], content["runs"], content["epochs"], content["shortest"]) == (
@@ -231,7 +231,7 @@ def test_what_was_read_is_one_json_object(ask, here: Path) -> None:
     assert content["notes"] == {"shorter": 1, "diverged": 1}
     assert content["diverged"] == ["b"]
     assert content["dropped"] == []
-    assert read_traces("runs.npz").runs == ("a", "b")
+    assert read_traces("runs.csv.gz").runs == ("a", "b")
     assert content["lost"] == {"b": "diverged and is ended: no loss in epoch 3 (row 6)"}
     assert (
         "lost             1, which fit and certify count as misses: b (diverged and is ended"

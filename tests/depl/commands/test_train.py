@@ -42,7 +42,7 @@ def plan(tmp_path):
 
 
 def test_runs_are_trained_and_those_that_are_there_are_kept(ask, tmp_path):
-    out = tmp_path / "traces.npz"
+    out = tmp_path / "traces.csv.gz"
     code, text, err = ask("train", "--family", "points", "--runs", 2, "--out", out)
     assert code == 0
     assert "points" in text
@@ -92,7 +92,7 @@ SWITCHES = ("--switch-epochs", "2,4", "--epochs", "6")
 
 
 def test_every_switch_epoch_of_a_seed_is_trained_and_read_back_as_a_tree(ask, tmp_path):
-    out = tmp_path / "branches.npz"
+    out = tmp_path / "branches.csv.gz"
     words = ("train", "--family", "points", *STAGES, *SWITCHES, "--seed", 2000000, "--out", out, "--json")
     content = json.loads(ask(*words, "--runs", 2)[1])
     assert (content["trained"], content["kept"], content["runs"], content["epochs"]) == (4, 0, 4, 6)
@@ -126,7 +126,7 @@ def test_without_a_seed_branches_get_seeds_made_of_the_stages(ask, tmp_path):
     firsts = set()
     for switches in ("2,4", "2,3"):
         words = (*STAGES, "--switch-epochs", switches, "--epochs", 6, "--runs", 1, "--out")
-        text = ask("train", "--family", "points", *words, tmp_path / f"{switches}.npz", "--json")[1]
+        text = ask("train", "--family", "points", *words, tmp_path / f"{switches}.csv.gz", "--json")[1]
         firsts.add(json.loads(text)["seeds"][0])
     assert len(firsts) == 2
     assert min(firsts) >= 10**6
@@ -141,7 +141,7 @@ def test_an_interrupt_keeps_what_is_there_and_says_how_to_go_on(ask, tmp_path, m
             raise KeyboardInterrupt
 
     monkeypatch.setattr("depl.commands.progress.Bar.step", step)
-    out = tmp_path / "traces.npz"
+    out = tmp_path / "traces.csv.gz"
     code, text, err = ask("train", "--family", "points", "--runs", 4, "--out", out, "--json")
     assert code == 4
     assert json.loads(text)["interrupted"] is True
@@ -156,7 +156,7 @@ def test_an_interrupt_before_anything_is_done_holds_nothing(ask, tmp_path, monke
         raise KeyboardInterrupt
 
     monkeypatch.setattr("depl.instances.training.recording.train_run", interrupt)
-    code, text, _ = ask("train", "--family", "points", "--runs", 4, "--out", tmp_path / "t.npz", "--json")
+    code, text, _ = ask("train", "--family", "points", "--runs", 4, "--out", tmp_path / "t.csv.gz", "--json")
     assert code == 5
     assert json.loads(text)["runs"] == 0
 
@@ -202,14 +202,14 @@ def test_an_interrupt_before_anything_is_done_holds_nothing(ask, tmp_path, monke
     ],
 )
 def test_wrong_usage_is_refused_before_anything_is_trained(ask, tmp_path, words, message):
-    code, _, err = ask("train", "--out", tmp_path / "traces.npz", *words)
+    code, _, err = ask("train", "--out", tmp_path / "traces.csv.gz", *words)
     assert code == 2
     assert message in err
     assert not list(tmp_path.glob("traces*"))
 
 
 def test_a_file_that_cannot_be_written_or_holds_other_runs_is_refused(ask, tmp_path):
-    code, _, err = ask("train", "--family", "points", "--out", tmp_path / "none" / "traces.npz")
+    code, _, err = ask("train", "--family", "points", "--out", tmp_path / "none" / "traces.csv.gz")
     assert code == 2
     assert "make it first" in err
     out = tmp_path / "traces.csv"
@@ -224,7 +224,7 @@ def test_a_file_that_cannot_be_written_or_holds_other_runs_is_refused(ask, tmp_p
     [pytest.param(signal.SIGINT, 4, marks=pytest.mark.slow), (signal.SIGKILL, -signal.SIGKILL)],
 )
 def test_a_process_that_is_stopped_leaves_a_file_that_another_one_goes_on_with(ask, tmp_path, sent, code):
-    out = tmp_path / "traces.npz"
+    out = tmp_path / "traces.csv.gz"
     command = [sys.executable, "-m", "depl", "train", "--family", "cells-perceptron", "--runs", "100000"]
     child = subprocess.Popen(
         [*command, "--out", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT

@@ -8,9 +8,9 @@ import pytest
 
 from depl.lessons.curves import draw_runs
 from depl.lessons.runs import train, write_log
-from depl.models.traces.logs import read_long
+from depl.models.tool_logs.importing import Choices, import_logs
 
-NAMES = {"run": "Name", "epoch": "step", "model": "network", "loss": "val/loss"}
+NAMES = Choices(loss="val/loss", run="Name", epoch="step", first=1, model="network", cluster_name="rack")
 
 
 def test_runs_follow_their_seed_and_fast_ones_stay_fast() -> None:
@@ -27,8 +27,8 @@ def test_runs_follow_their_seed_and_fast_ones_stay_fast() -> None:
 def test_a_log_is_read_back_as_the_runs_that_were_written(tmp_path: Path) -> None:
     schedules = [["full", "small"], ["small", "small"]]
     write_log(tmp_path / "log.csv", schedules, runs=3, seed=5)
-    reading = read_long(tmp_path / "log.csv", NAMES, cluster="rack")
-    assert reading.report() == ""
+    reading = import_logs([str(tmp_path / "log.csv")], NAMES)
+    assert not reading.notes
     trained = [tuple(model for model, _ in schedule) for schedule in reading.traces.schedules]
     assert trained == [("full", "small")] * 3 + [("small", "small")] * 3
     wanted = [*train(schedules[0], 3, seed=5), *train(schedules[1], 3, seed=6)]
@@ -38,7 +38,7 @@ def test_a_log_is_read_back_as_the_runs_that_were_written(tmp_path: Path) -> Non
 def test_runs_are_drawn_with_their_target(tmp_path: Path) -> None:
     write_log(tmp_path / "log.csv", [["full", "small"]], runs=3, seed=5)
     _, axes = plt.subplots()
-    draw_runs(read_long(tmp_path / "log.csv", NAMES, cluster="rack").traces, [0.7], axes)
+    draw_runs(import_logs([str(tmp_path / "log.csv")], NAMES).traces, [0.7], axes)
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert {"full", "small"} <= set(labels)
     plt.close("all")

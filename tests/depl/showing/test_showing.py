@@ -191,8 +191,8 @@ def test_what_is_printed_is_what_the_command_line_shows(ask, tmp_path):
 
 def test_a_diagnosis_prints_what_the_command_shows_of_it(shown):
     found = shown["Diagnosis"]
-    named = text_of(diagnosis_sections(found, "runs.npz"))
-    assert named.replace("runs.npz", "RUNS") == str(found)
+    named = text_of(diagnosis_sections(found, "runs.csv.gz"))
+    assert named.replace("runs.csv.gz", "RUNS") == str(found)
     assert f"{found.runs}, of {found.schedules} schedules" in named
     assert found.runs == 60
 

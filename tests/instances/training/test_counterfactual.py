@@ -70,7 +70,7 @@ def test_a_branch_and_its_trunk_do_not_move_each_other():
 
 
 def test_the_file_holds_a_run_for_every_branch_and_says_how_it_came_about(tmp_path):
-    path = tmp_path / "branches.npz"
+    path = tmp_path / "branches.csv.gz"
     steps = []
     done = record_branches(FAMILY, EARLY, [5, 6], path, {"command": "by hand"}, steps.append)
     assert (done.trained, done.kept, done.interrupted, steps) == (4, 0, False, ["5", "6"])
@@ -89,7 +89,7 @@ def test_the_file_holds_a_run_for_every_branch_and_says_how_it_came_about(tmp_pa
     assert read_counterfactuals(traces).losses("6", 3).tolist() == np.round(run.loss, 5).tolist()
 
 
-@pytest.mark.parametrize("name", ["branches.npz", "branches.csv"])
+@pytest.mark.parametrize("name", ["branches.csv.gz", "branches.csv"])
 def test_seeds_that_are_there_are_not_trained_again_and_their_order_leaves_no_mark(tmp_path, name):
     for file, parts in {f"one-{name}": [range(9, 12)], f"two-{name}": [[11], [9], range(9, 12)]}.items():
         done = [record_branches(FAMILY, EARLY, seeds, tmp_path / file) for seeds in parts]
@@ -99,10 +99,10 @@ def test_seeds_that_are_there_are_not_trained_again_and_their_order_leaves_no_ma
 
 
 def test_a_branch_that_was_taken_out_is_trained_again(tmp_path):
-    path = tmp_path / "branches.npz"
+    path = tmp_path / "branches.csv.gz"
     record_branches(FAMILY, EARLY, [5, 6], path)
     before = path.read_bytes()
-    write_traces(path, read_traces(path).select([0, 2, 3]), 5)
+    write_traces(path, read_traces(path).select([0, 2, 3]))
     done = record_branches(FAMILY, EARLY, [5, 6], path)
     assert (done.trained, done.kept) == (1, 3)
     assert path.read_bytes() == before
@@ -113,13 +113,13 @@ def test_an_interrupt_keeps_every_seed_that_was_finished(tmp_path):
         if seed == "6":
             raise KeyboardInterrupt
 
-    done = record_branches(FAMILY, EARLY, range(5, 9), tmp_path / "branches.npz", step=interrupt)
+    done = record_branches(FAMILY, EARLY, range(5, 9), tmp_path / "branches.csv.gz", step=interrupt)
     assert done.interrupted
-    assert read_traces(tmp_path / "branches.npz").runs == ("5/1", "5/3", "6/1", "6/3")
+    assert read_traces(tmp_path / "branches.csv.gz").runs == ("5/1", "5/3", "6/1", "6/3")
 
 
 def test_a_process_that_is_killed_loses_one_seed_at_most_where_seeds_have_many_branches(tmp_path):
-    held, path = [], tmp_path / "branches.npz"
+    held, path = [], tmp_path / "branches.csv.gz"
     many = Switching(HALF, MORE, tuple(range(1, 13)), 13)
 
     def look(seed):
@@ -139,7 +139,7 @@ def test_a_process_that_is_killed_loses_one_seed_at_most_where_seeds_have_many_b
     ],
 )
 def test_branches_of_another_kind_are_not_added_to_a_file(tmp_path, other):
-    path = tmp_path / "branches.npz"
+    path = tmp_path / "branches.csv.gz"
     record_branches(FAMILY, EARLY, [5], path)
     before = path.read_bytes()
     for add in (
@@ -158,7 +158,7 @@ def test_a_drawn_switch_epoch_depends_on_its_seed_alone_and_every_one_comes_equa
     assert all(len(set(drawn[start : start + 4])) == 4 for start in range(0, 160, 4))
     assert len({tuple(drawn[start : start + 4]) for start in range(0, 160, 4)}) > 12  # of 24 orders
     assert drawn != [Switching(HALF, MORE, (2, 3, 4, 6), 7, draw=2).switches(s) for s in range(400, 560)]
-    path = tmp_path / "one-each.npz"
+    path = tmp_path / "one-each.csv.gz"
     record_branches(FAMILY, one, [401], path)
     record_branches(FAMILY, one, range(400, 404), path)
     traces = read_traces(path)
@@ -197,6 +197,6 @@ def test_epochs_that_cannot_be_switched_at_are_refused(stages, switches, epochs,
 def test_a_cluster_that_is_not_there_is_refused_before_there_is_a_file(tmp_path):
     for first, second, row in ((Epoch(0.5, "cloud"), MORE, 0), (HALF, Epoch(0.75, "cloud"), 1)):
         with pytest.raises(InvalidInputError, match="no cluster 'cloud'") as caught:
-            record_branches(FAMILY, Switching(first, second, (1, 3), 5), [1], tmp_path / "branches.npz")
+            record_branches(FAMILY, Switching(first, second, (1, 3), 5), [1], tmp_path / "branches.csv.gz")
         assert caught.value.path == f".schedule[{row}].cluster"
     assert not list(tmp_path.iterdir())

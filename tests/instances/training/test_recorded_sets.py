@@ -78,7 +78,7 @@ def test_the_provenance_is_that_of_the_code_as_it_is_with_the_command(name, kind
     )
     assert len(told["commit"]) == 40
     page = (ROOT / "docs" / "traces.rst").read_text(encoding="utf-8").replace("\\\n", " ")
-    shown = told["command"].replace(name, "$family") + f" --out $family-{kind}.npz"
+    shown = told["command"].replace(name, "$family") + f" --out $family-{kind}.csv.gz"
     assert shown in " ".join(page.split())
 
 

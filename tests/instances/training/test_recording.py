@@ -19,7 +19,7 @@ def recorded(path, seeds, **options):
     return record(FAMILY, seeds, path, schedule=SHORT, **options)
 
 
-@pytest.mark.parametrize("name", ["traces.npz", "traces.csv"])
+@pytest.mark.parametrize("name", ["traces.csv.gz", "traces.csv"])
 def test_runs_that_are_there_are_not_trained_again(tmp_path, name):
     steps = []
     first = recorded(tmp_path / name, range(2, 4), step=steps.append)
@@ -35,8 +35,8 @@ def test_runs_that_are_there_are_not_trained_again(tmp_path, name):
 def test_the_order_of_training_leaves_no_mark(tmp_path):
     for name, parts in {"one": [range(4)], "two": [[3], [1, 2], range(4)]}.items():
         for seeds in parts:
-            recorded(tmp_path / f"{name}.npz", seeds)
-    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+            recorded(tmp_path / f"{name}.csv.gz", seeds)
+    assert (tmp_path / "one.csv.gz").read_bytes() == (tmp_path / "two.csv.gz").read_bytes()
 
 
 def test_an_interrupt_keeps_every_run_that_was_finished(tmp_path):
@@ -44,10 +44,10 @@ def test_an_interrupt_keeps_every_run_that_was_finished(tmp_path):
         if done == "2":
             raise KeyboardInterrupt
 
-    done = recorded(tmp_path / "traces.npz", range(9), step=interrupt)
+    done = recorded(tmp_path / "traces.csv.gz", range(9), step=interrupt)
     assert done.interrupted
-    assert read_traces(tmp_path / "traces.npz").runs == ("0", "1", "2")
-    assert recorded(tmp_path / "traces.npz", range(9)).trained == 6
+    assert read_traces(tmp_path / "traces.csv.gz").runs == ("0", "1", "2")
+    assert recorded(tmp_path / "traces.csv.gz", range(9)).trained == 6
 
 
 def test_an_interrupt_while_the_file_is_written_loses_nothing(tmp_path, monkeypatch):
@@ -60,8 +60,8 @@ def test_an_interrupt_while_the_file_is_written_loses_nothing(tmp_path, monkeypa
         write_traces(*arguments)
 
     monkeypatch.setattr("depl.instances.training.recording.write_traces", write)
-    assert recorded(tmp_path / "traces.npz", range(3)).interrupted
-    assert read_traces(tmp_path / "traces.npz").runs == ("0", "1", "2")
+    assert recorded(tmp_path / "traces.csv.gz", range(3)).interrupted
+    assert read_traces(tmp_path / "traces.csv.gz").runs == ("0", "1", "2")
 
 
 def test_an_interrupt_before_the_first_run_leaves_no_file(tmp_path, monkeypatch):
@@ -69,7 +69,7 @@ def test_an_interrupt_before_the_first_run_leaves_no_file(tmp_path, monkeypatch)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("depl.instances.training.recording.train_run", interrupt)
-    done = recorded(tmp_path / "traces.npz", range(3))
+    done = recorded(tmp_path / "traces.csv.gz", range(3))
     assert (done.traces, done.trained, done.interrupted) == (None, 0, True)
     assert not list(tmp_path.iterdir())
 
@@ -78,15 +78,15 @@ def test_a_process_that_is_killed_loses_the_runs_since_the_last_writing_at_most(
     held = []
 
     def look(done):
-        path = tmp_path / "traces.npz"
+        path = tmp_path / "traces.csv.gz"
         held.append(len(read_traces(path).runs) if path.exists() else 0)
 
-    recorded(tmp_path / "traces.npz", range(CHUNK + 2), step=look)
+    recorded(tmp_path / "traces.csv.gz", range(CHUNK + 2), step=look)
     assert held == [0] * CHUNK + [CHUNK] * 2
 
 
 def test_what_fixes_the_runs_is_told(tmp_path):
-    traces = recorded(tmp_path / "traces.npz", [0], provenance={"command": "by hand"}).traces
+    traces = recorded(tmp_path / "traces.csv.gz", [0], provenance={"command": "by hand"}).traces
     told = traces.provenance
     assert told["family"] == "points"
     assert told["schedule"] == "1 x pruned-50 on edge, 1 x pruned-75 on far-edge"
@@ -105,7 +105,7 @@ def test_what_fixes_the_runs_is_told(tmp_path):
     ],
 )
 def test_other_runs_are_not_added_to_a_file(tmp_path, family, schedule, named):
-    path = tmp_path / "traces.npz"
+    path = tmp_path / "traces.csv.gz"
     recorded(path, [0])
     before = path.read_bytes()
     with pytest.raises(InvalidInputError, match=f"its {named} is .*; choose another file"):
@@ -121,7 +121,7 @@ def test_a_file_of_other_traces_is_not_added_to(tmp_path):
 
 
 def test_the_schedule_of_the_family_is_the_default(tmp_path):
-    traces = record(FAMILY, [1], tmp_path / "traces.npz").traces
+    traces = record(FAMILY, [1], tmp_path / "traces.csv.gz").traces
     assert [epoch[0] for epoch in traces.schedules[0]] == [
         f"pruned-{round(100 * epoch.factor)}" for epoch in FAMILY.schedule(1)
     ]

@@ -205,7 +205,7 @@ def test_what_is_no_number_is_a_missing_loss_like_nan(form: str, kind: str, tmp_
     assert message in refusal(tmp_path).message
     found = read(tmp_path, on_missing="end")
     assert found.traces.loss.tolist() == [1, 0.9]
-    assert found.reading.diverged == (("a",) if kind == "nan" else ())
+    assert found.diverged == (("a",) if kind == "nan" else ())
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_lines_of_training_between_evaluations_are_passed_over(rows: tuple[str, 
     lines = ["epoch,step,train_loss,val_loss,test_loss", *rows]
     found = read(put(tmp_path, {"version_0/metrics.csv": "\n".join(lines)}))
     assert found.traces.loss.tolist() == [1, 0.9]
-    assert not found.reading.notes
+    assert not found.notes
 
 
 def test_a_gap_is_refused_or_the_run_is_dropped_and_counts(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_every_log_is_recognised_and_has_all_runs_and_epochs(name: str, tmp_path
     assert set(found.traces.last_epochs.tolist()) == {16}
     first = 0 if name.startswith("flower") else 1
     assert found.traces.epoch.min() == first
-    assert not found.reading.notes
+    assert not found.notes
     said = read(EVERY[name], tmp_path, "--from", EVERY[name].tool)
     assert by_name(said.traces) == by_name(found.traces)
     assert not said.log.why

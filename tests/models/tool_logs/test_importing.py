@@ -140,7 +140,7 @@ def test_a_second_training_in_a_file_is_a_run_of_its_own(tmp_path: Path) -> None
     path = lines(tmp_path / "a.jsonl", [{"epoch": k, "loss": loss} for k, loss in both])
     found = read(path, on_repeated="last")
     assert losses_of(found) == {"a": [2, 1.5, 1, 0.8, 0.7], "a (training 2)": [2.9, 2.8, 2.7]}
-    assert "run 'a' begins again in row 6" in found.reading.report()
+    assert found.notes[0].text.startswith("run 'a' begins again in row 6")
 
 
 def test_the_best_model_evaluated_at_the_end_is_not_the_loss_of_the_last_epoch(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_runs_that_diverged_are_refused_ended_or_dropped_and_counted(tmp_path: P
     for way, runs in (("end", ("a", "b")), ("drop", ("a",))):
         found = read(good, bad, on_missing=way)
         assert found.traces.runs == runs
-        assert found.reading.diverged == ("b",)
+        assert found.diverged == ("b",)
 
 
 def test_the_loss_is_found_by_its_key_or_by_the_only_one_that_ends_so(tmp_path: Path) -> None:

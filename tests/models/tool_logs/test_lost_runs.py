@@ -62,8 +62,8 @@ def test_lost_runs_never_make_a_promise_bolder(form: str, way: str, tmp_path: Pa
     for traces in {tuple(item.lost.items()): item for item in found}.values():
         assert len(traces.lost) == LOST
         write_traces(tmp_path / "runs.csv", traces)
-        write_traces(tmp_path / "runs.npz", traces)
-        for again in (read_traces(tmp_path / "runs.csv"), read_traces(tmp_path / "runs.npz")):
+        write_traces(tmp_path / "runs.csv.gz", traces)
+        for again in (read_traces(tmp_path / "runs.csv"), read_traces(tmp_path / "runs.csv.gz")):
             assert again.lost == traces.lost
         share = (RUNS - LOST) / RUNS
         assert 0.75 < promised(again) <= share

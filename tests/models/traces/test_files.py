@@ -50,7 +50,7 @@ def test_a_csv_file_is_read(file):
     assert traces.provenance == {"command": "depl train"}
 
 
-@pytest.mark.parametrize("name", ["traces.csv", "traces.npz"])
+@pytest.mark.parametrize("name", ["traces.csv", "traces.csv.gz"])
 def test_what_is_written_is_read_back_in_full(tmp_path, name):
     rng = np.random.default_rng(3)
     traces = Traces(
@@ -77,7 +77,7 @@ LOSSES = st.floats(-1e100, 1e100)
     length=st.integers(1, 4),
     data=st.data(),
 )
-@pytest.mark.parametrize("end", ["csv", "npz"])
+@pytest.mark.parametrize("end", ["csv", "csv.gz"])
 def test_any_traces_are_read_back_in_full(tmp_path_factory, end, names, length, data):
     rows = len(names) * length
     column = st.lists(NAMES, min_size=rows, max_size=rows)
@@ -96,29 +96,25 @@ def test_any_traces_are_read_back_in_full(tmp_path_factory, end, names, length, 
 
 def test_equal_traces_make_equal_bytes(tmp_path, file):
     traces = read_traces(file(CSV))
-    for name in ("one.npz", "two.npz"):
-        write_traces(tmp_path / name, traces, decimals=5)
-    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+    for name in ("one.csv.gz", "two.csv.gz"):
+        write_traces(tmp_path / name, traces)
+    assert (tmp_path / "one.csv.gz").read_bytes() == (tmp_path / "two.csv.gz").read_bytes()
 
 
-def test_rounded_losses_are_off_by_half_a_unit_at_most(tmp_path):
-    rng = np.random.default_rng(4)
-    loss, start = rng.exponential(size=100), np.where(rng.random(100) < 0.5, np.nan, rng.random(100))
-    traces = Traces(["0"] * 100, range(100), ["m"] * 100, ["c"] * 100, loss, {"start_loss": start})
-    write_traces(tmp_path / "traces.npz", traces, decimals=5)
-    read = read_traces(tmp_path / "traces.npz")
-    assert np.abs(read.loss - loss).max() <= 0.500001e-5
-    assert np.array_equal(np.isnan(read.metrics["start_loss"]), np.isnan(start))
-    assert np.array_equal(read.loss, np.round(loss, 5))
+def test_npz_is_no_longer_written_and_that_is_said(tmp_path, file):
+    with pytest.raises(InvalidInputError, match=r"no longer written: write \.csv or \.csv\.gz"):
+        write_traces(tmp_path / "traces.npz", read_traces(file(CSV)))
 
 
-def test_decimals_that_do_not_fit_are_refused(tmp_path, file):
-    traces = read_traces(file(CSV))
-    for decimals, message in ((10, "does not fit"), (-1, "from 0 to 15"), (16, "from 0 to 15")):
-        with pytest.raises(InvalidInputError, match=message):
-            write_traces(tmp_path / "traces.npz", traces, decimals)
-    with pytest.raises(InvalidInputError, match="only npz files are rounded"):
-        write_traces(tmp_path / "other.csv", traces, 3)
+def test_an_archive_with_the_two_conventions_of_old_ones_is_read(tmp_path):
+    columns = plain(run=[0, 0], run_names=["the last"], loss=[200001, 150000], loss_decimals=5)
+    start = {"start_loss": np.array([-(2**31), 175000]), "start_loss_decimals": 5}
+    np.savez_compressed(tmp_path / "old.npz", **columns, **start, provenance='{"command": "train"}')
+    traces = read_traces(tmp_path / "old.npz")
+    assert traces.runs == ("the last",)
+    assert traces.loss.tolist() == [2.00001, 1.5]
+    assert np.array_equal(traces.metrics["start_loss"], [np.nan, 1.75], equal_nan=True)
+    assert traces.provenance == {"command": "train"}
 
 
 def test_rows_and_columns_may_come_in_any_order(file):
@@ -209,19 +205,19 @@ def test_an_archive_of_plain_columns_is_read(tmp_path):
         ({"loss": np.array([2, "x"], dtype=object)}, "", "no npz file of columns"),
         ({"loss": [2.0]}, ", column loss", "has 1 row"),
         ({"speed": [1, 2]}, ", speed", "unknown array"),
-        ({"format": "depl-scenarios"}, ", format", "a 'depl-traces' file is needed"),
-        ({"version": 9}, ", version", "update one of them"),
-        ({"model": [0, 1], "model_names": ["m"]}, ", column model", "index without a name"),
-        ({"model_names": ["m"]}, ", column model", "not indices"),
+        ({"format": "depl-scenarios"}, ", format", "'depl-traces' is read here"),
+        ({"version": 9}, ", version", "'1' is read here, and nothing newer"),
+        ({"model": [0, 1], "model_names": ["m"]}, ", column model", "indices of the 1 names"),
+        ({"model_names": ["m"]}, ", column model", "indices of the 1 names"),
         ({"model": [0, 0], "model_names": [1.5]}, ", column model_names", "row of names"),
         ({"loss_decimals": 3}, ", column loss", "not the whole numbers"),
         ({"loss": [2, 1], "loss_decimals": 99}, ", column loss_decimals", "from 0 to 15"),
         ({"provenance": "no"}, ", column provenance", "not a JSON document"),
-        ({"provenance": "[" * 10**5}, ", column provenance", "object of strings"),
+        ({"provenance": "[" * 10**5}, ", column provenance", "object|deep|JSON"),
         ({"provenance": '{"a": "b", "a": "c"}'}, ", column provenance.a", "given twice"),
         ({"epoch": np.array([2**63, 2**63 + 1], dtype=np.uint64)}, ", column epoch", "beyond 64 bits"),
         ({"loss": np.array([1, 1e300]).astype("g") ** 9}, ", column loss, row 1", "finite number, not inf"),
-        ({"provenance": "[1]"}, ", column provenance", "object of strings"),
+        ({"provenance": "[1]"}, ", column provenance", "object|JSON"),
     ],
 )
 def test_a_wrong_archive_is_refused_with_the_place(tmp_path, changes, place, message):
@@ -248,10 +244,10 @@ def test_an_archive_without_a_column_or_that_is_none_is_refused(tmp_path, file):
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, file):
     traces = read_traces(file(CSV))
-    (tmp_path / "folder.npz").mkdir()
+    (tmp_path / "folder.gz").mkdir()
     with pytest.raises(InvalidInputError, match="cannot be written"):
-        write_traces(tmp_path / "folder.npz", traces)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.npz", "traces.csv"]
+        write_traces(tmp_path / "folder.gz", traces)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.gz", "traces.csv"]
 
 
 @pytest.mark.parametrize("epoch", ["9223372036854775808", "1" + "0" * 5000, "9007199254740992", "1e300"])

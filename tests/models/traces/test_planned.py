@@ -20,7 +20,7 @@ def test_it_is_a_list_of_stages() -> None:
     assert plan_text(SCHEDULE[:2]) == '[["full", "edge", 2]]'
 
 
-@pytest.mark.parametrize("suffix", ["csv", "npz"])
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
 def test_files_keep_it(tmp_path, suffix: str) -> None:
     traces = Traces(["a"], np.array([1]), ["full"], ["edge"], [1.0], provenance={PLAN: plan_text(SCHEDULE)})
     write_traces(tmp_path / f"runs.{suffix}", traces)

@@ -29,7 +29,7 @@ def written(text: str) -> list[Line]:
 def read(text: str, on_repeated: str, on_missing: str = "end") -> tuple[list[str], list[Note]]:
     """The words of each training that count."""
     notes: list[Note] = []
-    rules = Rules(on_missing, on_repeated, clocks=True)  # type: ignore[arg-type]
+    rules = Rules(on_missing, on_repeated)  # type: ignore[arg-type]
     kept = kept_lines(SHEET, "a", written(text), notes, rules)
     assert list(kept)[:1] in ([], ["a"], ["a (training 2)"])
     words = text.split()

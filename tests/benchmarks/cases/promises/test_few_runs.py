@@ -66,8 +66,8 @@ def test_the_schedules_that_judge_are_drawn_and_every_target_is_a_quantile_of_th
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in COLLECTIONS if name not in RECORDED_ONLY])
 def test_the_shipped_runs_are_trained_again_to_the_last_digit(name: str, tmp_path: Path) -> None:
-    train(name, tmp_path / "again.npz", schedules=2, runs=2)
-    again, shipped = read_traces(tmp_path / "again.npz"), shipped_runs(name)
+    train(name, tmp_path / "again.csv.gz", schedules=2, runs=2)
+    again, shipped = read_traces(tmp_path / "again.csv.gz"), shipped_runs(name)
     rows = [shipped.runs.index(run) for run in again.runs]
     assert np.array_equal(again.matrix(), shipped.matrix()[rows])
 
