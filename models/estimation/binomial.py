@@ -23,7 +23,7 @@ from scipy import special
 
 from depl.models.estimation.curve import ConfidenceInterval
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.risk.counts import upper_end
+from depl.models.risk.counts import both_ends, upper_end
 from depl.models.risk.discrete import decimal
 
 HIGHEST_LEVEL = 0.999999
@@ -151,10 +151,7 @@ def clopper_pearson(exceedances: int, runs: int, confidence: float) -> Confidenc
         If a number is outside its range.
     """
     _check_counts(exceedances, runs)
-    side = float(_risk(confidence)) / 2
-    return ConfidenceInterval(
-        lower=1 - upper_end(runs - exceedances, runs, side), upper=upper_end(exceedances, runs, side)
-    )
+    return ConfidenceInterval(*both_ends(exceedances, runs, float(_risk(confidence))))
 
 
 def greatest_violation(exceedances: int, runs: int, confidence: float) -> float:

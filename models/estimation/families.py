@@ -14,7 +14,6 @@ rows: samples have shape (b, n), parameters shape (b, p).
 
 import math
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 from scipy import special
@@ -43,39 +42,38 @@ _NODES, _GOLDEN_STEPS = 8, 24
 _AT_BOUND, _TIE = 1e-4, 1e-7
 
 
-class Family(Protocol):
-    """A family of laws that can be fitted to rows of samples."""
+class Family:
+    """A family of laws that can be fitted to rows of samples.
 
-    @property
-    def name(self) -> str:
-        """As in the JSON of an instance."""
-        ...
+    Attributes
+    ----------
+    name : str
+        As in the JSON of an instance.
+    names : tuple of str
+        Of the parameters.
+    positive : bool
+        Whether the laws live on x > 0, so that one nonpositive value refutes the family.
+    """
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of the parameters."""
-        ...
-
-    @property
-    def positive(self) -> bool:
-        """Whether the laws live on x > 0, so that one nonpositive value refutes the family."""
-        ...
+    name: str
+    names: tuple[str, ...]
+    positive: bool
 
     def fit(self, samples: FloatArray) -> FloatArray:
         """Parameters of greatest likelihood, shape (b, p), of samples of shape (b, n)."""
-        ...
+        raise NotImplementedError
 
     def cdf(self, parameters: FloatArray, samples: FloatArray) -> FloatArray:
         """P(X <= x), row by row, shape (b, n)."""
-        ...
+        raise NotImplementedError
 
     def log_likelihood(self, parameters: FloatArray, samples: FloatArray) -> FloatArray:
         """Sum of the log density over each row, shape (b,)."""
-        ...
+        raise NotImplementedError
 
     def draw(self, parameters: FloatArray, rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
         """Independent draws with one set of parameters, of shape (p,)."""
-        ...
+        raise NotImplementedError
 
     def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
         """The mean of the fitted law, and the law of X divided by that mean, so that E[X] = 1.
@@ -85,7 +83,7 @@ class Family(Protocol):
         InvalidInputError
             If the law has no positive mean, or an improvement cannot follow the family.
         """
-        ...
+        raise InvalidInputError(f"an improvement cannot follow the family {self.name!r}")
 
     def law_of_jumps(self, parameters: FloatArray) -> Law:
         """The fitted law of a switch jump.
@@ -95,26 +93,10 @@ class Family(Protocol):
         InvalidInputError
             If a switch cannot follow the family.
         """
-        ...
-
-
-class _Unplaced:
-    """A family that stands for neither improvements nor switches, unless it says so."""
-
-    name: str
-
-    def law_of_ratios(self, parameters: FloatArray) -> tuple[float, Law]:
-        """Refused."""
-        del parameters
-        raise InvalidInputError(f"an improvement cannot follow the family {self.name!r}")
-
-    def law_of_jumps(self, parameters: FloatArray) -> Law:
-        """Refused."""
-        del parameters
         raise InvalidInputError(f"a switch cannot follow the family {self.name!r}")
 
 
-class InverseGammaFamily(_Unplaced):
+class InverseGammaFamily(Family):
     """Inverse gamma with location 0: shape, scale."""
 
     name, names, positive = "inverse_gamma", ("shape", "scale"), True
@@ -154,7 +136,7 @@ class InverseGammaFamily(_Unplaced):
         return scale / (shape - 1), InverseGamma(shape=shape, scale=shape - 1)
 
 
-class LognormalFamily(_Unplaced):
+class LognormalFamily(Family):
     """Lognormal: mean and standard deviation of the logarithm."""
 
     name, names, positive = "lognormal", ("log_mean", "log_deviation"), True
@@ -185,7 +167,7 @@ class LognormalFamily(_Unplaced):
         return math.exp(mu + sigma**2 / 2), law
 
 
-class NormalFamily(_Unplaced):
+class NormalFamily(Family):
     """Normal: mean and standard deviation."""
 
     name, names, positive = "normal", ("mean", "deviation"), False
@@ -222,7 +204,7 @@ class NormalFamily(_Unplaced):
         return Normal(mean=float(parameters[0]), variance=float(parameters[1]) ** 2)
 
 
-class StudentTFamily(_Unplaced):
+class StudentTFamily(Family):
     """Student-t with nu in [2.1, 100]: degrees of freedom, location, scale."""
 
     name, names, positive = "student_t", ("degrees_of_freedom", "location", "scale"), False
@@ -260,7 +242,7 @@ class StudentTFamily(_Unplaced):
         return StudentT(degrees_of_freedom=degrees, location=location, scale=scale)
 
 
-class RegisteredFamily:
+class RegisteredFamily(Family):
     """The family of a registered law, by its own `Law.fitted`, one row after another."""
 
     def __init__(self, kind: type[Law]) -> None:

@@ -1,4 +1,4 @@
-"""What x of n independent trials say about a probability: the upper end of Clopper and Pearson."""
+"""What x of n independent trials say about a probability: the intervals of Clopper and Pearson."""
 
 import scipy
 
@@ -21,3 +21,8 @@ def upper_end(exceedances: int, runs: int, risk: float) -> float:
     if exceedances == runs:
         return 1.0
     return float(scipy.stats.beta.isf(risk, exceedances + 1, runs - exceedances))
+
+
+def both_ends(exceedances: int, runs: int, risk: float) -> tuple[float, float]:
+    """The Clopper-Pearson interval of a probability, each side with half of the risk."""
+    return 1 - upper_end(runs - exceedances, runs, risk / 2), upper_end(exceedances, runs, risk / 2)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.laws import FloatArray
+from depl.models.risk.counts import both_ends
 from depl.models.risk.discrete import is_discrete
 
 
@@ -79,11 +79,5 @@ def monte_carlo_violation(
             above |= rng.random(block) < beyond
         violations += int(np.count_nonzero(above))
         left -= block
-    side = (1 - confidence) / 2
-    lower = float(scipy.stats.beta.ppf(side, violations, samples - violations + 1)) if violations else 0.0
-    upper = (
-        float(scipy.stats.beta.isf(side, violations + 1, samples - violations))
-        if violations < samples
-        else 1.0
-    )
+    lower, upper = both_ends(violations, samples, 1 - confidence)
     return MonteCarloEstimate(violations, samples, confidence, lower, upper)
