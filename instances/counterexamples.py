@@ -27,7 +27,6 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model, Target
 from depl.models.problem.laws import Deterministic, Zero
 from depl.models.problem.learning import ConstantImprovement, Improvement, TabledImprovement
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 
 TAKE, SKIP = "take", "skip"
 
@@ -161,41 +160,6 @@ def partition_by_model(numbers: Sequence[int]) -> Instance:
     return _instance("partition-by-model", tuple(models), _both_budgets(goal, epochs=count + 2), capacity=1.0)
 
 
-def partition_plan(instance: Instance, taken: Sequence[bool]) -> Plan:
-    """The plan of a subset of the numbers, for an instance of either reduction."""
-    by_model = len(instance.models) > 2 or instance.models[0].name != TAKE
-    names = [TAKE if chosen else SKIP for chosen in taken]
-    if by_model:
-        names = [f"{name}-{index}" for index, name in enumerate(names, start=1)]
-    place, data = instance.clusters[0].name, instance.datasets[0].name
-    works = [_work(instance, index, name) for index, name in enumerate(names)]
-    return Plan(
-        data=(ClusterData(cluster=place, datasets=(data,)),),
-        epochs=tuple(
-            PlannedEpoch(model=name, cluster=place, resources=1.0 if work > 0 else 0.0)
-            for name, work in zip(names, works, strict=True)
-        ),
-    )
-
-
-def partition_of(plan: Plan, count: int) -> tuple[bool, ...]:
-    """Which of ``count`` numbers a feasible plan of either reduction takes.
-
-    Raises
-    ------
-    InvalidInputError
-        If the plan is not a feasible plan of a reduction: it decides on some number twice.
-    """
-    taken: dict[int, bool] = {}
-    for position, epoch in enumerate(plan.epochs):
-        name, _, index = epoch.model.partition("-")
-        number = int(index) - 1 if index else position
-        if number in taken or number >= count:
-            raise InvalidInputError(f"number {number + 1} is decided on twice", f"$.epochs[{position}]")
-        taken[number] = name == TAKE
-    return tuple(taken.get(number, False) for number in range(count))
-
-
 def _half(numbers: Sequence[int]) -> int:
     if not numbers or min(numbers) < 1:
         raise InvalidInputError("must be positive whole numbers, at least one", "numbers")
@@ -234,8 +198,3 @@ def _instance(name: str, models: tuple[Model, ...], target: Target, capacity: fl
         target=target,
         other_switches=Zero(),
     )
-
-
-def _work(instance: Instance, index: int, name: str) -> float:
-    model = instance.model(name)
-    return model.demand if model.compute is None else model.compute[0].epochs[index]

@@ -36,6 +36,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from depl.instances.price_surface import PriceSurface
 from depl.models.evaluation.evaluate import plan_steps
@@ -54,7 +55,7 @@ from depl.models.problem.instance import (
     Target,
     Transfer,
 )
-from depl.models.problem.laws import ImprovementLaw, InverseGamma, Lognormal, StudentT
+from depl.models.problem.laws import FloatArray, ImprovementLaw, InverseGamma, Lognormal, StudentT
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk.certify import certified_quantile
 
@@ -338,7 +339,7 @@ def _reference_plan(rng: np.random.Generator, draft: Instance, market: _Market) 
         min(count - 1, int(count * rng.uniform(first, end) / longest))
         for first, end in itertools.pairwise([0, *(int(end) for end in ends)])
     ]
-    names, work = _densest(draft.datasets, rng.uniform(0.3, 0.9))
+    names, work = densest(draft.datasets, rng.uniform(0.3, 0.9))
     fraction, multiplier = rng.uniform(0.7, 1), market.multiplier * math.exp(rng.normal(0, 0.5))
     epochs: list[PlannedEpoch] = []
     for index, end in zip(chosen, ends, strict=True):
@@ -353,12 +354,17 @@ def _reference_plan(rng: np.random.Generator, draft: Instance, market: _Market) 
         )
         epoch = PlannedEpoch(model=model.name, cluster=place.name, resources=fraction * place.capacity)
         epochs += [epoch] * (int(end) - len(epochs))
+    return with_data(draft, epochs, names)
+
+
+def with_data(draft: Instance, epochs: Sequence[PlannedEpoch], names: tuple[str, ...]) -> Plan:
+    """The plan of these epochs, with these datasets on every cluster that trains."""
     used = {epoch.cluster for epoch in epochs}
     data = (ClusterData(cluster=item.name, datasets=names) for item in draft.clusters if item.name in used)
     return Plan(data=tuple(data), epochs=tuple(epochs))
 
 
-def _densest(datasets: Sequence[Dataset], share: float) -> tuple[tuple[str, ...], float]:
+def densest(datasets: Sequence[Dataset], share: float) -> tuple[tuple[str, ...], float]:
     """The datasets of most volume per work that make up this share of all work, one at least; their work."""
     ordered = sorted(datasets, key=lambda item: (item.workload / item.volume, item.name))
     summed = np.cumsum([item.workload for item in ordered])
@@ -370,17 +376,39 @@ def _densest(datasets: Sequence[Dataset], share: float) -> tuple[tuple[str, ...]
 def _transfers(rng: np.random.Generator, draft: Instance, whole: float) -> Iterator[Transfer]:
     """All charged datasets together cost ``whole`` per unit of distance; regions lie 0.3 to 1 apart."""
     regions = max(2, round(math.sqrt(len(draft.clusters)) / 3))
-    distances = rng.uniform(0.3, 1, (regions, regions))
-    distances = np.triu(distances, 1) + np.triu(distances, 1).T
+    distances = apart(rng, regions, 0.3)
     places = rng.integers(regions, size=len(draft.clusters))
-    charged = sorted(draft.datasets, key=lambda item: (-item.volume, item.name))[:CHARGED_DATASETS]
-    homes = rng.integers(regions, size=len(charged))
-    unit = whole / math.fsum(item.volume for item in charged)
-    for item, home in zip(charged, homes, strict=True):
-        for cluster, place in zip(draft.clusters, places, strict=True):
+    homes = rng.integers(regions, size=len(charged(draft)))
+    yield from moved(draft, whole, places, homes, distances)
+
+
+def apart(rng: np.random.Generator, regions: int, least: float) -> FloatArray:
+    """What lies between any two regions, from ``least`` to 1; nothing between a region and itself."""
+    drawn = np.triu(rng.uniform(least, 1, (regions, regions)), 1)
+    return drawn + drawn.T
+
+
+def charged(draft: Instance) -> list[Dataset]:
+    """The datasets that cost something where they do not belong, the largest first."""
+    return sorted(draft.datasets, key=lambda item: (-item.volume, item.name))[:CHARGED_DATASETS]
+
+
+def moved(
+    draft: Instance,
+    whole: float,
+    places: NDArray[np.int64],
+    homes: NDArray[np.int64],
+    prices: FloatArray,
+    exponent: float = 1.0,
+) -> Iterator[Transfer]:
+    """Transfers from home to all other regions; all charged datasets together cost ``whole`` at price 1."""
+    datasets = charged(draft)
+    unit = whole / math.fsum(item.volume**exponent for item in datasets)
+    for item, home in zip(datasets, homes.tolist(), strict=True):
+        for cluster, place in zip(draft.clusters, places.tolist(), strict=True):
             if place != home:
-                cost = unit * item.volume * float(distances[home, place])
-                yield Transfer(dataset=item.name, cluster=cluster.name, cost=rounded(cost))
+                cost = rounded(unit * item.volume**exponent * float(prices[home, place]))
+                yield Transfer(dataset=item.name, cluster=cluster.name, cost=cost)
 
 
 def rounded(value: float, figures: int = 3) -> float:

@@ -1,6 +1,6 @@
-r"""Knapsacks in the usual public formats, read with the line of everything that is wrong, and written.
+r"""Knapsacks in the usual public formats, read with the line of everything that is wrong.
 
-Three formats are told apart by their content; blank lines mean nothing.
+Two formats are told apart by their content; blank lines mean nothing.
 
 - *Rows*: the number of items and the capacity, then value and weight of every item, one item per line. The
   two first numbers may stand on lines of their own, as in kplib's ``.kp`` files, or the capacity after the

@@ -11,7 +11,7 @@ smooth surface, and drawn before anything is solved:
   and there is a long tail of small ones. They lie in the hubs.
 - **Transfers** cost a price for each pair of regions, times the volume to the power of 0.8: a large dataset
   costs less for the same volume than a small one. Between hubs the price is a third. Only the
-  `CHARGED_DATASETS` largest ones are charged.
+  largest ones are charged (`depl.instances.heterogeneous.charged`).
 - **Models** are a family as of ResNet-18 to ResNet-152: of the parameters and operations that are published
   for the five of them (11.7 to 60.2 million, 1.8 to 11.5 billion), interpolated on logarithms where there are
   more models. The fall of the loss of an epoch rises with the operations to the power of 0.75, between the
@@ -30,7 +30,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from depl.instances.heterogeneous import drawn_data_law, limited, require_sizes, rounded
+from depl.instances.heterogeneous import (
+    apart,
+    charged,
+    densest,
+    drawn_data_law,
+    limited,
+    moved,
+    require_sizes,
+    rounded,
+    with_data,
+)
 from depl.models.problem.epoch_costs import price
 from depl.models.problem.epochs import Load
 from depl.models.problem.instance import (
@@ -44,10 +54,7 @@ from depl.models.problem.instance import (
     Transfer,
 )
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-
-CHARGED_DATASETS = 16
-"""How many datasets, the largest ones, cost something where they do not lie."""
+from depl.models.problem.plan import Plan, PlannedEpoch
 
 _PARAMETERS = (11.7, 21.8, 25.6, 44.5, 60.2)
 """Of ResNet-18, -34, -50, -101 and -152 [millions]."""
@@ -215,22 +222,15 @@ def _transfers(
     rng: np.random.Generator, draft: Instance, whole: float, where: np.ndarray, hubs: np.ndarray
 ) -> Iterator[Transfer]:
     """All charged datasets together cost ``whole`` at the price 1."""
-    prices = rng.uniform(0.4, 1, (len(hubs), len(hubs)))
-    prices = np.triu(prices, 1) + np.triu(prices, 1).T
+    prices = apart(rng, len(hubs), 0.4)
     prices[np.ix_(hubs, hubs)] /= 3
-    charged = sorted(draft.datasets, key=lambda item: (-item.volume, item.name))[:CHARGED_DATASETS]
-    homes = rng.choice(np.flatnonzero(hubs), len(charged))
-    unit = whole / math.fsum(item.volume**0.8 for item in charged)
-    for item, home in zip(charged, homes.tolist(), strict=True):
-        for cluster, region in zip(draft.clusters, where.tolist(), strict=True):
-            if region != home:
-                cost = rounded(unit * item.volume**0.8 * float(prices[home, region]))
-                yield Transfer(dataset=item.name, cluster=cluster.name, cost=cost)
+    homes = rng.choice(np.flatnonzero(hubs), len(charged(draft)))
+    return moved(draft, whole, where, homes, prices, exponent=0.8)
 
 
 def _reference_plan(rng: np.random.Generator, draft: Instance) -> Plan:
     """One or two phases from a larger to a smaller network."""
-    names, work = _densest(draft.datasets, rng.uniform(0.3, 0.9))
+    names, work = densest(draft.datasets, rng.uniform(0.3, 0.9))
     longest = draft.target.maximum_epochs
     length = max(1, round(longest * rng.uniform(0.75, 1)))
     chosen = sorted(rng.integers(len(draft.models), size=min(length, int(rng.integers(1, 3)))), reverse=True)
@@ -255,15 +255,4 @@ def _reference_plan(rng: np.random.Generator, draft: Instance) -> Plan:
         resources = fraction * min(asked, place.capacity)
         epoch = PlannedEpoch(model=model.name, cluster=place.name, resources=resources)
         epochs += [epoch] * (round(length * number / len(chosen)) - len(epochs))
-    used = {epoch.cluster for epoch in epochs}
-    data = (ClusterData(cluster=item.name, datasets=names) for item in draft.clusters if item.name in used)
-    return Plan(data=tuple(data), epochs=tuple(epochs))
-
-
-def _densest(datasets: Sequence[Dataset], share: float) -> tuple[tuple[str, ...], float]:
-    """The datasets of most volume for their work that make up this share of all work; their work."""
-    ordered = sorted(datasets, key=lambda item: (item.workload / item.volume, item.name))
-    summed = np.cumsum([item.workload for item in ordered])
-    count = max(1, int(np.searchsorted(summed, share * summed[-1])))
-    chosen = {item.name for item in ordered[:count]}
-    return tuple(item.name for item in datasets if item.name in chosen), float(summed[count - 1])
+    return with_data(draft, epochs, names)

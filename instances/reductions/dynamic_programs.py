@@ -59,19 +59,6 @@ def best_by_value(knapsack: Knapsack) -> KnapsackSolution:
     NotCoveredError
         If the table would have more than `MOST_CELLS` entries.
     """
-    lightest, taken = _lightest(knapsack)
-    whole = knapsack.whole
-    value = int(np.flatnonzero(lightest <= whole.capacity)[-1])
-    return solution(knapsack, _traced(taken, whole.values, value))
-
-
-def solution(knapsack: Knapsack, items: Sequence[int]) -> KnapsackSolution:
-    """Items with their exact totals."""
-    return KnapsackSolution(tuple(sorted(items)), knapsack.value_of(items), knapsack.weight_of(items))
-
-
-def _lightest(knapsack: Knapsack) -> tuple[NDArray[np.int64], list[NDArray[np.uint8]]]:
-    """Least weight of every value, and which item was taken last to reach it."""
     whole = knapsack.whole
     most = sum(whole.values)
     _require_size(len(knapsack), most)
@@ -84,7 +71,13 @@ def _lightest(knapsack: Knapsack) -> tuple[NDArray[np.int64], list[NDArray[np.ui
         better[value:] = with_item < lightest[value:]
         lightest[value:] = np.minimum(lightest[value:], with_item)
         taken.append(np.packbits(better))
-    return lightest, taken
+    best = int(np.flatnonzero(lightest <= whole.capacity)[-1])
+    return solution(knapsack, _traced(taken, whole.values, best))
+
+
+def solution(knapsack: Knapsack, items: Sequence[int]) -> KnapsackSolution:
+    """Items with their exact totals."""
+    return KnapsackSolution(tuple(sorted(items)), knapsack.value_of(items), knapsack.weight_of(items))
 
 
 def _traced(taken: Sequence[NDArray[np.uint8]], sizes: Sequence[int], cell: int) -> list[int]:

@@ -93,11 +93,21 @@ def _held_out(count: int) -> Any:
     return np.arange(count) % _HELD_OUT == _HELD_OUT - 1
 
 
-def _bundled(loader: str) -> tuple[Any, str]:
+def needed(module: str) -> Any:
+    """A module that scikit-learn brings along.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is not installed.
+    """
     try:
-        sklearn = importlib.import_module("sklearn")
-        datasets = importlib.import_module("sklearn.datasets")
+        return importlib.import_module(module)
     except ImportError as error:
         message = "training needs scikit-learn: install it, or depl with its extra 'train'"
         raise InvalidInputError(message) from error
-    return getattr(datasets, loader)(), f"scikit-learn {sklearn.__version__}, {loader}"
+
+
+def _bundled(loader: str) -> tuple[Any, str]:
+    bundle = getattr(needed("sklearn.datasets"), loader)()
+    return bundle, f"scikit-learn {needed('sklearn').__version__}, {loader}"

@@ -22,7 +22,6 @@ from depl.instances.training.layers import (
     Layer,
     MaximumPool,
     Pointwise,
-    Shape,
 )
 from depl.instances.training.network import NeuralNetwork
 from depl.instances.training.runs import Epoch, Task
@@ -55,8 +54,8 @@ class Family:
         One line for people.
     material : callable
         Loads the data.
-    layers : callable
-        The layers for data of a shape and a number of classes.
+    layers : tuple
+        From the data to a score for each class.
     descent : Descent
     shipped : int
         How many runs depl ships, seeds 0, 1, ...
@@ -65,7 +64,7 @@ class Family:
     name: str
     summary: str
     material: Callable[[], data.Material]
-    layers: Callable[[Shape, int], tuple[Layer, ...]]
+    layers: tuple[Layer, ...]
     descent: Descent
     shipped: int
 
@@ -78,8 +77,7 @@ class Family:
             If the data is not there.
         """
         material = self.material()
-        network = NeuralNetwork(material.example, self.layers(material.example, material.classes))
-        return Task(network, material, self.descent)
+        return Task(NeuralNetwork(material.example, self.layers), material, self.descent)
 
     def schedule(self, seed: int) -> tuple[Epoch, ...]:
         """What the run of this seed trains, epoch by epoch."""
@@ -95,69 +93,35 @@ class Family:
         return np.random.default_rng([tag, seed])
 
 
-def alexnet(shape: Shape, classes: int) -> tuple[Layer, ...]:
-    """Like AlexNet: convolutions with pooling between them, then dense layers."""
-    halvings = max(shape.side.bit_length() - 3, 0)
-    more = (Convolution(16), MaximumPool()) * halvings
-    return (Convolution(8), MaximumPool(), *more, Convolution(16), Dense(48), Dense(classes, linear=True))
+ALEXNET: tuple[Layer, ...] = (
+    *(Convolution(8), MaximumPool(), Convolution(16), MaximumPool()),
+    *(Convolution(16), Dense(48), Dense(10, linear=True)),
+)
+"""Like AlexNet: convolutions with pooling between them, then dense layers; for digits."""
+MOBILENET: tuple[Layer, ...] = (
+    *(Convolution(12), Depthwise(stride=2), Pointwise(32), Depthwise(stride=2)),
+    *(Pointwise(48), Dense(10, linear=True)),
+)
+"""Like MobileNet: windows channel by channel, then a mix of channels, each block half as wide; for digits."""
+PERCEPTRON: tuple[Layer, ...] = (Dense(24), Dense(16), Dense(2, linear=True))
+"""Dense layers, for the table of cells."""
 
-
-def mobilenet(shape: Shape, classes: int) -> tuple[Layer, ...]:
-    """Like MobileNet: windows channel by channel, then a mix of channels, each block half as wide."""
-    halvings = max(shape.side.bit_length() - 3, 0)
-    more = (Depthwise(stride=2), Pointwise(32)) * halvings
-    return (Convolution(12), *more, Depthwise(stride=2), Pointwise(48), Dense(classes, linear=True))
-
-
-def perceptron(shape: Shape, classes: int) -> tuple[Layer, ...]:
-    """Dense layers, for tables."""
-    return (Dense(24), Dense(16), Dense(classes, linear=True))
-
-
+_SHIPPED = (
+    (names.DIGITS_ALEXNET, "AlexNet-like, digits, learning rate .05", data.digits, ALEXNET, 0.05, 600),
+    (names.DIGITS_MOBILENET, "MobileNet-like, digits, learning rate .05", data.digits, MOBILENET, 0.05, 600),
+    (names.DIGITS_ALEXNET_SLOW, "AlexNet-like, digits, learning rate .02", data.digits, ALEXNET, 0.02, 100),
+    (
+        *(names.DIGITS_MOBILENET_SLOW, "MobileNet-like, digits, learning rate .02"),
+        *(data.digits, MOBILENET, 0.02, 100),
+    ),
+    (
+        *(names.CELLS_PERCEPTRON, "dense layers, measurements of cells"),
+        *(data.breast_cancer, PERCEPTRON, 0.05, 150),
+    ),
+)
 FAMILIES = {
-    family.name: family
-    for family in (
-        Family(
-            names.DIGITS_ALEXNET,
-            "AlexNet-like, digits, learning rate .05",
-            data.digits,
-            alexnet,
-            Descent(0.05),
-            600,
-        ),
-        Family(
-            names.DIGITS_MOBILENET,
-            "MobileNet-like, digits, learning rate .05",
-            data.digits,
-            mobilenet,
-            Descent(0.05),
-            600,
-        ),
-        Family(
-            names.DIGITS_ALEXNET_SLOW,
-            "AlexNet-like, digits, learning rate .02",
-            data.digits,
-            alexnet,
-            Descent(0.02),
-            100,
-        ),
-        Family(
-            names.DIGITS_MOBILENET_SLOW,
-            "MobileNet-like, digits, learning rate .02",
-            data.digits,
-            mobilenet,
-            Descent(0.02),
-            100,
-        ),
-        Family(
-            names.CELLS_PERCEPTRON,
-            "dense layers, measurements of cells",
-            data.breast_cancer,
-            perceptron,
-            Descent(0.05),
-            150,
-        ),
-    )
+    name: Family(name, summary, material, layers, Descent(rate), shipped)
+    for name, summary, material, layers, rate, shipped in _SHIPPED
 }
 
 

@@ -4,11 +4,17 @@ An activation is a matrix of shape (channels, positions x examples), the example
 layer that mixes channels is then one product of matrices, left to BLAS; the rest is compiled
 (`depl.instances.training.kernels`). A layer holds no weights: it is handed its part of the network's vector
 of weights, and writes its part of the derivative. Its weights lie as (outputs, inputs), its bias after them.
+
+``output`` tells the shape of what a layer gives for a shape; ``spreads`` the standard deviation of every
+weight at the start (zero for a bias, which starts at zero); ``forward`` what it gives for a batch, and what
+``backward`` needs. That gives the derivative by what the layer was given (the first one of a network may
+return anything), where ``towards`` is the one by what it gave, which may be overwritten, and ``slope`` takes
+the one by its weights.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,28 +32,6 @@ class Shape(NamedTuple):
     def side(self) -> int:
         """Side of a square image."""
         return math.isqrt(self.positions)
-
-
-class Layer(Protocol):
-    """What a network asks of a layer."""
-
-    def output(self, given: Shape) -> Shape:
-        """Shape of what it gives."""
-
-    def spreads(self, given: Shape) -> Numbers:
-        """Standard deviation of every weight at the start; zero for a bias, which starts at zero."""
-
-    def forward(self, weights: Numbers, given: Numbers, shape: Shape) -> tuple[Numbers, Any]:
-        """What it gives for a batch of this shape, and what `backward` will need."""
-
-    def backward(
-        self, weights: Numbers, kept: Any, towards: Numbers, shape: Shape, slope: Numbers, first: bool
-    ) -> Numbers:
-        """Derivative by what it was given; ``slope`` takes the one by its weights.
-
-        ``towards`` is the derivative by what it gave, and may be overwritten. The first layer of a network
-        may return anything.
-        """
 
 
 @dataclass(frozen=True)
@@ -221,6 +205,9 @@ class MaximumPool:
         count = kept.shape[1] // shape.positions
         kernels.maximum_pool_backward(kept, shape.side, count, towards, given_slope)
         return given_slope
+
+
+Layer = Convolution | Depthwise | Pointwise | Dense | MaximumPool
 
 
 def _spreads(outputs: int, inputs: int, gain: float) -> Numbers:

@@ -43,7 +43,7 @@ class NeuralNetwork:
     given : tuple of int
         Channels and positions of an example.
     layers : tuple
-        Each as `depl.instances.training.layers.Layer` asks for.
+        See `depl.instances.training.layers`.
     """
 
     given: Shape

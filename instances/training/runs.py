@@ -8,7 +8,6 @@ the same bits, whatever else is trained beside it. Linear algebra is kept to one
 """
 
 import copy
-import importlib
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.instances.training.data import Material
+from depl.instances.training.data import Material, needed
 from depl.instances.training.federated import Clients, Descent, federated_epoch, share_out
 from depl.instances.training.kernels import Numbers
 from depl.instances.training.network import Assessment, NeuralNetwork
@@ -268,10 +267,5 @@ def one_thread() -> AbstractContextManager[Any]:
     InvalidInputError
         If threadpoolctl, which scikit-learn brings along, is not installed.
     """
-    try:
-        pools = importlib.import_module("threadpoolctl")
-    except ImportError as error:
-        message = "training needs scikit-learn: install it, or depl with its extra 'train'"
-        raise InvalidInputError(message) from error
-    limits: AbstractContextManager[Any] = pools.threadpool_limits(1)
+    limits: AbstractContextManager[Any] = needed("threadpoolctl").threadpool_limits(1)
     return limits

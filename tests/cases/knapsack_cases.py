@@ -1,4 +1,4 @@
-"""Random knapsacks and partitions, and their solutions by trying everything."""
+"""Random knapsacks, and their solutions by trying everything."""
 
 import itertools
 from collections.abc import Iterator
@@ -31,13 +31,6 @@ def random_chance_knapsack(rng: np.random.Generator, largest: int = 9) -> Chance
     )
 
 
-def random_numbers(rng: np.random.Generator, largest: int = 8) -> list[int]:
-    """Positive numbers of even sum; about half of the lists can be split."""
-    numbers = [int(number) for number in rng.integers(1, 20, int(rng.integers(2, largest + 1)))]
-    numbers[-1] += sum(numbers) % 2
-    return numbers
-
-
 def subsets(count: int) -> Iterator[tuple[int, ...]]:
     """All sets of so many items, in increasing order of their size."""
     for size in range(count + 1):
@@ -47,8 +40,3 @@ def subsets(count: int) -> Iterator[tuple[int, ...]]:
 def best_of_all(knapsack: Knapsack) -> Fraction:
     """Best value, by trying everything."""
     return max(knapsack.value_of(items) for items in subsets(len(knapsack)) if knapsack.holds(items))
-
-
-def partitions(numbers: list[int]) -> bool:
-    """Whether some of the numbers sum to half, by trying everything."""
-    return any(2 * sum(numbers[item] for item in items) == sum(numbers) for items in subsets(len(numbers)))

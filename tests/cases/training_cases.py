@@ -15,11 +15,10 @@ def points() -> Material:
     return split(rng.normal(2.0 * labels[:, None] - 1, 0.7, (400, 2)), labels, Shape(2, 1), 2, "points")
 
 
-def layers(shape: Shape, classes: int) -> tuple[Layer, ...]:
-    """One hidden layer."""
-    return (Dense(8), Dense(classes, linear=True))
+LAYERS: tuple[Layer, ...] = (Dense(8), Dense(2, linear=True))
+"""One hidden layer."""
 
 
 def small_family(name: str = "points", rate: float = 0.1) -> Family:
     """A family of runs of 60 epochs."""
-    return Family(name, "points in the plane", points, layers, Descent(rate, batch=16), 0)
+    return Family(name, "points in the plane", points, LAYERS, Descent(rate, batch=16), 0)

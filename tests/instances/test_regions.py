@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import depl
-from depl.instances.regions import CHARGED_DATASETS, regional_instance, regional_instance_with_plan
+from depl.instances.heterogeneous import CHARGED_DATASETS
+from depl.instances.regions import regional_instance, regional_instance_with_plan
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError
 

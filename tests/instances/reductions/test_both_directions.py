@@ -11,7 +11,6 @@ from depl.instances.reductions import (
     knapsack_by_cost,
     knapsack_by_time,
     knapsack_free_resources,
-    partition_data,
     unbounded_knapsack,
 )
 from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
@@ -21,10 +20,8 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from tests.cases.knapsack_cases import (
     best_of_all,
-    partitions,
     random_chance_knapsack,
     random_knapsack,
-    random_numbers,
     subsets,
 )
 
@@ -135,20 +132,6 @@ def test_unbounded_a_plan_is_a_multiset_and_feasible_iff_it_fits_and_reaches_the
     assert good == [[0, 0, 0]]
 
 
-@pytest.mark.parametrize("numbers", [[1, 2, 3], [3, 1, 1, 2, 2, 1], [5, 1, 2], [2, 2], [4, 2]])
-def test_numbers_are_a_half_iff_the_plan_that_trains_on_them_is_feasible(numbers: list[int]) -> None:
-    instance = partition_data.reduce(numbers)
-    feasible = 0
-    for items in list(subsets(len(numbers)))[1:]:
-        plan = partition_data.plan_of(numbers, items)
-        half = 2 * sum(numbers[item] for item in items) == sum(numbers)
-        assert judged(instance, plan)[0] == half
-        assert partition_data.solution_of(plan) == items
-        feasible += half
-    assert bool(feasible) == partitions(numbers)
-    assert not judged(instance, Plan())[0]
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_random_weights_fit_with_the_probability_iff_the_plan_is_feasible(seed: int) -> None:
     knapsack = random_chance_knapsack(np.random.default_rng(seed), largest=5)
@@ -192,16 +175,6 @@ def test_sums_that_differ_by_one_in_six_hundred_million_are_told_apart() -> None
 
 
 @pytest.mark.parametrize(
-    ("numbers", "half"), [([299_999_999, 299_999_999, 1, 1], True), ([299_999_999, 299_999_998, 1], False)]
-)
-def test_halves_that_differ_by_one_in_three_hundred_million_are_told_apart(
-    numbers: list[int], half: bool
-) -> None:
-    plan = partition_data.plan_of(numbers, (0, 2))  # 300 000 000
-    assert judged(partition_data.reduce(numbers), plan)[0] == half
-
-
-@pytest.mark.parametrize(
     "reduce",
     [
         knapsack_by_cost.reduce,
@@ -233,12 +206,6 @@ def test_what_no_reduction_can_say_is_refused() -> None:
         unbounded_knapsack.reduce(Knapsack.of([1], [0], 1), 1)
     with pytest.raises(NotCoveredError, match="no item fits"):
         unbounded_knapsack.reduce(Knapsack.of([1], [2], 1), 1)
-    with pytest.raises(InvalidInputError, match="odd"):
-        partition_data.reduce([1, 2])
-    with pytest.raises(InvalidInputError, match="positive"):
-        partition_data.reduce([0, 2])
-    with pytest.raises(InvalidInputError, match="needs data"):
-        partition_data.plan_of([1, 1], ())
     with pytest.raises(InvalidInputError, match="no item 3"):
         knapsack_by_cost.plan_of(SMALL, [3])
     with pytest.raises(InvalidInputError, match="twice"):
@@ -253,11 +220,3 @@ def test_plans_of_other_instances_are_not_read() -> None:
     for module in (knapsack_by_time, knapsack_by_cost, knapsack_free_resources, chance_knapsack):
         with pytest.raises(InvalidInputError, match="full"):
             module.solution_of(other)
-    with pytest.raises(InvalidInputError, match="not numbers"):
-        partition_data.solution_of(other)
-
-
-def test_of_the_random_lists_many_can_be_split_and_many_cannot() -> None:
-    rng = np.random.default_rng(0)
-    split = sum(partitions(random_numbers(rng, 7)) for _ in range(100))
-    assert 25 < split < 75

@@ -10,7 +10,6 @@ from depl.instances.reductions import (
     knapsack_by_cost,
     knapsack_by_time,
     knapsack_free_resources,
-    partition_data,
 )
 from depl.instances.reductions.dynamic_programs import best_by_capacity
 from depl.instances.reductions.knapsack import Knapsack
@@ -18,10 +17,8 @@ from depl.models.problem.instance import Instance
 from depl.models.solving.result import Result, Solution, Termination
 from depl.models.solving.solve import solve
 from tests.cases.knapsack_cases import (
-    partitions,
     random_chance_knapsack,
     random_knapsack,
-    random_numbers,
     subsets,
 )
 
@@ -88,11 +85,6 @@ def check_seed(seed: int, method: str) -> None:
     rng = np.random.default_rng([9, seed])
     knapsack = random_knapsack(rng)
     check_knapsack(knapsack, method)
-    numbers = random_numbers(rng, 8)
-    split = solved(partition_data.reduce(numbers), method)
-    assert (split.plan is not None) == partitions(numbers)
-    if split.plan is not None:
-        assert 2 * sum(numbers[p] for p in partition_data.solution_of(split.plan)) == sum(numbers)
 
 
 def check_chance(seed: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from depl.instances.library import load
 from depl.instances.setups import load_setup
-from depl.instances.training.families import alexnet, mobilenet
+from depl.instances.training.families import ALEXNET, MOBILENET
 from depl.instances.training.layers import Shape
 from depl.instances.training.network import NeuralNetwork
 from depl.instances.training.recorded import recorded_traces
@@ -19,7 +19,7 @@ from depl.models.solving.solve import solve
 from depl.models.traces.fingerprints import fingerprints
 
 DATA = Path(__file__).resolve().parents[3] / "instances" / "data"
-FAMILIES = {"digits-alexnet": alexnet, "digits-mobilenet": mobilenet}
+FAMILIES = {"digits-alexnet": ALEXNET, "digits-mobilenet": MOBILENET}
 TRAINING_IMAGES = 1348
 
 
@@ -39,7 +39,7 @@ def test_the_command_makes_the_same_file(ask, tmp_path, name):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_sizes_are_the_weights_that_pruning_keeps_and_demands_the_products_with_them(name):
     shape = Shape(1, 64)
-    network = NeuralNetwork(shape, FAMILIES[name](shape, 10))
+    network = NeuralNetwork(shape, FAMILIES[name])
     weights = network.initial_weights(np.random.default_rng(0))
     products = sum(
         np.count_nonzero(layer.spreads(given)) * after.positions

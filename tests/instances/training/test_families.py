@@ -10,12 +10,8 @@ from depl.instances.training.families import (
     FAMILIES,
     PLANS,
     SWITCH_EPOCHS,
-    alexnet,
     family,
-    mobilenet,
 )
-from depl.instances.training.layers import Shape
-from depl.instances.training.network import NeuralNetwork
 from depl.models.foundation.errors import InvalidInputError
 
 DIGITS = family("digits-alexnet")
@@ -67,14 +63,6 @@ def test_the_network_of_a_family_fits_its_data(name):
     assert task.network.shapes[0] == task.material.example
     assert task.network.shapes[-1] == (task.material.classes, len(task.material.test.labels))
     assert len(task.material.train.inputs) == task.material.example.channels * task.material.example.positions
-
-
-@pytest.mark.parametrize("layers", [alexnet, mobilenet])
-@pytest.mark.parametrize("side", [4, 8, 16, 32])
-def test_images_of_any_side_end_in_two_by_two_positions(layers, side):
-    network = NeuralNetwork(Shape(3, side * side), layers(Shape(3, side * side), 10))
-    assert Shape(16 if layers is alexnet else 48, 4) in network.shapes
-    assert network.shapes[-1] == (10, 1)
 
 
 def test_at_least_1500_runs_are_shipped_and_500_of_each_main_family():
