@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING
 from depl.heuristics.data.conditions import SelectionFunction, TabledSelection
 from depl.heuristics.data.epochs_needed import TabledEpochs
 from depl.heuristics.data.problem import SelectionProblem
-from depl.heuristics.data.select import partitioned
 from depl.heuristics.set_functions.answers import Minimum
 from depl.heuristics.set_functions.functions import SetFunction
+from depl.heuristics.set_functions.k_best import RankedSet, ranked_by_parts
 from depl.heuristics.set_functions.status import exhaustive
 from depl.heuristics.set_functions.verdicts import Submodularity, Verdict
 from depl.models.foundation.errors import NotCoveredError
 
 if TYPE_CHECKING:
     from depl.heuristics.set_functions.convex import ConvexAnswer
-    from depl.heuristics.set_functions.k_best import RankedSet
 
 LARGEST_DATASETS = 64
 """Most datasets: the first set takes one program per dataset, and every set after it up to as many again.
@@ -39,7 +38,7 @@ milliseconds."""
 
 def ranked_by_extension(
     problem: SelectionProblem, proceed: Callable[[], bool]
-) -> Iterator[tuple["RankedSet", Verdict]]:
+) -> Iterator[tuple[RankedSet, Verdict]]:
     """All nonempty sets in the order in which the programs find them, and what is known of K^ T^ so far.
 
     Parameters
@@ -62,7 +61,7 @@ def ranked_by_extension(
         verdicts.append(found.status.verdict)
         return found
 
-    for item in partitioned(problem, minimise, nonempty=True):
+    for item in ranked_by_parts(problem.size, problem.value, minimise, nonempty=True):
         yield item, _together(verdicts)
 
 

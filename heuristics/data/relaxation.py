@@ -10,16 +10,8 @@ On an interval [l, u] inside a piece of phi, K lies above its tangent k at the m
 product of the falling k with the rising linear T is concave: g >= min(k(l) T(l), k(u) T(u)). Intervals whose
 bound is not yet good enough are split; the error falls with the square of the width. No property of a data
 law is used but that K falls and is convex.
-
-With prices, on l <= s <= u: (K - K(u)) (T - T(l)) >= 0 gives K T >= K(u) T + (K(s) - K(u)) T(l), so
-
-    f(D) >= min over s of K(u) t0 + phi'(s) + (k(s) - K(u)) T(l),
-
-where phi' is the frontier of the weights K(u) tau_d + beta_d, T(l) = t0 + phi(l), and k a tangent of K. The
-right-hand side is convex and piecewise linear; its error falls with the square of the width as well.
 """
 
-import itertools
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -61,8 +53,6 @@ class Relaxed:
         So many datasets of ``order`` are taken whole there.
     integral : bool
         Whether the best point takes no dataset in part.
-    intervals : Intervals or None
-        What the bound rests on, for `flips`; None with prices.
     """
 
     bound: float
@@ -70,25 +60,21 @@ class Relaxed:
     volume: float
     whole: int
     integral: bool
-    intervals: "Intervals | None" = None
 
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Intervals of added volume inside pieces of the frontier, with T, its slope, K and their bounds.
+    """Intervals of added volume inside pieces of the frontier, with T and their bounds.
 
-    The slope is that of the piece: the difference of durations over a tiny width would be mostly rounding.
-    ``ends`` is the lesser value of f at the two ends of an interval, ``epochs`` K at the upper one.
+    ``ends`` is the lesser value of f at the two ends of an interval.
     """
 
     low: FloatArray
     high: FloatArray
     low_duration: FloatArray
     high_duration: FloatArray
-    densities: FloatArray
     bounds: FloatArray
     ends: FloatArray
-    epochs: FloatArray
 
     def replaced(self, old: BoolArray, new: "Intervals") -> "Intervals":
         """The intervals but the old ones, and the new ones."""
@@ -116,55 +102,13 @@ def relaxed(problem: SelectionProblem, cutoff: float = np.inf, least: float = 0.
     Raises
     ------
     NotCoveredError
-        For K^ from a table.
+        For K^ from a table, and for transfers.
     """
     if not isinstance(problem.needed, NeededEpochs):
         raise NotCoveredError("K^ from a table has no volumes")
     if problem.priced:
-        return _priced(problem, problem.needed, cutoff, least)
-    return _free(problem, problem.needed, cutoff, least)
-
-
-def flip_bounds(
-    problem: SelectionProblem, cutoff: float, least: float = 0.0
-) -> tuple[FloatArray, FloatArray]:
-    """Bounds for every dataset if it is left out, and if it is taken, each of shape (n,).
-
-    At a multiplier r of the volume, phi(s) = max over r of r s + sum of min(0, tau - r q); without dataset
-    d its term is missing, and with d it is tau_d - r q_d. So on a piece of slope r, phi grows by at least
-    max(0, r q_d - tau_d) when d is left out and by max(0, tau_d - r q_d) when it is taken, and g by K times
-    it. Intervals whose own bound is at least ``cutoff`` are counted with that bound.
-
-    Parameters
-    ----------
-    problem : SelectionProblem
-        Without prices; see `relaxed`.
-    cutoff : float
-        Bounds beyond it are good enough.
-    least : float
-        Least added volume [data].
-    """
-    if not isinstance(problem.needed, NeededEpochs) or problem.priced:
-        raise NotCoveredError("bounds of single datasets are for problems without transfer costs")
-    limit = cutoff - problem.constant
-    return flips(problem, _refined(problem.needed, _pieces(problem, problem.needed, least), limit), cutoff)
-
-
-def flips(problem: SelectionProblem, parts: Intervals, cutoff: float) -> tuple[FloatArray, FloatArray]:
-    """`flip_bounds` from intervals that are known."""
-    limit = cutoff - problem.constant
-    weak = parts.bounds < limit
-    rest = float(parts.bounds[~weak].min(initial=np.inf))
-    left_out, taken = np.full(problem.size, rest), np.full(problem.size, rest)
-    rows = parts.densities[weak], parts.epochs[weak], parts.bounds[weak]
-    for slope, epochs, bound in zip(*rows, strict=True):
-        gain = slope * problem.volumes - problem.durations
-        left_out = np.minimum(left_out, bound + epochs * np.maximum(gain, 0))
-        taken = np.minimum(taken, bound + epochs * np.maximum(-gain, 0))
-    return left_out + problem.constant, taken + problem.constant
-
-
-def _free(problem: SelectionProblem, needed: NeededEpochs, cutoff: float, least: float) -> Relaxed:
+        raise NotCoveredError("transfers have no fractional frontier; list all sets")
+    needed = problem.needed
     order = density_order(problem)
     volume, duration = _corners(problem.volumes[order]), _corners(problem.durations[order])
     values = training_time(needed.at(volume), problem.fixed_duration + duration)
@@ -177,10 +121,10 @@ def _free(problem: SelectionProblem, needed: NeededEpochs, cutoff: float, least:
     bound = float(parts.bounds[place])
     least_bound = min(bound, float(values[corner])) + problem.constant
     if bound >= values[corner] * (1 - _PRECISION):
-        return Relaxed(least_bound, order, volume[corner], corner, True, parts)
+        return Relaxed(least_bound, order, volume[corner], corner, True)
     middle = float(parts.low[place] + parts.high[place]) / 2
     whole = int(np.searchsorted(volume, middle, side="right")) - 1
-    return Relaxed(least_bound, order, middle, min(whole, len(order) - 1), False, parts)
+    return Relaxed(least_bound, order, middle, min(whole, len(order) - 1), False)
 
 
 def _pieces(problem: SelectionProblem, needed: NeededEpochs, least: float) -> Intervals:
@@ -192,8 +136,7 @@ def _pieces(problem: SelectionProblem, needed: NeededEpochs, least: float) -> In
     start = float(np.interp(least, volume, length))
     volume = np.concatenate([[min(least, volume[-1])], volume[first + 1 :]])
     length = np.concatenate([[start], length[first + 1 :]])
-    densities = (problem.durations / problem.volumes)[order][first:]
-    return _bounded(needed, volume[:-1], volume[1:], length[:-1], length[1:], densities)
+    return _bounded(needed, volume[:-1], volume[1:], length[:-1], length[1:])
 
 
 def _bounded(
@@ -202,7 +145,6 @@ def _bounded(
     high: FloatArray,
     start: FloatArray,
     end: FloatArray,
-    densities: FloatArray,
 ) -> Intervals:
     middle, count = (low + high) / 2, len(low)
     epochs, slope = needed.at(np.concatenate([low, middle, high])), needed.slope(middle)
@@ -210,7 +152,7 @@ def _bounded(
     left = (value + slope * (low - middle)) * start
     right = (value + slope * (high - middle)) * end
     ends = np.minimum(training_time(first, start), training_time(last, end))
-    return Intervals(low, high, start, end, densities, np.minimum(left, right), ends, last)
+    return Intervals(low, high, start, end, np.minimum(left, right), ends)
 
 
 def _refined(needed: NeededEpochs, parts: Intervals, cutoff: float) -> Intervals:
@@ -228,60 +170,8 @@ def _refined(needed: NeededEpochs, parts: Intervals, cutoff: float) -> Intervals
             for start, end in ((parts.low, parts.high), (parts.low_duration, parts.high_duration))
         ]
         low, high, start, end = (part.ravel() for cells in grid for part in (cells[:, :-1], cells[:, 1:]))
-        densities = np.repeat(parts.densities[weak], _PARTS)
-        parts = parts.replaced(weak, _bounded(needed, low, high, start, end, densities))
+        parts = parts.replaced(weak, _bounded(needed, low, high, start, end))
     return parts
-
-
-def _priced(problem: SelectionProblem, needed: NeededEpochs, cutoff: float, least: float) -> Relaxed:
-    """The bound with prices: intervals of the whole range, each with its own weights."""
-    total = float(problem.volumes.sum())
-    edges = np.linspace(min(least, total), total, 9)
-    waiting = [_priced_interval(problem, needed, *ends) for ends in itertools.pairwise(edges.tolist())]
-    limit = cutoff - problem.constant
-    for _ in range(400):
-        place = min(range(len(waiting)), key=lambda index: waiting[index][0])
-        bound, low, high, _ = waiting[place]
-        width = high - low
-        if bound >= limit or width <= 1e-4 * total:
-            break
-        middle = (low + high) / 2
-        waiting[place : place + 1] = [
-            _priced_interval(problem, needed, low, middle),
-            _priced_interval(problem, needed, middle, high),
-        ]
-    bound, low, high, point = min(waiting, key=lambda row: row[0])
-    order = _price_order(problem, needed, high)
-    corners = _corners(problem.volumes[order])
-    whole = min(int(np.searchsorted(corners, point, side="right")) - 1, len(order) - 1)
-    return Relaxed(bound + problem.constant, order, point, whole, False)
-
-
-def _price_order(problem: SelectionProblem, needed: NeededEpochs, high: float) -> IntArray:
-    weights = float(needed.at(high)) * problem.durations + problem.transfers
-    return np.argsort(weights / problem.volumes, kind="stable").astype(np.int64)
-
-
-def _priced_interval(
-    problem: SelectionProblem, needed: NeededEpochs, low: float, high: float
-) -> tuple[float, float, float, float]:
-    """The bound on [low, high], the interval, and the volume where it is attained."""
-    order = _price_order(problem, needed, high)
-    least = float(needed.at(high))
-    weights = (least * problem.durations + problem.transfers)[order]
-    volume, frontier = _corners(problem.volumes[order]), _corners(weights)
-    density = density_order(problem)
-    start = problem.fixed_duration + float(
-        np.interp(low, _corners(problem.volumes[density]), _corners(problem.durations[density]))
-    )
-    inside = volume[(volume > low) & (volume < high)]
-    points = np.concatenate([[low], inside, [high]])
-    middle = (low + high) / 2
-    tangent = float(needed.at(middle)) + float(needed.slope(middle)) * (points - middle)
-    tangent = np.maximum(tangent, least)
-    values = least * problem.fixed_duration + np.interp(points, volume, frontier) + (tangent - least) * start
-    best = int(np.argmin(values))
-    return float(values[best]), low, high, float(points[best])
 
 
 def _corners(numbers: FloatArray) -> FloatArray:

@@ -18,8 +18,8 @@ from depl.heuristics.data.branching import branch_and_bound
 from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
 from depl.heuristics.data.prefix import best_prefix, density_order, rule_holds
 from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers, selection_problem
-from depl.heuristics.data.relaxation import flip_bounds, relaxed
-from depl.heuristics.data.select import Rule, ranked_selections, select_datasets
+from depl.heuristics.data.relaxation import relaxed
+from depl.heuristics.data.select import MOST_LISTED, Rule, select_datasets
 from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
 from depl.heuristics.set_functions.status import exhaustive
 from depl.heuristics.set_functions.verdicts import Verdict
@@ -155,8 +155,6 @@ def test_a_table_of_epochs_is_enumerated(steady) -> None:
     for refused in (best_prefix, branch_and_bound, subset_sum, relaxed):
         with pytest.raises(NotCoveredError):
             refused(problem)
-    with pytest.raises(NotCoveredError):
-        ranked_selections(problem, 1)
     with pytest.raises(InvalidInputError):
         problem.restricted(frozenset({0}), frozenset())
 
@@ -322,33 +320,12 @@ def test_1000_datasets_are_solved_exactly_within_50_nodes(times: int) -> None:
 # --- bounds -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("priced", [False, True])
-def test_relaxations_and_flips_bound_every_set_from_below(priced: bool) -> None:
-    for problem in drawn(6, 30, largest=7, priced=priced):
+def test_relaxations_bound_every_set_from_below() -> None:
+    for problem in drawn(6, 30, largest=7):
         sets = all_sets(problem, nonempty=False)
         assert relaxed(problem).bound <= sets[0][0] * (1 + 1e-12)
         least = float(problem.volumes.min())
         assert relaxed(problem, least=least).bound <= all_sets(problem)[0][0] * (1 + 1e-12)
-        if priced:
-            continue
-        left_out, taken = flip_bounds(problem, math.inf)
-        for place in range(problem.size):
-            assert left_out[place] <= min(v for v, s in sets if place not in s) * (1 + 1e-12)
-            assert taken[place] <= min(v for v, s in sets if place in s) * (1 + 1e-12)
-
-
-def test_bounds_of_single_datasets_hold_up_to_every_cutoff_and_tell_which_cannot_be_better() -> None:
-    settled = 0
-    for problem in drawn(7, 40, largest=7):
-        sets = all_sets(problem)
-        cutoff = sets[0][0] * (1 + 1e-9)
-        left_out, taken = flip_bounds(problem, cutoff, float(problem.volumes.min()))
-        for place in range(problem.size):
-            without = min((value for value, chosen in sets if place not in chosen), default=math.inf)
-            assert left_out[place] <= without * (1 + 1e-12)
-            assert taken[place] <= min(v for v, s in sets if place in s) * (1 + 1e-12)
-        settled += int(((left_out >= cutoff) | (taken >= cutoff)).sum())
-    assert settled > 40
 
 
 def test_prefixes_and_single_datasets_are_enough_where_the_rule_holds() -> None:
@@ -425,19 +402,16 @@ def test_the_selection_is_exact_on_500_products_that_are_not_submodular() -> Non
     assert exact_where_submodularity_fails(500) > 0
 
 
-# --- k best, refusals ---------------------------------------------------------------------------------
+# --- refusals ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("priced", [False, True])
-def test_ranked_selections_match_enumeration(priced: bool) -> None:
-    for problem in drawn(8, 6, largest=6, priced=priced):
-        expected = [value for value, _ in all_sets(problem)[:8]]
-        found = ranked_selections(problem, 8)
-        assert [item.value for item in found] == pytest.approx(expected, rel=1e-9)
-        assert len({item.datasets for item in found}) == len(found)
-        assert all(item.optimal for item in found)
-    with pytest.raises(InvalidInputError, match="at least 1"):
-        ranked_selections(problem, 0)
+def test_transfers_of_many_datasets_are_refused_in_words() -> None:
+    (problem,) = drawn(8, 1, priced=True)
+    many = random_selection(np.random.default_rng(8), MOST_LISTED + 1, priced=True)
+    with pytest.raises(NotCoveredError, match=f"of {MOST_LISTED} datasets at most; not {MOST_LISTED + 1}"):
+        select_datasets(many)
+    with pytest.raises(NotCoveredError, match="list all sets"):
+        branch_and_bound(problem)
 
 
 @pytest.mark.parametrize(
