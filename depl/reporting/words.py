@@ -11,6 +11,7 @@ from depl.models.foundation.wording import (
     counter_probability,
     interval,
     number,
+    one_end,
     percentage,
     probability,
     rounded_up,
@@ -112,6 +113,13 @@ def enclosed(value: Interval) -> str:
     return f"lies in {interval(value.lower, value.upper)}"
 
 
+def _bounded(value: Interval, low: bool = False) -> str:
+    """The end of an interval that stopping early is certified at; as `enclosed` where it is exact."""
+    if value.exact is not None:
+        return enclosed(value)
+    return f"is {one_end(value.lower if low else value.upper, low)}"
+
+
 _SMALL = 10_000
 """Denominator up to which a fraction is easier to read than its decimals."""
 
@@ -161,11 +169,12 @@ def stopping(facts: PlanFacts) -> list[str]:
         return [f"Not computed: {beginning(facts.no_stopping)}."]
     level = number(facts.instance.target.maximum_loss)
     units = facts.instance.units
-    expected = units.after(enclosed(found.cost), "cost")
+    reached = _bounded(found.reached, low=True)
+    expected = units.after(_bounded(found.cost), "cost")
     return [
         f"The expected cost {expected}, in place of {units.amount(facts.evaluation.cost, 'cost')}.",
-        f"The expected number of epochs {enclosed(found.epochs)}, in place of {facts.evaluation.epochs}.",
-        f"The probability that the loss is at most {level} after some epoch {enclosed(found.reached)}.",
+        f"The expected number of epochs {_bounded(found.epochs)}, in place of {facts.evaluation.epochs}.",
+        f"The probability that the loss is at most {level} after some epoch {reached}.",
         "Certified under the same law; the data of a cluster are paid right before it first trains.",
     ]
 

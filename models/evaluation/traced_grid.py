@@ -6,7 +6,7 @@ residuals the true loss lies between them in every epoch (retentions are at leas
 the side where rounding helps is moved onto its end; what leaves it on the other counts as infinite.
 
 The same holds of losses that have stayed above a limit: where the true loss has, so has the one that is
-rounded up, and where the one rounded down has, so has the true one.
+rounded up.
 
 Sums of independent parts are products of discrete Fourier transforms, whose rounding is far below `NOISE`.
 """
@@ -103,8 +103,8 @@ class LossGrid:
         granted = noise(epochs)
         return max(0.0, float(above.mean()) - granted), min(1.0, float(1 - below.mean()) + granted)
 
-    def survival(self, ahead: Sequence[Position], limits: Sequence[float]) -> Iterator[tuple[float, float]]:
-        """Bounds of P(every loss so far is above its limit), now and after each of the epochs to come.
+    def survival(self, ahead: Sequence[Position], limits: Sequence[float]) -> Iterator[float]:
+        """At least P(every loss so far is above its limit), now and after each of the epochs to come.
 
         Parameters
         ----------
@@ -114,14 +114,13 @@ class LossGrid:
             Of the loss now, and after each of them.
         """
         laws, stopped = self.before(ahead[0]), 0.0
-        for epoch, (down, up) in enumerate(zip(*self._last_below(np.array(limits)), strict=True)):
+        for epoch, down in enumerate(self._last_below(np.array(limits))[0]):
             if epoch:
                 laws = self.further(laws, ahead[epoch - 1])
-            laws[0, : up + 1] = 0.0
             stopped += float(laws[1, : down + 1].sum())
             laws[1, : down + 1] = 0.0
             granted = noise(epoch) * (epoch + 1)  # what has stopped is a sum over all epochs
-            yield max(0.0, float(laws[0].sum()) - granted), min(1.0, 1 - stopped + granted)
+            yield min(1.0, 1 - stopped + granted)
 
     def _last_below(self, limits: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The last places that are certainly not above limits, and the last that may not be; -1 for none."""

@@ -1,7 +1,7 @@
 """When a run under a traced law first meets the target: P(it has not so far), epoch by epoch.
 
 Residuals kept per run are followed combination by combination, exactly; independent ones as laws on a
-directed grid (`depl.models.evaluation.traced_grid`), with both bounds.
+directed grid (`depl.models.evaluation.traced_grid`), from above.
 """
 
 import math
@@ -30,7 +30,9 @@ MOST_PATHS = 4_000_000
 def traced_survival(
     traced: TracedLaw, schedule: Schedule, maximum_loss: float, stops: Sequence[bool] | None = None
 ) -> Survival:
-    """Enclose P(l(0) > l_max, ..., l(k) > l_max) for k = 0, ..., K, exactly where residuals are kept per run.
+    """P(l(0) > l_max, ..., l(k) > l_max) for k = 0, ..., K, exactly where residuals are kept per run.
+
+    Of independent residuals this is a bound from above.
 
     With ``stops``, K + 1 of them, only losses count after which the run may stop.
 
@@ -69,8 +71,7 @@ def _on_grid(traced: TracedLaw, schedule: Schedule, limits: Sequence[float]) -> 
         # what was seen is above, as it is; what is not known stops no run
         now = limits[0] - moved if traced.known is None and traced.evaluated else -math.inf
         bounds.append(list(grid.survival(ahead, [now, *(limit - moved for limit in limits[1:])])))
-    lower, upper = np.mean(np.array(bounds), axis=0).T
-    return Survival(lower, np.maximum(lower, upper), None, "directed grid")
+    return Survival(np.mean(np.array(bounds), axis=0), None, "directed grid")
 
 
 def _counted(traced: TracedLaw, schedule: Schedule, limits: Sequence[float]) -> tuple[Fraction, ...]:

@@ -49,6 +49,11 @@ def at_most(value: float, digits: int = 7) -> str:
     return "beyond all runs seen" if math.isinf(value) else f"at most {rounded_up(value, digits)}"
 
 
+def one_end(value: float, low: bool, digits: int = 7) -> str:
+    """A bound of which the other end is not known, in words."""
+    return f"at least {rounded_down(value, digits)}" if low else f"at most {rounded_up(value, digits)}"
+
+
 def counter_probability(violation: float | Fraction, digits: int = 7) -> str:
     """1 - violation, subtracted exactly and then rounded down; 0 for a violation above 1."""
     kept = max(1 - Fraction(violation), Fraction(0))

@@ -219,10 +219,10 @@ def _layout(terms: Terms, start: float, stop: float, tail: float, points: int) -
     widest = max(stop - start, *(high - low for low, high in ends))
     farthest = max(abs(start), abs(stop), *(max(abs(low), abs(high)) for low, high in ends), 1e-290)
     width = max(widest, _LEAST_RELATIVE_WIDTH * farthest)
-    return _Layout(tree, windows, _short(width / points, terms))
+    return _Layout(tree, windows, short_step(width / points, terms))
 
 
-def _short(step: float, terms: Terms) -> float:
+def short_step(step: float, terms: Terms) -> float:
     """``step`` rounded up to few binary digits; to one if there are only atoms, so that integers fit."""
     digits = 1 if all(term.law.has_atoms for term, _ in terms) else _STEPS_PER_OCTAVE
     octave = 2.0 ** math.floor(math.log2(step))

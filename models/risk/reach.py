@@ -105,6 +105,15 @@ def total_reach(parts: Sequence[Reach], counts: Sequence[int]) -> Reach:
     return total
 
 
+def typical_spread(terms: Sequence[tuple[Term, int]]) -> float:
+    """About how far apart the 0.1- and the 0.9-quantile of the sum are [loss]; tails do not count."""
+    squares = 0.0
+    for term, count in terms:
+        low, high = (float(term.law.quantile(0.1, upper=side)) for side in (False, True))
+        squares += count * (term.coefficient * (high - low)) ** 2
+    return math.sqrt(squares)
+
+
 def _levels(octaves: int) -> FloatArray:
     """0.1 and its halves, increasing."""
     return np.asarray(0.1 * 2.0 ** -np.arange(octaves, -1, -1.0))

