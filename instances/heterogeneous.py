@@ -68,15 +68,22 @@ _DEVIATIONS = (1.5, 0.15)  # standard deviation over mean of the fastest and the
 _EPOCHS_OF_A_PHASE = 10
 
 
-def heterogeneous_instance(
+def heterogeneous_instance(rng: np.random.Generator, **sizes: int) -> Instance:
+    """The instance of `heterogeneous_instance_with_plan`, alone."""
+    return heterogeneous_instance_with_plan(rng, **sizes)[0]
+
+
+def heterogeneous_instance_with_plan(
     rng: np.random.Generator,
     *,
     clusters: int = 10,
     datasets: int = 10,
     models: int = 5,
     maximum_epochs: int = 100,
-) -> Instance:
-    """Draw one instance of exactly this size; it has a plan.
+) -> tuple[Instance, Plan]:
+    """Draw one instance of exactly this size, and the plan that gave it its limits.
+
+    The plan is feasible under the law. It is a draw and no more: its cost is usually far from the least.
 
     Parameters
     ----------
@@ -89,27 +96,7 @@ def heterogeneous_instance(
     -------
     Instance
         Named after its fingerprint.
-
-    Raises
-    ------
-    InvalidInputError
-        If a size is below 1.
-    """
-    sizes = {"clusters": clusters, "datasets": datasets, "models": models, "maximum_epochs": maximum_epochs}
-    return heterogeneous_instance_with_plan(rng, **sizes)[0]
-
-
-def heterogeneous_instance_with_plan(
-    rng: np.random.Generator,
-    *,
-    clusters: int = 10,
-    datasets: int = 10,
-    models: int = 5,
-    maximum_epochs: int = 100,
-) -> tuple[Instance, Plan]:
-    """The instance that `heterogeneous_instance` draws, and the plan that gave it its limits.
-
-    The plan is feasible under the law. It is a draw and no more: its cost is usually far from the least.
+    Plan
 
     Raises
     ------

@@ -67,15 +67,22 @@ _STEP_OF_PRICES = 1.15
 """Price of the same work on the next kind."""
 
 
-def regional_instance(
+def regional_instance(rng: np.random.Generator, **sizes: int) -> Instance:
+    """The instance of `regional_instance_with_plan`, alone."""
+    return regional_instance_with_plan(rng, **sizes)[0]
+
+
+def regional_instance_with_plan(
     rng: np.random.Generator,
     *,
     clusters: int = 10,
     datasets: int = 10,
     models: int = 5,
     maximum_epochs: int = 100,
-) -> Instance:
-    """Draw one instance of exactly this size; it has a plan.
+) -> tuple[Instance, Plan]:
+    """Draw one instance of exactly this size, and the plan that gave it its limits.
+
+    The plan is feasible under the law.
 
     Parameters
     ----------
@@ -88,25 +95,7 @@ def regional_instance(
     -------
     Instance
         Named after its fingerprint.
-
-    Raises
-    ------
-    InvalidInputError
-        If a size is below 1.
-    """
-    sizes = {"clusters": clusters, "datasets": datasets, "models": models, "maximum_epochs": maximum_epochs}
-    return regional_instance_with_plan(rng, **sizes)[0]
-
-
-def regional_instance_with_plan(
-    rng: np.random.Generator,
-    *,
-    clusters: int = 10,
-    datasets: int = 10,
-    models: int = 5,
-    maximum_epochs: int = 100,
-) -> tuple[Instance, Plan]:
-    """The instance that `regional_instance` draws, and the plan that gave it its limits.
+    Plan
 
     Raises
     ------

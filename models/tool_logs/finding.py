@@ -16,7 +16,8 @@ from depl.models.tool_logs.json_lines import holds_lines, objects_of, run_of
 from depl.models.tool_logs.mlflow import DELETED, SQLITE, is_deleted, is_run, read_database, read_store
 from depl.models.tool_logs.plain_yaml import read_flat
 from depl.models.tool_logs.points import TOOLS, LoggedRun, ToolLog, shown
-from depl.models.tool_logs.tables import charts, read_charts, read_table
+from depl.models.tool_logs.reading import reader
+from depl.models.tool_logs.tables import charts, run_of_table, runs_of_charts
 from depl.models.tool_logs.tensorboard import SHUT, read_events
 from depl.models.tool_logs.transformers import STATE, read_states, run_folder
 from depl.models.tool_logs.unread import LostRuns, alike
@@ -327,33 +328,29 @@ def _with_settings(run: LoggedRun) -> LoggedRun:
 _SETTINGS = ("hparams", "hyperparameters", "config", "params", "settings")
 
 
+@reader
 def _table(path: Path, tool: str | None, name: str) -> _Found:
     """A CSV file: its columns say who wrote it."""
     sheet = read_sheet(path)
     header = sheet.header
     if tool == "wandb" or tool is None:
         if charts(sheet) and any(column.endswith("__MIN") for column in header):
-            runs, passed = read_charts(path)
+            runs, passed = runs_of_charts(sheet)
             return "wandb", f"{path.name}: columns RUN - METRIC", runs, passed
         if tool == "wandb" or set(_CLOCKS) & set(header):
-            return "wandb", f"{path.name}: column {_CLOCKS[0]}", [read_table(path, name)], []
+            return "wandb", f"{path.name}: column {_CLOCKS[0]}", [run_of_table(sheet, name)], []
     settings = path.with_name(_SETTINGS_OF_LIGHTNING)
     if tool == "lightning" or (tool is None and {"epoch", "step"} <= set(header)):
-        run = read_table(path, name)
         told = read_flat(settings) if settings.is_file() else {}
-        return (
-            "lightning",
-            f"{path.name}: columns epoch and step",
-            [LoggedRun(name, run.path, run.points, told)],
-            [],
-        )
+        run = replace(run_of_table(sheet, name), settings=told)
+        return "lightning", f"{path.name}: columns epoch and step", [run], []
     if tool in (None, "keras") and {"loss", "val_loss"} <= set(header) and header[0] in ("", "epoch"):
         index = "" if "epoch" in header else "epoch"  # of pandas, from 0 as epochs are
         why = f"{path.name}: columns epoch, loss and val_loss"
-        return "keras", why, [read_table(path, name, index)], []
+        return "keras", why, [run_of_table(sheet, name, index)], []
     if tool == "keras":
-        return "keras", path.name, [read_table(path, name)], []
-    return "csv", path.name, [read_table(path, name)], []
+        return "keras", path.name, [run_of_table(sheet, name)], []
+    return "csv", path.name, [run_of_table(sheet, name)], []
 
 
 def _event_runs(folder: Path, files: Sequence[Path]) -> dict[Path, list[Path]]:

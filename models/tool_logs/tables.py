@@ -1,34 +1,25 @@
 """CSV files as points: one line per epoch, or one column per run as Weights & Biases exports charts."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from depl.models.tool_logs.points import LoggedRun, Point, cell_values, point_of
-from depl.models.tool_logs.reading import reader
-from depl.models.traces.csv_files import Sheet, read_sheet
+from depl.models.traces.csv_files import Sheet
 
 EXTREMES = ("__MIN", "__MAX")
 """Ends of the names of columns that hold the ends of an interval around another column."""
 
 
-@reader
-def read_table(path: str | Path, name: str, index: str = "") -> LoggedRun:
-    """A CSV file with one line per epoch of a run.
+def run_of_table(sheet: Sheet, name: str, index: str = "") -> LoggedRun:
+    """The run of a CSV file with one line per epoch.
 
     A column without a name, as pandas writes an index, is called ``index``, or passed over without one.
-
-    Raises
-    ------
-    InvalidInputError
-        As `depl.models.traces.csv_files.read_sheet`.
     """
-    sheet = read_sheet(path)
     header = [key or index for key in sheet.header]
     points = tuple(
         point_of(row.number, ((k, v) for k, v in cell_values(header, row.cells).items() if k))
         for row in sheet.rows
     )
-    return LoggedRun(name, str(path), points)
+    return LoggedRun(name, sheet.path, points)
 
 
 def charts(sheet: Sheet) -> dict[str, tuple[str, str]]:
@@ -42,24 +33,14 @@ def charts(sheet: Sheet) -> dict[str, tuple[str, str]]:
     return found
 
 
-@reader
-def read_charts(path: str | Path) -> tuple[list[LoggedRun], list[str]]:
-    """The runs of an exported chart, and the columns that are no runs.
-
-    Raises
-    ------
-    InvalidInputError
-        As `depl.models.traces.csv_files.read_sheet`; or if no column is named "RUN - METRIC".
-    """
-    sheet = read_sheet(path)
+def runs_of_charts(sheet: Sheet) -> tuple[list[LoggedRun], list[str]]:
+    """The runs of an exported chart, and the columns that are no runs."""
     columns = charts(sheet)
-    if not columns:
-        raise sheet.error('no column is named "RUN - METRIC", as charts are exported', sheet.header_row)
     runs: dict[str, dict[str, str]] = {}
     for column, (run, metric) in columns.items():
         runs.setdefault(run, {})[column] = metric
     shared = [column for column in sheet.header if column not in columns and " - " not in column]
-    logged = [LoggedRun(run, str(path), _points(sheet, shared, own)) for run, own in runs.items()]
+    logged = [LoggedRun(run, sheet.path, _points(sheet, shared, own)) for run, own in runs.items()]
     return logged, [name for name in sheet.header if name not in columns and name not in shared]
 
 
