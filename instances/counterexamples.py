@@ -1,23 +1,10 @@
-r"""Instances that refute or limit what can be promised: families A and B, and PARTITION (E10).
+"""Instances that refute or limit what can be promised: families A and B, and PARTITION (E10).
 
-- `short_epochs` (A): one model; more epochs are needed than the expanded graph has room for, although they
-  use half of T_max.
+- `short_epochs` (A): more epochs are needed than the expanded graph has room for, within half of T_max.
 - `almost_one_level` (B): a cheap model improves the loss by almost one level of the graph, an expensive one
   by exactly one level.
 - `partition_by_epoch`, `partition_by_model`: an instance has a feasible plan iff given numbers can be split
-  into two halves of equal sum. So no polynomial algorithm finds a feasible plan whenever there is one, and
-  none has a finite cost ratio with both budgets kept, unless P = NP. In the first, epoch k decides on number
-  k, with laws and work that depend on the epoch; the second makes do with stationary models.
-
-Both reductions let an epoch take as much time as it improves the loss, and ask for half the sum B of both: at
-most B time, at least B improvement, so exactly B of either.
-
-Stationary models. Number a_i becomes two models whose gain and work are the integers with the digits
-(1, e_i, a_i) and (1, e_i, 0), e_i the i-th unit vector, and the target and T_max are (n, 1, ..., 1, B). A
-feasible plan of K epochs has exactly the target's sum. The leading digit counts epochs: K <= n, or the sum
-would be too large. With at most n epochs no digit carries over (a unit digit holds at most n, the last one at
-most n max a), so the digits add up one by one: K = n, exactly one model of each pair is used once, and the
-a_i of those taken sum to B. The order of the epochs does not matter.
+  into two halves of equal sum. Constructions and proof: docs/model_selection.rst.
 """
 
 import math

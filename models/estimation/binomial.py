@@ -1,18 +1,10 @@
-r"""What counts of runs prove about a probability, and how many runs a proof needs.
+"""What counts of runs prove about a probability, and how many runs a proof needs.
 
-Of n independent runs of a plan X exceed the target; X is binomial with the unknown probability q = P(l(K) >
-l_max). The promise, constraint (3) of the paper, is q <= 1 - omega. With T(x; n, q) = P(X <= x),
-
-    the promise is *certified* with confidence c   iff T(x; n, 1 - omega) <= 1 - c,
-    it is *refuted* with confidence c              iff 1 - T(x - 1; n, 1 - omega) <= 1 - c.
-
-T falls in q. So where q > 1 - omega the first happens with probability at most 1 - c, and where q <= 1 -
-omega so does the second. Neither needs a law of the losses. The first is the same as: the upper end of the
-one-sided Clopper-Pearson interval is at most 1 - omega.
-
-omega and the confidence are read as the decimals that they print as. Where floating point cannot decide a
-comparison it is made again in whole numbers, so that ties come out right: one run that meets its target
-certifies a median with confidence 0.5, exactly.
+Of n independent runs of a plan X exceed the target, each with the unknown probability q. With T(x; n, q) =
+P(X <= x), which falls in q, the promise q <= 1 - omega is *certified* with confidence c iff T(x; n, 1 -
+omega) <= 1 - c, and *refuted* iff 1 - T(x - 1; n, 1 - omega) <= 1 - c: each happens wrongly with probability
+at most 1 - c, whatever the law. omega and c are read as the decimals that they print as, and ties are
+decided exactly.
 """
 
 from fractions import Fraction

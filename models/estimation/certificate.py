@@ -1,31 +1,11 @@
-r"""A certificate of a chosen plan from held-out runs that needs no law of the losses.
+"""A certificate of a chosen plan from held-out runs that needs no law of the losses.
 
-The promise is constraint (3) of the paper: P(l(K) <= l_max) >= omega. n runs of the plan, none of which was
-used to choose it, are independent draws of l(K). With l_(1) <= ... <= l_(n) their sorted losses:
-
-*Confidence bound of the quantile*. l_(r) with r = n - x and x the most exceedances that certify
-(`depl.models.estimation.binomial`). For any law, P(l_(r) >= l_omega) >= c: if l_(r) < l_omega, at least r
-runs fell below l_omega, and each does so with probability at most omega. The promise is certified iff l_(r)
-is at most l_max. This is *conditional* on the runs at hand: at least the share c of all sets of n runs gives
-a bound that the plan then keeps with probability omega or more. The maximum is one iff omega**n <= 1 - c.
-
-*Split conformal bound*. l_(r) with r = ceil((n + 1) omega). The next run is equally likely to take each of
-the n + 1 ranks, so it is at most l_(r) with probability at least omega. This is *marginal*: averaged over the
-held-out runs as well as the next one. It needs n >= omega / (1 - omega): 9, 19 and 99 runs for 0.90, 0.95 and
-0.99. Given the runs at hand, P(l(K) <= l_(r)) may lie below omega, and of all sets of so few runs more than
-every third is one where it does. The promise is for a bound that is read off the runs; that it lies below a
-target which was there before certifies nothing.
-
-**Only runs that are fresh.** `certify` refuses runs that chose the plan, under whatever name, runs that are
-there twice, and runs that it cannot tell from others (`depl.models.estimation.held_out`). `certificate` takes
-losses and believes that they are of independent runs.
-
-Ties make both bounds cautious, never wrong. A run without a final loss counts as infinite; a bound whose rank
-is infinite, or beyond n, is infinite.
-
-**Once.** All of this holds for a sample whose size was fixed before, and for one plan. Adding runs until the
-certificate comes, or trying several plans on the same runs and keeping the one that passes, breaks it. For m
-plans or m looks ask each time for the confidence 1 - (1 - c) / m.
+Let l_(1) <= ... <= l_(n) be the final losses of n fresh runs of the plan. The *confidence bound of the
+quantile* is l_(r) with r = n - x, x the most exceedances that certify: if l_(r) < l_omega, at least r runs
+fell below l_omega, and each does so with probability at most omega. The *split conformal bound* is l_(r)
+with r = ceil((n + 1) omega): the next run is equally likely to take each of the n + 1 ranks. Ties make both
+cautious, never wrong; a run without a final loss counts as infinite. docs/estimation.rst says what each
+promises, why only fresh runs judge, and why once.
 """
 
 import math

@@ -1,20 +1,12 @@
-r"""A and B of eq. (8) by least squares under X = 1, with intervals, since B is badly identified.
+"""A and B of eq. (8) by least squares under X = 1, with intervals, since B is badly identified.
 
 The improvement of run r at epoch k is Y = A g_k(B) X with g_k(B) = (k + B)^(-1/2). With N_k observations of
 sum S_k at epoch k, the least sum of squares for a given B and the A that attains it are
 
     R(B) = sum of Y**2 - (sum S_k g_k)**2 / sum N_k g_k**2,    A(B) = sum S_k g_k / sum N_k g_k**2,
 
-so that one number, B, is searched for on [-0.99, 100 K] (an instance needs B > -1). At the upper end g is
-constant to half a per cent over all epochs, and the improvement is a `ConstantImprovement`.
-
-R(B) is often nearly flat: A and B are then uncertain together, though A g_k(B) is not. Intervals come
-from resampling whole runs, which keeps what the epochs of a run have in common, or, with few runs, from
-resampling the ratios x, which takes them for independent as eq. (8) does. (The textbook's interval from the
-profile of R takes errors for equally large in all epochs, which eq. (8) denies: it contained B in 75 % of
-300 data sets where it said 95 %.)
-
-Eq. (8) fixes A and X only up to a factor. The scale here is the one with mean ratio 1.
+so one number, B, is searched for on [-0.99, 100 K]; at the upper end g is constant to half a per cent.
+Intervals come from resampled runs, or ratios where there are few. The scale is the one with mean ratio 1.
 """
 
 import math

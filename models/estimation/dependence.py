@@ -1,18 +1,7 @@
-r"""What a promise is worth when the increments of a run are not independent.
+"""What a promise is worth when the increments of a run are not independent: docs/estimation.rst.
 
-The paper's law lets every epoch draw its noise afresh. Let w_k be the standard deviation of the increment of
-epoch k and R the variance of their sum over the sum of their variances, which is 1 under independence. For
-normal increments a plan that misses with probability p under the independent law then misses with
-
-    Phi(Phi^{-1}(p) / sqrt(R)),
-
-because the sum keeps its mean and its standard deviation is multiplied by sqrt(R). Two kinds of dependence:
-
-- AR(1): increments i and j have correlation phi^|i - j|, R = sum w_i w_j phi^|i-j| / sum w_i**2;
-- a factor shared by all epochs of a run: every two have correlation rho, and
-  R = 1 + rho ((sum w)**2 / sum w**2 - 1).
-
-AR(1) of 0.3 takes 1 % to 4.2 % within 30 epochs; a shared factor grows with their number without end.
+If R is the variance of their sum over the sum of their variances, a violation of p becomes, for normal
+increments, Phi(Phi^{-1}(p) / sqrt(R)): the sum keeps its mean, and its deviation is multiplied by sqrt(R).
 """
 
 import math

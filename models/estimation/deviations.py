@@ -1,16 +1,11 @@
 """By how much plans that were never run end off the law that others suggest for them.
 
-A law fitted to traces is right about a plan up to what that plan has of its own. `plan_deviations` holds
-plans out of the fit, a tenth of them at a time, and compares their runs with the law: the mean of the runs of
-a plan with that of the law, and every run with the mean of its plan. Two things then go wrong with a plan
-that a solver has *chosen*, though they do not with one drawn at random: among thousands of plans it prefers
-those that the law flatters, and those to whose stages runs are lent that happen to have had no spike.
-
-`careful_deviations` answers both, as `depl.models.problem.traced_law.TracedLaw.deviations`. All of them are
-moved up by a high quantile of what plans deviate by, which counts the next plan beside the p that were held
-out and does not exist for fewer than `plans_needed`; around it they are spread as runs are around the mean of
-their plan, all plans together. (What the lent runs spread by is counted besides: this errs on the careful
-side.) Plans that were run often enough to speak for themselves are left alone.
+`plan_deviations` holds plans out of the fit, a tenth of them at a time, and compares the mean of the runs of
+a plan with that of the law, and every run with the mean of its plan. Among thousands of plans a solver
+prefers those that the law flatters, and those that were lent runs without spikes: so `careful_deviations`
+moves all up by a high quantile of what plans deviate by, which counts the next plan beside the p held out,
+and spreads them as runs are around the mean of their plan. Plans that were run often enough speak for
+themselves.
 """
 
 import math

@@ -1,23 +1,11 @@
-"""Which runs may judge a plan, and the final loss that each of them counts with.
+"""Which runs may judge a plan, and the final loss that each of them counts with: docs/estimation.rst.
 
-Runs are told by their losses, whatever they are called (`depl.models.traces.fingerprints`).
-
-Refused, with the row of the first one:
-    a run that was used to choose the plan; a run that is in the file twice, or shares its first epochs with
-    another one (`depl.models.traces.same_runs`); a run of another model or cluster than the plan's, or with
-    epochs after its last one; runs too short, or recorded too coarsely, to be told from others.
-Counted as exceeding every target:
-    a run that ends before the plan does, for which there is no l(K); a run that diverged, or was lost as the
-    provenance says; a run too flat to be told from others, where most can be told.
-
-Nothing is left out silently: a run that is missing because it went badly makes every estimate too good. Also
-a run that was stopped *because* it had reached the target counts as exceeding: the promise is about l(K), and
-losses may rise again. Runs of logs that diverged were ended or dropped (`depl.models.traces.lost`); those
-that were ended are short, those dropped are handed over by name. What the plan was must be said, because
-runs that were all cut alike look like runs of a shorter one.
-
-A trace holds models and clusters. That its runs used the plan's datasets and drew their seeds afresh, that
-no other runs had a part in the choice, and that their losses are what was measured, is for the user to vouch.
+*Refused*, with the row of the first one: runs that were used to choose the plan or that the file has twice
+(`depl.models.traces.fingerprints`, `depl.models.traces.same_runs`), that trained something else, or that are
+too short, coarse or flat to be told from others where most are so. *Counted as exceeding*: runs that end
+before the plan does (also those stopped because they had reached the target: losses may rise again), that
+diverged or were lost as the provenance says, and single ones that cannot be told. Nothing is left out
+silently.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

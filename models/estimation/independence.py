@@ -1,19 +1,10 @@
-r"""Whether the increments of real runs are independent, as the paper's law has them, and what follows if not.
+"""Whether the increments of real runs are independent, as the paper's law has them, and what follows if not.
 
-Runs of one *schedule* (model and cluster of every epoch) are compared with each other: an increment is
-l(k-1) - l(k), less its mean over these runs. The certified quantile of a plan stands on
-
-    Var(sum of increments) = sum of Var(increments),
-
-so the *variance ratio* of the two sides decides: outside [0.7, 1.5] the independent law must not be used.
-Above 1 the epochs of a run share something, and promises are broken; below 1 the loss forgets its past (it
-is mean-reverting, or evaluated with noise), and targets that are reached are called unreachable (erratum
-E14).
-At 1.5 a promised 1 % becomes 2.9 %, at 0.7 it becomes 0.3 % (`depl.models.estimation.dependence`).
-
-Intervals come from resampling runs. Tests permute: under independence the increments of epoch k may be
-exchanged between runs of a schedule, for every k on its own, so the observed statistic is one of many equally
-likely ones; p-values are two-sided and valid for every sample size.
+Runs of one *schedule* (model and cluster of every epoch) are compared: an increment is l(k-1) - l(k), less
+its mean over these runs. The *variance ratio*, of their sum over the sum of their variances, decides (E14):
+above 1.5 promises are broken, below 0.7 targets that are reached are called unreachable. Tests permute:
+under independence increments of epoch k may be exchanged between runs of a schedule, so p-values hold for
+every sample size.
 """
 
 import math
