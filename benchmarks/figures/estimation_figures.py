@@ -1,6 +1,6 @@
 """Figs. 2 and 4 of the paper from any traces: bands of the loss, ratios, p-values, switch jumps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import groupby
 
@@ -12,7 +12,7 @@ from depl.benchmarks.figures.canvas import panels
 from depl.benchmarks.figures.fitted_density import FittedCurve, fitted_density
 from depl.benchmarks.figures.legends import make_room, set_title
 from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
-from depl.benchmarks.figures.p_values import THRESHOLD, p_value_histogram
+from depl.benchmarks.figures.p_values import p_value_histogram
 from depl.benchmarks.figures.palette import series_style
 from depl.models.estimation.combinations import TracesFit, fit_rows
 from depl.models.estimation.families import IMPROVEMENT_FAMILIES, SWITCH_FAMILIES
@@ -35,11 +35,8 @@ def loss_band(traces: Traces, metric: str = "loss", schedules: int = 2) -> Figur
 
 def draw_loss_band(traces: Traces, axes: Axes, metric: str = "loss", schedules: int = 2) -> None:
     """The same on axes that are there."""
-    curves = trace_curves(traces, metric, schedules)
-    loss_evolution(curves, axes=axes)
+    loss_evolution(trace_curves(traces, metric, schedules), axes=axes)
     axes.set_ylabel(metric.replace("_", " "))
-    ends = [f"{curve.lower[-1]:.3g} to {curve.upper[-1]:.3g}" for curve in curves]
-    set_title(axes, f"the last {metric.replace('_', ' ')} of 98 % of the runs: {' and '.join(ends)}")
 
 
 def trace_curves(traces: Traces, metric: str = "loss", schedules: int = 2) -> list[LossCurve]:
@@ -92,31 +89,15 @@ def draw_fits(by_model: TracesFit, combinations: TracesFit, axes: Sequence[Axes]
     model, fit = max(fits.items(), key=lambda item: item[1].ratios.size)
     laws = [fit.law("inverse_gamma"), *([] if fit.best == "inverse_gamma" else [fit.law(fit.best)])]
     fitted_density(fit.ratios, [_curve(law, fit.ratios) for law in laws], f"ratio $x$, {model}", axes=axes[0])
-    set_title(axes[0], f"improvements of {model}: {fit.best.replace('_', ' ')} fits best")
-    kinds = p_values(combinations)
-    p_value_histogram(kinds, axes[1])
-    rejected = [
-        sum(value <= THRESHOLD for value in kinds[kind]) for kind in ("as printed", "honest, all ratios")
-    ]
-    of = len(kinds["as printed"])
-    set_title(
-        axes[1], f"inverse gamma: {rejected[0]} of {of} fits rejected as printed, {rejected[1]} honestly"
-    )
+    set_title(axes[0], f"improvements of {model}")
+    p_value_histogram(p_values(combinations), axes[1])
+    set_title(axes[1], "inverse gamma")
     if by_model.jumps:
         (before, after), jump = max(by_model.jumps.items(), key=lambda item: item[1].jumps.size)
         curves = [_curve(law, jump.jumps) for law in jump.laws]
         name = f"$\\ell^{{sw}}$, {before} to {after}"
         fitted_density(jump.jumps, curves, name, bins=20, axes=axes[2])
-        set_title(axes[2], f"jumps at a switch: {jump.best.replace('_', ' ')} fits best")
-
-
-def _rejected(kinds: Mapping[str, Sequence[float]]) -> str:
-    """How many fits of the inverse gamma are rejected in two ways of reading them."""
-    printed, honest = (
-        sum(value <= THRESHOLD for value in kinds[kind]) for kind in ("as printed", "honest, all ratios")
-    )
-    of = len(kinds["as printed"])
-    return f"inverse gamma: {printed} of {of} fits rejected as printed, {honest} honestly"
+        set_title(axes[2], "jumps at a switch")
 
 
 def p_values(fit: TracesFit) -> dict[str, list[float]]:

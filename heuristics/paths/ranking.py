@@ -10,7 +10,6 @@ Weights may be wrong by 1e-9 of themselves, or by 1e-13 of the heaviest epochs' 
 may change places with others that weigh as much.
 """
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -192,39 +191,3 @@ class RankedPaths:
         bounds = np.where(data.allowed[k, before] & (times <= whole.maximum_time), bounds, np.inf)
         bounds[list(prefix.forbidden)] = np.inf
         return float(bounds.min())
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """The lightest paths.
-
-    Attributes
-    ----------
-    paths : tuple of AdditivePath
-        The lightest first.
-    lower_bound : float
-        No other feasible path weighs less; infinite if there is none.
-    termination : Termination
-        GAP_REACHED if there are as many paths as wanted, OPTIMAL if these are all; else what stopped it.
-    """
-
-    paths: tuple[AdditivePath, ...]
-    lower_bound: float
-    termination: Termination
-
-
-def lightest_paths(
-    problem: AdditiveProblem, count: int, limits: Limits | None = None, *, most_labels: int = MOST_LABELS
-) -> Ranking:
-    """The ``count`` lightest feasible paths, or as many as there are.
-
-    Parameters
-    ----------
-    count : int
-        At least 0.
-    limits, most_labels
-        As for `RankedPaths`.
-    """
-    ranked = RankedPaths(problem, limits, most_labels=most_labels)
-    paths = tuple(itertools.islice(ranked, count))
-    return Ranking(paths, ranked.lower_bound, ranked.termination or Termination.GAP_REACHED)

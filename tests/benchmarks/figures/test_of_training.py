@@ -53,10 +53,8 @@ def test_ratios_and_jumps_that_are_counted_stand_in_the_table(drawings):
     assert all(0 <= value <= 1 for value in panels["p-value"])
 
 
-def test_no_legend_meets_what_is_drawn_and_titles_say_what_fits(drawings):
+def test_no_legend_meets_what_is_drawn_and_titles_say_what_is_shown(drawings):
     for drawing in drawings:
         require_legends_outside(drawing.figure)
     titles = [axes.get_title(loc="left").replace("\n", " ") for axes in drawings[1].figure.axes]
-    assert titles[0].startswith("improvements of full: ")
-    assert titles[1].startswith("inverse gamma: ")
-    assert titles[2].startswith("jumps at a switch: ")
+    assert titles == ["improvements of full", "inverse gamma", "jumps at a switch"]

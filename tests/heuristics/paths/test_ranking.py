@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.cases.paths.path_families import family_problem
-from depl.heuristics.paths.ranking import RankedPaths, lightest_paths
+from depl.heuristics.paths.ranking import RankedPaths
 from depl.heuristics.paths.setting import least_weight
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
@@ -26,25 +26,26 @@ def test_the_lightest_paths_are_those_of_sorting_all():
     for seed in range(80):
         problem = small_problem(seed)
         weights = all_weights(problem)
-        found = lightest_paths(problem, 40)
-        several += len(found.paths) > 1
-        assert [path.weight for path in found.paths] == pytest.approx(weights[:40], rel=1e-9)
-        assert len({path.models for path in found.paths}) == len(found.paths)
-        assert all(problem.feasible(path.models) for path in found.paths)
+        ranked = RankedPaths(problem)
+        found = list(itertools.islice(ranked, 40))
+        several += len(found) > 1
+        assert [path.weight for path in found] == pytest.approx(weights[:40], rel=1e-9)
+        assert len({path.models for path in found}) == len(found)
+        assert all(problem.feasible(path.models) for path in found)
         if len(weights) < 40:
-            assert (found.termination, found.lower_bound) == (Termination.OPTIMAL, math.inf)
+            assert (ranked.termination, ranked.lower_bound) == (Termination.OPTIMAL, math.inf)
         if len(weights) > 40:
-            assert found.termination is Termination.GAP_REACHED
-            assert found.paths[-1].weight * (1 - 1e-2) <= found.lower_bound <= weights[40] * (1 + 1e-9)
+            assert ranked.termination is None
+            assert found[-1].weight * (1 - 1e-2) <= ranked.lower_bound <= weights[40] * (1 + 1e-9)
     assert several > 20
 
 
 def test_without_training_comes_first_where_the_target_is_met():
     problem = small_problem(3)
     met = problem.within(problem.maximum_time, problem.initial_loss)
-    found = lightest_paths(met, 10**6)
-    assert found.paths[0].models == ()
-    assert [path.weight for path in found.paths] == pytest.approx(all_weights(met), rel=1e-9)
+    found = list(RankedPaths(met))
+    assert found[0].models == ()
+    assert [path.weight for path in found] == pytest.approx(all_weights(met), rel=1e-9)
 
 
 def test_the_bound_of_what_is_left_never_exceeds_the_next_path():
