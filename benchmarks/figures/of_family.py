@@ -4,7 +4,7 @@ What is drawn are plans at targets, whoever made them: the demo turns its live r
 gallery of a sweep its attempts.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -15,15 +15,14 @@ from matplotlib.figure import Figure
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.canvas import panels, save
 from depl.benchmarks.figures.comparison import Entry
-from depl.benchmarks.figures.cost_against_target import CostCurve, cost_against_target
-from depl.benchmarks.figures.cost_per_model import cost_per_model
-from depl.benchmarks.figures.epochs_per_model import epochs_per_model
+from depl.benchmarks.figures.cost_against_target import cost_against_target
 from depl.benchmarks.figures.legends import covered, make_room, set_title, shared_legend
 from depl.benchmarks.figures.lines import MethodLine
 from depl.benchmarks.figures.loss_against_target import loss_against_target
 from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
 from depl.benchmarks.figures.of_drawing import Drawing
-from depl.benchmarks.figures.palette import Style, styles_of
+from depl.benchmarks.figures.palette import styles_of
+from depl.benchmarks.figures.stacks import stacked_bars
 from depl.benchmarks.runner.outcome import epochs_by_model
 from depl.benchmarks.suites.measures import costs_by_model
 from depl.models.evaluation.evaluate import law_of_end
@@ -227,17 +226,14 @@ class Gallery:
         """What a method holds, by target."""
         return {item.target: item for item in self.shown if item.method == method}
 
-    def _lines(
-        self, value: Callable[[Shown], float | None]
-    ) -> Iterator[tuple[str, list[float], list[float | None], Style]]:
-        """Label, targets, values and style of every method; None where it holds no plan."""
-        targets = [float(target) for target in self.targets]
+    def _lines(self, value: Callable[[Shown], float | None]) -> list[MethodLine]:
+        """Values of every method at the targets; None where it holds no plan."""
+        targets, found = [float(target) for target in self.targets], []
         for method in self.methods:
-            yield self._label(method), targets, self._values(method, value), self._styles[method]
-
-    def _values(self, method: str, value: Callable[[Shown], float | None]) -> list[float | None]:
-        own = self._of(method)
-        return [value(own[target]) if target in own else None for target in self.targets]
+            own = self._of(method)
+            values = [value(own[target]) if target in own else None for target in self.targets]
+            found.append(MethodLine(self._label(method), targets, values, self._styles[method]))
+        return found
 
     def _by_model(
         self, method: str, value: Callable[[Shown], Mapping[str, Number]]
@@ -265,27 +261,26 @@ class Gallery:
 
     def draw_costs(self, axes: Axes) -> None:
         """Cost against target (Figs. 5 and 6, left)."""
-        curves = [CostCurve(*curve) for curve in self._lines(lambda item: item.cost)]
-        cost_against_target(curves, axes)
+        cost_against_target(self._lines(lambda item: item.cost), axes)
         set_title(axes, self.family)
 
     def draw_expected_losses(self, axes: Axes) -> None:
         """Expected loss over that of the proved optimum (Figs. 5 and 6, centre)."""
-        loss_against_target([MethodLine(*curve) for curve in self._lines(self._loss_ratio)], axes)
+        loss_against_target(self._lines(self._loss_ratio), axes)
         set_title(axes, self.family)
 
     def draw_epochs(self, method: str, axes: Axes) -> None:
         """Epochs per model of one method (Fig. 7)."""
-        counts = self._by_model(method, lambda item: item.epochs_by_model)
-        targets, without = self._without(method)
-        epochs_per_model(targets, counts, axes, without)
-        set_title(axes, self._label(method))
+        self._draw_bars(method, "epochs", axes)
 
     def draw_costs_per_model(self, method: str, axes: Axes) -> None:
         """Cost per model of one method (Fig. 8)."""
-        costs = self._by_model(method, lambda item: item.cost_by_model)
+        self._draw_bars(method, "cost", axes)
+
+    def _draw_bars(self, method: str, what: str, axes: Axes) -> None:
+        amounts = self._by_model(method, lambda item: getattr(item, f"{what}_by_model"))
         targets, without = self._without(method)
-        cost_per_model(targets, costs, axes, without)
+        stacked_bars(targets, amounts, what, axes, without)
         set_title(axes, self._label(method))
 
     def draw_losses(self, target: str, methods: Sequence[str], axes: Axes) -> None:

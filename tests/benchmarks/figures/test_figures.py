@@ -8,15 +8,16 @@ from xml.etree import ElementTree
 import pytest
 
 from depl.benchmarks.figures.canvas import panels, save
-from depl.benchmarks.figures.cost_against_target import CostCurve, cost_against_target
-from depl.benchmarks.figures.epochs_per_model import epochs_per_model
+from depl.benchmarks.figures.cost_against_target import cost_against_target
+from depl.benchmarks.figures.lines import MethodLine
 from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
 from depl.benchmarks.figures.palette import COLOURS, DASHES, MODEL_COLOURS
+from depl.benchmarks.figures.stacks import stacked_bars
 from depl.models.foundation.errors import InvalidInputError
 
 COSTS = [
-    CostCurve("enumerate", (5, 7, 9), (17, 14, 12)),
-    CostCurve("expected-greedy", (5, 7, 9), (44.2, None, 33.8)),
+    MethodLine("enumerate", (5, 7, 9), (17, 14, 12)),
+    MethodLine("expected-greedy", (5, 7, 9), (44.2, None, 33.8)),
 ]
 LOSSES = [LossCurve("enumerate", (0, 1, 2), (20, 19, 18), (20, 18.5, 17), (20, 19.5, 19))]
 
@@ -29,7 +30,7 @@ def draw_all():
     """Every figure function on one figure."""
     figure, (left, middle, right) = panels(3)
     cost_against_target(COSTS, left)
-    epochs_per_model((5, 7), {"fast": (1, 2), "slow": (3, 0)}, middle)
+    stacked_bars((5, 7), {"fast": (1, 2), "slow": (3, 0)}, "epochs", middle)
     loss_evolution(LOSSES, 18.5, right)
     return figure
 
@@ -52,7 +53,7 @@ def test_cost_lines_differ_in_more_than_colour():
 
 
 def test_bars_are_stacked_in_the_order_of_the_models():
-    axes = epochs_per_model((5, 7), {"fast": (1, 2), "slow": (3, 0)})
+    axes = stacked_bars((5, 7), {"fast": (1, 2), "slow": (3, 0)}, "epochs")
     heights = [[(bar.get_y(), bar.get_height()) for bar in group] for group in axes.containers]
     assert heights == [[(0, 1), (0, 2)], [(1, 3), (2, 0)]]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["5", "7"]
@@ -72,7 +73,7 @@ def test_the_band_lies_between_its_quantiles_and_the_limit_is_drawn():
 
 
 def test_a_target_without_a_plan_is_marked_in_place_of_its_bar():
-    axes = epochs_per_model((5, 7), {"fast": (0, 2), "slow": (0, 0)}, without=(5,))
+    axes = stacked_bars((5, 7), {"fast": (0, 2), "slow": (0, 0)}, "epochs", without=(5,))
     (mark,) = axes.texts
     assert (mark.get_text(), mark.xy) == ("no plan", (0, 0))
 
@@ -103,14 +104,14 @@ def test_five_methods_differ_in_their_dashes():
 def test_figures_of_nothing_are_empty_and_no_error():
     assert not cost_against_target([]).get_lines()
     assert not loss_evolution([]).get_lines()
-    assert not epochs_per_model((), {"fast": ()}).patches
+    assert not stacked_bars((), {"fast": ()}, "epochs").patches
 
 
 def test_functions_draw_on_the_axes_that_they_are_given():
     _, (axes,) = panels(1)
     assert cost_against_target(COSTS, axes) is axes
     assert loss_evolution(LOSSES, axes=axes) is axes
-    assert epochs_per_model((5,), {"fast": (1,)}, axes) is axes
+    assert stacked_bars((5,), {"fast": (1,)}, "epochs", axes) is axes
 
 
 def test_the_palettes_repeat_no_colour():

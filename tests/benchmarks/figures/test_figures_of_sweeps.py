@@ -3,13 +3,13 @@
 import pytest
 
 from depl.benchmarks.figures.canvas import panels, svg_text
-from depl.benchmarks.figures.cost_per_model import cost_per_model
 from depl.benchmarks.figures.lines import MethodLine
 from depl.benchmarks.figures.loss_against_target import loss_against_target
 from depl.benchmarks.figures.performance_profile import ProfileCurve, performance_profile
 from depl.benchmarks.figures.promised_against_delivered import Promise, promised_against_delivered
 from depl.benchmarks.figures.ratio_against_levels import LevelBand, RatioCurve, ratio_against_levels
 from depl.benchmarks.figures.ratio_against_size import SizeCurve, ratio_against_size
+from depl.benchmarks.figures.stacks import stacked_bars
 from depl.benchmarks.figures.time_against_size import FittedTimes, TimeCurve, time_against_size
 
 
@@ -39,7 +39,7 @@ def test_the_legend_of_expected_losses_covers_no_line():
 
 
 def test_costs_per_model_are_stacked():
-    axes = cost_per_model((5, 7), {"fast": (1.5, 0), "slow": (2, 3)}, without=(7,))
+    axes = stacked_bars((5, 7), {"fast": (1.5, 0), "slow": (2, 3)}, "cost", without=(7,))
     assert [[(bar.get_y(), bar.get_height()) for bar in group] for group in axes.containers] == [
         [(0, 1.5), (0, 0)],
         [(1.5, 2), (0, 3)],
@@ -156,7 +156,7 @@ def test_figures_of_nothing_are_empty_and_no_error():
     assert not performance_profile([], "factor").get_lines()
     assert not time_against_size([], "epochs").get_lines()
     assert len(ratio_against_size([], "epochs").get_lines()) == 1
-    assert not cost_per_model((), {"fast": ()}).patches
+    assert not stacked_bars((), {"fast": ()}, "cost").patches
 
 
 def test_the_text_of_a_figure_repeats_and_depends_on_its_salt():
