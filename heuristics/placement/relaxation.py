@@ -49,13 +49,6 @@ class Relaxation:
     multiplier: float
     cuts: int
 
-    def fractional_classes(self, tolerance: float = 1e-6) -> list[int]:
-        """Classes that are split over clusters in parts that are not whole."""
-        if self.shares is None:
-            return []
-        off = np.abs(self.shares - np.round(self.shares)) > tolerance * np.maximum(self.shares, 1.0)
-        return np.flatnonzero(off.any(axis=1)).tolist()
-
 
 def relaxation(problem: PlacementProblem) -> Relaxation:
     """Solve the relaxation by tangents: on a grid first, then where the solution is too cheap.
