@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from depl.heuristics.set_functions.functions import ExactChain, FloatArray, IntArray, ObjectArray, SetFunction
+from depl.heuristics.set_functions.functions import FloatArray, IntArray, SetFunction
 from depl.models.foundation.errors import InvalidInputError
 
 TOLERANCE = Fraction(1, 10**9)
@@ -73,11 +73,9 @@ class GreedyCertificate:
         chains = [function.exact_chain(order) for order in self.orders]
         common = math.lcm(*(chain.denominator for chain in chains))
         base = np.array([0] * function.size, dtype=object)
-        for denominator in {chain.denominator for chain in chains}:
-            places = [place for place, chain in enumerate(chains) if chain.denominator == denominator]
-            steps = [_by_element(self.orders[place], chains[place]) for place in places]
-            shares = [int(self.weights[place] * units) for place in places]
-            base = base + _combined(steps, shares) * (common // denominator)
+        for order, weight, chain in zip(self.orders, self.weights, chains, strict=True):
+            share = int(weight * units) * (common // chain.denominator)
+            base[order] += np.diff(chain.numerators).astype(object) * share
         return _bound(function, base.tolist(), common * units, max(chain.error for chain in chains))
 
 
@@ -114,40 +112,6 @@ def proves(function: SetFunction, subset: frozenset[int], bound: CertifiedBound)
         return True
     empty = Fraction(int(chain.numerators[0]), chain.denominator)
     return 0 <= gap <= TOLERANCE * max(abs(chain.last - empty), bound.largest)
-
-
-def _by_element(order: IntArray, chain: ExactChain) -> ObjectArray:
-    steps = np.diff(chain.numerators)
-    found = np.empty_like(steps)
-    found[order] = steps
-    return found
-
-
-def _combined(steps: Sequence[ObjectArray], shares: Sequence[int]) -> ObjectArray:
-    """Sum of nonnegative integers times integer vectors, as Python integers.
-
-    Where the vectors are of int64, the factors are cut into places so small that no sum leaves 63 bits.
-    """
-    # no generator: an interrupt that meets one while it is closed would be lost
-    if {step.dtype for step in steps} == {np.dtype(np.int64)}:
-        table = np.array(steps)
-        largest = int(np.abs(table).max(initial=0))
-        bits = 62 - largest.bit_length() - len(steps).bit_length()
-        if bits > 0:
-            return _combined_by_places(table, list(shares), bits)
-    total = np.array([0] * len(steps[0]), dtype=object)
-    for step, share in zip(steps, shares, strict=True):
-        total = total + step.astype(object) * share
-    return total
-
-
-def _combined_by_places(table: IntArray, shares: list[int], bits: int) -> ObjectArray:
-    total, unit = np.array([0] * table.shape[1], dtype=object), 1
-    while any(shares):
-        digits = np.array([share & ((1 << bits) - 1) for share in shares], dtype=np.int64)
-        total = total + (digits @ table).astype(object) * unit
-        shares, unit = [share >> bits for share in shares], unit << bits
-    return total
 
 
 def _bound(

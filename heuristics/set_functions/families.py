@@ -23,6 +23,7 @@ from depl.heuristics.set_functions.functions import (
     IntArray,
     ObjectArray,
     SetFunction,
+    as_integers,
     common_denominator,
     exact_chain_of,
     exact_sum,
@@ -316,13 +317,8 @@ class FacilityLocation(SetFunction):
     @functools.cached_property
     def _integers(self) -> tuple[ObjectArray, ObjectArray]:
         """Benefits and modular part times the denominator, as Python integers."""
-        scaled = [
-            np.array(
-                [int(Fraction(value) * self.denominator) for value in part.ravel().tolist()], dtype=object
-            )
-            for part in (self.benefits, self.modular)
-        ]
-        return scaled[0].reshape(self.benefits.shape), scaled[1]
+        benefits = as_integers(self.benefits.ravel(), self.denominator).reshape(self.benefits.shape)
+        return benefits, as_integers(self.modular, self.denominator)
 
 
 def facility_location(benefits: ArrayLike, modular: ArrayLike = 0.0) -> FacilityLocation:

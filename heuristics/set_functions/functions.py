@@ -414,6 +414,11 @@ def common_denominator(values: FloatArray) -> int:
     return 1 << max(0, int((53 - exponents - used).max(initial=0)))
 
 
+def as_integers(values: FloatArray, denominator: int) -> ObjectArray:
+    """Floats times a denominator that makes them whole, as Python integers."""
+    return np.array([int(Fraction(value) * denominator) for value in values.tolist()], dtype=object)
+
+
 def all_values(function: SetFunction) -> FloatArray:
     """f on all subsets, shape (2**n,); bit i of the index says whether element i is in.
 

@@ -22,6 +22,7 @@ from depl.heuristics.set_functions.functions import (
     IntArray,
     ObjectArray,
     SetFunction,
+    as_integers,
     common_denominator,
 )
 from depl.heuristics.set_functions.verdicts import Submodularity, Violation, proved, refuted
@@ -30,8 +31,6 @@ from depl.models.foundation.errors import InvalidInputError
 
 _EXACT_INTEGERS = 1 << 53
 """Doubles hold all integers up to it."""
-_LIMB = 31
-"""Bits of a place: sums of 2**32 such numbers fit into 64-bit integers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,15 +114,23 @@ class GraphFunction(SetFunction):
 
     def exact_chain(self, order: IntArray) -> ExactChain:
         """See `SetFunction`; floats are dyadic rationals, so nothing is rounded."""
-        order = np.ascontiguousarray(order, dtype=np.int64)
-        chains: list[ObjectArray] = [
-            _prefix_values(order, constant[0], modular, (*self._ends, capacities), (*self._members, weights))
-            for constant, modular, capacities, weights in self._limbs
-        ]
-        found = chains[-1]
-        for lower in chains[-2::-1]:
-            found = found.astype(object) * (1 << _LIMB) + lower
-        return ExactChain(found, self.denominator, Fraction(0))
+        if self._exact_in_floats:
+            places = self.denominator.bit_length() - 1  # the denominator itself may be too large for a float
+            return ExactChain(
+                np.ldexp(self.chain(order), places).astype(np.int64), self.denominator, Fraction(0)
+            )
+        (constant,), modular, capacities, weights = self._integers
+        count, place = len(order), np.full(self.size, len(order))
+        place[order] = np.arange(count)
+        found = np.array([constant, *modular[order]], dtype=object)
+        leaves, closes = place[self.tails], place[self.heads]
+        np.add.at(found, leaves[leaves < closes] + 1, capacities[leaves < closes])
+        ending = (leaves < closes) & (closes < count)
+        np.subtract.at(found, closes[ending] + 1, capacities[ending])
+        if len(weights):
+            met = np.minimum.reduceat(place[self.groups], self.starts)
+            np.add.at(found, met[met < count] + 1, weights[met < count])
+        return ExactChain(np.cumsum(found), self.denominator, Fraction(0))
 
     def values(self, members: BoolArray) -> FloatArray:
         """See `SetFunction`."""
@@ -140,36 +147,15 @@ class GraphFunction(SetFunction):
         return replace(self, constant=0.0) if self.constant else self
 
     @functools.cached_property
-    def integer_parts(self) -> tuple[ObjectArray, ...]:
-        """Constant, u, c and w times the denominator, as Python integers."""
-        return tuple(_as_integers(part, self.denominator) for part in self._parts())
-
-    @property
-    def integers(self) -> tuple[IntArray, ...] | tuple[ObjectArray, ...]:
-        """`integer_parts` as 64-bit integers where no sum of them leaves 53 bits, else as Python integers."""
-        return self._limbs[0] if self._exact_in_floats else self.integer_parts
+    def _integers(self) -> tuple[ObjectArray, ...]:
+        """Constant, u, c and w times the denominator."""
+        return tuple(as_integers(part, self.denominator) for part in self._parts())
 
     @functools.cached_property
     def _exact_in_floats(self) -> bool:
         """Whether no partial sum, times the denominator, leaves the integers that floats hold exactly."""
         # the float sum is off by far less than a factor of 2
         return 2 * Fraction(float(np.abs(self._data()).sum())) * self.denominator < _EXACT_INTEGERS
-
-    @functools.cached_property
-    def _limbs(self) -> list[tuple[IntArray, ...]]:
-        """`integer_parts` in places of 2**31, the lowest first, so that sums of a place fit 64 bits.
-
-        Where floats hold all sums of the integers, a single place does.
-        """
-        if self._exact_in_floats:
-            places = self.denominator.bit_length() - 1  # the denominator itself may be too large for a float
-            return [tuple(np.ldexp(part, places).astype(np.int64) for part in self._parts())]
-        rest: tuple[ObjectArray, ...] = self.integer_parts
-        found: list[tuple[IntArray, ...]] = []
-        while any(np.right_shift(np.abs(part), _LIMB).any() for part in rest):
-            found.append(tuple((part & ((1 << _LIMB) - 1)).astype(np.int64) for part in rest))
-            rest = tuple(np.right_shift(part, _LIMB) for part in rest)
-        return [*found, tuple(part.astype(np.int64) for part in rest)]
 
     @property
     def _ends(self) -> tuple[IntArray, IntArray]:
@@ -329,31 +315,20 @@ def _checked(
     )
 
 
-def _as_integers(values: FloatArray, denominator: int) -> ObjectArray:
-    """Exact where the denominator, a power of two, makes them whole."""
-    mantissas, exponents = np.frexp(values)
-    wholes = np.ldexp(mantissas, 53).astype(np.int64).tolist()
-    shifts = (exponents.astype(np.int64) + (denominator.bit_length() - 54)).tolist()
-    numbers = [
-        whole << shift if shift >= 0 else whole >> -shift for whole, shift in zip(wholes, shifts, strict=True)
-    ]
-    return np.array(numbers, dtype=object)
-
-
 @kernel()
 def _prefix_values(
     order: IntArray,
-    constant: float | np.int64,
-    modular: ObjectArray,
-    arcs: tuple[IntArray, IntArray, ObjectArray],
-    groups: tuple[IntArray, IntArray, ObjectArray],
-) -> ObjectArray:
-    """f on the prefixes of an order: what every place adds to the one before, summed, in floats or int64."""
+    constant: float,
+    modular: FloatArray,
+    arcs: tuple[IntArray, IntArray, FloatArray],
+    groups: tuple[IntArray, IntArray, FloatArray],
+) -> FloatArray:
+    """f on the prefixes of an order: what every place adds to the one before, summed."""
     tails, heads, capacities = arcs
     members, starts, weights = groups
     count = len(order)
     place = np.full(len(modular), count)
-    found: ObjectArray = np.empty(count + 1, modular.dtype)
+    found = np.empty(count + 1)
     found[0] = constant
     for i in range(count):
         place[order[i]] = i
