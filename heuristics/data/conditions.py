@@ -143,16 +143,6 @@ class SelectionFunction(SetFunction):
         time = training_time(self.needed.at(volume), self.problem.fixed_duration + duration)
         return np.asarray(time + transfer + self.problem.constant, dtype=float)
 
-    def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """See `SetFunction`."""
-        sums = []
-        for part in (self.problem.volumes, self.problem.durations):
-            ends = part[inside].sum(), part[~outside].sum()
-            sums.append(np.concatenate([ends, ends[0] + part, np.maximum(ends[1] - part, 0)]))
-        time = training_time(self.needed.at(sums[0]), self.problem.fixed_duration + sums[1])
-        n, transfers = self.size, self.problem.transfers
-        return time[2 : n + 2] - time[0] + transfers, time[1] - time[n + 2 :] + transfers
-
     def values(self, members: BoolArray) -> FloatArray:
         """See `SetFunction`."""
         return self.problem.values(members)

@@ -166,14 +166,6 @@ class ConcaveOfWeight(SetFunction):
         """It is 0 on the empty set already."""
         return self
 
-    def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """See `SetFunction`."""
-        base = np.array([self.weights[inside].sum(), self.weights[~outside].sum()])
-        around = np.concatenate([base, base[0] + self.weights, np.maximum(base[1] - self.weights, 0)])
-        values = np.asarray(self.shape.at(around), dtype=float)
-        n = self.size
-        return values[2 : n + 2] - values[0] + self.modular, values[1] - values[n + 2 :] + self.modular
-
     def values(self, members: BoolArray) -> FloatArray:
         """See `SetFunction`."""
         return np.asarray(self.shape.at(members @ self.weights) + members @ self.modular, dtype=float)
@@ -285,16 +277,6 @@ class FacilityLocation(SetFunction):
     def normalised(self) -> SetFunction:
         """It is 0 on the empty set already."""
         return self
-
-    def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """See `SetFunction`; the loss of a site is what its customers get more than from the second best."""
-        before = self.benefits[inside].max(axis=0, initial=0.0)
-        greatest = np.maximum(self.benefits - before, 0).sum(axis=1)
-        # the row of zeros is the value without any site, and one for sets of a single site
-        rest = np.vstack([np.zeros((2, self.benefits.shape[1])), self.benefits[~outside]])
-        second = np.partition(rest, len(rest) - 2, axis=0)[-2]
-        least = np.maximum(self.benefits - second, 0).sum(axis=1)
-        return greatest + self.modular, least + self.modular
 
     def values(self, members: BoolArray) -> FloatArray:
         """See `SetFunction`."""

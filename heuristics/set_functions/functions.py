@@ -107,22 +107,6 @@ class SetFunction(abc.ABC):
         """
         return Normalised(self)
 
-    def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray] | None:
-        """The gains of every element on A and on all elements but B and itself, where they are cheap.
-
-        Parameters
-        ----------
-        inside, outside : ndarray
-            Indicators of the disjoint sets A and B, shape (n,).
-
-        Returns
-        -------
-        tuple of ndarray, or None
-            f(A + i) - f(A) and f(V - B) - f(V - B - i), shape (n,) each; entries of elements of A or B mean
-            nothing. None if the function gives only single values.
-        """
-        return None
-
     def submodularity(self) -> Submodularity:
         """What the construction says about submodularity."""
         return UNKNOWN
@@ -273,10 +257,6 @@ class Normalised(SetFunction):
         start, start_errors = self.function.bounded_values(np.zeros((1, self.size), dtype=bool))
         found = values - start
         return found, (errors + start_errors + np.spacing(np.abs(found))) * (1 + 1e-12)
-
-    def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray] | None:
-        """Those of f."""
-        return self.function.extreme_gains(inside, outside)
 
 
 class Restricted(SetFunction):

@@ -106,12 +106,6 @@ class GraphFunction(SetFunction):
         found: FloatArray = _prefix_values(order, self.constant, self.modular, arcs, groups)
         return found
 
-    def extreme_gains(self, inside: BoolArray, outside: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """See `SetFunction`."""
-        arcs, groups = (*self._ends, self.capacities), (*self._members, self.weights)
-        found: tuple[FloatArray, FloatArray] = _extreme_gains(inside, outside, self.modular, arcs, groups)
-        return found
-
     def exact_chain(self, order: IntArray) -> ExactChain:
         """See `SetFunction`; floats are dyadic rationals, so nothing is rounded."""
         if self._exact_in_floats:
@@ -349,37 +343,3 @@ def _prefix_values(
     for i in range(count):
         found[i + 1] += found[i]
     return found
-
-
-@kernel()
-def _extreme_gains(
-    inside: BoolArray,
-    outside: BoolArray,
-    modular: FloatArray,
-    arcs: tuple[IntArray, IntArray, FloatArray],
-    groups: tuple[IntArray, IntArray, FloatArray],
-) -> tuple[FloatArray, FloatArray]:
-    """An arc counts for its tail while its head is out, and against its head once its tail is in."""
-    tails, heads, capacities = arcs
-    members, starts, weights = groups
-    greatest, least = modular.copy(), modular.copy()
-    for arc in range(len(capacities)):
-        tail, head, capacity = tails[arc], heads[arc], capacities[arc]
-        greatest[tail] += 0.0 if inside[head] else capacity
-        greatest[head] -= capacity if inside[tail] else 0.0
-        least[tail] += capacity if outside[head] else 0.0
-        least[head] -= 0.0 if outside[tail] else capacity
-    for group in range(len(weights)):
-        end = starts[group + 1] if group + 1 < len(starts) else len(members)
-        met, left, only = False, 0, -1
-        for entry in range(starts[group], end):
-            member = members[entry]
-            met |= inside[member]
-            if not outside[member]:
-                left, only = left + 1, member
-        if not met:
-            for entry in range(starts[group], end):
-                greatest[members[entry]] += weights[group]
-        if left == 1:
-            least[only] += weights[group]
-    return greatest, least

@@ -8,9 +8,6 @@ convex combination of affinely independent greedy bases (the corral):
 2. move to the point y of least norm in the affine hull of the corral; if y leaves the convex hull, stop at
    its border, drop the bases whose weight became 0, and repeat.
 
-Elements that their extreme gains decide are fixed first (`depl.heuristics.set_functions.persistency`); x then
-lives on the free ones, and every base is one of the whole function.
-
 Exactness does not depend on any of this floating point: all level sets of all x are swept for the best set,
 and the bases and weights of the corral are the certificate that `concluded` checks in rational numbers.
 """
@@ -24,7 +21,6 @@ from depl.heuristics.set_functions.certificate import greedy_certificate
 from depl.heuristics.set_functions.corral import Corral
 from depl.heuristics.set_functions.functions import SetFunction
 from depl.heuristics.set_functions.lovasz import GreedyBase, greedy_base
-from depl.heuristics.set_functions.persistency import Decided, decided_by_gains
 from depl.heuristics.set_functions.status import check_base
 from depl.heuristics.set_functions.verdicts import Submodularity
 
@@ -34,7 +30,7 @@ it, so these are rounding; ten, set by hand, end the search soon and let it pass
 
 
 def minimum_norm_point(
-    function: SetFunction, *, iterations: int = 100_000, seconds: float | None = None, decide: bool = True
+    function: SetFunction, *, iterations: int = 100_000, seconds: float | None = None
 ) -> Minimum:
     """Minimise a submodular function by its minimum-norm point.
 
@@ -47,9 +43,6 @@ def minimum_norm_point(
         Most bases to add.
     seconds : float, optional
         Wall time after which to stop.
-    decide : bool
-        Whether to fix the elements that their extreme gains decide before the search; only done where
-        submodularity is PROVED.
 
     Returns
     -------
@@ -58,7 +51,7 @@ def minimum_norm_point(
     """
     status = function.submodularity()
     begun = time.perf_counter()
-    search = _Search(function.normalised(), decide=decide and status.proved)
+    search = _Search(function.normalised())
     stop = None if seconds is None else begun + seconds
     while search.count < iterations:
         found = None if status.proved else search.refutation()
@@ -73,21 +66,16 @@ def minimum_norm_point(
 
 
 class _Search:
-    """x on the free elements, the newest base, the best set and the corral."""
+    """x, the newest base, the best set and the corral."""
 
-    def __init__(self, function: SetFunction, decide: bool) -> None:
+    def __init__(self, function: SetFunction) -> None:
         self.function = function
-        nothing = np.zeros(0, dtype=np.int64)
-        self.parts = (
-            decided_by_gains(function) if decide else Decided(nothing, np.arange(function.size), nothing)
-        )
-        self.free = np.sort(self.parts.free)
         self.granularity = 0.99 * float(function.granularity)
-        first = greedy_base(function, np.concatenate(self.parts))
+        first = greedy_base(function, np.arange(function.size))
         self.best_value, self._best = float(first.values.min()), first
-        self.start_value = float(first.values[len(self.parts.first)])
-        self.corral = Corral(first.order, first.base[self.free])
-        self.x = first.base[self.free]
+        self.start_value = float(first.values[0])
+        self.corral = Corral(first.order, first.base)
+        self.x = first.base
         self.count = 1
         self.least_square, self.idle = np.inf, 0
         self.newest = self._next()
@@ -114,7 +102,7 @@ class _Search:
 
     def step(self) -> bool:
         """Add the newest base and move x; False where rounding allows no further progress."""
-        q = self.newest.base[self.free]
+        q = self.newest.base
         square = float(self.x @ self.x)
         self.idle = 0 if square < self.least_square else self.idle + 1
         self.least_square = min(square, self.least_square)
@@ -127,8 +115,7 @@ class _Search:
         return True
 
     def _next(self) -> GreedyBase:
-        rising = self.free[np.argsort(self.x, kind="stable")]
-        found = greedy_base(self.function, np.concatenate([self.parts.first, rising, self.parts.last]))
+        found = greedy_base(self.function, np.argsort(self.x, kind="stable"))
         value = float(found.values.min())
         if value < self.best_value:
             self.best_value, self._best = value, found
