@@ -1,25 +1,20 @@
-"""Counted policies with capped stages on real training: promises, costs, and what they could cost at least.
+"""Counted policies with capped stages on real training: promises and costs.
 
 The problems, the fixed plans and the clairvoyant are those of the case `closed-loop`; here are the policies
-alone that `depl.solve_policy` certifies by counting combinations of runs, with the lower bound for policies
-that are counted on the same runs, and their objective: cost and price of failures. Costs alone favour whoever
-fails more often, and it is the objective that is minimised; so both stand beside those of the fixed plan.
-*Limits* say what every counted policy that switches once at most costs at least, whatever its stages and its
-memory, and how often it reaches the target at most: a goal beyond them is met by no counted policy.
+alone that `depl.solve_policy` certifies by counting combinations of runs, and their objective: cost and price
+of failures. Costs alone favour whoever fails more often, and it is the objective that is minimised; so both
+stand beside those of the fixed plan.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 
 import numpy as np
 
 from depl.benchmarks.cases.policies.baselines import FixedPlan, Prices, clairvoyant
-from depl.benchmarks.cases.policies.limits import limits
 from depl.benchmarks.cases.policies.problems import TARGETS, TIGHT_EPOCHS, Family, Problem, problems
 from depl.benchmarks.cases.policies.rows import (
     CLAIRVOYANT,
     FIXED,
-    LIMITS,
     OPTIMAL_COUNTED,
     Row,
     delivered,
@@ -82,7 +77,6 @@ def _rows(family: Family, problem: Problem, result: PolicyResult) -> Iterator[Ro
     yield {"who": OPTIMAL_COUNTED, **told, **_policy(family, problem, result, rho)}
     known = clairvoyant(branches, prices, limit, problem.maximum_epochs, rho)
     yield {"who": CLAIRVOYANT, **told, **delivered(known, problem.level, rho)}
-    yield {"who": LIMITS, **told, **asdict(limits(problem.of(family.per_run), branches.switch_epochs, rho))}
 
 
 def _policy(family: Family, problem: Problem, result: PolicyResult, rho: float) -> Row:
@@ -91,8 +85,6 @@ def _policy(family: Family, problem: Problem, result: PolicyResult, rho: float) 
     return {
         "promised": result.reached,
         "promised_cost": result.cost,
-        "lower_bound": result.lower_bound,
-        "gap": result.gap,
         "donors": result.policy.certificate.runs,
         "fixed": is_fixed(result.policy),
         **delivered(replay(result.policy, family.branches).runs, problem.level, rho),
@@ -108,23 +100,9 @@ def _figures(rows: list[Row]) -> Mapping[str, object]:
         "refuted_omega": refuted([number(row["p_value"]) for row in held]),
         "given_up_at_start": sum(int(number(row["abandoned_at_start"])) for row in held),
     }
-    return found | _costs(rows) | _bounds(rows, held)
-
-
-def _bounds(rows: list[Row], held: list[Row]) -> dict[str, object]:
-    """How far policies are from the bounds, and which goals no counted policy meets."""
-    gaps = [number(row["gap"]) for row in held]
-    none = [row for row in rows if row["who"] == LIMITS and number(row["reached"]) < number(row["omega"])]
-    found: dict[str, object] = {
-        "gap": max(gaps, default=float("nan")),
-        "mean_gap": float(np.mean(gaps)) if gaps else float("nan"),
-        "without_policy": sum(row["who"] == OPTIMAL_COUNTED for row in rows) - len(held),
-        "without_policy_proved": len(none),
-    }
     for name, level, goal in (("90", 0.9, GOAL_90), ("95", 0.95, GOAL_95)):
-        for told, who in (("missed", OPTIMAL_COUNTED), ("out_of_reach", LIMITS)):
-            found[f"{told}_{name}"] = sum(ratio > goal for ratio in _ratios(rows, level, who, "cost"))
-    return found
+        found[f"missed_{name}"] = sum(ratio > goal for ratio in _ratios(rows, level, OPTIMAL_COUNTED, "cost"))
+    return found | _costs(rows)
 
 
 def _costs(rows: list[Row]) -> dict[str, object]:

@@ -186,10 +186,7 @@ def _bounded(result: PolicyResult) -> list[tuple[str, str]]:
 
 def bound_class(policy: Policy) -> str:
     """The policies that the lower bound is of."""
-    counts = policy.certificate.method == "counted"
     told = "all policies that keep the promise, also those that draw lots or remember the whole run"
-    if counts:
-        told += ", whose stages are of the same kinds and last no longer, counted on the same runs"
     if policy.round_deadline is not None:
         told += f", of at most {counted(policy.maximum_epochs, 'epoch')}"
         told += f" of at most {number(policy.round_deadline)} each"
@@ -197,7 +194,7 @@ def bound_class(policy: Policy) -> str:
         told += f", and switch only{_switching(policy)[len(', switches') :]}"
     if policy.data:
         told += ", with these data"
-    if not policy.abandon_at_start and not counts:
+    if not policy.abandon_at_start:
         told += "; a run whose first loss is above the target trains at least one epoch"
     return told
 

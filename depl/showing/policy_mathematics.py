@@ -66,12 +66,6 @@ def _held(result: PolicyResult, objective: float) -> str:
 
 def _bound(result: PolicyResult) -> str:
     bound = rounded_down(result.lower_bound, _DIGITS)
-    if is_counted(result):
-        return (
-            f"  J of others   >= {bound}: the mean over all pairs of runs of the cheapest first passage,\n"
-            "                or of rho; of policies with one switch and stages no longer, on the same runs\n"
-            f"  gap           = 1 - bound / J = {percentage(result.gap or 0.0)}"
-        )
     lines = []
     if result.multiplier is not None and result.failure_cost is not None:
         price, rho = number(result.multiplier, _DIGITS), number(result.failure_cost, _DIGITS)

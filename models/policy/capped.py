@@ -43,19 +43,6 @@ def lengths(process: Process) -> Caps:
     )
 
 
-def switching_ages(process: Process) -> tuple[int, ...]:
-    """After how many epochs of a first stage the process may switch, ascending."""
-    found = _stages(process)
-    ages = {
-        place.age
-        for number, place in found.items()
-        if place.previous is None
-        for training in process.nodes[number].trainings
-        if found[training.following].previous is not None
-    }
-    return tuple(sorted(ages))
-
-
 def _restricted(process: Process, allowed: Callable[[Position], bool]) -> Process:
     """The process without the trainings that lead to a stage that is not allowed."""
     found: dict[int, Position | None] = {start.node: None for start in process.starts}

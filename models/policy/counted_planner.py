@@ -6,12 +6,10 @@ law with independent residuals. Its policies are then followed over all combinat
 their price, of those that keep the promise there is the answer.
 
 *What is looked at.* First fixed plans that are left when the target is reached; from the first one that keeps
-the promise on there is an answer. Then policies of the proxy for several prices of a failure, in processes
-whose stages are capped (`depl.models.policy.capped`): the longest stage of a policy decides which runs lend
-to it, so a policy that trains a second stage for 23 epochs at most is counted on more runs than one that may
-train it for 40, and runs unlike all seen weigh less. The caps begin at the stages of the best fixed plan and
-move to those beside the best policy so far; those are left out of which the bound for policies with memory
-(`depl.models.policy.history_bound`) shows that none of their policies is better. At last the price of a
+the promise on there is an answer. Then policies of the proxy for several prices of a failure, in the process
+whose stages are capped (`depl.models.policy.capped`) at those of the best fixed plan: the longest stage of a
+policy decides which runs lend to it, so a policy that trains a second stage for 23 epochs at most is counted
+on more runs than one that may train it for 40, and runs unlike all seen weigh less. At last the price of a
 failure is varied in ever smaller steps. Work is counted, not time: the same instance has the same answer on a
 busy machine.
 
@@ -27,19 +25,18 @@ make up for the choice. It is measured instead, on seeds that had no part in it 
 (`depl.benchmarks.cases.policies.halves`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
 from depl.models.evaluation.traced_support import FEWEST_DONORS
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.wording import probability
-from depl.models.policy.capped import Caps, begun_by, capped, lengths, switching_ages
+from depl.models.policy.capped import Caps, begun_by, capped, lengths
 from depl.models.policy.counted import Counted, counted, latest_starts
 from depl.models.policy.dynamic import Table, certified, upper
 from depl.models.policy.grid import Expectations, Grid
-from depl.models.policy.history_bound import history_bound
 from depl.models.policy.planner import (
     Price,
     Request,
@@ -53,7 +50,7 @@ from depl.models.policy.planner import (
 from depl.models.policy.process import Process
 from depl.models.policy.ratio import ratio_of
 from depl.models.policy.result import PolicyResult
-from depl.models.policy.stages import Extent, Kind, extents
+from depl.models.policy.stages import Kind, extents
 from depl.models.policy.static import StaticPlan, actions_of, static_plans
 from depl.models.problem.instance import Instance
 from depl.models.problem.policy import Policy
@@ -67,29 +64,9 @@ PROXY_CELLS = 2_048
 """Of the grid of the proxy. Nothing that is certified rests on it, only which policies are counted: on three
 problems of the case `closed-loop` these, 4,096 and 16,384 cells led to the same policies."""
 
-MOST_CAPS = 16
-"""Pairs of caps that are tried: set by hand, about a second each with 16 switch epochs and 640 runs. The best
-ones were a step or two from those of the best fixed plan."""
-
 _STEP = 2
-"""Epochs between the caps of later stages that are tried, and between the lengths of fixed plans before those
-beside the best are: set by hand. An epoch more or less changes few donors and little of the cost."""
-
-_MOVES = (
-    (0, 0),
-    (0, 1),
-    (1, 0),
-    (1, -1),
-    (-1, 1),
-    (0, -1),
-    (-1, 0),
-    (1, 1),
-    (0, 2),
-    (2, 0),
-    (2, -2),
-    (-2, 2),
-)
-"""Of caps: by so many switches, and so many times `_STEP` epochs of the later stages."""
+"""Epochs between the lengths of fixed plans that are tried before those beside the best: set by hand. One more
+or less changes few donors and little of the cost."""
 
 _FINEST = 1.03
 """Least step of the local search over the price of a failure: set by hand. A step of 1.02 found nothing that
@@ -195,9 +172,6 @@ class CountedPlanner:
             yield from search.among_policies()
         if search.found is None or search.found.policy is None:
             yield nothing(self.request, self.price, search.reason(), grid.cells)
-            return
-        policy = search.found.policy
-        yield replace(search.found, lower_bound=search.bound(extents(policy.nodes, policy.start)))
 
     def found_so_far(self) -> str:
         """What is in the way of a policy, as far as it was seen when the time was over; may be empty."""
@@ -281,7 +255,6 @@ class _Search:
         Greatest probability that was counted.
     refusal : NotCoveredError or None
         Why a policy could not be counted.
-    tried : set of Caps
     last : float
         What the policy counted last costs with its failures; infinite if it breaks the promise [cost].
     """
@@ -296,7 +269,6 @@ class _Search:
     centre: Caps | None = None
     most: float = -1.0
     refusal: NotCoveredError | None = None
-    tried: set[Caps] = field(default_factory=set)
     last: float = float("inf")
 
     def among_plans(self, plans: Sequence[StaticPlan]) -> Iterator[PolicyResult]:
@@ -319,42 +291,16 @@ class _Search:
         yield from self._counted(self.process, table, caps)
 
     def among_policies(self) -> Iterator[PolicyResult]:
-        """Policies of the proxy with caps around the best ones; where there are none, the widest ones."""
-        whole = lengths(self.process)
-        firsts = sorted({*switching_ages(self.process), whole.first})
-        for _ in range(MOST_CAPS):
-            beside = _widest(firsts, whole) if self.centre is None else _near(self.centre, firsts, whole)
-            ahead = ((caps, self._process(caps)) for caps in beside if caps not in self.tried)
-            caps, process = next(((caps, found) for caps, found in ahead if found is not None), (None, None))
-            if caps is None or process is None:
-                break
-            yield from self._capped(process, caps)
-        if self.centre is not None and self.found is not None:
-            process = self._lendable(self.centre)
-            yield from self._polished(process, self.centre)
-
-    def _process(self, caps: Caps) -> Process | None:
-        """With the caps; None if nothing may be trained, or if no policy of it can be the best so far."""
-        self.tried.add(caps)
-        process = self._lendable(caps)
-        for start in process.starts:
-            reach = extents(process.nodes, start.node)
-            if reach and (self.best is None or self.bound(reach) < self.best):
-                return process
-        return None
-
-    def _lendable(self, caps: Caps) -> Process:
-        """With the caps, and without stages that begin later than those of all runs that lend to them."""
+        """Policies of the proxy whose stages are no longer than those of the best fixed plan."""
+        caps = self.centre or lengths(self.process)
         process, latest = capped(self.process, caps), dict[Kind, int]()
         for start in process.starts:
             for kind, epochs in latest_starts(self.traced.law, extents(process.nodes, start.node)).items():
                 latest[kind] = min(epochs, latest.get(kind, epochs))
-        return begun_by(process, latest)
-
-    def bound(self, reach: Mapping[Kind, Extent]) -> float:
-        """Of cost and price of failures, for all policies whose stages go so far."""
-        budget = float(self.request.instance.target.violation_budget)
-        return history_bound(self.process, self.traced, reach, self.price.rho, budget)
+        process = begun_by(process, latest)  # no stage begins later than that of every run that lends to it
+        yield from self._capped(process, caps)
+        if self.found is not None:
+            yield from self._polished(process, caps)
 
     def _capped(self, process: Process, caps: Caps) -> Iterator[PolicyResult]:
         """For several prices of a failure, until what keeps the promise is no better than at the last one."""
@@ -427,21 +373,6 @@ class _Search:
         else:
             told += "Record"
         return f"{told} more runs, raise maximum_loss, or lower quantile_level"
-
-
-def _near(centre: Caps, firsts: Sequence[int], whole: Caps) -> Iterator[Caps]:
-    """Caps, and those beside them: switches later and earlier, later stages longer and shorter."""
-    at = min(range(len(firsts)), key=lambda number: abs(firsts[number] - centre.first))
-    for move, epochs in _MOVES:
-        later = centre.later + _STEP * epochs
-        if 0 <= at + move < len(firsts) and 0 <= later <= whole.later:
-            yield Caps(firsts[at + move], later)
-
-
-def _widest(firsts: Sequence[int], whole: Caps) -> Iterator[Caps]:
-    """All caps, long stages first."""
-    pairs = [Caps(first, later) for first in firsts for later in range(whole.later, -1, -_STEP)]
-    yield from sorted(pairs, key=lambda caps: (-caps.first - caps.later, caps.first))
 
 
 def _caps_of(process: Process, plan: StaticPlan) -> Caps:

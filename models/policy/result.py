@@ -33,7 +33,7 @@ class PolicyResult(Shown):
     ----------
     termination : Termination
         GAP_REACHED, TIME_LIMIT, INFEASIBLE (no policy keeps the promise), STUCK (the finest grid leaves a
-        greater gap), EXHAUSTED (undecided on the finest grid) or INTERRUPTED.
+        greater gap), EXHAUSTED (undecided on the finest grid, or all that can be counted was) or INTERRUPTED.
     solution : Solution
         FEASIBLE or NONE; a policy has a gap, however small, so none is called optimal.
     policy : Policy or None
@@ -48,8 +48,8 @@ class PolicyResult(Shown):
     multiplier : float or None
         lam, the price for which the policy is best; above rho where the promise binds [cost].
     lower_bound : float
-        Of cost + failure_cost * P(failed), for every policy that keeps the promise; where runs are counted,
-        for those that are counted on the same runs (`depl.models.policy.history_bound`) [cost].
+        Of cost + failure_cost * P(failed), for every policy that keeps the promise; 0 where none is proved,
+        as where runs are counted [cost].
     instance : Instance
     gap_wanted : float
     cells : int

@@ -62,8 +62,7 @@ def solve_policy(
     """Plan a policy that stops, goes on or switches after every epoch.
 
     Under a law whose residuals stay together per run, the policy is planned on independent ones and certified
-    by counting over combinations of runs; the lower bound is then one for policies that are counted on the
-    same runs (`depl.models.policy.history_bound`).
+    by counting over combinations of runs; it has no lower bound then.
 
     Parameters
     ----------

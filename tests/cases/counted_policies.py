@@ -1,6 +1,5 @@
 """Policies on the observed loss with given stages, whatever their rows; used by tests only."""
 
-import msgspec
 import numpy as np
 
 from depl.models.policy.capped import Caps, capped
@@ -10,7 +9,7 @@ from depl.models.policy.grid import Grid
 from depl.models.policy.planner import Price, Request, policy_of
 from depl.models.policy.process import process
 from depl.models.problem.instance import Instance
-from depl.models.problem.policy import Policy, Row
+from depl.models.problem.policy import Policy
 from tests.cases.memory_cases import CUT, FULL, fitted, instance_of, run_of
 
 
@@ -40,15 +39,3 @@ def of_all_ways(instance: Instance, caps: Caps) -> Policy:
     table = Table(actions, start, 1e3, 0.7, 1e3)
     request = Request(instance, "optimal", None, Options(), (), None)
     return policy_of(request, chain, grid, table, Price(1e3, None), "observed")
-
-
-def scrambled(policy: Policy, rng: np.random.Generator) -> Policy:
-    """The policy with other rows: any action up to any loss."""
-    nodes = []
-    for node in policy.nodes:
-        ends = sorted({*rng.integers(0, policy.grid.cells, 2).tolist(), policy.grid.cells - 1})
-        low = 0 if node.epoch == 0 else -1
-        actions = rng.integers(low, len(node.trainings), len(ends)) if node.trainings else [-1] * len(ends)
-        rows = tuple(Row(upto=end, action=int(action)) for end, action in zip(ends, actions, strict=True))
-        nodes.append(msgspec.structs.replace(node, rows=rows))
-    return msgspec.structs.replace(policy, nodes=tuple(nodes))

@@ -12,7 +12,6 @@ from depl.models.problem.policy import Policy
 Row = dict[str, object]
 
 FIXED, STOPPED, CLAIRVOYANT, RESET = "fixed", "fixed, stopped", "clairvoyant", "reset rule"
-LIMITS = "limits"
 STATIC_COUNTED, STATIC_LEDGER = "static, counted", "static, ledger"
 OPTIMAL_COUNTED, OPTIMAL_LEDGER = "optimal, counted", "optimal, ledger"
 POLICIES = (STATIC_COUNTED, OPTIMAL_COUNTED, STATIC_LEDGER, OPTIMAL_LEDGER)
