@@ -5,18 +5,13 @@ Pyomo is imported when a program is written, not before.
 
 import argparse
 import math
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
 from depl.commands.options import read_instance, require_outputs
 from depl.commands.table import fields
 from depl.models.scenarios.files import load_scenarios
-
-if TYPE_CHECKING:
-    from depl.models.programs.notes import ProgramNote
-
 
 _GAP = "ask your solver for a relative gap of 0"
 _ASK = {"cone": f"{_GAP} and a feasibility tolerance of 1e-8"}
@@ -59,7 +54,7 @@ def _content(model: Any, form: str) -> dict[str, Any]:
     from depl.models.programs.notes import is_linear, note_of
 
     note = note_of(model)
-    optimum = None if note is None or math.isinf(note.optimum) else note.optimum
+    optimum = None if note is None or math.isinf(note["optimum"]) else note["optimum"]
     return {
         "form": form,
         "finished": note is not None,
@@ -67,16 +62,16 @@ def _content(model: Any, form: str) -> dict[str, Any]:
         "optimum": optimum,
         "scenarios": len(model.scenarios),
         "binaries": sum(item.is_binary() for item in model.component_data_objects(pyo.Var)),
-        "note": None if note is None else {**asdict(note), "optimum": optimum},
+        "note": None if note is None else {**note, "optimum": optimum},
     }
 
 
-def _said(note: "ProgramNote | None", relaxation: bool) -> str:
+def _said(note: dict[str, Any] | None, relaxation: bool) -> str:
     """What the optimum of the file is."""
     if relaxation:
         return "a relaxation: its optimum is a lower bound of the cost"
     if note is None:
         return "exact as it is; not solved"
-    if math.isinf(note.optimum):
+    if math.isinf(note["optimum"]):
         return "finished, and infeasible: no plan meets the target on these scenarios"
     return "finished: its optimum is the least cost of a plan on these scenarios"

@@ -17,28 +17,28 @@ scenarios or a time limit, by less than the solver's tolerance, it is excluded b
 the loop goes on. The cost never comes from the solver.
 """
 
+import contextlib
 import math
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
 from depl.models.exact.reasons import why_infeasible
 from depl.models.exact.sampled import SampledProblem
+from depl.models.exact.scenario_search import ScenarioSearch
 from depl.models.exact.tree import UNEXPLAINED
 from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
-from depl.models.programs.attainable import Attainable, attainable
-from depl.models.programs.backends import Backend, DirectBackend, Formulation, PyomoBackend
+from depl.models.programs.attainable import attainable
 from depl.models.programs.highs import Answer, Option, Session, Status
-from depl.models.programs.own_rows import OwnRows
+from depl.models.programs.own_rows import OwnRows, add_own_rows
 from depl.models.programs.price_space import PriceSpace
-from depl.models.programs.sequences import add_cost_row, add_no_good, write_choices
-from depl.models.programs.start import Choices, first_plan
+from depl.models.programs.sequences import add_cost_row, add_no_good, read_choices, write_choices
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
@@ -56,7 +56,7 @@ _CONTRADICTION = 1e-6
 """Relative amount by which a bound above the cost of a plan is more than rounding."""
 
 
-Builder = Callable[[SampledProblem, Attainable, Reading, float], Formulation]
+Choices = list[Configuration]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,31 +103,18 @@ class ProgramSolution:
 
 
 def solve_sampled(
-    problem: SampledProblem,
-    formulation: Builder = PriceSpace,
-    limits: Limits | None = None,
-    reading: Reading = INTENT,
-    *,
-    solve_with: str = "session",
-    options: Mapping[str, Option] | None = None,
+    problem: SampledProblem, limits: Limits | None = None, reading: Reading = INTENT
 ) -> ProgramSolution:
     """Solve the sampled problem to proven optimality by a program and its cuts.
 
     Parameters
     ----------
     problem : SampledProblem
-    formulation : callable
-        `PriceSpace`, or a function that makes one and adds rows to its model; what rows may speak of,
-        `depl.models.programs.own_rows` says.
     limits : Limits, optional
-        Gap, time limit, seed of the solver and progress are used.
+        Gap, time limit, seed of the solver, progress, and rows are used; what rows may speak of,
+        `depl.models.programs.own_rows` says.
     reading : depl.models.evaluation.evaluate.Reading
         Intent or letter of (2) and (6); cost and bound are those of this reading.
-    solve_with : str
-        ``session`` (HiGHS, kept between cuts), ``highs`` (HiGHS through Pyomo, anew after every cut), or
-        ``scip``.
-    options : mapping, optional
-        Changes to the solver's options, by its own names.
 
     Raises
     ------
@@ -135,9 +122,9 @@ def solve_sampled(
         If the program would have more than `MAXIMUM_BINARIES` binary variables or `MAXIMUM_TERMS`
         coefficients in constraint (3), or a row that was added speaks of resources.
     InvalidInputError
-        For an unknown solver or option.
+        If the caller's function for rows does not fit the model.
     """
-    loop = CuttingLoop(problem, formulation, limits or Limits(), reading, solve_with, dict(options or {}))
+    loop = CuttingLoop(problem, limits or Limits(), reading)
     try:
         return loop.run()
     except KeyboardInterrupt:
@@ -181,7 +168,7 @@ class CuttingLoop:
         Whether a sequence whose cost is known stays in the program, with a row that says its cost
         (`depl.models.programs.sequences.add_cost_row`), in place of being excluded: the optimum of the
         program is then that of the problem.
-    program : Formulation or None
+    program : PriceSpace or None
         The program with all rows so far, in units of ``unit``.
     ties : list of (choices, bool)
         Sequences that the solver took for feasible and the exact count did not; whether they miss scenarios.
@@ -190,11 +177,8 @@ class CuttingLoop:
     """
 
     problem: SampledProblem
-    formulation: Builder
     limits: Limits
-    reading: Reading
-    solve_with: str
-    options: dict[str, Option]
+    reading: Reading = INTENT
     best: Choices | None = None
     cost: float = math.inf
     bound: float = 0.0
@@ -207,14 +191,14 @@ class CuttingLoop:
     settled: set[tuple[Configuration, ...]] = field(default_factory=set)
     own: OwnRows | None = None
     keep: bool = False
-    program: Formulation | None = None
+    program: PriceSpace | None = None
     best_gain: float = math.inf
 
     def run(self) -> ProgramSolution:
         """Bounds, a first plan, the program, its cuts."""
         problem = self.problem
         idle = problem.misses([]) <= problem.allowed
-        if idle and self.formulation is PriceSpace:
+        if idle and self.limits.rows is None:
             return self._without_training()
         require_manageable(problem)
         began = time.perf_counter()
@@ -224,22 +208,30 @@ class CuttingLoop:
         self.best_gain = bounds.best_gain(problem)
         if not bounds.possible and not idle:
             return self._infeasible()
-        first = first_plan(problem, bounds, self.exact_cost, lambda: not self.limits.expired())
+        first = self._first_plan()
         scale = math.inf if first is None else self.exact_cost(first)
         self.unit = (scale if 0 < scale < math.inf else self._largest_cost()) / _UNITS
-        self.program = program = self.formulation(problem, bounds, self.reading, self.unit)
-        self.own = OwnRows.of(program.model)
+        self.program = program = PriceSpace(problem, bounds, self.reading, self.unit)
+        self.own = add_own_rows(program.model, self.limits.rows)
         if idle and self.own.permit(problem, []):
             return self._without_training()
-        if first is not None and self._permitted(first, found=False):
+        if first is not None and self.reading == INTENT and self._permitted(first, found=False):
             self._offer(first)
         self.build_seconds = time.perf_counter() - began
-        backend = self._backend(program)
+        session = self._session(program)
         self.limits.report(self.cost, self.bound)
-        return self._cut(program, backend)
+        return self._cut(program, session)
+
+    def _first_plan(self) -> Choices | None:
+        """A feasible plan by the intent of (2) and (6), whose cost is a unit for the program."""
+        search = ScenarioSearch(self.problem, replace(self.limits, progress=None))
+        with contextlib.suppress(OutOfTimeError):  # what was found by then will do
+            search.build()
+            search.first_plans()
+        return None if search.best is None else list(search.best.choices)
 
     @property
-    def written(self) -> Formulation:
+    def written(self) -> PriceSpace:
         """The program, once a run has written it down."""
         if self.program is None:
             raise ValueError("no program was written down: the problem was decided without one")
@@ -248,7 +240,7 @@ class CuttingLoop:
     def again(self) -> ProgramSolution:
         """Prove the optimum of the program as it is once more, from a bound of 0."""
         self.bound = 0.0
-        return self._cut(self.written, self._backend(self.written))
+        return self._cut(self.written, self._session(self.written))
 
     def _without_training(self) -> ProgramSolution:
         """The plan without an epoch, which costs nothing."""
@@ -283,7 +275,7 @@ class CuttingLoop:
             () if self.own is None else self.own.components,
         )
 
-    def _cut(self, program: Formulation, backend: Backend) -> ProgramSolution:
+    def _cut(self, program: PriceSpace, session: Session) -> ProgramSolution:
         """Solve and add cuts until the bound meets the cost."""
         while True:
             if self._proved(0.0 if self.cost == 0 else PROOF_TOLERANCE):
@@ -293,9 +285,11 @@ class CuttingLoop:
             if self.limits.expired():
                 return self.solution(Termination.TIME_LIMIT)
             self._write_start(program)
-            answer = backend.solve(self._remaining(), self._watch)
+            session.start()
+            answer = session.solve(self._remaining(), self._watch)
             self.programs, self.in_force = self.programs + 1, answer.options or {}
-            added = self._take(program, backend, answer)
+            found = self._sequences(session, answer)
+            added = self._take(program, answer, found)
             if answer.status is Status.INFEASIBLE and self.best is None:
                 return self._infeasible()
             stopped = _STOPPED.get(answer.status)
@@ -305,10 +299,10 @@ class CuttingLoop:
                 return self._distrusted(answer)
             self.limits.report(self.cost, min(self.bound, self.cost))
             if not added and not self._proved(max(PROOF_TOLERANCE, self.limits.gap)):
-                added = self._settle(program, backend.sequences(answer))
+                added = self._settle(program, found)
                 if not added:
                     return self.solution(Termination.EXHAUSTED, "the solver returns what was excluded")
-            backend.add(added)
+            session.add(added)
 
     def _trusted(self, answer: Answer) -> bool:
         """Whether the answer is one that was asked for and agrees with the best plan."""
@@ -316,7 +310,15 @@ class CuttingLoop:
             return answer.proved or answer.status is Status.INFEASIBLE
         return answer.proved and self.bound <= self.cost * (1 + _CONTRADICTION)
 
-    def _settle(self, program: Formulation, found: list[Choices]) -> list[Any]:
+    def _sequences(self, session: Session, answer: Answer) -> list[Choices]:
+        """The sequences of an answer, best last."""
+        found = []
+        for values in answer.solutions:
+            session.load(values)
+            found.append(read_choices(session.model, self.problem))
+        return found
+
+    def _settle(self, program: PriceSpace, found: list[Choices]) -> list[Any]:
         """Exclude sequences whose cost is known; see the module's docstring."""
         new = {tuple(choices): choices for choices in found if tuple(choices) not in self.excluded}
         self.excluded.update(new)
@@ -337,14 +339,14 @@ class CuttingLoop:
             )
         return self.solution(Termination.EXHAUSTED, f"the solver ended with: {answer.status.value}")
 
-    def _take(self, program: Formulation, backend: Backend, answer: Answer) -> list[Any]:
+    def _take(self, program: PriceSpace, answer: Answer, found: list[Choices]) -> list[Any]:
         """Judge the solutions of one program, best last; returns the rows that follow from them."""
         if answer.status is not Status.INFEASIBLE and math.isfinite(answer.bound):
             self.bound = max(self.bound, answer.bound * self.unit)
         elif answer.status is Status.INFEASIBLE and self.settled:
             self.bound = max(self.bound, self.cost)
         added: list[Any] = []
-        for choices in backend.sequences(answer):
+        for choices in found:
             if tuple(choices) in self.excluded:
                 continue
             missed = self.problem.misses(choices) > self.problem.allowed
@@ -359,7 +361,7 @@ class CuttingLoop:
                 added.append(add_no_good(program.model, self.problem, choices, same_gain=False))
                 continue
             self._offer(choices)
-            added += program.tighten(choices, allocation)
+            added += program.tighten(allocation)
         return added
 
     def _permitted(self, choices: Choices, found: bool) -> bool:
@@ -373,13 +375,13 @@ class CuttingLoop:
         if choices is not None and (cost := self.exact_cost(choices)) < self.cost:
             self.best, self.cost = list(choices), cost
 
-    def _write_start(self, program: Formulation) -> None:
+    def _write_start(self, program: PriceSpace) -> None:
         if (
             self.best
             and tuple(self.best) not in self.settled
             and write_choices(program.model, self.problem, self.best)
         ):
-            program.write_resources(self.best, self.problem.allocation(self.best))
+            program.write_cost(self.problem.allocation(self.best))
 
     def _proved(self, gap: float) -> bool:
         return self.best is not None and counts_as_proved(self.cost, self.bound, gap)
@@ -407,13 +409,11 @@ class CuttingLoop:
             reason = UNEXPLAINED
         return self.solution(Termination.INFEASIBLE, reason)
 
-    def _backend(self, program: Formulation) -> Backend:
-        if self.solve_with == "session":
-            options = {"random_seed": self.limits.seed % 2**31, **self.options}
-            if self.limits.gap > 0:
-                options.setdefault("mip_rel_gap", self.limits.gap / 2)
-            return DirectBackend(Session(program.model, options), self.problem)
-        return PyomoBackend(program.model, self.problem, self.solve_with, self.options)
+    def _session(self, program: PriceSpace) -> Session:
+        options: dict[str, Option] = {"random_seed": self.limits.seed % 2**31}
+        if self.limits.gap > 0:
+            options["mip_rel_gap"] = self.limits.gap / 2
+        return Session(program.model, options)
 
 
 _STOPPED = {Status.TIME_LIMIT: Termination.TIME_LIMIT, Status.INTERRUPTED: Termination.INTERRUPTED}

@@ -19,7 +19,7 @@ from pyomo.repn.plugins.nl_writer import NLWriter
 
 from depl.models.foundation.documents import write_bytes
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.programs.notes import RELAXATION, is_linear, is_relaxation, note_of
+from depl.models.programs.notes import RELAXATION, is_linear, is_relaxation, note_lines, note_of
 
 _LONGEST = 40
 """Characters of a symbol: CBC 2.10 reads up to 100 in LP files and 52 in MPS files, of which writers add 5 to
@@ -160,7 +160,7 @@ def _notes(model: pyo.ConcreteModel) -> Iterator[str]:
     if is_relaxation(model):
         yield f"This program is {RELAXATION}."
     elif (note := note_of(model)) is not None:
-        yield from note.lines()
+        yield from note_lines(note)
 
 
 def _labeler(names: pyo.ComponentMap) -> Callable[[Any], str]:

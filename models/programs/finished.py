@@ -39,7 +39,7 @@ from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.cone_space import ConeSpace
 from depl.models.programs.cutting import CuttingLoop, require_manageable
 from depl.models.programs.highs import OPTIONS
-from depl.models.programs.notes import ProgramNote, mark_as_finished
+from depl.models.programs.notes import mark_as_finished
 from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.sequences import add_no_good
 from depl.models.scenarios.draws import Scenarios
@@ -173,7 +173,7 @@ def _solved(problem: SampledProblem, reading: Reading, limits: Limits) -> Cuttin
     NotCoveredError
         If one of them was not reached.
     """
-    loop = CuttingLoop(problem, PriceSpace, limits, reading, "session", {}, keep=True)
+    loop = CuttingLoop(problem, limits, reading, keep=True)
     found = loop.run()
     if found.termination in _PROVED:
         with _loosened(loop.written.model):
@@ -207,27 +207,28 @@ def _loosened(model: pyo.ConcreteModel) -> Iterator[None]:
             row.set_value(sides)
 
 
-def _note(problem: SampledProblem, form: str, loop: CuttingLoop | None) -> ProgramNote:
+def _note(problem: SampledProblem, form: str, loop: CuttingLoop | None) -> dict[str, Any]:
     """What is known of a finished program; without a loop, of one in which not training is feasible."""
+    note: dict[str, Any] = {
+        "form": form,
+        "proved_as": "price",
+        "instance": problem.instance.name,
+        "fingerprint": problem.instance.fingerprint,
+        "scenarios": len(problem.scenarios),
+        "digest": problem.scenarios.digest,
+    }
     if loop is None:
-        solver, optimum = "the plan that does not train", 0.0
-    else:
-        solver = f"HiGHS {importlib.metadata.version('highspy')}"
-        optimum = math.inf if loop.best is None else loop.cost
-    return ProgramNote(
-        form,
-        "price",
-        problem.instance.name,
-        problem.instance.fingerprint,
-        len(problem.scenarios),
-        problem.scenarios.digest,
-        optimum,
-        solver,
-        () if loop is None else (float(OPTIONS["mip_feasibility_tolerance"]), LOOSE),
-        0 if loop is None else loop.programs,
-        0 if loop is None else len(loop.ties),
-        0 if loop is None else len(loop.written.model.cost_rows),
-    )
+        found = {"optimum": 0.0, "solver": "the plan that does not train", "tolerances": ()}
+        return {**note, **found, "programs": 0, "near_ties": 0, "cost_rows": 0}
+    return {
+        **note,
+        "optimum": math.inf if loop.best is None else loop.cost,
+        "solver": f"HiGHS {importlib.metadata.version('highspy')}",
+        "tolerances": (float(OPTIONS["mip_feasibility_tolerance"]), LOOSE),
+        "programs": loop.programs,
+        "near_ties": len(loop.ties),
+        "cost_rows": len(loop.written.model.cost_rows),
+    }
 
 
 _PROVED = (Termination.OPTIMAL, Termination.INFEASIBLE)

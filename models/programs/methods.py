@@ -1,14 +1,13 @@
 """The method ``milp``; Pyomo and HiGHS are imported when it runs, not before."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from depl.models.exact.sampled import SampledProblem
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
-from depl.models.solving.methods import Limits, Outcome, Rows
+from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import DualBound, Termination
 
 if TYPE_CHECKING:
@@ -34,11 +33,10 @@ def milp(instance: Instance, limits: Limits) -> Outcome:
         If the program would be larger than `depl.models.programs.cutting` accepts.
     """
     from depl.models.programs.cutting import solve_sampled
-    from depl.models.programs.price_space import PriceSpace
 
     scenarios = limits.scenarios or draw_scenarios(instance, DEFAULT_SCENARIOS, limits.seed)
     problem = SampledProblem(instance, scenarios)
-    found = solve_sampled(problem, _with_rows(PriceSpace, limits.rows), limits)
+    found = solve_sampled(problem, limits)
     plan = dual = None
     bound = found.lower_bound
     if found.choices is not None:
@@ -55,38 +53,6 @@ def milp(instance: Instance, limits: Limits) -> Outcome:
         found.build_seconds,
         tolerances=_tolerances(found),
         rows=found.rows,
-    )
-
-
-def _with_rows(formulation: Any, rows: Rows | None) -> Any:
-    """The formulation with what the caller adds to its model."""
-    if rows is None:
-        return formulation
-
-    from pyomo.common.errors import InvalidConstraintError
-
-    def build(*arguments: Any) -> Any:
-        program = formulation(*arguments)
-        try:
-            rows(program.model)
-        except (KeyError, AttributeError, InvalidConstraintError) as error:
-            empty = isinstance(error, InvalidConstraintError)
-            raise InvalidInputError(_said(error, empty), "rows") from error
-        return program
-
-    return build
-
-
-def _said(error: Exception, empty: bool) -> str:
-    """What a function of a caller does wrong with the model, and where to look."""
-    what = str(error.args[0] if error.args else error).strip().splitlines()[0]
-    if empty:
-        return (
-            f"a row has no variable in it ({what}): is the sum empty? An index lists only what some feasible "
-            "plan may use: print sorted(model.w), sorted(model.q)"
-        )
-    return (
-        f"{what}; an index lists only what some feasible plan may use: print sorted(model.w), sorted(model.q)"
     )
 
 

@@ -3,8 +3,9 @@
 A copy of the program, by ``clone`` or ``pickle``, keeps both.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pyomo.environ as pyo
 
@@ -18,66 +19,22 @@ _RELAXATION = "depl_relaxation"
 _NOTE = "depl_note"
 
 
-@dataclass(frozen=True)
-class ProgramNote:
-    """How the optimum of a finished program was proved, on which scenarios.
-
-    Attributes
-    ----------
-    form : str
-        ``price`` or ``cone``.
-    proved_as : str
-        The form that was solved for the proof.
-    instance : str
-        Its name.
-    fingerprint : str
-        Of the instance.
-    scenarios : int
-        S.
-    digest : str
-        Of the scenarios.
-    optimum : float
-        Least cost of a plan on these scenarios; infinite if there is none [cost].
-    solver : str
-        Which proved it, with its version.
-    tolerances : tuple of float
-        Of the solver of the proof, and that of other solvers for which it was repeated.
-    programs : int
-        Solved on the way.
-    near_ties : int
-        Sequences that a solver within its tolerance takes for feasible and that are not; excluded by rows.
-    cost_rows : int
-        Sequences whose cost is stated by a row of its own.
-    """
-
-    form: str
-    proved_as: str
-    instance: str
-    fingerprint: str
-    scenarios: int
-    digest: str
-    optimum: float
-    solver: str
-    tolerances: tuple[float, ...]
-    programs: int
-    near_ties: int
-    cost_rows: int
-
-    def lines(self) -> Iterator[str]:
-        """The note in words."""
-        said = f"optimum is {self.optimum!r}" if self.optimum < float("inf") else "is INFEASIBLE"
-        yield (
-            f"This program is FINISHED: its {said}, that of instance {self.fingerprint[:16]} on "
-            f"{self.scenarios} scenarios {self.digest[:16]}."
-        )
-        kept = " and ".join(f"{value:g}" for value in self.tolerances) or "none"
-        yield (
-            f"Proved by {self.solver} on {self.programs} programs of form {self.proved_as}, for tolerances "
-            f"of {kept}; {self.near_ties} near ties excluded, {self.cost_rows} costs stated by rows."
-        )
-        yield "Ask your solver for a relative gap of 0: the default of most is 0.0001."
-        if self.form == "cone":
-            yield "Ask it for a feasibility tolerance of 1e-8, too: cones are kept up to it alone."
+def note_lines(note: Mapping[str, Any]) -> Iterator[str]:
+    """The note of a finished program in words."""
+    said = f"optimum is {note['optimum']!r}" if note["optimum"] < math.inf else "is INFEASIBLE"
+    yield (
+        f"This program is FINISHED: its {said}, that of instance {note['fingerprint'][:16]} on "
+        f"{note['scenarios']} scenarios {note['digest'][:16]}."
+    )
+    kept = " and ".join(f"{value:g}" for value in note["tolerances"]) or "none"
+    yield (
+        f"Proved by {note['solver']} on {note['programs']} programs of form {note['proved_as']}, for "
+        f"tolerances of {kept}; {note['near_ties']} near ties excluded, "
+        f"{note['cost_rows']} costs stated by rows."
+    )
+    yield "Ask your solver for a relative gap of 0: the default of most is 0.0001."
+    if note["form"] == "cone":
+        yield "Ask it for a feasibility tolerance of 1e-8, too: cones are kept up to it alone."
 
 
 def mark_as_relaxation(model: pyo.ConcreteModel) -> None:
@@ -90,14 +47,21 @@ def is_relaxation(model: pyo.ConcreteModel) -> bool:
     return bool(getattr(model, _RELAXATION, False))
 
 
-def mark_as_finished(model: pyo.ConcreteModel, note: ProgramNote) -> None:
+def mark_as_finished(model: pyo.ConcreteModel, note: Mapping[str, Any]) -> None:
     """Note in a program that its optimum is that of its problem, and how that was proved."""
     setattr(model, _RELAXATION, False)
-    setattr(model, _NOTE, note)
+    setattr(model, _NOTE, dict(note))
 
 
-def note_of(model: pyo.ConcreteModel) -> ProgramNote | None:
-    """How a program was finished; None if it is not."""
+def note_of(model: pyo.ConcreteModel) -> dict[str, Any] | None:
+    """How a program was finished; None if it is not.
+
+    The keys are ``form``, and ``proved_as``, the form that was solved for the proof; ``instance``, its name,
+    and ``fingerprint``; ``scenarios``, how many, and their ``digest``; ``optimum``, the least cost of a plan,
+    infinite if there is none; ``solver``, with its version; ``tolerances``, of the solver, and of others for
+    which the proof was repeated; ``programs``, solved on the way; ``near_ties``, sequences that such a solver
+    takes for feasible and that are not, excluded by rows; ``cost_rows``, sequences whose cost a row states.
+    """
     return getattr(model, _NOTE, None)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyomo.environ as pyo
+from pyomo.common.errors import InvalidConstraintError
 from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 
@@ -20,6 +21,7 @@ from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.programs.sequences import write_choices
+from depl.models.solving.methods import Rows
 
 ROWS = frozenset(
     {
@@ -123,6 +125,36 @@ class OwnRows:
         for item, value in fixed:
             item.set_value(value)
         return kept
+
+
+def add_own_rows(model: pyo.ConcreteModel, rows: Rows | None) -> OwnRows:
+    """Let a caller's function add rows to the program.
+
+    Raises
+    ------
+    InvalidInputError, NotCoveredError
+        If it does not fit the model, or adds what `OwnRows.of` refuses.
+    """
+    try:
+        if rows is not None:
+            rows(model)
+    except (KeyError, AttributeError, InvalidConstraintError) as error:
+        empty = isinstance(error, InvalidConstraintError)
+        raise InvalidInputError(_said(error, empty), "rows") from error
+    return OwnRows.of(model)
+
+
+def _said(error: Exception, empty: bool) -> str:
+    """What a function of a caller does wrong with the model, and where to look."""
+    what = str(error.args[0] if error.args else error).strip().splitlines()[0]
+    if empty:
+        return (
+            f"a row has no variable in it ({what}): is the sum empty? An index lists only what some feasible "
+            "plan may use: print sorted(model.w), sorted(model.q)"
+        )
+    return (
+        f"{what}; an index lists only what some feasible plan may use: print sorted(model.w), sorted(model.q)"
+    )
 
 
 def _variables(row: Any) -> set[str]:

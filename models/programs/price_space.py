@@ -39,7 +39,6 @@ from typing import Any
 import pyomo.environ as pyo
 
 from depl.models.evaluation.evaluate import INTENT, Reading
-from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.allocation import Allocation
@@ -141,14 +140,12 @@ class PriceSpace:
                 added.append(self.model.eq2_price_cuts.add(total <= charge))
         return added
 
-    def tighten(self, choices: Sequence[Configuration], allocation: Allocation) -> list[Any]:
-        """Make the program exact at a feasible sequence; returns the new constraints."""
-        del choices
+    def tighten(self, allocation: Allocation) -> list[Any]:
+        """Make the program exact at a feasible sequence with these resources; returns the new constraints."""
         maximum = self.problem.instance.target.maximum_time
         allowed = None if maximum is None else max(maximum, allocation.fastest_time)
         return self.add_cuts([allocation.multiplier], allowed)
 
-    def write_resources(self, choices: Sequence[Configuration], allocation: Allocation) -> None:
+    def write_cost(self, allocation: Allocation) -> None:
         """Set theta to the cost of the resources of a plan, as a start."""
-        del choices
         self.model.theta.set_value(allocation.cost / self.cost_unit)

@@ -1,35 +1,26 @@
-"""One attempt to prove an optimum under scenarios within a time limit, by a method or by SCIP.
+"""One attempt to prove an optimum under scenarios within a time limit.
 
 Compiled kernels are compiled, or read from their cache, before anything is timed.
 """
 
-import importlib.util
 import time
 
 import numpy as np
 
-from depl.benchmarks.runner.outcome import SolveOutcome, finite, tried
+from depl.benchmarks.runner.outcome import SolveOutcome, tried
 from depl.benchmarks.suites.paper_like import paper_like
 from depl.benchmarks.suites.tiny_sampled import SampledInstance
-from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.compiling import compiled_at_once
 from depl.models.foundation.errors import DeplError
-from depl.models.programs.cutting import solve_sampled
-from depl.models.solving.methods import Limits
-
-SCIP = "scip"
-"""The program of ``milp`` and its cuts, solved by SCIP in place of HiGHS; an optional library."""
 
 
 def attempt(method: str, item: SampledInstance, time_limit: float, gap: float = 0.0) -> SolveOutcome:
-    """Try to prove the optimum to a relative gap within ``time_limit`` seconds, by a method or by SCIP.
+    """Try to prove the optimum to a relative gap within ``time_limit`` seconds.
 
     Every error of the toolkit is an ending like others.
     """
     started = time.perf_counter()
     try:
-        if method == SCIP:
-            return _by_scip(item, time_limit, gap)
         return tried(item.instance, method, scenarios=item.scenarios, time_limit=time_limit, gap=gap)
     except DeplError as error:
         reason = f"{type(error).__name__}: {error}"
@@ -48,11 +39,6 @@ def as_row(outcome: SolveOutcome) -> dict[str, object]:
     }
 
 
-def scip_is_installed() -> bool:
-    """Whether SCIP is installed."""
-    return importlib.util.find_spec("pyscipopt") is not None
-
-
 def warm_up(method: str) -> None:
     """Compile, or read from the cache, whatever a method compiles."""
     one = paper_like(np.random.default_rng(0), maximum_epochs=3, scenarios=5)
@@ -60,12 +46,3 @@ def warm_up(method: str) -> None:
     with compiled_at_once():
         attempt(method, one, 60.0)
         attempt(method, two, 60.0)
-
-
-def _by_scip(item: SampledInstance, time_limit: float, gap: float) -> SolveOutcome:
-    limits = Limits(gap=gap, time_limit=time_limit, scenarios=item.scenarios)
-    problem = SampledProblem(item.instance, item.scenarios)
-    started = time.perf_counter()
-    found = solve_sampled(problem, limits=limits, solve_with="scip")
-    seconds = time.perf_counter() - started
-    return SolveOutcome(SCIP, found.termination.value, seconds, finite(found.cost), finite(found.lower_bound))

@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import math
 import re
-from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -13,16 +12,16 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instances
-from depl.models.evaluation.evaluate import INTENT
 from depl.models.exact.reasons import SIMPLE_PLAN
 from depl.models.exact.sampled import SampledProblem
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import ConstantImprovement, Model
 from depl.models.problem.laws import Normal
 from depl.models.programs import cutting
 from depl.models.programs.attainable import attainable
 from depl.models.programs.cutting import solve_sampled
-from depl.models.programs.highs import Answer, Session, Status
+from depl.models.programs.finished import program
+from depl.models.programs.highs import OPTIONS, Answer, Session, Status, solve_program
 from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.sequences import write_choices
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
@@ -102,14 +101,17 @@ def test_the_family_has_what_is_asked_of_it(problems):
         assert count >= 4
 
 
-@pytest.mark.parametrize("solve_with", ["highs", "scip"])
+@pytest.mark.parametrize(("form", "solve_with"), [("price", "highs"), ("price", "scip"), ("cone", "scip")])
 @pytest.mark.parametrize("chosen", [slice(2), pytest.param(slice(2, 8), marks=pytest.mark.slow)])
-def test_other_roads_and_another_solver_find_the_same(problems, optima, solve_with, chosen):
+def test_another_interface_and_another_solver_find_the_same(problems, optima, form, solve_with, chosen):
     if solve_with == "scip":
         pytest.importorskip("pyscipopt")
     for problem, optimum in list(zip(problems, optima, strict=True))[chosen]:
-        found = solve_sampled(problem, solve_with=solve_with)
-        assert found.cost == optimum or found.cost == pytest.approx(optimum, rel=1e-9)
+        if math.isinf(optimum):
+            continue
+        model = program(problem.instance, problem.scenarios, form)
+        answer = solve_program(model, solve_with=solve_with)
+        assert answer.objective == pytest.approx(optimum, rel=1e-6, abs=1e-9)
 
 
 def test_a_target_met_at_the_start_needs_no_epoch(tiny):
@@ -218,16 +220,16 @@ def test_the_method_answers_through_the_registry(tiny):
     assert again.plan == result.plan
 
 
-def test_options_reach_the_solver_and_are_recorded(hard, tiny):
+def test_the_options_in_force_are_recorded_and_a_limit_of_the_solver_proves_no_more_than_its_bound(
+    hard, tiny, monkeypatch
+):
     problem = SampledProblem(tiny, draw_scenarios(tiny, 12, seed=4))
-    found = solve_sampled(problem, options={"mip_heuristic_effort": 0.0}, limits=Limits(seed=9))
-    assert found.options["mip_heuristic_effort"] == 0.0
+    found = solve_sampled(problem, Limits(seed=9))
     assert found.options["random_seed"] == 9
     assert found.options["mip_feasibility_tolerance"] == 1e-7
     assert found.options["mip_rel_gap"] == found.options["mip_abs_gap"] == 0
-    with pytest.raises(InvalidInputError, match="no such option"):
-        solve_sampled(problem, options={"mip_heuristics": 0.0})
-    stopped = solve_sampled(hard, options={"mip_max_nodes": 0}, limits=Limits(gap=0.02))
+    monkeypatch.setitem(OPTIONS, "mip_max_nodes", 0)
+    stopped = solve_sampled(hard, Limits(gap=0.02))
     assert stopped.options["mip_rel_gap"] == 0.01  # the other half is for the cuts
     assert stopped.termination is Termination.EXHAUSTED
     assert "another limit of the solver" in stopped.reason
@@ -279,11 +281,10 @@ def test_a_plan_that_gains_too_little_is_excluded_on_all_clusters_and_a_slow_one
     problem = SampledProblem(instance, given_scenarios(instance, np.zeros((4, 3, 1))))
     slow, quick = problem.configurations
     easy = SampledProblem(instance.replace(maximum_loss=9.9, maximum_time=99), problem.scenarios)
-    program = PriceSpace(problem, attainable(easy), INTENT, 1.0)
-    backend = SimpleNamespace(sequences=lambda _: [[slow, slow]])
-    loop = cutting.CuttingLoop(problem, PriceSpace, Limits(), INTENT, "session", {})
-    (row,) = loop._take(program, backend, Answer(Status.OPTIMAL, 1.0, 1.0))
+    written = PriceSpace(problem, attainable(easy))
+    loop = cutting.CuttingLoop(problem, Limits())
+    (row,) = loop._take(written, Answer(Status.OPTIMAL, 1.0, 1.0), [[slow, slow]])
     assert len(loop.ties) == 1
     for choices, excluded in (([slow, slow], True), ([slow, quick], shared), ([quick, quick], shared)):
-        assert write_choices(program.model, problem, choices)
+        assert write_choices(written.model, problem, choices)
         assert (pyo.value(row.body) > pyo.value(row.upper)) == excluded

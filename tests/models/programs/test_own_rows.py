@@ -11,13 +11,11 @@ from depl.instances.generator import random_instances
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Dataset, Transfer
-from depl.models.programs.attainable import attainable
-from depl.models.programs.cutting import solve_sampled
+from depl.models.programs.cutting import CuttingLoop, solve_sampled
 from depl.models.programs.own_rows import OwnRows
-from depl.models.programs.price_space import PriceSpace
 from depl.models.programs.sequences import labels
-from depl.models.programs.start import _simple_plans
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
+from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.cases.sampled_plans import cost, meets_all, price_space, sequences
 
@@ -25,17 +23,6 @@ from tests.cases.sampled_plans import cost, meets_all, price_space, sequences
 @pytest.fixture(scope="module")
 def problem(tiny):
     return SampledProblem(tiny, draw_scenarios(tiny, 12, seed=4))
-
-
-def having(add):
-    """The program with what ``add`` does to its model."""
-
-    def build(*arguments):
-        program = PriceSpace(*arguments)
-        add(program.model)
-        return program
-
-    return build
 
 
 def least(problem, allowed):
@@ -56,12 +43,11 @@ def on_both(choices):
     )
 
 
-@pytest.mark.parametrize("solve_with", ["session", "highs"])
-def test_a_row_that_excludes_every_start_yields_the_cheapest_plan_that_it_allows(problem, solve_with):
-    starts = list(_simple_plans(problem, attainable(problem)))
-    assert starts
-    assert not any(on_both(row) for row in starts)
-    found = solve_sampled(problem, having(both_clusters), solve_with=solve_with)
+def test_a_row_that_excludes_the_start_yields_the_cheapest_plan_that_it_allows(problem):
+    start = CuttingLoop(problem, Limits())._first_plan()
+    assert start
+    assert not on_both(start)
+    found = solve_sampled(problem, Limits(rows=both_clusters))
     assert found.termination is Termination.OPTIMAL
     assert on_both(found.choices)
     assert found.cost == pytest.approx(least(problem, on_both), rel=1e-9)
@@ -85,7 +71,7 @@ def test_rows_that_forbid_every_plan_one_after_the_other_end_in_infeasible_and_n
     total = sum(meets_all(problem, row) for row in sequences(problem))
     assert total > 3
     for _ in range(total + 1):
-        found = solve_sampled(problem, having(forbid))
+        found = solve_sampled(problem, Limits(rows=forbid))
         if found.choices is None:
             break
         assert tuple(found.choices) not in forbidden
@@ -110,7 +96,7 @@ def test_a_variable_fixed_by_the_caller_stays_fixed(problem):
 
     allowed = least(problem, lambda row: labels(problem, row[0]) != first)
     for change in (fix, bound):
-        found = solve_sampled(problem, having(change))
+        found = solve_sampled(problem, Limits(rows=change))
         assert labels(problem, found.choices[0]) != first
         assert found.cost == pytest.approx(allowed, rel=1e-9)
 
@@ -123,7 +109,7 @@ def test_a_row_over_variables_of_the_callers_own_holds_too(problem):
         )
         model.must = pyo.Constraint(expr=model.chosen >= 1)
 
-    found = solve_sampled(problem, having(add))
+    found = solve_sampled(problem, Limits(rows=add))
     on_edge = lambda row: any(g.cluster == 1 for g in row)  # noqa: E731
     names = [place.name for place in problem.instance.clusters]
     assert names[1] == "edge"
@@ -139,14 +125,14 @@ def test_not_to_train_is_no_answer_where_a_row_forbids_it(tiny):
     def train(model):
         model.own = pyo.Constraint(expr=sum(model.w[key] for key in model.w if key[0] == 1) >= 1)
 
-    found = solve_sampled(problem, having(train))
+    found = solve_sampled(problem, Limits(rows=train))
     assert len(found.choices) >= 1
     assert found.cost == pytest.approx(least(problem, lambda row: True), rel=1e-9)
 
     def any_number(model):
         model.own = pyo.Constraint(expr=sum(model.w[key] for key in model.w if key[0] == 1) <= 1)
 
-    assert solve_sampled(problem, having(any_number)).choices == []
+    assert solve_sampled(problem, Limits(rows=any_number)).choices == []
 
 
 @pytest.mark.parametrize("count", [5, pytest.param(8, marks=pytest.mark.slow)])
@@ -174,7 +160,7 @@ def test_on_random_instances_a_random_row_is_kept_at_the_least_cost(count):
         def allowed(row, problem=problem, banned=banned, last=last):
             return len(row) < last or labels(problem, row[last - 1])[2] != banned
 
-        found = solve_sampled(problem, having(add))
+        found = solve_sampled(problem, Limits(rows=add))
         best = least(problem, allowed)
         held += best > free.cost * (1 + 1e-9)
         if best == math.inf:
@@ -202,7 +188,7 @@ def test_what_the_closed_form_could_not_keep_is_refused(problem, spoil, words):
         model.own = spoil(model)
 
     with pytest.raises(NotCoveredError, match=words):
-        solve_sampled(problem, having(add))
+        solve_sampled(problem, Limits(rows=add))
 
 
 def test_a_plus_in_a_name_does_not_confuse_subsets(tiny):

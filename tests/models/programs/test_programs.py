@@ -88,11 +88,11 @@ def test_price_cuts_hold_for_a_thousand_plans_and_prices_and_are_tight_at_the_mu
         for choices in plans_of(problem, rng, 8):
             allocation = problem.allocation(choices)
             assert write_choices(program.model, problem, choices)
-            program.write_resources(choices, allocation)
+            program.write_cost(allocation)
             new = program.add_cuts(np.exp(rng.normal(size=12) * 3) * (allocation.multiplier or 1.0))
             assert all(violation(row) <= 1e-9 * max(1.0, allocation.cost) for row in new)
             checked += len(new)
-            program.tighten(choices, allocation)
+            program.tighten(allocation)
             slacks = [
                 abs(pyo.value(row.upper) - pyo.value(row.body))
                 for row in program.model.eq2_price_cuts.values()
@@ -110,9 +110,9 @@ def test_every_feasible_plan_is_a_point_of_the_program_at_its_own_cost(problems)
         program = PriceSpace(problem, bounds)
         for choices in plans:
             allocation = problem.allocation(choices)
-            program.tighten(choices, allocation)
+            program.tighten(allocation)
             assert write_choices(program.model, problem, choices)
-            program.write_resources(choices, allocation)
+            program.write_cost(allocation)
             assert not violations(program.model)
             assert read_choices(program.model, problem) == list(choices)
             cost = allocation.cost + problem.transfers(choices)
@@ -130,7 +130,7 @@ def test_every_infeasible_plan_violates_the_program(problems):
         for choices in sequences(problem):
             if meets_all(problem, choices) or not write_choices(program.model, problem, choices):
                 continue
-            program.write_resources(choices, problem.allocation(choices))
+            program.write_cost(problem.allocation(choices))
             seen += 1
             assert {name.split("[")[0] for name in violations(program.model)} & {
                 "eq3_misses", "eq3_quantile", "eq4_time", "epochs_first", "epochs_no_end",

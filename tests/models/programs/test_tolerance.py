@@ -135,9 +135,9 @@ def test_a_plan_within_the_tolerance_of_time_is_a_point_of_the_program_at_its_ow
     allocation = problem.allocation(choices)
     assert allocation.fastest_time > problem.instance.target.maximum_time
     program = PriceSpace(problem, attainable(problem))
-    assert program.tighten(choices, allocation)
+    assert program.tighten(allocation)
     assert write_choices(program.model, problem, choices)
-    program.write_resources(choices, allocation)
+    program.write_cost(allocation)
     assert pyo.value(program.model.eq2_cost) == pytest.approx(60, rel=1e-12)
     for row in program.model.component_data_objects(pyo.Constraint, active=True):
         body, low, high = (pyo.value(part) for part in (row.body, row.lower, row.upper))
