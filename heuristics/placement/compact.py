@@ -96,7 +96,7 @@ def _solve(program: PerspectiveProgram, time_limit: float):  # type: ignore[no-u
         constraints=[LinearConstraint(rows, -np.inf, sides), LinearConstraint(matrix, epochs, epochs)],
         integrality=whole,
         bounds=Bounds(0, most),
-        # as for the programs of the exact reference: with presolve HiGHS 1.15 has cut off optima
+        # without presolve, as all that depl proves by HiGHS; wrong optima came of a tolerance of 1e-9
         options={"time_limit": time_limit, "mip_rel_gap": 0.0, "presolve": False},
     )
 

@@ -23,7 +23,8 @@ from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.laws import FloatArray
 from depl.models.programs.quiet import quiet_highs
 
-_TOLERANCE = 1e-9
+_TOLERANCES = {"primal_feasibility_tolerance": 1e-9, "mip_feasibility_tolerance": 1e-7}
+"""Of HiGHS; at 1e-9 for whole numbers it proves wrong optima (`depl.models.programs.highs`)."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,7 @@ def arc_flow_program(problem: AdditiveProblem) -> highspy.Highs:
         ("threads", 1),
         ("mip_rel_gap", 0.0),
         ("mip_abs_gap", 1e-9),
-        ("primal_feasibility_tolerance", _TOLERANCE),
-        ("mip_feasibility_tolerance", _TOLERANCE),
+        *_TOLERANCES.items(),
     ):
         solver.setOptionValue(name, value)
     solver.passModel(program)
