@@ -6,7 +6,6 @@ gigabytes. Both are read here, up to `depl.models.foundation.documents.LARGEST_F
 
 import gzip
 import io
-import math
 import struct
 import tokenize
 import warnings
@@ -26,34 +25,25 @@ _LAST_CHARACTER = 0x10FFFF
 """Greatest code point of Unicode."""
 
 _ENDING = ".npy"
-_ENCRYPTED = 1
-"""Flag bit of an encrypted member of a zip file."""
-
 _KINDS = "biufcSU"
 """Truth values, numbers and texts; neither objects nor dates nor records."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-_BROKEN_ZIP = (
+_BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
+    tokenize.TokenError,
     EOFError,
-    NotImplementedError,  # a way to compress, or a version, that Python does not know
+    MemoryError,  # of what an array announces, and Python's own limit of nested brackets
     OSError,
     OverflowError,
-    RuntimeError,
-    ValueError,
-)
-_BROKEN_HEADER = (
-    MemoryError,  # Python's own limit of nested brackets
-    OverflowError,
-    RecursionError,
+    RuntimeError,  # an encrypted member, or one that Python does not know how to unpack
     SyntaxError,
     TypeError,
     UserWarning,  # a header that only Python 2 wrote
     ValueError,
-    tokenize.TokenError,
 )
+"""What zipfile and numpy raise for broken files."""
 
 
 def read_npz_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
@@ -75,7 +65,7 @@ def read_npz_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
             texts = {member.filename.removesuffix(_ENDING): archive.read(member) for member in members}
     except InvalidInputError:
         raise
-    except _BROKEN_ZIP as error:
+    except _BROKEN as error:
         raise InvalidInputError(f"is no npz file of columns ({error})", str(path)) from error
     return {name: _array(text, name, str(path)) for name, text in texts.items()}
 
@@ -106,39 +96,33 @@ def _require_readable(members: list[zipfile.ZipInfo], path: str) -> None:
     if len(set(names)) < len(names):
         raise InvalidInputError("is no npz file of columns: it holds two arrays of one name", path)
     for member in members:
-        if member.flag_bits & _ENCRYPTED or member.compress_type not in _METHODS:
-            what = f"{member.filename!r} is encrypted, or packed in a way unknown"
-            raise InvalidInputError(f"is no npz file of columns: {what}", path)
+        if member.compress_type not in _METHODS:
+            message = f"is no npz file of columns: {member.filename!r} is packed in a way unknown"
+            raise InvalidInputError(message, path)
     if sum(member.file_size for member in members) > LARGEST_FILE:
         message = f"announces more than {LARGEST_FILE >> 20} MiB of arrays, the most that is read"
         raise InvalidInputError(message, path)
 
 
 def _array(text: bytes, name: str, path: str) -> NDArray[Any]:
-    """The array of one member, as numpy's format lays it out."""
+    """The array of one member, as numpy reads it."""
     stream = io.BytesIO(text)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            shape, by_columns, kind = _HEADERS[npy.read_magic(stream)](stream)
-    except KeyError as error:
-        message = f"is no npz file of columns: {name!r} is of an unknown version"
-        raise InvalidInputError(message, path) from error
-    except _BROKEN_HEADER as error:
+            array: NDArray[Any] = npy.read_array(stream, allow_pickle=False)
+    except _BROKEN as error:
         raise InvalidInputError(f"is no npz file of columns: {name!r} ({error})", path) from error
+    kind = array.dtype
     if kind.kind not in _KINDS:
-        what = "objects of Python" if kind.hasobject else f"{kind}, which is neither numbers nor text"
-        raise InvalidInputError(f"is no npz file of columns: {name!r} holds {what}", path)
-    rest = text[stream.tell() :]
-    if min(shape, default=0) < 0 or kind.itemsize == 0 or math.prod(shape) * kind.itemsize != len(rest):
-        message = f"is no npz file of columns: {name!r} holds other {len(rest)} bytes than it announces"
+        message = f"is no npz file of columns: {name!r} holds {kind}, which is neither numbers nor text"
         raise InvalidInputError(message, path)
-    try:
-        array = np.frombuffer(rest, kind).reshape(shape, order="F" if by_columns else "C")
-    except ValueError as error:
-        raise InvalidInputError(f"is no npz file of columns: {name!r} ({error})", path) from error
+    if kind.itemsize == 0 or stream.read(1):
+        message = f"is no npz file of columns: {name!r} holds another number of bytes than it announces"
+        raise InvalidInputError(message, path)
     if kind.kind == "U" and array.size and _largest_character(array) > _LAST_CHARACTER:
         raise InvalidInputError(f"is no npz file of columns: {name!r} holds what is no text", path)
+    array.setflags(write=False)
     return array
 
 
