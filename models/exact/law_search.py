@@ -232,10 +232,6 @@ class LawSearch(TreeSearch):
             )
         return grids
 
-    def _accept(self, plan: Clustered) -> None:
-        self.best = plan
-        self.limits.report(self.cost, min(self.lower, self.cost))
-
     def _bounded(self, assignment: Assignment) -> list[Task]:
         """Bounds at several prices of time and of mean gain."""
         best: list[Task] = []

@@ -39,6 +39,7 @@ from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.assignments import make_sample
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.exact.kernels import Sample, priced_prefixes
+from depl.models.exact.law_bounds import Moments
 from depl.models.exact.priced_plans import LONG
 from depl.models.exact.sampled import CountedProblem
 from depl.models.exact.scenario_search import ScenarioSearch
@@ -46,7 +47,7 @@ from depl.models.exact.tree import GROWTH
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.golden import golden_sections
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
-from depl.models.problem.epochs import Term, gain_moments, loss_step, switch_moments, switch_steps
+from depl.models.problem.epochs import Term, loss_step, switch_steps
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
@@ -115,8 +116,9 @@ class ChordedProblem(CountedProblem):
         """Standard deviations between which the root is replaced by its chord, from 0 to the largest."""
         if self.span is not None:
             return np.array(self.span)
-        per_epoch = self._known.runs[1].max(axis=(1, 2), initial=0.0)
-        per_epoch = per_epoch + self._known.changes[1].max(axis=(1, 2), initial=0.0)
+        moments = self._known.moments
+        per_epoch = moments.variances.max(axis=(1, 2), initial=0.0)
+        per_epoch = per_epoch + moments.switch_variances.max(axis=(1, 2), initial=0.0)
         largest = math.sqrt(float(per_epoch.sum())) * (1 + _CAUTION)
         return np.linspace(0.0, largest, _CHORDS + 1) if largest > 0 else np.array([0.0, 1.0])
 
@@ -133,16 +135,18 @@ class ChordedProblem(CountedProblem):
     @functools.cached_property
     def gains(self) -> FloatArray:
         """Mean less slope times variance; the first epoch pays for the constant of the chord."""
-        means, variances = self._known.runs
-        table = means[..., None] - self._slopes * variances[..., None]
+        moments = self._known.moments
+        table = moments.gains[..., None] - self._slopes * moments.variances[..., None]
         table[:1] -= self._safety * self.ends[:-1] * self.ends[1:] / self._sums
         return np.ascontiguousarray(table)
 
     @functools.cached_property
     def switch_losses(self) -> FloatArray:
         """Mean plus slope times variance."""
-        means, variances = self._known.changes
-        return np.ascontiguousarray(means[..., None] + self._slopes * variances[..., None])
+        moments = self._known.moments
+        return np.ascontiguousarray(
+            moments.losses[..., None] + self._slopes * moments.switch_variances[..., None]
+        )
 
     def misses(self, choices: Sequence[Configuration]) -> int:
         """None of the chords if the plan is certified to meet the target, and may end so; otherwise all."""
@@ -175,23 +179,16 @@ class ChordedProblem(CountedProblem):
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """What does not depend on the chords: means and variances, and what verdicts have computed.
+    """What does not depend on the chords: means and variances, and what verdicts have computed."""
 
-    ``runs`` has two arrays of shape (K_max, subsets, M), mean gain and variance; ``changes`` two of shape
-    (K_max, M, M), mean loss and variance.
-    """
-
-    runs: tuple[FloatArray, FloatArray]
-    changes: tuple[FloatArray, FloatArray]
+    moments: Moments
     verdicts: PreparedVerdicts
 
     @classmethod
     def of(cls, problem: ChordedProblem) -> "_Shared":
-        instance, target = problem.instance, problem.instance.target
-        runs = gain_moments(instance, problem.epochs, problem.subsets)
-        switches = np.tile(switch_moments(instance)[:, None], (1, problem.epochs, 1, 1))
+        target = problem.instance.target
         verdicts = PreparedVerdicts(target.maximum_loss, 1 - decimal(target.quantile_level))
-        return cls((runs[0], runs[1]), (switches[0], switches[1]), verdicts)
+        return cls(Moments.of(problem), verdicts)
 
 
 @dataclass

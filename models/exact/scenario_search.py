@@ -139,10 +139,6 @@ class ScenarioSearch(TreeSearch):
                 return
             multiplier = 4 * multiplier if plan is None else plan.multiplier
 
-    def _accept(self, plan: Clustered) -> None:
-        self.best = plan
-        self.limits.report(self.cost, min(self.lower, self.cost))
-
     def _bounded(self, assignment: Assignment) -> list[Task]:
         """Bounds at the price of time of the incumbent and several prices of gain."""
         multiplier = self._incumbent().multiplier

@@ -78,9 +78,7 @@ def search_under_law(instance: Instance, limits: Limits, maximum: int = MAXIMUM_
     return _search(instance, limits, maximum, _UnderLaw, _idle_meets_law)
 
 
-def search_under_scenarios(
-    instance: Instance, limits: Limits, scenarios: Scenarios, maximum: int = MAXIMUM_SCHEDULES
-) -> Outcome:
+def search_under_scenarios(instance: Instance, limits: Limits, scenarios: Scenarios) -> Outcome:
     """The same where at most floor((1 - omega) S) of S scenarios may miss the target.
 
     Raises
@@ -92,7 +90,7 @@ def search_under_scenarios(
     """
     require_fitting(instance, scenarios)
     idle_meets = partial(_idle_meets_scenarios, scenarios)
-    return _search(instance, limits, maximum, partial(_UnderScenarios, scenarios), idle_meets)
+    return _search(instance, limits, MAXIMUM_SCHEDULES, partial(_UnderScenarios, scenarios), idle_meets)
 
 
 class _Judge(Protocol):

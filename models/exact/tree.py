@@ -331,6 +331,10 @@ class TreeSearch(ABC):
         following = math.ceil(bound / self._unit - _ROUNDED_UP) * self._unit
         return max(bound, following * (1 - SEARCH_TOLERANCE))
 
+    def _accept(self, plan: Clustered) -> None:
+        self.best = plan
+        self.limits.report(self.cost, min(self.lower, self.cost))
+
     def _raise_bound(self, bound: float) -> None:
         bound = self._next_cost(bound)
         if bound > self.lower:

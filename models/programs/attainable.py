@@ -41,8 +41,6 @@ class Attainable:
         No plan in time gains more; minus infinity if no epoch can keep the time limits [loss].
     allowed : int
         How many scenarios may be missed besides those that are missed anyway; negative if infeasible.
-    fastest_times : float array (K_max,)
-        Least total time of k epochs, infinite where the deadline or the switches forbid them [time].
     idle : bool
         Whether the plan without an epoch is one of the plans; made so by `with_idle`.
     """
@@ -54,7 +52,6 @@ class Attainable:
     lowest_gain: FloatArray
     greatest_gain: FloatArray
     allowed: int
-    fastest_times: FloatArray
     idle: bool = False
 
     @property
@@ -113,7 +110,7 @@ def attainable(problem: SampledProblem) -> Attainable:
     if lengths.any():
         worst = _worst_gains(problem, usable, steps, lengths)
     met = worst >= problem.needed + margin
-    return Attainable(usable, lengths, missed, met, worst - margin, best, allowed, fastest)
+    return Attainable(usable, lengths, missed, met, worst - margin, best, allowed)
 
 
 def best_by_length(values: FloatArray, steps: FloatArray, problem: SampledProblem) -> FloatArray:

@@ -17,7 +17,7 @@ component                     meaning
 ============================  =====================================================================
 ``x``, ``t``                  resources per node [resource], computing time [time]
 ``root``                      square root of the work of the epoch there, in units of sqrt(C)
-``eq2_cost``                  (2): transfers and nodes * kappa * x, in units of ``cost_unit``
+``eq2_cost``                  (2): transfers and nodes * kappa * x
 ``eq4_time``                  (4): all times, divided by T_max
 ``eq5_most``, ``eq5_least``   (5): x within r and x_min where an epoch computes, else 0
 ``round_deadline``            t + s / b <= tau
@@ -57,8 +57,6 @@ class ConeSpace:
         Of this problem.
     reading : depl.models.evaluation.evaluate.Reading
         Intent or letter of (2) and (6).
-    cost_unit : float
-        The objective counts in this many units of cost.
 
     Raises
     ------
@@ -66,9 +64,7 @@ class ConeSpace:
         If no plan with an epoch can be feasible, so that there is nothing to write down.
     """
 
-    def __init__(
-        self, problem: SampledProblem, bounds: Attainable, reading: Reading = INTENT, cost_unit: float = 1.0
-    ) -> None:
+    def __init__(self, problem: SampledProblem, bounds: Attainable, reading: Reading = INTENT) -> None:
         """Write the program down."""
         self.problem = problem
         self.model = model = plan_frame(problem, bounds, reading)
@@ -84,7 +80,7 @@ class ConeSpace:
         self._greatest = {place: float(curves.work.max()) for place, (_, curves) in self._places.items()}
         self._add_resources()
         self._add_time()
-        self._add_cost(cost_unit)
+        self._add_cost()
         self._add_cones()
 
     def _add_resources(self) -> None:
@@ -130,15 +126,13 @@ class ConeSpace:
 
         add_rows(model, "round_deadline", model.places, punctual, "the epoch ends within tau")
 
-    def _add_cost(self, cost_unit: float) -> None:
+    def _add_cost(self) -> None:
         """Objective (2)."""
         model = self.model
         prices = {item.name: item.nodes * item.unit_cost for item in self.problem.instance.clusters}
-        spent = linear(
-            [prices[n] / cost_unit for _, n in self._places], [model.x[place] for place in self._places]
-        )
+        spent = linear([prices[n] for _, n in self._places], [model.x[place] for place in self._places])
         model.eq2_cost = pyo.Objective(
-            expr=model.transfers / cost_unit + spent, doc="(2): cost of transfers and resources"
+            expr=model.transfers + spent, doc="(2): cost of transfers and resources"
         )
 
     def _add_cones(self) -> None:

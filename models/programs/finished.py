@@ -142,7 +142,7 @@ def _bounds(problem: SampledProblem) -> Attainable:
 
 def _relaxed(problem: SampledProblem, form: str, reading: Reading) -> pyo.ConcreteModel:
     """The program as it is, without solving it."""
-    return _FORMULATIONS[form](problem, _bounds(problem), reading, 1.0).model
+    return _FORMULATIONS[form](problem, _bounds(problem), reading).model
 
 
 def _finish(problem: SampledProblem, form: str, reading: Reading, limits: Limits) -> pyo.ConcreteModel:
@@ -150,7 +150,7 @@ def _finish(problem: SampledProblem, form: str, reading: Reading, limits: Limits
     require_manageable(problem)
     bounds = _bounds(problem)
     if bounds.idle:  # no plan costs less than 0
-        model = _FORMULATIONS[form](problem, bounds, reading, 1.0).model
+        model = _FORMULATIONS[form](problem, bounds, reading).model
         mark_as_finished(model, _note(problem, form, None))
         return model
     loop = _solved(problem, reading, limits)

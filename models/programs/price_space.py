@@ -33,7 +33,7 @@ component           meaning
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import pyomo.environ as pyo
@@ -72,8 +72,6 @@ class PriceSpace:
         Intent or letter of (2) and (6).
     cost_unit : float
         The objective counts in this many units of cost.
-    multipliers : sequence of float, optional
-        Prices lam >= 0 of the cuts [cost / time]; `first_multipliers` unless given.
 
     Raises
     ------
@@ -87,7 +85,6 @@ class PriceSpace:
         bounds: Attainable,
         reading: Reading = INTENT,
         cost_unit: float = 1.0,
-        multipliers: Sequence[float] | None = None,
     ) -> None:
         """Write the program down."""
         self.problem, self.cost_unit = problem, cost_unit
@@ -113,7 +110,7 @@ class PriceSpace:
             model.eq4_time = pyo.Constraint(
                 expr=linear(shares, self._variables) <= 1 + TIME_TOLERANCE, doc="(4) with full resources"
             )
-        self.add_cuts(self.first_multipliers() if multipliers is None else multipliers)
+        self.add_cuts(self.first_multipliers())
 
     def first_multipliers(self) -> list[float]:
         """Prices spread over the range in which resources move; 0 alone without T_max."""

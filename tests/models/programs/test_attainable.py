@@ -87,7 +87,7 @@ def test_an_epoch_that_raises_the_loss_lowers_what_can_be_reached(bell):
 def test_time_limits_the_epochs(steady):
     """An epoch takes 8 / 10 + 1 / 2 = 1.3 at least, so two of them 2.6."""
     problem = SampledProblem(steady, given_scenarios(steady, np.zeros((2, 3, 1))))
-    assert attainable(problem).fastest_times == pytest.approx([1.3, 2.6, 3.9])
+    assert attainable(problem).lengths.tolist() == [False, True, True]
     short = SampledProblem(steady.replace(maximum_time=2.59), problem.scenarios)
     assert not attainable(short).possible
     near = SampledProblem(steady.replace(maximum_time=2.59, maximum_loss=8), problem.scenarios)
