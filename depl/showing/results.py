@@ -17,7 +17,6 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.units import NO_UNITS, Units
 from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.solving.methods import Meaning, registered
-from depl.models.solving.node_shares import shares_of, unequal_clusters
 from depl.models.solving.result import Phase, Result, Termination
 from depl.showing.parts import Pairs, Section, shortened_name
 from depl.showing.plans import models_in_words, short_plan
@@ -168,7 +167,6 @@ def _plan_pairs(instance: Instance, result: Result, plan: Plan) -> list[tuple[st
         ("epochs", f"{len(plan.epochs)}: {models or 'no training'}" + (f"; {clusters}" if clusters else "")),
         ("training time", time),
     ]
-    pairs += [(f"nodes of {item.name}", shares_of(item)) for item in unequal_clusters(instance, plan)]
     if result.scenarios is not None:
         pairs += _scenario_pairs(result.scenarios, instance.declares_laws)
     if result.violation is not None:

@@ -37,7 +37,6 @@ from depl.models.risk.interval import Interval
 from depl.models.solving.early_stopping import early_stopping
 from depl.models.solving.explain_instance import explain_instance
 from depl.models.solving.explain_limits import binding_lines, declared, failing, next_lines, price_lines
-from depl.models.solving.node_shares import share_rows
 
 _SAME_RESOURCES = 1e-9
 """Relative difference of resources that are told as the same: far below the digits that are shown."""
@@ -380,7 +379,14 @@ def _resource_lines(instance: Instance, groups: Sequence[_Group]) -> list[str]:
 
 def _node_lines(instance: Instance, groups: Sequence[_Group]) -> list[str]:
     """Nothing where all nodes of a cluster are equal."""
-    rows = list(share_rows(instance, [(group.label, group.cluster, group.resources) for group in groups]))
+    rows = []
+    for group in groups:
+        cluster = instance.cluster(group.cluster)
+        shares = cluster.resources_of_groups(group.resources)
+        for nodes, share in zip(cluster.groups or (), shares, strict=True):
+            division = f"x / v = {number(group.resources)} / {number(nodes.speed)} = {number(share)}"
+            words = (counted(nodes.count, "node"), f"{division} of {number(nodes.capacity)}")
+            rows.append((group.label, group.cluster, *words))
     head = "Unequal nodes  each commits x(k) / v, so that all of a cluster compute equally long"
     return [head, *aligned(rows)] if rows else []
 

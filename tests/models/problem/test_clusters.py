@@ -211,7 +211,7 @@ def test_only_the_data_the_verifier_and_what_is_shown_read_groups() -> None:
     }
     assert readers == {
         "depl/showing/instances.py",
-        "models/solving/node_shares.py",
+        "models/solving/explain.py",
         "models/verifier/reading.py",
     }
 
