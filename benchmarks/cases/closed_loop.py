@@ -20,7 +20,7 @@ import numpy as np
 
 from depl.benchmarks.cases.policies.baselines import FixedPlan, Prices, clairvoyant
 from depl.benchmarks.cases.policies.frontier import frontier
-from depl.benchmarks.cases.policies.problems import TARGETS, TIGHT_EPOCHS, Family, Problem, problems
+from depl.benchmarks.cases.policies.problems import TARGETS, Family, Problem, problems
 from depl.benchmarks.cases.policies.reset_rule import CELLS, FEW_CELLS, reset_rule
 from depl.benchmarks.cases.policies.rows import (
     CLAIRVOYANT,
@@ -33,6 +33,7 @@ from depl.benchmarks.cases.policies.rows import (
     STATIC_LEDGER,
     STOPPED,
     Row,
+    cost_ratios,
     delivered,
     is_fixed,
     number,
@@ -196,33 +197,14 @@ def _figures(rows: list[Row]) -> Mapping[str, object]:
         "refuted_cost": refuted([of_cost(row) for row in policies]),
         "fixed_refuted": refuted([number(row["p_value"]) for row in rows if row["who"] == FIXED]),
         "given_up_at_start": sum(int(number(row["abandoned_at_start"])) for row in policies),
-        **{f"ratio_{name}": max(_ratios(rows, level), default=float("nan")) for level, name in _NAMES},
-        **{f"mean_ratio_{name}": _mean(_ratios(rows, level)) for level, name in _NAMES},
-        **{f"least_ratio_{name}": _mean(_ratios(rows, level, CLAIRVOYANT)) for level, name in _NAMES},
+        **{f"ratio_{name}": max(cost_ratios(rows, level), default=float("nan")) for level, name in _NAMES},
+        **{f"mean_ratio_{name}": _mean(cost_ratios(rows, level)) for level, name in _NAMES},
+        **{f"least_ratio_{name}": _mean(cost_ratios(rows, level, CLAIRVOYANT)) for level, name in _NAMES},
         "reset_refuted": refuted([number(row["p_value"]) for row in rows if row["who"] == RESET]),
-        "unkept": sum(row.get("promised") is None for row in rows if row["who"] == OPTIMAL_COUNTED),
     }
 
 
 _NAMES = ((0.9, "90"), (0.95, "95"))
-
-
-def _ratios(rows: list[Row], level: float, who: str = OPTIMAL_COUNTED) -> list[float]:
-    """Costs in that of the fixed plan trained to its end, of the problems that are not tight."""
-    fixed = {_problem(row): number(row["cost"]) for row in rows if row["who"] == FIXED}
-    return [
-        number(row["cost"]) / fixed[_problem(row)]
-        for row in rows
-        if row["who"] == who
-        and "cost" in row
-        and row["omega"] == level
-        and row["maximum_epochs"] != TIGHT_EPOCHS
-        and _problem(row) in fixed
-    ]
-
-
-def _problem(row: Row) -> tuple[object, ...]:
-    return tuple(row[name] for name in ("family", "maximum_loss", "maximum_epochs", "omega"))
 
 
 def _mean(values: list[float]) -> float:

@@ -1,24 +1,21 @@
 """Counted policies with capped stages on real training: promises and costs.
 
-The problems, the fixed plans and the clairvoyant are those of the case `closed-loop`; here are the policies
-alone that `depl.solve_policy` certifies by counting combinations of runs, and their objective: cost and price
-of failures. Costs alone favour whoever fails more often, and it is the objective that is minimised; so both
-stand beside those of the fixed plan.
+The problems and the fixed plans are those of the case `closed-loop`; here are the policies alone that
+`depl.solve_policy` certifies by counting combinations of runs.
 """
 
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from depl.benchmarks.cases.policies.baselines import FixedPlan, Prices, clairvoyant
-from depl.benchmarks.cases.policies.problems import TARGETS, TIGHT_EPOCHS, Family, Problem, problems
+from depl.benchmarks.cases.policies.baselines import FixedPlan, Prices
+from depl.benchmarks.cases.policies.problems import TARGETS, Family, Problem, problems
 from depl.benchmarks.cases.policies.rows import (
-    CLAIRVOYANT,
     FIXED,
     OPTIMAL_COUNTED,
     Row,
+    cost_ratios,
     delivered,
-    is_fixed,
     number,
     of_promise,
     refuted,
@@ -75,8 +72,6 @@ def _rows(family: Family, problem: Problem, result: PolicyResult) -> Iterator[Ro
         plan = FixedPlan.of(answer.plan, branches)
         yield {"who": FIXED, **told, **delivered(plan.final(branches, prices, limit), problem.level, rho)}
     yield {"who": OPTIMAL_COUNTED, **told, **_policy(family, problem, result, rho)}
-    known = clairvoyant(branches, prices, limit, problem.maximum_epochs, rho)
-    yield {"who": CLAIRVOYANT, **told, **delivered(known, problem.level, rho)}
 
 
 def _policy(family: Family, problem: Problem, result: PolicyResult, rho: float) -> Row:
@@ -85,8 +80,6 @@ def _policy(family: Family, problem: Problem, result: PolicyResult, rho: float) 
     return {
         "promised": result.reached,
         "promised_cost": result.cost,
-        "donors": result.policy.certificate.runs,
-        "fixed": is_fixed(result.policy),
         **delivered(replay(result.policy, family.branches).runs, problem.level, rho),
     }
 
@@ -95,37 +88,14 @@ def _figures(rows: list[Row]) -> Mapping[str, object]:
     held = [row for row in rows if row["who"] == OPTIMAL_COUNTED and row.get("promised") is not None]
     found: dict[str, object] = {
         "policies": len(held),
-        "watching": sum(not row["fixed"] for row in held),
         "refuted": refuted([of_promise(row) for row in held]),
         "refuted_omega": refuted([number(row["p_value"]) for row in held]),
         "given_up_at_start": sum(int(number(row["abandoned_at_start"])) for row in held),
     }
     for name, level, goal in (("90", 0.9, GOAL_90), ("95", 0.95, GOAL_95)):
-        found[f"missed_{name}"] = sum(ratio > goal for ratio in _ratios(rows, level, OPTIMAL_COUNTED, "cost"))
-    return found | _costs(rows)
-
-
-def _costs(rows: list[Row]) -> dict[str, object]:
-    """Costs and objectives in those of the fixed plan."""
-    found: dict[str, object] = {}
-    for name, level in (("90", 0.9), ("95", 0.95)):
-        for kind, of in (("ratio", "cost"), ("objective", "objective")):
-            for prefix, who in (("", OPTIMAL_COUNTED), ("clairvoyant_", CLAIRVOYANT)):
-                ratios = _ratios(rows, level, who, of)
-                found[f"{prefix}{kind}_{name}"] = max(ratios, default=float("nan"))
-                found[f"mean_{prefix}{kind}_{name}"] = float(np.mean(ratios)) if ratios else float("nan")
-    return found
-
-
-def _ratios(rows: list[Row], level: float, who: str, of: str) -> list[float]:
-    """In that of the fixed plan trained to its end, of the problems that are not tight and have a policy."""
-    chosen = [row for row in rows if row["omega"] == level and row["maximum_epochs"] != TIGHT_EPOCHS]
-    by = {(row["family"], row["maximum_loss"], row["who"]): row for row in chosen}
-    found = []
-    for (family, target, kind), row in by.items():
-        fixed, policy = by.get((family, target, FIXED)), by[family, target, OPTIMAL_COUNTED]
-        if kind == who and fixed is not None and policy.get("promised") is not None:
-            found.append(number(row[of]) / number(fixed[of]))
+        ratios = cost_ratios(rows, level)
+        found[f"ratio_{name}"] = max(ratios, default=float("nan"))
+        found[f"missed_{name}"] = sum(ratio > goal for ratio in ratios)
     return found
 
 

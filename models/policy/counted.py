@@ -26,7 +26,6 @@ from depl.models.evaluation.traced_support import FEWEST_DONORS
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy.grid import met, rounded_indices
-from depl.models.policy.process import Site
 from depl.models.policy.stages import Extent, Kind, extents, kind_of, stages
 from depl.models.problem.affine_law import AffineLaw, Position
 from depl.models.problem.laws import FloatArray
@@ -90,7 +89,7 @@ class _Followed:
         self.unlike = traced.diverged + 1
         self.stages = stages(policy.nodes, [policy.start])
         self.lending = lending(traced.law, extents(policy.nodes, policy.start))
-        self.greatest_costs = _greatest_costs(policy.nodes)
+        self.greatest_costs = greatest_costs(policy.nodes)
         self.cost, self.reached, self.failed = 0.0, Fraction(0), Fraction(0)
 
     def follow(self) -> None:
@@ -104,7 +103,7 @@ class _Followed:
         first = next(iter(self.policy.nodes[start].trainings), None)
         if first is None:
             return
-        donors = self.lending[_site(first), None]
+        donors = self.lending[(first.model, first.cluster), None]
         weight = share / (donors.first_losses.size + self.unlike)
         self._fail(weight * self.unlike, self.greatest_costs[start])
         groups[start].append(_Runs(donors.first_losses, np.arange(donors.first_losses.size), weight))
@@ -201,10 +200,10 @@ def _require_lent(kind: Kind, extent: Extent, found: Lent) -> None:
         )
 
 
-def _greatest_costs(nodes: tuple[PolicyNode, ...]) -> list[float]:
+def greatest_costs(nodes: tuple[PolicyNode, ...]) -> list[float]:
     """The greatest cost that a run can still have, by node."""
     found = [0.0] * len(nodes)
-    for number in reversed(range(len(nodes))):
+    for number in sorted(range(len(nodes)), key=lambda item: -nodes[item].epoch):
         found[number] = max(
             (training.price + found[training.following] for training in nodes[number].trainings), default=0.0
         )
@@ -217,10 +216,6 @@ def _actions(node: PolicyNode, grid: LossGrid, losses: FloatArray) -> NDArray[np
     ends = np.array([row.upto for row in node.rows])
     actions = np.array([*(row.action for row in node.rows), STOP])
     return np.asarray(actions[np.searchsorted(ends, indices)])
-
-
-def _site(training: NextEpoch) -> Site:
-    return training.model, training.cluster
 
 
 def _require_few(paths: int) -> None:

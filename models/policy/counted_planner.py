@@ -65,8 +65,8 @@ PROXY_CELLS = 2_048
 problems of the case `closed-loop` these, 4,096 and 16,384 cells led to the same policies."""
 
 _STEP = 2
-"""Epochs between the lengths of fixed plans that are tried before those beside the best: set by hand. One more
-or less changes few donors and little of the cost."""
+"""Epochs between the lengths of fixed plans that are tried before those beside the best: set by hand. One
+more or less changes few donors and little of the cost."""
 
 _FINEST = 1.03
 """Least step of the local search over the price of a failure: set by hand. A step of 1.02 found nothing that

@@ -15,8 +15,9 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy.controller import BEYOND, Controller, begins_unseen
 from depl.models.policy.decisions import Stop
 from depl.models.policy.rules import Rules, read_rules
-from depl.models.policy.simulation import CONFIDENCE, mean_interval, share_interval
+from depl.models.policy.simulation import CONFIDENCE, mean_interval
 from depl.models.problem.policy import Policy
+from depl.models.risk.counts import both_ends
 from depl.models.traces.counterfactuals import Branch, Counterfactuals, branch_name, read_counterfactuals
 from depl.models.traces.table import Traces
 
@@ -76,7 +77,7 @@ class Replay:
     @property
     def delivered_interval(self) -> tuple[float, float]:
         """Of the probability behind it: Clopper and Pearson."""
-        return share_interval(self.ends["reached"], len(self.runs), CONFIDENCE)
+        return both_ends(self.ends["reached"], len(self.runs), 1 - CONFIDENCE)
 
     @property
     def cost(self) -> float:
@@ -88,7 +89,7 @@ class Replay:
         """Of the expected cost: Student's [cost]."""
         mean, runs = self.cost, len(self.runs)
         squares = math.fsum((run.cost - mean) ** 2 for run in self.runs)
-        return mean_interval(mean, math.sqrt(squares / max(1, runs - 1)), runs, CONFIDENCE)
+        return mean_interval(mean, math.sqrt(squares / max(1, runs - 1)), runs)
 
     @property
     def per_success(self) -> float:

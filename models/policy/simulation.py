@@ -23,13 +23,14 @@ from scipy import stats
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.users_code import exits_are_errors
+from depl.models.policy.counted import greatest_costs
 from depl.models.policy.grid import DRIFT, Integers, rounded_indices
 from depl.models.policy.ledger import EDGE
 from depl.models.policy.process import Kernel, Node, Process, process
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.policy import STOP, Policy, PolicyNode
-from depl.models.risk.counts import upper_end
+from depl.models.risk.counts import both_ends
 
 RISK = 1e-6
 """Probability with which a claim that holds is called refuted."""
@@ -80,7 +81,7 @@ class Simulation:
     @property
     def reached_interval(self) -> tuple[float, float]:
         """Of P(reached): Clopper and Pearson, `CONFIDENCE`."""
-        return share_interval(self.reached, self.runs)
+        return both_ends(self.reached, self.runs, 1 - CONFIDENCE)
 
     @property
     def cost_interval(self) -> tuple[float, float]:
@@ -88,19 +89,11 @@ class Simulation:
         return mean_interval(self.cost, self.deviation, self.runs)
 
 
-def share_interval(count: int, runs: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """The interval of Clopper and Pearson of a probability, from a count."""
-    tail = (1 - confidence) / 2
-    return 1 - upper_end(runs - count, runs, tail), upper_end(count, runs, tail)
-
-
-def mean_interval(
-    mean: float, deviation: float, runs: int, confidence: float = CONFIDENCE
-) -> tuple[float, float]:
-    """Student's interval of an expectation; infinite for a single run."""
+def mean_interval(mean: float, deviation: float, runs: int) -> tuple[float, float]:
+    """Student's interval of an expectation, `CONFIDENCE`; infinite for a single run."""
     if runs < 2:
         return -math.inf, math.inf
-    half = float(stats.t.ppf((1 + confidence) / 2, runs - 1)) * deviation / math.sqrt(runs)
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, runs - 1)) * deviation / math.sqrt(runs)
     return mean - half, mean + half
 
 
@@ -259,7 +252,7 @@ class _Walker:
         deviation = float(costs.std(ddof=1)) if runs > 1 else 0.0
         ends = [self.ends[name] for name in _ENDS]
         counted = (runs, ends[0], ends[1], ends[2], ends[3])
-        greatest = _greatest_cost(policy)
+        greatest = greatest_costs(policy.nodes)[policy.start]
         result = Simulation(*counted, float(costs.mean()), deviation, self.epochs / runs, greatest)
         return replace(result, refuted=tuple(self._refuted(policy, result)))
 
@@ -288,12 +281,3 @@ def _bernstein(result: Simulation) -> float:
     return spread * math.sqrt(2 * logarithm / result.runs) + 7 * result.greatest_cost * logarithm / (
         3 * (result.runs - 1)
     )
-
-
-def _greatest_cost(policy: Policy) -> float:
-    """Of any way through the nodes [cost]."""
-    left = [0.0] * len(policy.nodes)
-    for number in sorted(range(len(policy.nodes)), key=lambda item: -policy.nodes[item].epoch):
-        trainings = policy.nodes[number].trainings
-        left[number] = max((item.price + left[item.following] for item in trainings), default=0.0)
-    return left[policy.start]

@@ -15,7 +15,7 @@ import numpy as np
 from depl.models.foundation.deadline import keep_time
 from depl.models.policy.dynamic import STOP, Actions, failed
 from depl.models.policy.grid import Expectations, Grid
-from depl.models.policy.process import Node, Process, Site, Training
+from depl.models.policy.process import Node, Process, Training
 from depl.models.problem.laws import FloatArray
 
 
@@ -83,7 +83,7 @@ def _stage(
             yield StaticPlan(start, run.path, run.cost, float(run.alive.sum()) + run.lost)
         same = None
         for action, training in enumerate(node.trainings):
-            if _site(training) == node.site:
+            if (training.model, training.cluster) == node.site:
                 same = action
             elif may_switch:
                 switched = _trained(process, expectations, run, action)
@@ -91,10 +91,6 @@ def _stage(
         if same is None:
             return
         run = _trained(process, expectations, run, same)
-
-
-def _site(training: Training) -> Site:
-    return training.model, training.cluster
 
 
 def _trained(process: Process, expectations: Expectations, run: _Under, action: int) -> _Under:

@@ -57,10 +57,8 @@ def _half_row(
     followed = replay(result.policy, family.branches)
     return told | {
         "counted": share,
-        "counted_donors": other.runs,
         "counted_kept": kept(share, other.runs, problem.level),
         "judged": followed.delivered,
-        "judged_cost": followed.cost,
         "judged_kept": kept(followed.delivered, len(followed.runs), problem.level),
     }
 

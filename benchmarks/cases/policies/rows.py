@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from scipy import stats
 
+from depl.benchmarks.cases.policies.problems import TIGHT_EPOCHS
 from depl.models.estimation.binomial import clopper_pearson, refuting_p_value
 from depl.models.policy.replay import ReplayedRun
 from depl.models.problem.policy import Policy
@@ -49,6 +50,24 @@ def delivered(runs: Sequence[ReplayedRun], level: float, failure_cost: float) ->
         "abandoned": sum(run.end in ("abandoned", "beyond") for run in runs),
         "abandoned_at_start": sum(run.end != "reached" and run.epochs == 0 for run in runs),
     }
+
+
+def cost_ratios(rows: Sequence[Row], level: float, who: str = OPTIMAL_COUNTED) -> list[float]:
+    """Costs in that of the fixed plan trained to its end, of the problems that are not tight."""
+    fixed = {_problem(row): number(row["cost"]) for row in rows if row["who"] == FIXED}
+    return [
+        number(row["cost"]) / fixed[_problem(row)]
+        for row in rows
+        if row["who"] == who
+        and "cost" in row
+        and row["omega"] == level
+        and row["maximum_epochs"] != TIGHT_EPOCHS
+        and _problem(row) in fixed
+    ]
+
+
+def _problem(row: Row) -> tuple[object, ...]:
+    return tuple(row[name] for name in ("family", "maximum_loss", "maximum_epochs", "omega"))
 
 
 def refuted(p_values: Sequence[float]) -> int:

@@ -10,8 +10,9 @@ from scipy import stats
 
 import depl
 from depl.models.policy import planner, simulation, solve
-from depl.models.policy.simulation import RISK, Simulation, _bernstein, share_interval, simulate
+from depl.models.policy.simulation import RISK, Simulation, _bernstein, simulate
 from depl.models.problem.laws import Empirical, Lognormal, Normal
+from depl.models.risk.counts import both_ends
 from depl.models.verifier.policies import verify_policy
 from tests.cases.policy_cases import random_tiny, tiny
 from tests.oracles.policy_processes import tree_of
@@ -103,7 +104,7 @@ def test_two_noises_in_an_epoch_are_drawn_and_certified_alike(monkeypatch):
 def test_the_interval_of_a_share_is_that_of_clopper_and_pearson():
     for count, runs in ((0, 10), (3, 10), (10, 10)):
         exact = stats.binomtest(count, runs).proportion_ci(0.95, "exact")
-        assert share_interval(count, runs) == pytest.approx((exact.low, exact.high), abs=1e-9)
+        assert both_ends(count, runs, 0.05) == pytest.approx((exact.low, exact.high), abs=1e-9)
 
 
 def test_the_bound_of_a_mean_is_that_of_maurer_and_pontil():

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from depl.benchmarks.cases.closed_loop_counted import _ratios
 from depl.benchmarks.cases.policies.halves import kept, refitted
 from depl.models.policy.counted import counted
 from depl.models.policy.solve import solve_policy
@@ -34,19 +33,3 @@ def test_a_policy_under_its_own_law_stays_itself_and_another_law_has_other_shift
     found = counted(refitted(policy, other.law), other)
     assert found.reached == counted(policy, law).reached
     assert 0 < found.unlike < 1
-
-
-def test_ratios_are_those_of_problems_that_are_not_tight_and_have_a_policy():
-    told = {"family": "a", "maximum_loss": 1.0, "maximum_epochs": 47, "omega": 0.9}
-    rows = [
-        {**told, "who": "fixed", "cost": 10.0, "objective": 20.0},
-        {**told, "who": "optimal, counted", "promised": 0.9, "cost": 8.0, "objective": 11.0},
-        {**told, "who": "clairvoyant", "cost": 6.0, "objective": 7.0},
-        {**told, "maximum_loss": 2.0, "who": "fixed", "cost": 10.0, "objective": 20.0},
-        {**told, "maximum_loss": 2.0, "who": "optimal, counted", "promised": None},
-        {**told, "maximum_loss": 2.0, "who": "clairvoyant", "cost": 1.0, "objective": 1.0},
-        {**told, "maximum_epochs": 30, "who": "fixed", "cost": 10.0, "objective": 20.0},
-    ]
-    assert _ratios(rows, 0.9, "optimal, counted", "cost") == [0.8]
-    assert _ratios(rows, 0.9, "clairvoyant", "objective") == [0.35]
-    assert _ratios(rows, 0.95, "optimal, counted", "cost") == []

@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import binom, t
 
-from depl.benchmarks.cases.policies.rows import delivered, is_fixed, of_cost, of_promise, refuted
+from depl.benchmarks.cases.policies.rows import cost_ratios, delivered, is_fixed, of_cost, of_promise, refuted
 from depl.models.policy.replay import ReplayedRun
 from depl.models.policy.solve import solve_policy
 from depl.models.problem.laws import Deterministic, Empirical
@@ -51,3 +51,19 @@ def test_a_certified_cost_is_tested_against_the_mean_of_the_runs():
     assert of_cost(row) == pytest.approx(t.sf(2.0, 120))
     assert of_cost({**row, "cost_error": 0.0}) == 0.0
     assert of_cost({**row, "cost": 50.0, "cost_error": 0.0}) == 1.0
+
+
+def test_ratios_are_those_of_problems_that_are_not_tight_and_have_a_cost():
+    told = {"family": "a", "maximum_loss": 1.0, "maximum_epochs": 47, "omega": 0.9}
+    rows = [
+        {**told, "who": "fixed", "cost": 10.0},
+        {**told, "who": "optimal, counted", "promised": 0.9, "cost": 8.0},
+        {**told, "who": "clairvoyant", "cost": 6.0},
+        {**told, "maximum_loss": 2.0, "who": "fixed", "cost": 10.0},
+        {**told, "maximum_loss": 2.0, "who": "optimal, counted", "promised": None},
+        {**told, "maximum_loss": 2.0, "who": "clairvoyant", "cost": 1.0},
+        {**told, "maximum_epochs": 30, "who": "fixed", "cost": 10.0},
+    ]
+    assert cost_ratios(rows, 0.9) == [0.8]
+    assert cost_ratios(rows, 0.9, "clairvoyant") == [0.6, 0.1]
+    assert cost_ratios(rows, 0.95) == []
