@@ -140,7 +140,7 @@ def _inches(axes: "Axes") -> float:
     return float(width * axes.figure.bbox.width / axes.figure.dpi)
 
 
-def shared_legend(figure: "Figure", below: bool = False, title: str = "") -> None:
+def shared_legend(figure: "Figure", below: bool = False) -> None:
     """Replace the legends of all axes by one of the figure, on its right or below it.
 
     Parameters
@@ -149,10 +149,8 @@ def shared_legend(figure: "Figure", below: bool = False, title: str = "") -> Non
         Laid out by ``constrained``.
     below : bool
         For narrow figures: in two columns below the axes.
-    title : str
-        Instead of the first title that a legend of the axes has.
     """
-    titles = [title]
+    titles = []
     for axes in figure.axes:
         old = axes.get_legend()
         if old is not None:

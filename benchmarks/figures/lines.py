@@ -17,16 +17,8 @@ class MethodLine(NamedTuple):
     style: Style | None = None
 
 
-def draw_lines(lines: Sequence[MethodLine], axes: Axes, marked: bool = True) -> None:
-    """Draw every line; one that coincides with an earlier one is seen on top of it, because it is thinner.
-
-    Parameters
-    ----------
-    lines : sequence of MethodLine
-    axes : Axes
-    marked : bool
-        Whether points have markers.
-    """
+def draw_lines(lines: Sequence[MethodLine], axes: Axes) -> None:
+    """Draw every line; one that coincides with an earlier one is seen on top of it, because it is thinner."""
     for index, (line, style) in enumerate(zip(lines, styles_for(lines), strict=True)):
         points = [(x, y) for x, y in zip(line.across, line.up, strict=True) if y is not None]
         axes.plot(
@@ -34,7 +26,7 @@ def draw_lines(lines: Sequence[MethodLine], axes: Axes, marked: bool = True) -> 
             [y for _, y in points],
             label=line.label,
             color=style.colour,
-            marker=style.marker if marked else "",
+            marker=style.marker,
             linestyle=style.dash,
             linewidth=max(3.0 - 0.8 * index, 1.0),
             markersize=max(8.0 - 1.5 * index, 3.0),

@@ -18,7 +18,6 @@ nonempty sets is at an end: the smallest single dataset, or everything.
 
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -36,7 +35,6 @@ from depl.heuristics.set_functions.functions import (
     as_order,
     as_set,
     exact_chain_of,
-    exact_sum,
     rounded_chain,
 )
 from depl.heuristics.set_functions.status import exhaustive
@@ -153,21 +151,13 @@ class SelectionFunction(SetFunction):
 
     def exact_chain(self, order: IntArray) -> ExactChain:
         """See `SetFunction`; logarithms and powers to 55 digits."""
-        return self._exact([order[place : place + 1] for place in range(len(order))])
-
-    def exact_ends(self, order: IntArray) -> ExactChain:
-        """See `SetFunction`; two logarithms."""
-        return self._exact([order])
-
-    def _exact(self, parts: Sequence[IntArray]) -> ExactChain:
-        """Values on the empty set and after every part."""
         volume, length = Fraction(0), Fraction(self.problem.fixed_duration)
         transfer = Fraction(self.problem.constant)
         found = [self.needed.exact(volume) * length + transfer]
-        for part in parts:
-            volume += exact_sum(self.problem.volumes[part])
-            length += exact_sum(self.problem.durations[part])
-            transfer += exact_sum(self.problem.transfers[part])
+        for place in order.tolist():
+            volume += Fraction(float(self.problem.volumes[place]))
+            length += Fraction(float(self.problem.durations[place]))
+            transfer += Fraction(float(self.problem.transfers[place]))
             found.append(self.needed.exact(volume) * length + transfer)
         size = 1 + Fraction(float(self.needed.at(0.0))) + abs(self._parameters())
         return rounded_chain(found, size * (length + 1) / 10**50)

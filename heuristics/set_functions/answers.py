@@ -154,7 +154,7 @@ def _concluded(
     optimal = proves(function, subset, bound)
     lower = min(float(bound.lower), value)
     remark = "" if optimal else f"stopped with a gap of {value - float(bound.lower):.3g}"
-    reached = function.exact_ends(as_order(subset))
+    reached = function.exact_chain(as_order(subset))
     if bound.lower > reached.last + reached.error:
         remark, lower = "the bound passes the value: the function is not submodular after all", -math.inf
     proof = Proof.CERTIFICATE if optimal else Proof.NONE

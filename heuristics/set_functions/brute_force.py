@@ -56,7 +56,7 @@ def _least(function: SetFunction, values: FloatArray, errors: FloatArray) -> tup
     if len(candidates) > _MOST_EXACT:
         best = int(np.argmin(values))
         return best, Fraction(float(values[best] + errors[best])) - Fraction(float((values - errors).min()))
-    ends = [(function.exact_ends(as_order(subset_of_index(int(place)))), int(place)) for place in candidates]
+    ends = [(function.exact_chain(as_order(subset_of_index(int(place)))), int(place)) for place in candidates]
     least, index = min((chain.last, place) for chain, place in ends)
     error = max(chain.error for chain, _ in ends)
     others = sum(chain.last - least <= 2 * error for chain, _ in ends) > 1

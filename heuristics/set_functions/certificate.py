@@ -106,7 +106,7 @@ def proves(function: SetFunction, subset: frozenset[int], bound: CertifiedBound)
     Exactly no set is better if the gap is 0, or below the granularity of a function without rounding. A bound
     above the value proves nothing but that f is not submodular.
     """
-    chain = function.exact_ends(np.array(sorted(subset), dtype=np.int64))
+    chain = function.exact_chain(np.array(sorted(subset), dtype=np.int64))
     gap = chain.last + chain.error - bound.lower
     if gap == 0 or (chain.error == 0 and 0 < gap < function.granularity):
         return True
@@ -121,7 +121,7 @@ def _bound(
 
     s_i is off by at most 2 errors, f(0) by one.
     """
-    start = function.exact_ends(np.array([], dtype=np.int64))
+    start = function.exact_chain(np.array([], dtype=np.int64))
     negative = Fraction(sum(value for value in base if value < 0), denominator)
     slack = 2 * (function.size + 1) * max(error, start.error)
     largest = Fraction(max((abs(value) for value in base), default=0), denominator)

@@ -8,7 +8,7 @@ Iwata's function |S| |V - S| - sum of (5 i - 2 n), a hard case for many methods,
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -26,7 +26,6 @@ from depl.heuristics.set_functions.functions import (
     as_integers,
     common_denominator,
     exact_chain_of,
-    exact_sum,
     rounded_chain,
 )
 from depl.heuristics.set_functions.verdicts import Submodularity, proved
@@ -174,18 +173,10 @@ class ConcaveOfWeight(SetFunction):
         """See `SetFunction`."""
         if not self.rounding:
             return ExactChain(self.chain(order).astype(np.int64), 1, Fraction(0))
-        return self._exact([order[place : place + 1] for place in range(len(order))])
-
-    def exact_ends(self, order: IntArray) -> ExactChain:
-        """See `SetFunction`; g is evaluated twice only."""
-        return self._exact([order])
-
-    def _exact(self, parts: Sequence[IntArray]) -> ExactChain:
-        """Values on the empty set and after every part."""
         weight, linear, found = Fraction(0), Fraction(0), [self.shape.exact(Fraction(0))]
-        for part in parts:
-            weight += exact_sum(self.weights[part])
-            linear += exact_sum(self.modular[part])
+        for element in order.tolist():
+            weight += Fraction(float(self.weights[element]))
+            linear += Fraction(float(self.modular[element]))
             found.append(self.shape.exact(weight) + linear)
         if not self.shape.irrational:
             return exact_chain_of(found)

@@ -86,11 +86,6 @@ class SetFunction(abc.ABC):
     def exact_chain(self, order: IntArray) -> ExactChain:
         """The same in rational numbers, with a bound of the error."""
 
-    def exact_ends(self, order: IntArray) -> ExactChain:
-        """The first and the last value of `exact_chain`; cheaper where every value costs a logarithm."""
-        whole = self.exact_chain(order)
-        return ExactChain(whole.numerators[[0, -1]], whole.denominator, whole.error)
-
     def values(self, members: BoolArray) -> FloatArray:
         """The values on m sets given by their indicators, shape (m, n); returns shape (m,)."""
         return np.array([self.chain(np.flatnonzero(row))[-1] for row in members], dtype=float)
@@ -127,7 +122,7 @@ class SetFunction(abc.ABC):
 
     def exact_value(self, subset: Sequence[int] | frozenset[int]) -> Fraction:
         """The value on one set, within the error of `exact_chain`."""
-        return self.exact_ends(as_order(subset)).last
+        return self.exact_chain(as_order(subset)).last
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,10 +237,6 @@ class Normalised(SetFunction):
     def exact_chain(self, order: IntArray) -> ExactChain:
         """See `SetFunction`."""
         return _from_zero(self.function.exact_chain(order))
-
-    def exact_ends(self, order: IntArray) -> ExactChain:
-        """See `SetFunction`."""
-        return _from_zero(self.function.exact_ends(order))
 
     def values(self, members: BoolArray) -> FloatArray:
         """See `SetFunction`."""
@@ -367,15 +358,6 @@ def exact_chain_of(values: Sequence[Fraction], error: Fraction = Fraction(0)) ->
     denominator = math.lcm(*(value.denominator for value in values))
     scaled = [value.numerator * (denominator // value.denominator) for value in values]
     return ExactChain(np.array(scaled, dtype=object), denominator, error)
-
-
-def exact_sum(values: FloatArray) -> Fraction:
-    """The sum of floats as a rational number."""
-    if len(values) == 1:
-        return Fraction(float(values[0]))
-    ratios = [value.as_integer_ratio() for value in values.tolist()]
-    common = common_denominator(values)
-    return Fraction(sum(above * (common // below) for above, below in ratios), common)
 
 
 def rounded_chain(values: Sequence[Fraction], error: Fraction) -> ExactChain:

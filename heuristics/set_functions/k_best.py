@@ -81,19 +81,14 @@ def k_best(
 
 
 def ranked(
-    function: SetFunction,
-    minimise: Callable[[SetFunction], Minimum] = automatic,
-    nonempty: bool = False,
+    function: SetFunction, minimise: Callable[[SetFunction], Minimum] = automatic
 ) -> Iterator[RankedSet]:
-    """All sets, best first, each made when it is asked for; see `k_best`.
-
-    With ``nonempty`` the empty set is left out and never evaluated.
-    """
+    """All sets, best first, each made when it is asked for; see `k_best`."""
 
     def part_minimum(inside: frozenset[int], outside: frozenset[int]) -> Minimum:
         return minimise(Restricted(function, inside, outside))
 
-    return ranked_by_parts(function.size, function.value, part_minimum, nonempty)
+    return ranked_by_parts(function.size, function.value, part_minimum)
 
 
 def ranked_by_parts(

@@ -167,16 +167,3 @@ def test_what_is_no_set_function_is_refused(make, message: str) -> None:
 def test_too_many_subsets_are_refused() -> None:
     with pytest.raises(NotCoveredError, match="21 elements"):
         all_values(iwata(21))
-
-
-@pytest.mark.parametrize("family", SUBMODULAR)
-def test_the_ends_of_an_exact_chain_are_its_first_and_last_value(family: str) -> None:
-    rng = np.random.default_rng(41)
-    function = SUBMODULAR[family](rng, 9)
-    for count in (0, 1, 5, 9):
-        order = rng.permutation(9)[:count]
-        chain, ends = function.exact_chain(order), function.exact_ends(order)
-        assert len(ends.numerators) == 2
-        assert abs(ends.last - chain.last) <= ends.error + chain.error
-        start = Fraction(int(chain.numerators[0]), chain.denominator)
-        assert abs(Fraction(int(ends.numerators[0]), ends.denominator) - start) <= ends.error + chain.error
