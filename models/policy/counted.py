@@ -1,16 +1,10 @@
-r"""What a policy does under a law whose residuals stay together per run: all combinations of runs followed.
+"""What a policy does under a law whose residuals stay together per run: all combinations of runs followed.
 
 Such a law is one of plans (`depl.models.evaluation.traced_prediction`): which runs lend residuals depends on
-the planned length of a stage. For a policy, whose stages have no planned length, the law is *declared*: of
-every stage the donors are those of the longest stage of that kind that the policy may train, the same ones at
-whatever epoch it begins; l(0) is that of the donor of the first stage; stages are lent independently of each
-other. No stage may begin later than that of every donor, which is true of plans, too: residuals of runs that
-switched early say little of a late switch. Every stage counts one donor more, unlike all that were seen, and
-one for every run that diverged: a run of which it is one fails, at the greatest cost that the policy can run
-up from there. What plans as such deviate by is added to every loss after l(0) of a run, the same in all its
-epochs.
-
-Probabilities are shares of combinations, exact as fractions.
+the planned length of a stage. For a policy the law is *declared*, as `docs/policies` says: the donors of a
+stage are those of the longest of its kind; a run unlike all seen fails at the greatest cost from there. What
+plans as such deviate by is added to every loss after l(0) of a run, the same in all its epochs. Probabilities
+are shares of combinations, exact as fractions.
 """
 
 from collections import defaultdict

@@ -1,28 +1,11 @@
-r"""Policies under laws whose residuals stay together per run: planned on a proxy, certified by counting.
+"""Policies under laws whose residuals stay together per run: planned on a proxy, certified by counting.
 
-The loss so far does not tell all that a run has shown, so a dynamic program over it is a *proxy*: the same
-law with independent residuals. Its policies are then followed over all combinations of runs
-(`depl.models.policy.counted`), without a ledger, on the observed loss. That which costs least, failures with
-their price, of those that keep the promise there is the answer.
-
-*What is looked at.* First fixed plans that are left when the target is reached; from the first one that keeps
-the promise on there is an answer. Then policies of the proxy for several prices of a failure, in the process
-whose stages are capped (`depl.models.policy.capped`) at those of the best fixed plan: the longest stage of a
-policy decides which runs lend to it, so a policy that trains a second stage for 23 epochs at most is counted
-on more runs than one that may train it for 40, and runs unlike all seen weigh less. At last the price of a
-failure is varied in ever smaller steps. Work is counted, not time: the same instance has the same answer on a
-busy machine.
-
-*Why capping is sound.* A policy of a capped process is a policy as others are: its file holds no training
-beyond the cap, so no run that follows it has a longer stage. What is counted is exactly P(reached) under the
-law that is declared for *that* policy, whatever led to the policy. Its donors are runs that trained stages as
-long as any that the policy trains; on them alone, none of their later epochs being asked for, every
-combination can be followed to its end. For a policy that is *given*, with n donors of its first stage and m
-of its second, drawn as the coming run is, the count is at most P (n/(n+1)) (m/(m+1)) in the mean if stages
-are lent independently: every combination but those with the unseen runs is a run of the policy. For one that
-was *chosen* among many on the same runs this is no longer so, and nothing here proves that the unseen runs
-make up for the choice. It is measured instead, on seeds that had no part in it and on halves of the seeds
-(`depl.benchmarks.cases.policies.halves`).
+The *proxy* is the same law with independent residuals. First fixed plans that are left at the target are
+counted (`depl.models.policy.counted`), then policies of the proxy for several prices of a failure, no stage
+of which lasts longer than in the best fixed plan; at last the price is varied in ever smaller steps. What
+costs least, failures with their price, of those that keep the promise is the answer. Work is counted, not
+time. Why capping is sound, and what choosing on the same runs does to the promise, is said in
+`docs/policies`.
 """
 
 from collections.abc import Iterator, Sequence

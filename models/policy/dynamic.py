@@ -1,19 +1,11 @@
 r"""Least expected cost and failures by dynamic programming over node and loss, with directed rounding.
 
-A run that stops without having met its target has *failed*. With C the expected cost of a policy, F its
-probability to fail and lam a price of a failure,
-
     V(node, loss) = min { [not met],  price + E V(next node, next loss) },   unit of [not met]: lam,
 
-backwards over the epochs. *Rounded up* (`upper`), with the ledger of `depl.models.policy.grid`, this is the
-problem of a finite chain, and the minimiser is a policy that a controller can follow; its C and F are carried
-along, each with all rounding against it, so they are upper bounds for that policy, and the least V of the
-chain. *Rounded down* (`lower`), it is a lower bound of C + lam F for every policy of the process, randomised
-or with any memory: V never falls as the loss rises (`depl.models.policy.process`), so the value at the index
-below a loss is none too high.
-
-At epoch 0 a run whose first loss does not meet the target has to train, unless ``abandon_at_start``: to quit
-on unlucky first losses is a coin flip in disguise (`docs/policies`).
+backwards over the epochs. Rounded up (`upper`), its minimiser is a policy that a controller can follow, whose
+C and F are upper bounds; rounded down (`lower`), it bounds C + lam F of every policy from below. Both are
+proved in `docs/policies`. At epoch 0 a run whose first loss does not meet the target has to train, unless
+``abandon_at_start``.
 """
 
 import functools

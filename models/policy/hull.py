@@ -1,13 +1,8 @@
-r"""The cheapest policy with a promise: min C + rho F subject to F <= p.
+"""The cheapest policy with a promise: min C + rho F subject to F <= p; `docs/policies` proves the bound.
 
-With a price lam >= rho of a failure, every policy with F <= p has
-
-    C + rho F  =  C + lam F - (lam - rho) F  >=  V(lam) - (lam - rho) p,
-
-randomised ones and such with a memory among them. Where the best policy at lam = rho keeps F <= p, it is the
-answer. Else the walk goes along the lower hull of all (F, C): between a policy that keeps the promise and one
-that does not, the price at which both cost the same is solved for next. It ends with neighbours on the hull,
-of which the one that keeps the promise is the answer; a policy between them would need a coin.
+Where the best policy at lam = rho keeps F <= p, it is the answer. Else the walk goes along the lower hull of
+all (F, C): between a policy that keeps the promise and one that does not, the price at which both cost the
+same is solved for next. It ends with neighbours on the hull, of which the one that keeps it is the answer.
 """
 
 from collections.abc import Callable

@@ -1,14 +1,8 @@
-r"""The least expected cost of a success, and the price of a failure that follows from it.
+"""The least expected cost of a success, rho* = inf C / (P - P0), and the price of a failure that follows.
 
-With P0 the probability that the target is met before the first epoch and P that it is reached at all,
-
-    rho* = inf C / (P - P0)          over the policies with P > P0.
-
-At prices of a failure below rho* the best policy is not to train (`docs/policies`). Dinkelbach's iteration
-takes the ratio of a policy, solves for that price, and goes on with the ratio of the solution; it ends where
-the ratio no longer falls. So the upper end is the ratio of a policy, with C and P certified. The lower end is
-a price lam whose least value proves it: C + lam F >= V(lam) >= lam (1 - P0) for all policies means
-C >= lam (P - P0).
+P0 is the probability that the target is met before the first epoch. The upper end is the ratio of a policy
+(Dinkelbach's iteration), the lower end a price lam whose least value proves it: C + lam F >= V(lam) >=
+lam (1 - P0) for all policies means C >= lam (P - P0). See `docs/policies`.
 """
 
 import math

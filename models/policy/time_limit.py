@@ -1,19 +1,9 @@
-r"""Policies that keep a limit of the training time without watching it: each epoch has its share of it.
+"""Policies that keep a limit of the training time without watching it: each epoch has its share of it.
 
-The price of an epoch is fixed, that of the least resources with which it keeps the round deadline. If K_max
-epochs may then exceed T_max, the class of policies is restricted: to at most K epochs, of at most
-
-    tau(K) = min(tau, T_max / K)
-
-each. Every run of such a policy takes at most K tau(K) <= T_max, whatever its losses are: so it is a policy
-of the instance, and a promise under the law is one of the instance. A lower bound over the class is *no*
-bound of policies that watch the time, which may be slow when ahead and fast when behind, nor of those that
-give epochs unequal shares, as plans do.
-
-Few epochs are slow and cheap, many reach the target more surely. K is chosen on a coarse grid, which decides
-on how good the answer is, not on whether it holds. Where the law is only a proxy of the one that policies are
-counted under, it is the bolder one: if no policy of K epochs keeps the promise as counted, more are tried
-(`wider`).
+If K_max epochs at their least resources may exceed T_max, policies are restricted to at most K epochs of at
+most min(tau, T_max / K) each (`docs/policies`). K is chosen on a coarse grid, which decides on how good the
+answer is, not on whether it holds. Where the law is only a proxy of the one that policies are counted under,
+it is the bolder one: if no policy of K epochs keeps the promise as counted, more are tried (`wider`).
 """
 
 import math
