@@ -1,6 +1,6 @@
 """A small instance that every exact method under scenarios can prove, and whether they agree.
 
-The mathematical programs solved by HiGHS and the dedicated search share tables of costs and gains, and no
+The mathematical program solved by HiGHS and the dedicated search share tables of costs and gains, and no
 step of their proofs. The instance is the paper's AlexNet with a deadline, shortened: target 15 in 9 epochs.
 """
 
