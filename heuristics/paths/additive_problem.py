@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
 from depl.heuristics.paths.end_charge import charge_ends
-from depl.heuristics.paths.readings import Clock, Weight
+from depl.heuristics.paths.readings import Weight
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.names import advice
@@ -159,7 +159,6 @@ def additive_problem(
     cluster: str,
     label: AdditiveLabel | None = None,
     weight: Weight | None = None,
-    clock: Clock = Clock.FULL_RESOURCES,
 ) -> AdditiveProblem:
     """Model selection of an instance on given data and a given cluster.
 
@@ -173,8 +172,6 @@ def additive_problem(
         What stands for the loss quantile; the mean by default.
     weight : Weight, optional
         Reading of the weight; `Weight.ROOT` by default, and `Weight.LEAST_RESOURCES` without T_max.
-    clock : Clock
-        Reading of the time.
 
     Raises
     ------
@@ -200,9 +197,7 @@ def additive_problem(
             allowed[k, :, m] = False
             continue
         weights[k, m] = _weight(demand, least, weight, target.round_deadline)
-        times[k, m] = demand.communication
-        if clock is Clock.FULL_RESOURCES:
-            times[k, m] += demand.work / demand.capacity
+        times[k, m] = demand.communication + demand.work / demand.capacity
     problem = AdditiveProblem(
         models=names,
         weights=weights,

@@ -1,4 +1,4 @@
-"""How a path problem is to be read: what an epoch weighs, and what it takes of T_max."""
+"""How a path problem is to be read: what an epoch weighs."""
 
 from enum import Enum
 
@@ -16,12 +16,3 @@ class Weight(Enum):
     """sqrt(kappa c); (sum sqrt(kappa c))^2 / (T_max - sum s / b) is the cost where nothing clips."""
     LEAST_RESOURCES = "least-resources"
     """kappa c / (tau - s / b): the exact cost where only the round deadline limits time."""
-
-
-class Clock(Enum):
-    """What an epoch takes of T_max."""
-
-    FULL_RESOURCES = "full-resources"
-    """c / r + s / b: a path within T_max can be allocated."""
-    COMMUNICATION = "communication"
-    """s / b alone; the rest of T_max is for computing."""

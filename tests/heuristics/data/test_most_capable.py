@@ -4,7 +4,7 @@ import depl
 from depl.heuristics.data.most_capable import most_capable_cluster
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.paths.additive_problem import additive_problem
-from depl.heuristics.paths.readings import Clock
+from depl.models.problem.epochs import compute
 from depl.models.problem.instance import Cluster
 
 
@@ -39,5 +39,6 @@ def test_the_data_are_chosen_for_the_same_cluster_as_the_models():
     largest = max(model.size for model in instance.models)
     assert selection_problem(instance).fixed_duration == largest / 2
     place = most_capable_cluster(instance).name
-    problem = additive_problem(instance, frozenset({"archive"}), place, clock=Clock.COMMUNICATION)
-    assert problem.times[0].max() == largest / 2
+    problem = additive_problem(instance, frozenset({"archive"}), place)
+    works = [compute(instance, 1, model.name, frozenset({"archive"})) for model in instance.models]
+    assert problem.times[0].max() == largest / 2 + max(works) / 4
