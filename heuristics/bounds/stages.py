@@ -18,7 +18,7 @@ import numpy as np
 
 from depl.heuristics.bounds.cutting_planes import Part, Prices
 from depl.heuristics.bounds.requirement import Requirement
-from depl.heuristics.bounds.tilted_bound import DEEPEST, Classes, Opened, hold_back
+from depl.heuristics.bounds.tilted_bound import DEEPEST, Classes, Opened
 from depl.heuristics.bounds.volume_bound import Frontier
 from depl.heuristics.data.sites import DataFactors
 from depl.models.problem.instance import Instance
@@ -108,9 +108,6 @@ class Stages:
         if not item.raised:
             self._raise(item)
             return True
-        if item.farther is not None:
-            item.prices, item.farther = item.farther, None
-            return True
         ways = [self._finer, self._divided]
         if self.expected - item.value > item.value - item.proved:
             ways.reverse()
@@ -129,7 +126,7 @@ class Stages:
                     best = values, prices
             if best is not None:
                 pairs = zip(ranges, best[0], strict=True)
-                self.items += [Opened(index, piece, v, best[1], (v, best[1])) for piece, v in pairs]
+                self.items += [Opened(index, piece, v, best[1]) for piece, v in pairs]
         if math.isnan(self.expected):
             least = min(self.items, key=lambda item: item.value)
             self.expected = math.inf
@@ -167,7 +164,6 @@ class Stages:
         if not bound.value > item.value:
             return
         item.value, item.prices = bound.value, bound.prices
-        hold_back(item, enough)
         left = [other for other in self.items if other.tilt == item.tilt and not other.raised]
         self.guide.adopt(item.tilt, item, left)
 

@@ -18,12 +18,6 @@ from depl.models.solving.methods import in_time
 _CLOSE = 1.001
 """Ranges get prices of their own until their bound is so many times the least of those that have them. Set by
 hand: at 1 the least bound on these places is the same; above, ranges just beyond it are raised, too."""
-_ENOUGH = 1.01
-"""Ranges go back to more modest prices as far as their bound stays this much above the least. Set by hand:
-one per cent is for what the full frontier proves less than the guide; nearer to 1 a range may come to decide
-there."""
-_FAR = 1e30
-"""Stands for an infinite value where a share of it is taken."""
 _DIVISIONS, DEEPEST = 40, 6
 """Ranges that are divided, and how often one may be. Set by hand: each division makes four ranges, halves of
 the one in H and in B, so six leave 1/64 of each; more make the least bound better and take more time."""
@@ -31,22 +25,19 @@ the one in H and in B, so six leave 1/64 of each; more make the least bound bett
 
 @dataclass(eq=False)
 class Opened:
-    """A range of a class: the best bound so far and the prices that prove it, and those to go back to.
+    """A range of a class: the best bound so far and the prices that prove it.
 
-    ``raised`` says whether it had its own prices, ``depth`` how often it was divided; ``farther`` are the
-    prices that it was held back from. ``proved`` is what is proved of it on a frontier, ``proved_at`` where
-    its prices were last evaluated, and ``own_time`` says whether it had a price of time of its own
-    (`depl.heuristics.bounds.stages`).
+    ``raised`` says whether it had its own prices, ``depth`` how often it was divided. ``proved`` is what is
+    proved of it on a frontier, ``proved_at`` where its prices were last evaluated, and ``own_time`` says
+    whether it had a price of time of its own (`depl.heuristics.bounds.stages`).
     """
 
     tilt: int
     piece: VarianceRange
     value: float
     prices: Prices
-    modest: tuple[float, Prices]
     raised: bool = False
     depth: int = 0
-    farther: Prices | None = None
     proved: float = -math.inf
     proved_at: tuple[int, Prices] | None = None
     own_time: bool = False
@@ -101,9 +92,6 @@ class Classes:
             found.remove(item)
             found += self.quarters(item)
             self._settle(found, stop)
-        least = min(item.value for item in found)
-        for item in found:
-            hold_back(item, least * _ENOUGH)
         return found
 
     def at_prices(self, item: Opened) -> tuple[float, Cut | None]:
@@ -141,7 +129,7 @@ class Classes:
         pieces = tuple(self.tables.divided(dual.tilt.rate, item.piece))
         requirement = Requirement(dual.tilt.requirement.fall, pieces)
         return [
-            Opened(item.tilt, piece, value, item.prices, item.modest, depth=item.depth + 1)
+            Opened(item.tilt, piece, value, item.prices, depth=item.depth + 1)
             for piece, value in zip(pieces, dual.values(self.part, requirement, item.prices), strict=True)
         ]
 
@@ -172,8 +160,6 @@ class Classes:
             prices = dual.prices_from(prices.time, prices.gain, weight)
         requirement = Requirement(dual.tilt.requirement.fall, tuple(item.piece for item in mine))
         for item, value in zip(mine, dual.values(self.part, requirement, prices), strict=True):
-            if index != found.tilt:
-                item.modest = value, prices
             if value > item.value:
                 item.value, item.prices = value, prices
 
@@ -182,21 +168,6 @@ class Classes:
         prices = dual.prices_from(start.time, start.gain, start.gain * dual.tilt.rate / 2)
         values = dual.values(self.part, dual.tilt.requirement, prices)
         return [
-            Opened(index, piece, value, prices, (value, prices))
+            Opened(index, piece, value, prices)
             for piece, value in zip(dual.tilt.requirement.ranges, values, strict=True)
         ]
-
-
-def hold_back(item: Opened, enough: float) -> None:
-    """Go back towards modest prices as far as enough is proved: where plans are few, prices run away.
-
-    The dual is concave, so in between it is at least the line from one value to the other.
-    """
-    value, prices = item.modest
-    if not -math.inf < value < enough < item.value:
-        return
-    share = (enough - value) / (min(item.value, _FAR) - value)
-    between = [old + share * (new - old) for old, new in zip(prices, item.prices, strict=True)]
-    if prices.time == item.prices.time:
-        between[0] = prices.time
-    item.value, item.prices, item.farther = enough, Prices(*between), item.prices
