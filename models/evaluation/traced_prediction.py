@@ -1,54 +1,10 @@
-r"""The final loss of a schedule under the affine law of traces.
+"""The final loss of a schedule under the affine law of traces; derived on the page "Estimation".
 
-With retentions r_k, suffix weights w_k = r_{k+1} ... r_K and residuals e_k,
-
-    l(K) = w_0 l(0) + sum over k of w_k (a_k + b_k ln s_k + e_k),      w_0 = r_1 ... r_K.
-
-The residuals are kept in one of two ways.
-
-*Independent*: e_k is one of the residuals of its step, drawn afresh in every epoch, and l(0) one of those
-seen. Then l(K) is a constant plus independent terms, a `depl.models.problem.epochs.FinalLoss`: quantiles come
-from `depl.models.risk.certify`, as certified intervals.
-
-*Per run*: a donor run lends the residuals of all epochs of a stage at once, and in a first stage its l(0), so
-that what a run does better throughout stays with it. Runs that went through the whole schedule lend all its
-stages together if there are at least `Counting.whole_runs`; the atoms of l(K) are then the final losses of
-these runs themselves. Otherwise the donors of different stages (`depl.models.evaluation.traced_lending`) are
-combined each with each.
-
-*One run more is counted everywhere.* The next run and the n that lend are exchangeable. So the n + 1 atoms
-that have the next run's own among them exceed a limit in the share P(l(K) > limit) on average, for whole runs
-and, stage by stage, for combined ones. What the next run adds is not known: it is an infinite atom, which
-misses every target, however loose. With x of n whole runs above the limit the share is (x + 1) / (n + 1), so
-never below 1 / (n + 1), and the quantile is the order statistic of rank ceil((n + 1) omega), infinite beyond
-n; combined, every sum with an unseen part counts as above. This is right on average
-over sets of runs, for a plan that was not chosen by them (*marginal*). With a *confidence* c, x of n count as
-the upper end of the one-sided interval of Clopper and Pearson, which is too low for at most the share 1 - c
-of sets of runs; only whole runs can be counted so.
-
-*Runs that diverged* (`Counting.diverged`) have no losses, and it is not told which plan they trained or in
-which epoch they were lost. So each of the d counts as a run that misses every target, wherever runs are
-counted. With x of n whole runs above the limit the share is (x + d + 1) / (n + d + 1); with a confidence it
-is the upper end for x + d of n + d. Stage by stage every stage has d + 1 donors more, and a sum with one of
-them misses. This is careful wherever the runs were lost: if d' <= d of them had trained this plan, or this
-stage, (x + d' + 1) / (n + d' + 1) would be right, which is no more, as x <= n. A run that diverges is lost
-in one stage only, so counting it in each says too much for plans of several stages, never too little.
-
-*Chosen plans.* A search takes the first epoch at which enough runs happen to be below the target, and favours
-dips. So P(l(K) > limit) of whole runs is the greatest share after any of the last `Counting.settled_epochs`
-epochs. After the epoch with which all runs end there is nothing to pick from, and it counts alone.
-
-Where combined donors would have more than `MOST_ATOMS` atoms, groups of neighbours are replaced by their
-greatest, which can only raise a quantile.
-
-*A run under way* (`depl.models.problem.affine_law.Known`) brings its own loss after e epochs, and draws
-what is to come: residuals of later epochs, of a stage under way those from the next epoch on. Where enough
-runs went through the whole schedule, the past included, l(K) is what they had after K epochs, but for the
-part of l(e) that is retained, which is the run's own. That what follows does not depend on the loss but
-through the retentions is an assumption of the law, as it is for combined donors.
-
-Both evaluations refuse a schedule outside the support of the traces
-(`depl.models.evaluation.traced_support`).
+With *independent* residuals it is a constant plus independent terms, whose quantiles come from
+`depl.models.risk.certify`. Residuals kept *per run* make it a mixture over donors: whole runs, or stages that
+different runs lend (`depl.models.evaluation.traced_lending`), each with each. How runs are counted, one more
+and those that diverged as misses, stands there under ``counting-runs``. Both evaluations refuse a schedule
+outside the support of the traces (`depl.models.evaluation.traced_support`).
 """
 
 import math

@@ -1,28 +1,9 @@
-r"""Plans of normal increments: the quantile constraint is a few linear ones, any of which will do.
+"""Plans of normal increments: the quantile constraint is a few linear ones, any of which will do.
 
-Let every increment be normal or certain, so that a plan's gain is normal with mean Y and variance V, and let
-omega >= 1/2. With z = Phi^-1(omega) and y the gain that is asked for, the target is met iff Y - z sqrt(V) >=
-y. The root is concave: between V_i = d_i^2 and V_{i+1} it lies above its chord,
-
-    sqrt(V) >= (V + d_i d_{i+1}) / (d_i + d_{i+1}) .
-
-So with V in that interval a plan that meets the target satisfies
-
-    Y - z V / (d_i + d_{i+1}) >= y + z d_i d_{i+1} / (d_i + d_{i+1}) ,
-
-which is linear: gains of epochs that add up. Whatever its V, one of S chords is satisfied. Conversely a plan
-that satisfies one of them falls short by no more than z (d_{i+1} - d_i)^2 / (4 (d_i + d_{i+1})), or meets the
-target. That is the problem of the search under scenarios, with chords for scenarios, of which all but one may
-miss; only that a leaf is not judged by its count but by its certified violation.
-
-`ChordedProblem` is that problem, and `ChordSearch` the search. What it prunes misses every chord.
-
-*Long plans* are searched on one chord after another, each as narrow as it has to be. On one chord, gains add
-up as if nothing were random, so tables of a subproblem are dynamic programs; and the chord of a narrow
-interval lets in hardly anything that misses the target. Only the chords near the deviation of good plans have
-a bound below the incumbent. A chord that is not finished soon is split in two. First plans come from tangents
-instead: sqrt(V) <= (V + d^2) / (2 d), so a plan that gains enough by a tangent meets the target; d is the
-deviation of the plan before.
+`ChordedProblem` is the problem of the search under scenarios, with chords of the root of the variance for
+scenarios, of which all but one may miss, and `ChordSearch` the search; a leaf is judged by its certified
+violation. What it prunes misses every chord. Long plans are searched on one chord after another. Derived on
+the page "Optima under the law" (``exact``), under "Normal increments: chords".
 """
 
 import functools

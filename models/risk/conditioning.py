@@ -1,25 +1,9 @@
 """Losses with heavy switches: Student-t laws without truncation, or cut too widely for a contour.
 
 The former have no exponential moments, and a transform of the latter is a sum over very many points at very
-many nodes. Each such S_i is therefore split into a core and a tail on either side, of total probability
-eps_i; the cores join the label of a contour. With R the other increments and C_j the cores,
-
-    P(l(K) > v) = prod(1 - eps) P(R + sum C > v)                                    (no tail)
-                + sum_i prod_{j != i}(1 - eps_j) E[H_i(S_i); S_i in a tail]         (one tail)
-                + something between 0 and a bound of two tails or more,
-
-where H_i(s) = P(R + sum_{j != i} C_j > v - s) is nondecreasing and comes from `Knots`.
-
-*m tails.* If just the S_k, k in M, are in their tails and S_i is the greatest, then R + sum_{k not in M} C_k
-+ m S_i > v. With q a value that every core exceeds with probability 1/2 or more, the probability of
-R + sum_{k not in M} C_k > u is at most 2**(m - 1) P(R + sum_{k != i} C_k > u + (m - 1) q), so that together
-they contribute at most
-
-    sum_i T_i**(m - 1) / (m - 1)! E[min(1, 2**(m - 1) H_i(m S_i - (m - 1) q)); S_i in a tail],
-
-T_i the sum of eps_k over k != i, for m up to `_MOST_TAILS`; the others have at most the probability of so
-many tails. All this is small against one tail if T is, whatever the budget: cores need not be wide.
-A violation probability is *decided* only as far as this bracket decides it.
+many nodes. Each is split into a core, which joins the label of a contour, and two tails: one tail is bounded
+cell by cell (`Knots`), two or more together. The formulas and their proof stand on the page "Risk", under
+"Heavy switches". A violation probability is *decided* only as far as this bracket decides it.
 """
 
 import math
@@ -157,7 +141,7 @@ class _Tail:
 
 @dataclass(frozen=True)
 class _Split:
-    """The decomposition of the module's docstring for one choice of the eps_i."""
+    """The decomposition of the page "Risk" for one choice of the eps_i."""
 
     whole: SmoothTail
     tails: tuple[_Tail, ...]
@@ -268,7 +252,7 @@ def _guess(loss: FinalLoss, value: float) -> float | None:
 
 
 def _bracket(split: _Split, value: float, accuracy: float = _GOOD_ENOUGH) -> Interval:
-    """The three lines of the module's docstring."""
+    """The three lines of the page "Risk"."""
     least = math.prod((1 - tail.outside[1]) ** tail.count for tail in split.tails)
     most = math.prod((1 - tail.outside[0]) ** tail.count for tail in split.tails)
     low, high = split.whole(np.array([value]))

@@ -1,23 +1,9 @@
-r"""Certified distribution function of a sum of independent increments, from a few complex transform values.
+"""Certified distribution function of a sum of independent increments, from a few complex transform values.
 
-Write the gain as G = E G + Y and phi(s) = E exp(-s Y). On the line s_j = c + i j Delta, c > 0, with
-period P = 2 pi / Delta, Poisson's summation formula turns Bromwich's integral into
-
-    F_h(y) = (Delta / pi) e^{c y} Re[ h_0 / 2 + sum_{j >= 1} e^{i j Delta y} h_j ],   h_j = phi(s_j) / s_j,
-           = F(y) + sum_{n >= 1} e^{-c n P} F(y + n P) + sum_{n >= 1} e^{c n P} F(y - n P).
-
-Since log phi is a sum over the increments, the *label* of a plan (its log-transform at the nodes) is
-additive over its epochs, which is what the paper's Sec. IV-B wants of its log-transforms (E5). The
-distance of F_h, cut after J terms and rounded, from F = P(Y <= y) has four parts, all explicit:
-
-1. high alias, between (1 - r) A and A with A = e^{-cP} / (1 - e^{-cP}) and r >= P(Y > y + P) by
-   Cantelli's inequality (r = 1 without a variance);
-2. low alias, zero if y - P lies below the essential infimum, else at most
-   e^{L(c') + c' y - (c' - c) P} / (1 - e^{-(c' - c) P}) for c' > c, L(c') = log E exp(-c' Y);
-3. truncation, at most e^{c y} |phi_X(s_{J-1})| phi_S(c) / (pi m): X collects the increments whose
-   |phi(c + i t)| is log-log concave in t, m is their secant slope at the last two nodes, and all
-   other increments S enter by their value at t = 0;
-4. rounding: the error bounds of the transforms, of the exponentials, and of y itself.
+Poisson's summation formula turns Bromwich's integral for P(Y <= y) into a sum over nodes c + i j Delta of a
+vertical line. The *label* of a plan, its log-transform at the nodes, is additive over its epochs, which is
+what the paper's Sec. IV-B wants of its log-transforms (E5). The four parts of the error, high alias, low
+alias, truncation and rounding, and their bounds are derived on the page "Risk" (``risk``).
 """
 
 import functools
