@@ -2,22 +2,9 @@
 
 V[k, m, b](i) is the least probability of missing the target after k epochs, the last of them on model m, with
 a loss that has changed by i grid steps and b cells of extra charge left, *if every further choice may depend
-on the loss seen so far*. Plans that are fixed in advance are among those policies, so no completion of a
-prefix with law P does better than sum of P(i) V[k, m, b](i): an information relaxation, in which the future
-of the plan adapts. With the laws of `law_grid` it is a lower bound of the true violation.
-
-The recursion backward in k is a convolution for every kind and a minimum over kinds,
-
-    V[k, m, b](i) = min over kinds j that may follow m of E V[k + 1, m_j, b - step_j](i + change of (m, j)).
-
-Below the grid V counts 0 and above it the value at its top, both too small. Tilted values are cut off at
-`_LARGEST`: they belong to losses so far ahead of any plan's schedule that only rounding would remember them.
-What a convolution may be off is taken off: in the 2-norm, that is what four transforms may be off (of V, of
-run and switch, and back; `law_grid.transform_units`), times the mass of the tilted law, times the 2-norm of
-V. (Where a rise has much tilted mass, that is far more than what the values that are kept would lose: the
-largest ones were cut off.)
-V is stored as the transform of its tilted values, so that the search multiplies transforms and never
-transforms anything.
+on the loss seen so far*: an information relaxation, proved on the page "Optima under the law" (``exact``),
+with what a convolution may be off and is taken off. V is stored as the transform of its tilted values, so
+that the search multiplies transforms and never transforms anything.
 """
 
 import math
@@ -41,8 +28,8 @@ from depl.models.exact.law_grid import (
 from depl.models.problem.laws import FloatArray
 
 _LARGEST = 1e3
-"""Cap of tilted values, see the module's docstring: set by hand. Any value is sound, as capping lowers V; at
-the saddle point the values that matter are of order 1."""
+"""Cap of tilted values, of losses far ahead of any plan's schedule: set by hand. Any value is sound, as
+capping lowers V; at the saddle point the values that matter are of order 1."""
 
 _PRODUCTS = 24
 """Roundings in a convolution beside those of its transforms, in units of 2**-53, on which proofs rest: three

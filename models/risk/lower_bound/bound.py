@@ -1,28 +1,11 @@
-r"""How much gain a plan needs at least, seen from under an exponential tilt: sharp for many increments.
+"""How much gain a plan needs at least, seen from under an exponential tilt: sharp for many increments.
 
-Let G be the total gain of a plan, a sum of independent increments, s > 0 a rate and Q the law tilted by
-e**(-s G). With H = KL(Q | P), mu = E_Q G and Z = s (G - mu),
+With H = KL(Q | P) of the law Q tilted by e**(-s G), mu = E_Q G, Z = s (G - mu) and Delta = s (mu - g),
 
-    P(G < g) = e**(-H) A(Delta),   A(Delta) = E_Q[e**Z; Z < -Delta],   Delta = s (mu - g).
+    P(G < g) = e**(-H) A(Delta),   A(Delta) = E_Q[e**Z; Z < -Delta].
 
-A falls in Delta, so a plan with P(G < g) <= p has s mu > s g + Delta* for every Delta* with
-A(Delta*) > p e**H. H, mu, and the numbers W, T, F of Z under Q add up (`depl.models.risk.lower_bound.laws`);
-the tilt takes the heavy tails off, and what is left of a sum of many is nearly normal. Two bounds of A:
-
-*Characteristic function.* e**z for z < -Delta has the transform e**(-(1 - i y) Delta) / (1 - i y), so
-
-    A = e**(-Delta) / pi  Re int_0^infinity e**(i y Delta) f(y) / (1 - i y) dy,   f(y) = E_Q e**(i y Z).
-
-|f(y)| <= exp(-d(y)), d(y) = 3 W**2 / F ln(1 + y**2 F / (6 W)), falls like a power, so the integral converges.
-What is known of f up to some Y, and what the integral then is at least, is in
-`depl.models.risk.lower_bound.transform`. For plans with H and their excess B = H - W / 2 in a cell, W, T and
-F lie in known intervals (`depl.models.risk.lower_bound.spread`); the least A over them counts.
-
-*Jensen*: with q = Q(Z < c), Cauchy and Schwarz give E_Q[Z; Z < c] = -E_Q[Z; Z >= c] >= -(W q (1 - q))**(1/2),
-so A(-c) >= q e**(-(W (1 - q) / q)**(1/2)), which rises in q, and q >= c**2 / (W + c**2) by Cantelli:
-A(-c) >= c**2 / (W + c**2) e**(-W / c). It needs nothing but W, and no W above the true one.
-
-For normal increments B = T = F = 0: the first bound is Phi itself, and nothing is lost.
+Two bounds of A, by the characteristic function of Z and by Jensen's inequality, are derived on the page "The
+loop with bounds" (``loop``), under "Under a tilt nothing is lost for many epochs".
 """
 
 import itertools
