@@ -138,14 +138,12 @@ def test_a_thousand_epochs_take_seconds(variance, epochs, monkeypatch):
     start = time.process_time()
     upper = grid_survival(total, steps, 0.1 * total, module.POINTS)
     assert time.process_time() - start < 0.012 * epochs  # some seconds of a quiet core for a thousand
-    # the expected number of epochs, of about 800 in a thousand; losses only fall
-    marks = np.linspace(0, epochs, 41).astype(int)[1:]
-    true = [certified_violation(compose(total, steps[:k]), 0.1 * total) for k in marks]
-    for k, exact in zip(marks, true, strict=True):
-        assert exact.lower <= upper[k]
-    number = np.trapezoid([1.0, *(exact.upper for exact in true)], [0, *marks])
-    assert number > 0.7 * epochs
-    assert np.trapezoid(upper[[0, *marks]], [0, *marks]) < 1.03 * number
+    rng = np.random.default_rng(2)
+    losses = total + np.cumsum([step.terms[0].coefficient * law.sample(rng, 4000) for step in steps], axis=0)
+    share = (losses > 0.1 * total).mean(axis=1)  # losses only fall
+    assert (upper[1:] >= share - 0.04).all()
+    # the expected number of epochs, of about 800 in a thousand
+    assert 0.7 * epochs < 1 + share.sum() < 1.002 * upper.sum() < 1.035 * (1 + share.sum())
 
 
 def test_what_is_trimmed_below_stays_above():
