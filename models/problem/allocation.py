@@ -1,30 +1,9 @@
 """The cheapest resources of a plan with fixed epochs: closed form with clipping, and its dual (Sec. III).
 
-Given what every epoch asks of its cluster (a `Load`: work c, price kappa, capacity r, communication s, all
-per node), choose x_k to
-
-    minimise  sum kappa_k x_k   subject to   sum (c_k / x_k + s_k) <= T_max,   m_k <= x_k <= r_k,
-
-where the round deadline tau gives m_k = c_k / (tau - s_k), and m_k = 0 without one. The program is convex.
-With a multiplier lam >= 0 of the time row, its Lagrangian splits into one function per epoch,
-
-    psi_k(lam) = min { kappa_k x + lam (c_k / x + s_k) : m_k <= x <= r_k },
-
-which `depl.models.problem.epoch_costs` derives, with its minimiser
-
-    x_k = clip(q g_k, m_k, r_k),   q = sqrt(lam),   g_k = sqrt(c_k / kappa_k).
-
-The Karush-Kuhn-Tucker conditions leave one unknown: q = 0 if x = m keeps T_max, else the time is T_max.
-The time falls in q, and between neighbouring breakpoints m_k / g_k and r_k / g_k it is A + B / q, where
-B = sum of sqrt(c_k kappa_k) over the epochs that are not clipped and A is all other time. So
-q = B / (T_max - A) there; without clipping the cost is B q = (sum sqrt(kappa c))**2 / (T_max - sum s).
-
-Rounding. A and B are sums of nonnegative numbers formed afresh for the segment that holds T_max, never by
+Derived on the page "The problem, exactly" (``closed-form``), from psi of `epoch_costs`. Rounding: the sums
+A and B of that page are of nonnegative numbers formed afresh for the segment that holds T_max, never by
 updating: the answer is exact for a T_max that is off by a few units in its last place, so the cost is off by
 a few units in the last place of cost + lam T_max, and the time never exceeds T_max by more than that.
-
-Weak duality: sum psi_k(lam) - lam T_max is at most the cost of any feasible x, for every lam >= 0, and equal
-to the cheapest cost at the multiplier of the time row.
 """
 
 import math

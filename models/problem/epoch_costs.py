@@ -1,33 +1,8 @@
-r"""What an epoch costs at a price of time: psi, its resources and its time, in closed form (Sec. III).
+"""What an epoch costs at a price of time: psi, its resources and its time, in closed form (Sec. III).
 
-One epoch asks a `Load` of its cluster: work c, price kappa, capacity r, communication s. With x resources it
-costs kappa x and takes t(x) = c / x + s, which the round deadline tau limits. At a price lam >= 0 of time,
-
-    psi(lam) = min { kappa x + lam (c / x + s) : x_min <= x <= r }.
-
-*Least resources.* c / x + s <= tau asks for x >= c / (tau - s), so x_min = c / (tau - s), and 0 without a
-deadline or without work. An epoch is *late* if even x = r misses tau, that is if c / r + s > tau (up to
-`TIME_TOLERANCE`); then x_min and psi are infinite. What is not late has x_min <= r up to rounding and
-tolerance, so x_min is cut at r: r where (tau - s) r <= c, which includes tau <= s.
-
-*The minimiser.* The derivative kappa - lam c / x**2 increases in x, and is 0 at sqrt(lam c / kappa). So with
-the *pace* q = sqrt(lam) and g = sqrt(c / kappa),
-
-    x(lam) = min(max(q g, x_min), r).
-
-It leaves x_min at the pace x_min / g, and is r from the pace r / g on.
-
-*Values.* Where x moves freely psi = 2 q sqrt(kappa c) + lam s; where it is clipped to X, psi = kappa X +
-lam (c / X + s). Psi is concave and never falls, and by the envelope theorem its slope is the time t(x(lam)).
-
-*Degenerate epochs.* c = 0 needs nothing: x = 0, psi = lam s, and it is late iff s > tau. kappa = 0 takes
-x = r at every lam, at lam = 0, too, where any x would do. At lam = 0, psi = kappa x_min; without a deadline
-this is the infimum 0 of x towards 0, where the time is infinite. As lam grows without end, x = r and
-psi / lam -> c / r + s; lam itself has to be finite.
-
-Rounding. Roots are taken before products and quotients: c kappa and c / kappa leave the range of doubles far
-earlier. From the pace r / g on, the x of arrays is r exactly.
-
+Derived on the page "The problem, exactly" (``closed-form``), with late and idle epochs; the *pace* is
+sqrt(lam). Rounding: roots are taken before products and quotients, as c kappa and c / kappa leave the range
+of doubles far earlier. From the pace r / g on, g = sqrt(c / kappa), the x of arrays is r exactly.
 `least_resources`, `drive` and `priced` say this for one epoch, as plain functions of numbers, which
 `depl.models.problem.epoch_cost_kernels` compiles; `EpochCosts` says it for arrays.
 """
