@@ -1,25 +1,9 @@
-r"""Additive labels of the loss: what may stand for the quantile on the edges of a graph (Sec. IV-B, E5).
+"""Additive labels of the loss: what may stand for the quantile on the edges of a graph (Sec. IV-B, E5).
 
-A path search needs a number per edge whose sum decides feasibility. The quantile of a sum is no sum of
-quantiles; three labels are sums. Each gives every random part Y of a step a value v(Y), and a path counts
-as feasible iff
-
-    l(0) + sum of shifts + sum of v(Y) + surcharge <= l_max.
-
-- expected: v = E Y, no surcharge. Says nothing about omega.
-- normal, with a deviation sigma > 0: v = E Y + z Var Y / (2 sigma), surcharge z sigma / 2, z = Phi^-1(omega).
-  The root of a sum is not additive, but for z >= 0 it lies below its tangents: z sqrt(V) <=
-  z V / (2 sigma) + z sigma / 2 (the inequality of the means), with equality at V = sigma**2.
-- entropic, with a rate s > 0: v = ln E exp(s Y) / s, surcharge ln(1 / p) / s, p = 1 - omega. That is
-  Chernoff's bound, so feasible paths meet the target under the law itself, whatever s.
-
-The last two have one parameter for the whole path, and a path is feasible for the normal quantile (for the
-entropic value at risk) iff it is feasible for *its own best* parameter: the least cost over all parameters is
-the optimum of that surrogate, and every single parameter gives an upper bound. So no second label is needed.
-
-Beyond these, the log-transforms at complex nodes determine the true quantile and are additive, too
-(`depl.models.risk.contour.Labels`), but complex numbers have no order: no search can prefer one to
-another. What a search can do is to try the paths of an ordered label and certify each.
+Each gives every random part Y of a step a value v(Y), and a path counts as feasible iff l(0) + sum of shifts
++ sum of v(Y) + surcharge <= l_max; with z = Phi^-1(omega) and p = 1 - omega these are E Y and 0 (expected),
+E Y + z Var Y / (2 sigma) and z sigma / 2 (normal), ln E exp(s Y) / s and ln(1 / p) / s (entropic: feasible
+paths meet the target under the law itself). Derived on the page "Model selection" (``model-selection``).
 """
 
 import math

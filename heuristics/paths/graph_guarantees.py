@@ -1,23 +1,9 @@
-r"""What is true of the expanded graph in place of Properties 2 and 3: a bicriteria inequality (E10).
+"""What is true of the expanded graph in place of Properties 2 and 3: a bicriteria inequality (E10).
 
-Let OPT(T, L) be the least weight of a path of at most K epochs with time <= T and loss <= L, K = K_max,
-h = l(0) / eta, and let the graph have no cap on losses (with the cap j <= eta it fails where a path rises
-above l(0), E11). Then
-
-    OPT(T, L)                         <=  cost_up(eta)   <=  OPT(T (1 - K / eta), L - K h),
-    OPT(T (1 + K / eta), L + K h)     <=  cost_down(eta) <=  OPT(T, L).
-
-Proof. A step of k levels, rounded up, is ceil(k) with k <= ceil(k) < k + 1. Summed over at most K steps,
-the time in the graph exceeds the true one by 0 to K T / eta, and the loss by 0 to K h; l(0) itself is on the
-grid. (1) What the graph calls within (T, L) is so in truth, hence OPT <= cost_up. (2) A path within
-T - K T / eta and L - K h is within (T, L) in the graph, so it is one of the graph's paths. Rounding down
-turns both signs. The target needs no rounding of its own: a whole number of levels is at most L iff it is at
-most the floor of L.
-
-So eta = K / delta is enough for a graph that errs by at most the share delta of T and of l(0) in its
-*budgets*: 1 % needs eta = 100 K. How much *costlier* budgets tighter by 1 % are depends on the instance,
-without bound (`almost_one_level` of `depl.instances.counterexamples`); cost_up over cost_down bounds the
-ratio of this instance.
+cost_up(eta) lies between the least weights within the budgets and within smaller ones, cost_down(eta) between
+those within greater budgets and the budgets, where the graph has no cap on losses. Statement and proof stand
+on the page "Model selection" (``model-selection``), under "The bicriteria inequality". How much *costlier*
+tighter budgets are is up to the instance, without bound; cost_up over cost_down bounds the ratio of this one.
 """
 
 import math
