@@ -304,6 +304,7 @@ def never(instance: Instance, limits: Limits) -> Outcome:
     raise AssertionError("solved although the plan cannot be written")
 
 
+@pytest.mark.usefixtures("own_methods")
 def test_a_plan_that_could_not_be_written_is_refused_before_solving(ask, tmp_path, monkeypatch):
     register("cli-never", never)
     (tmp_path / "file").write_text("precious", encoding="utf-8")
