@@ -53,6 +53,10 @@ _SECONDS_OF_BYTE = 1.2e-3
 the kernels that take more than 0.3 s. Nothing rests on it but when a solve ends that has to compile its
 kernels."""
 
+_FIRST_SECONDS = 1.0
+"""CPU seconds that the first kernel of a process takes besides, as numba then imports what it compiles with.
+Measured: 0.5 to 1; nothing else rests on it, either."""
+
 
 def kernel(*, interpreted: bool = False, **options: object) -> Callable[[_Function], _Function]:
     """Compile a function with ``numba.njit`` and keep the result on disk; the function's type is kept, too.
@@ -86,11 +90,13 @@ class _Kernel(CPUDispatcher):
     """A kernel that is not compiled where that would outlast the time limit of the solve it is needed for."""
 
     _estimate: float | None = None
+    _first = True
 
     def _compile_for_args(self, *args: Any, **named: Any) -> Any:
         """What numba calls for types that it has not seen."""
         if not self._in_time():
             raise OutOfTimeError
+        _Kernel._first = False
         return cast(Any, super())._compile_for_args(*args, **named)
 
     def _in_time(self) -> bool:
@@ -100,7 +106,7 @@ class _Kernel(CPUDispatcher):
         if self._estimate is None:
             size = sum(len(made.py_func.__code__.co_code) for made in _uncompiled(self, {}))
             self._estimate = 0.0 if _is_kept(self) else _SECONDS_OF_BYTE * size
-        return self._estimate <= time_left()
+        return self._estimate + _Kernel._first * _FIRST_SECONDS <= time_left()
 
 
 class _Interpreted(_Kernel):
