@@ -334,6 +334,7 @@ ELSEWHERE = {
     # Names of pages and of a section, not of the records.
     *((f"docs/{page}.rst", "placement") for page in ("errata", "index", "loop")),
     ("docs/reference/face.rst", "submodular"),
+    ("docs/benchmarks.rst", "limits"),  # a suite
     ("docs/traces.rst", "closed-loop"),
     ("docs/questions.rst", "scale"),
     # the page quotes what these cases refuse, no figure of theirs

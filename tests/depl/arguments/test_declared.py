@@ -69,7 +69,7 @@ def told() -> dict[str, object]:
 
 
 def test_there_are_all_commands_and_their_actions() -> None:
-    assert len(ALL) == 53
+    assert len(ALL) == 52
     assert {words[0] for words, _ in ALL if words} == set(COMMANDS)
 
 
@@ -152,8 +152,6 @@ def test_names_that_a_help_shows_are_those_that_there_are() -> None:
     [
         (shared.positive_count, "1", 1),
         (shared.seed, "0", 0),
-        (shared.levels, "auto", "auto"),
-        (shared.levels, "3", 3),
         (shared.relative_gap, "5%", 0.05),
         (shared.relative_gap, "0", 0.0),
         (shared.positive_seconds, ".5", 0.5),
@@ -170,7 +168,6 @@ def test_values_are_read(kind, text, value) -> None:
         (shared.positive_count, "0"),
         (shared.positive_count, "many"),
         (shared.seed, "-1"),
-        (shared.levels, "0"),
         (shared.relative_gap, "1"),
         (shared.relative_gap, "-5%"),
         (shared.positive_seconds, "inf"),

@@ -14,7 +14,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.discrete import exact_quantile, exact_violation
-from depl.models.risk.grid import _STEPS_PER_OCTAVE, _plus, _short, grid_quantile, grid_violation
+from depl.models.risk.grid import _STEPS_PER_OCTAVE, _plus, grid_quantile, grid_violation, short_step
 from depl.models.risk.rounded import RoundedLaw, Rounding, convolved, rounded
 
 POINTS = 2**10
@@ -402,6 +402,6 @@ def test_steps_are_rounded_up_by_little_and_to_a_power_of_two_where_there_are_on
     terms = [(Term(-1.0, LAWS["normal"]), 1)]
     atoms = [(Term(-1.0, Empirical(values=(0.0, 1.0))), 1)]
     for step in 2.0 ** np.random.default_rng(7).uniform(-30, 5, 200):
-        assert step <= _short(step, terms) <= step * (1 + 1 / _STEPS_PER_OCTAVE)
-        assert step <= _short(step, atoms) < 2 * step
-        assert math.frexp(_short(step, atoms))[0] == 0.5
+        assert step <= short_step(step, terms) <= step * (1 + 1 / _STEPS_PER_OCTAVE)
+        assert step <= short_step(step, atoms) < 2 * step
+        assert math.frexp(short_step(step, atoms))[0] == 0.5

@@ -15,7 +15,7 @@ from depl.models.foundation import deadline as deadlines
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.risk import transforms
-from depl.models.solving import methods, paused, solve
+from depl.models.solving import methods, solve
 from depl.models.solving.methods import Limits, Looks, Outcome
 from depl.models.solving.paused import Paused
 from depl.models.solving.result import Termination
@@ -48,7 +48,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
 
     transforms._kept_trapezoid.cache_clear()
     monkeypatch.setattr(transforms, "_line_sums", slow)
-    for module in (clocks, paused, automatic):  # all that look at the clock on the way
+    for module in (clocks, automatic):  # all that look at the clock on the way
         monkeypatch.setattr(module, "time", found)
     yield found
     transforms._kept_trapezoid.cache_clear()
