@@ -18,7 +18,6 @@ from depl.models.exact import traced_search as search_module
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.scenario_search import scenario_search
 from depl.models.exact.traced_schedules import all_candidates
-from depl.models.exact import traced_search
 from depl.models.exact.traced_search import exceedance, search_under_law, search_under_scenarios
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss
@@ -213,7 +212,7 @@ def test_an_instance_without_a_law_is_none_of_its_business() -> None:
 
 
 def test_more_schedules_than_allowed_are_refused(cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traced_search, "MAXIMUM_SCHEDULES", 1)
+    monkeypatch.setattr(search_module, "MAXIMUM_SCHEDULES", 1)
     case = next(case for case in cases if len(case.ranked) > 2 and case.met())
     with pytest.raises(NotCoveredError, match="more than 1 schedules"):
         search_under_law(case.instance, Limits(), 1)
