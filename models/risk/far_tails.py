@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import FloatArray, InverseGamma, Law, Normal, StudentT
+from depl.models.problem.laws import FloatArray, Law, Normal, StudentT
 
 _GRANTED = 1e-6
 """Relative error granted to distribution functions far out, on which soundness rests: what the rounding of a
@@ -25,10 +25,6 @@ parameter changes grows with the logarithm of the probability. 1e-9 is the most 
 
 _LEAST = 1e-290
 """Least probability that is told from 0: below, distribution functions underflow."""
-
-_LARGEST_SHAPE = 1e5
-"""Of an inverse gamma whose upper tail is asked: scipy ends its series after 2000 terms, which leaves
-exp(-2000 * 4.5 / sqrt(shape)) of it out, 4e-13 here and 1e-4 at 1e6."""
 
 _NEAR_AN_END = 1e-3
 """Distance from the end of a truncated law, in scales, from which on the density times it is a better bound
@@ -70,8 +66,6 @@ def beyond(term: Term, value: Fraction) -> tuple[float, float]:
     if isinstance(law, Normal):
         place, law = place - Fraction(law.mean), Normal(mean=0.0, variance=law.variance)
     upper = term.coefficient > 0
-    if upper and isinstance(law, InverseGamma) and law.shape_scale()[0] > _LARGEST_SHAPE:
-        return 0.0, 1.0
     end = law.support()[1 if upper else 0]
     if math.isfinite(end) and (place >= Fraction(end) if upper else place <= Fraction(end)):
         return 0.0, 0.0

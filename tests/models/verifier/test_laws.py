@@ -197,7 +197,7 @@ def test_upper_tails_of_an_inverse_gamma_are_those_of_the_problem_in_another_way
     assert 2.9e-7 > expected[3] > 2.6e-7
 
 
-@pytest.mark.parametrize("place", [4.5, 5.65, 9.0])
+@pytest.mark.parametrize("place", [4.5, 5.65, 9.0, 20.0])
 def test_the_tail_of_one_law_with_a_large_shape_is_within_what_is_certified(place):
     """The verifier's own against the interval of `depl.risk`, which scipy's fell out of by a third."""
     shape = 1e8
@@ -207,4 +207,4 @@ def test_the_tail_of_one_law_with_a_large_shape_is_within_what_is_certified(plac
     found = tail_probability([Increment(Fraction(1), law)], Fraction(point))
     assert certified.lower <= found.upper
     assert found.lower <= certified.upper
-    assert certified.upper <= 1.01 * found.upper + 1e-10
+    assert certified.upper <= 1.01 * found.upper
