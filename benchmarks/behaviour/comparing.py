@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from depl.benchmarks.behaviour.record import Answer, Record
-from depl.benchmarks.runner.comparing import equal
+from depl.benchmarks.measure.comparing import equal
 
 _NOT_COMPARED = ("seconds",)
 

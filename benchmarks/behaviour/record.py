@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from depl.benchmarks.runner.provenance import Commit, Machine, Provenance
-from depl.benchmarks.runner.results import read_as
+from depl.benchmarks.measure.provenance import Commit, Machine, Provenance
+from depl.benchmarks.measure.results import read_as
 from depl.models.foundation.documents import write_bytes
 from depl.models.foundation.errors import InvalidInputError
 

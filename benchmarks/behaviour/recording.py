@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from depl.benchmarks.behaviour.problems import SEED, Problem
 from depl.benchmarks.behaviour.record import Answer, Bound, Left, Record, digest, kept
 from depl.benchmarks.behaviour.settings import LEFT_OUT, LOOKS, SCENARIOS, Setting, questions
-from depl.benchmarks.runner.provenance import FIELDS, here, today
+from depl.benchmarks.measure.provenance import FIELDS, here, today
 from depl.models.foundation.errors import DeplError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan

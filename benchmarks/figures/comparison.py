@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from depl.benchmarks.runner.outcome import epochs_by_model
+from depl.benchmarks.measure.outcome import epochs_by_model
 from depl.instances.library import describe, load
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance

@@ -23,7 +23,7 @@ from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
 from depl.benchmarks.figures.of_drawing import Drawing
 from depl.benchmarks.figures.palette import styles_of
 from depl.benchmarks.figures.stacks import stacked_bars
-from depl.benchmarks.runner.outcome import epochs_by_model
+from depl.benchmarks.measure.outcome import epochs_by_model
 from depl.benchmarks.suites.measures import costs_by_model
 from depl.models.evaluation.evaluate import law_of_end
 from depl.models.problem.instance import Instance

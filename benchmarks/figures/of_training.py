@@ -11,7 +11,7 @@ import numpy as np
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.figures.estimation_figures import TAIL, fit_figure, loss_band, p_values, trace_curves
 from depl.benchmarks.figures.of_drawing import Drawing, add_footer
-from depl.benchmarks.runner.provenance import here
+from depl.benchmarks.measure.provenance import here
 from depl.models.estimation.choices import RESAMPLES, FitBy
 from depl.models.estimation.combinations import TracesFit, fit_traces
 from depl.models.traces.table import Traces

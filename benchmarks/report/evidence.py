@@ -6,7 +6,7 @@ from functools import cache, cached_property
 
 from depl.benchmarks.analysis.order import ordered
 from depl.benchmarks.analysis.reference import Question, Reference, question_of, references
-from depl.benchmarks.runner.results import Record
+from depl.benchmarks.measure.results import Record
 from depl.benchmarks.suites.catalogue import all_suites
 from depl.benchmarks.suites.suite import Configuration, Label
 from depl.benchmarks.sweep.attempt import Attempt

@@ -3,7 +3,7 @@
 from types import ModuleType
 
 import depl.benchmarks.suites.standard
-from depl.benchmarks.runner.discovery import defined_in
+from depl.benchmarks.measure.discovery import defined_in
 from depl.benchmarks.suites.suite import Suite
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from depl.benchmarks.runner.provenance import Provenance
+from depl.benchmarks.measure.provenance import Provenance
 from depl.benchmarks.suites.suite import SUITE_NAME
 
 _LONGEST_SUITE = 200
@@ -87,7 +87,7 @@ class Attempt(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True)
     started : str
         Date and time, UTC, ISO 8601.
     commit, python, versions, machine
-        As in `depl.benchmarks.runner.provenance.Provenance`.
+        As in `depl.benchmarks.measure.provenance.Provenance`.
     """
 
     task: Task

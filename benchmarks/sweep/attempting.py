@@ -5,7 +5,7 @@ import time
 
 import msgspec
 
-from depl.benchmarks.runner.provenance import here, made_at, now
+from depl.benchmarks.measure.provenance import here, made_at, now
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
 from depl.benchmarks.sweep.request import Job

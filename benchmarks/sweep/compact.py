@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from depl.benchmarks.runner.provenance import FIELDS, Provenance, provenance_of
+from depl.benchmarks.measure.provenance import FIELDS, Provenance, provenance_of
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.models.foundation.archives import inflated
 from depl.models.foundation.documents import decode, write_bytes

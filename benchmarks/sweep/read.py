@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from depl.benchmarks.runner.results import RESULTS
+from depl.benchmarks.measure.results import RESULTS
 from depl.benchmarks.sweep import compact, store
 from depl.benchmarks.sweep.attempt import Attempt, Task
 from depl.benchmarks.sweep.earlier import read_as_meant

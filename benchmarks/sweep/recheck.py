@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from depl.benchmarks.runner.comparing import TOLERANCE, equal
+from depl.benchmarks.measure.comparing import TOLERANCE, equal
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.earlier import VERSION
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from depl.benchmarks.runner.provenance import FIELDS, here
+from depl.benchmarks.measure.provenance import FIELDS, here
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
 from depl.benchmarks.sweep.attempt import Attempt, Task
 from depl.benchmarks.sweep.defaults import GRACE

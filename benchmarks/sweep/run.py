@@ -53,7 +53,7 @@ def sweep(
     workers : Workers
         Who makes the attempts.
     source : str
-        The commit that runs, as in `depl.benchmarks.runner.provenance.Provenance.source`.
+        The commit that runs, as in `depl.benchmarks.measure.provenance.Provenance.source`.
     step : callable
         Told every attempt once it is in the file.
     """

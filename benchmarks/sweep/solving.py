@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from depl.benchmarks.runner.outcome import REFUSED, epochs_by_model, finite, tried
-from depl.benchmarks.runner.provenance import here, made_at, now
+from depl.benchmarks.measure.outcome import REFUSED, epochs_by_model, finite, tried
+from depl.benchmarks.measure.provenance import here, made_at, now
 from depl.benchmarks.suites.suite import Draw, Suite
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.attempting import without_folders

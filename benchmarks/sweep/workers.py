@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 import depl
-from depl.benchmarks.runner.provenance import here, made_at, now
+from depl.benchmarks.measure.provenance import here, made_at, now
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.attempting import attempt_alone
 from depl.benchmarks.sweep.process import LoneProcess, StartError

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from depl.benchmarks.runner import results
-from depl.benchmarks.runner.registry import Case, all_cases, select
-from depl.benchmarks.runner.results import MeasuredGoal, Record, number
+from depl.benchmarks.measure import results
+from depl.benchmarks.measure.registry import Study, all_studies, select
+from depl.benchmarks.measure.results import MeasuredGoal, Record, number
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
 from depl.commands.options import make_folder
@@ -18,7 +18,7 @@ from depl.models.foundation.wording import counted
 
 def run_list(options: argparse.Namespace) -> Answer:
     """Every case with its goals."""
-    cases = all_cases()
+    cases = all_studies()
     content = [
         {
             "case": case.name,
@@ -33,7 +33,7 @@ def run_list(options: argparse.Namespace) -> Answer:
 
 def run_run(options: argparse.Namespace) -> Answer:
     """Measure cases; each record is written as soon as it is there."""
-    cases, folder = select(options.names, all_cases()), _folder(options)
+    cases, folder = select(options.names, all_studies()), _folder(options)
     done: list[Record] = []
     interrupted = False
     with Bar("cases", len(cases)) as bar:
@@ -66,7 +66,7 @@ def run_draw(options: argparse.Namespace) -> Answer:
     # Drawing is all that needs matplotlib, and no other command should wait for it.
     from depl.benchmarks.figures.canvas import save
 
-    cases = all_cases()
+    cases = all_studies()
     (case,) = select([options.name], cases)
     if case.draw is None:
         able = ", ".join(name for name, item in cases.items() if item.draw is not None)
@@ -81,7 +81,7 @@ def _folder(options: argparse.Namespace) -> Path:
     return results.RESULTS if options.out is None else Path(options.out)
 
 
-def _described(case: Case) -> str:
+def _described(case: Study) -> str:
     goals = [
         f"  {goal.name} {goal.comparison} {number(goal.threshold)}: {goal.sentence}" for goal in case.goals
     ]

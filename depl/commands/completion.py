@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from depl.benchmarks.runner.registry import all_cases
+from depl.benchmarks.measure.registry import all_studies
 from depl.benchmarks.suites.catalogue import all_suites
 from depl.commands.answer import Answer
 from depl.commands.parser import parser
@@ -79,7 +79,7 @@ def _values(action: argparse.Action, path: str, names: Mapping[str, Sequence[str
 def _names() -> dict[str, Sequence[str]]:
     """The names that an argument may be, by what argparse calls it, if needed after its command."""
     methods = [method.name for method in registered()]
-    suites, cases = list(all_suites()), list(all_cases())
+    suites, cases = list(all_suites()), list(all_studies())
     return {
         "instance": full_names(),
         "/knapsack instance": (),

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from depl.benchmarks.runner.provenance import here
+from depl.benchmarks.measure.provenance import here
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
 from depl.commands.options import inside, read_plan, require_outputs

@@ -23,7 +23,7 @@ from depl.models.foundation.errors import DeplError, InvalidInputError
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-_CASES = "depl.benchmarks.cases."
+_CASES = "depl.benchmarks.studies."
 """What the modules of benchmark cases are called: whoever measures a case may have written it."""
 
 _imported: set[str] = set()

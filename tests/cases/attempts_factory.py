@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from depl.benchmarks.runner.provenance import Commit, Machine
+from depl.benchmarks.measure.provenance import Commit, Machine
 from depl.benchmarks.sweep.attempt import Attempt, Task
 
 MACHINE = Machine(cpu="test", cores=2, memory_gib=4.0, system="test")

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from depl.benchmarks.measure.results import Record
 from depl.benchmarks.report.evidence import Evidence, evidence_of
-from depl.benchmarks.runner.results import Record
 from depl.benchmarks.sweep.attempt import Attempt
 from tests.cases.attempts_factory import MACHINE, attempt_of
 

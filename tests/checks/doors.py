@@ -24,8 +24,8 @@ from tests.checks.rooms import imports_of, parsed
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("models", "heuristics", "instances", "benchmarks")
 FACE = ("depl", "depl.cli", "depl.__main__")
-FOUND_BY_FILE = ("depl.benchmarks.cases", "depl.benchmarks.suites.standard")
-"""Packages each of whose modules is found by its file alone (`depl.benchmarks.runner.discovery`)."""
+FOUND_BY_FILE = ("depl.benchmarks.studies", "depl.benchmarks.suites.standard")
+"""Packages each of whose modules is found by its file alone (`depl.benchmarks.measure.discovery`)."""
 _QUOTED = re.compile(r"""["']depl\b""")
 _IMPORT = re.compile(r"(?:from (depl[\w.]*) import (\([^)]*\)|[^\n]*)|import (depl[\w.]*))")
 
@@ -144,7 +144,7 @@ def unused() -> Iterator[tuple[str, str]]:
         words |= set(re.findall(r"\w+", text))
     for module, path in sorted(known.items()):
         for name in defined(path):
-            if name not in words and not name.startswith("__") and name not in ("CASE", "SUITE"):
+            if name not in words and not name.startswith("__") and name not in ("STUDY", "SUITE"):
                 yield module, name
 
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from depl.benchmarks.runner import results
-from depl.benchmarks.runner.provenance import Commit, Machine
+from depl.benchmarks.measure import results
+from depl.benchmarks.measure.provenance import Commit, Machine
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.compact import encode_attempts
 from depl.benchmarks.sweep.read import read_attempts

@@ -210,7 +210,7 @@ def test_tests_stand_in_the_room_of_what_they_test():
         ("models", "from depl.instances.named import load"),
         ("heuristics", "from depl.benchmarks import registry"),
         ("heuristics", "from depl.instances import named"),
-        ("instances", "def late():\n    import depl.benchmarks.runner.results"),
+        ("instances", "def late():\n    import depl.benchmarks.measure.results"),
         ("benchmarks", "from . import registry"),
         ("benchmarks", "from models.laws import Law"),
     ],
@@ -225,7 +225,7 @@ def test_an_import_that_breaks_the_rule_is_found(layer, line):
         ("models", "from depl.models.foundation.errors import DeplError\nimport numpy as np"),
         ("heuristics", "import depl.models.problem.laws"),
         ("benchmarks", "import depl\nfrom depl.instances import named"),
-        ("depl", "from depl.benchmarks.runner.results import table"),
+        ("depl", "from depl.benchmarks.measure.results import table"),
     ],
 )
 def test_an_import_that_keeps_the_rule_is_let_through(layer, line):

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from depl.benchmarks.behaviour import record as behaviour
-from depl.benchmarks.runner.provenance import Provenance
-from depl.benchmarks.runner.results import COMMAND, RESULTS, Record, number, read_all
+from depl.benchmarks.measure.provenance import Provenance
+from depl.benchmarks.measure.results import COMMAND, RESULTS, Record, number, read_all
 from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.read import RECORDED, files_of, read_attempts
 from depl.models.foundation.documents import write_text

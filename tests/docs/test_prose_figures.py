@@ -12,7 +12,7 @@ from statistics import median
 
 import pytest
 
-from depl.benchmarks.runner.results import RESULTS, read
+from depl.benchmarks.measure.results import RESULTS, read
 from tests.docs.prose import Values, percent, row
 from tests.docs.prose_of_engines import (
     label_peers,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, ks_2samp
 
-from depl.benchmarks.runner.results import RESULTS, read
+from depl.benchmarks.measure.results import RESULTS, read
 from depl.instances.training.recorded import recorded_traces
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from depl.benchmarks.runner.registry import all_cases
-from depl.benchmarks.runner.results import RESULTS
+from depl.benchmarks.measure.registry import all_studies
+from depl.benchmarks.measure.results import RESULTS
 from depl.benchmarks.suites.catalogue import find_suite
 from depl.benchmarks.sweep.read import RECORDED
 from depl.cli import main
@@ -25,7 +25,7 @@ def test_the_tables_of_records_are_current():
 def test_every_record_is_listed_once_by_a_command_that_exists():
     cases = re.findall(r"``depl bench cases run ([\w-]+)(?: --seed (\d+))?``", TEXT)
     assert sorted(name for name, _ in cases) == sorted(path.stem for path in RESULTS.glob("*.json"))
-    drawing = {name for name, case in all_cases().items() if case.seed is None}
+    drawing = {name for name, case in all_studies().items() if case.seed is None}
     assert {name for name, seed in cases if seed} <= drawing
     suites = re.findall(r"``depl bench run ([\w-]+)``", TEXT)
     assert sorted(suites) == sorted(path.name.partition(".")[0] for path in RECORDED.glob("*.jsonl.gz"))
@@ -42,8 +42,8 @@ def test_a_row_says_what_its_record_says(record_of_a_case):
 
 @pytest.fixture
 def record_of_a_case():
-    from depl.benchmarks.runner.provenance import Commit
-    from depl.benchmarks.runner.results import MeasuredGoal, Record
+    from depl.benchmarks.measure.provenance import Commit
+    from depl.benchmarks.measure.results import MeasuredGoal, Record
 
     goals = (MeasuredGoal("a", "a", "<=", 1.0, 0.5, True), MeasuredGoal("b", "b", "<=", 1.0, None, False))
     return Record(

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from depl.benchmarks.cases.exact_law import FAMILIES
-from depl.benchmarks.cases.search_goals import SIZES
 from depl.benchmarks.figures.comparison import compare, entry_of, optimum
+from depl.benchmarks.measure.registry import all_studies
+from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import evidence_of
 from depl.benchmarks.report.headline import headline_table
 from depl.benchmarks.report.printed_steps import printed_steps_table
 from depl.benchmarks.report.verdicts import judged
-from depl.benchmarks.runner.registry import all_cases
-from depl.benchmarks.runner.results import RESULTS, read
+from depl.benchmarks.studies.exact_law import FAMILIES
+from depl.benchmarks.studies.search_goals import SIZES
 from depl.benchmarks.sweep.read import read_attempts
 from depl.cli import main
 from depl.commands import diagnose, fit
@@ -182,7 +182,7 @@ def test_the_commands_without_make_name_what_there_is():
 def test_the_benchmarks_that_are_named_exist():
     named = {command.split()[-1] for command in COMMANDS if "depl bench cases run" in command}
     assert named
-    assert named <= all_cases().keys()
+    assert named <= all_studies().keys()
 
 
 def test_links_and_pictures_resolve():

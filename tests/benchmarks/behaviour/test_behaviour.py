@@ -15,8 +15,8 @@ from depl.benchmarks.behaviour.problems import Problem, problems
 from depl.benchmarks.behaviour.record import Answer, Record, read, write
 from depl.benchmarks.behaviour.recording import plan_digest, recorded
 from depl.benchmarks.behaviour.settings import LEFT_OUT, LOOKS, SCENARIOS, questions, settings, why_left_out
-from depl.benchmarks.runner import results
-from depl.benchmarks.runner.comparing import TOLERANCE, equal
+from depl.benchmarks.measure import results
+from depl.benchmarks.measure.comparing import TOLERANCE, equal
 from depl.instances.library import names
 from depl.models.problem.plan import Plan
 from depl.models.solving import methods

@@ -2,10 +2,10 @@
 
 import msgspec
 
+from depl.benchmarks.measure.provenance import Commit
+from depl.benchmarks.measure.registry import Goal
+from depl.benchmarks.measure.results import MeasuredGoal
 from depl.benchmarks.report import provenance
-from depl.benchmarks.runner.provenance import Commit
-from depl.benchmarks.runner.registry import Goal
-from depl.benchmarks.runner.results import MeasuredGoal
 from depl.benchmarks.suites.catalogue import all_suites
 from tests.cases.attempts_factory import attempt_of
 from tests.cases.report_cases import evidence, record

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import depl
+from depl.benchmarks.measure.outcome import tried
+from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import evidence_of
 from depl.benchmarks.report.verdicts import Ruling, judged
-from depl.benchmarks.runner.outcome import tried
-from depl.benchmarks.runner.results import RESULTS, read
 from depl.benchmarks.suites.annealing import ANNEALING
 from depl.benchmarks.suites.catalogue import all_suites
 from depl.benchmarks.suites.stage_orders import ONE_PASS, ORDERS

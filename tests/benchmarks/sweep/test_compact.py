@@ -5,7 +5,7 @@ import gzip
 import msgspec
 import pytest
 
-from depl.benchmarks.runner.provenance import Commit
+from depl.benchmarks.measure.provenance import Commit
 from depl.benchmarks.sweep import compact, read
 from depl.benchmarks.sweep.compact import decode_attempts, encode_attempts, write_compact
 from depl.benchmarks.sweep.read import read_attempts

@@ -6,7 +6,7 @@ import sqlite3
 import msgspec
 import pytest
 
-from depl.benchmarks.runner.provenance import Commit
+from depl.benchmarks.measure.provenance import Commit
 from depl.benchmarks.sweep.read import latest, read_attempts
 from depl.benchmarks.sweep.request import Request
 from depl.benchmarks.sweep.store import Store, stored_requests

@@ -6,12 +6,12 @@ import json
 import pytest
 
 from depl.benchmarks import __main__ as older_spelling
-from depl.benchmarks.runner import results
-from depl.benchmarks.runner.registry import Case, Goal
+from depl.benchmarks.measure import results
+from depl.benchmarks.measure.registry import Goal, Study
 from depl.commands import bench_cases
 
 GOALS = (Goal("mean", "the mean is at most 0.6", "<=", 0.6), Goal("count", "draws", ">=", 1000))
-TINY = Case(
+TINY = Study(
     "tiny",
     "The mean of uniform draws.",
     GOALS,
@@ -28,8 +28,8 @@ def stopped(rng, smoke):
 @pytest.fixture(autouse=True)
 def few_cases(monkeypatch):
     """Make the command line see two small cases."""
-    cases = {"tiny": TINY, "stopped": Case("stopped", "Is stopped.", (), stopped)}
-    monkeypatch.setattr(bench_cases, "all_cases", lambda: cases)
+    cases = {"tiny": TINY, "stopped": Study("stopped", "Is stopped.", (), stopped)}
+    monkeypatch.setattr(bench_cases, "all_studies", lambda: cases)
 
 
 def test_cases_are_listed_with_their_goals(ask):
@@ -46,10 +46,10 @@ def test_a_case_that_fails_is_told_with_its_line_and_is_no_defect_of_depl(tmp_pa
     """It divides by a cost that it does not have; its module is named as those of the cases are."""
     path = tmp_path / "case.py"
     path.write_text("def run(rng, smoke):\n    return {'ratio': 1.0 / None}\n", encoding="utf-8")
-    space = {"__name__": "depl.benchmarks.cases.failing"}
+    space = {"__name__": "depl.benchmarks.studies.failing"}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), space)
-    failing = Case("failing", "Fails.", (), space["run"])
-    monkeypatch.setattr(bench_cases, "all_cases", lambda: {"failing": failing})
+    failing = Study("failing", "Fails.", (), space["run"])
+    monkeypatch.setattr(bench_cases, "all_studies", lambda: {"failing": failing})
     code, _, err = ask("bench", "cases", "run", "failing", "--out", tmp_path)
     assert code == 2
     assert f"depl: {path}, line 2: this code fails with TypeError: unsupported operand" in err
@@ -71,7 +71,7 @@ def test_run_writes_a_record_and_table_shows_it(tmp_path, ask):
 
 def test_a_recording_is_repeated_by_its_seed_where_the_case_draws_anew(tmp_path, ask, monkeypatch):
     anew = dataclasses.replace(TINY, name="anew", seed=None)
-    monkeypatch.setattr(bench_cases, "all_cases", lambda: {"anew": anew, "tiny": TINY})
+    monkeypatch.setattr(bench_cases, "all_studies", lambda: {"anew": anew, "tiny": TINY})
     ask("bench", "cases", "run", "anew", "--out", tmp_path)
     (record,) = results.read_all(tmp_path)
     code, _, _ = ask("bench", "cases", "run", "anew", "--seed", record.seed, "--out", tmp_path)

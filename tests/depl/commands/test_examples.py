@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from depl.benchmarks.runner.registry import all_cases
+from depl.benchmarks.measure.registry import all_studies
 from depl.benchmarks.suites.catalogue import all_suites
 from depl.benchmarks.sweep.compact import compact_file
 from depl.benchmarks.sweep.read import RECORDED
@@ -121,7 +121,7 @@ def named(options: argparse.Namespace) -> Iterator[tuple[str, Collection[str]]]:
         yield options.file, recorded()
     yield from ((name, recorded()) for name in getattr(options, "files", []))
     if getattr(options, "cases_action", None) in ("run", "draw"):
-        yield from ((name, all_cases()) for name in getattr(options, "names", None) or [options.name])
+        yield from ((name, all_studies()) for name in getattr(options, "names", None) or [options.name])
 
 
 def recorded() -> list[str]:

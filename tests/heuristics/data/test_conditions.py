@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.cases.set_functions.random_selections import LAWS, random_selection, submodular_selection
+from depl.benchmarks.studies.set_functions.random_selections import (
+    LAWS,
+    random_selection,
+    submodular_selection,
+)
 from depl.heuristics.data.conditions import (
     SelectionFunction,
     product_is_concave,

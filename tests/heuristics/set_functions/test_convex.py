@@ -4,7 +4,7 @@ import cvxpy
 import numpy as np
 import pytest
 
-from depl.benchmarks.cases.set_functions.random_set_functions import (
+from depl.benchmarks.studies.set_functions.random_set_functions import (
     SUBMODULAR,
     random_cut,
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import depl
-from depl.benchmarks.runner.outcome import tried
+from depl.benchmarks.measure.outcome import tried
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving import methods

@@ -1,0 +1,288 @@
+"""Records of benchmark runs: measured, written whole or not at all, read back, and shown as a table.
+
+The committed records lie beside this file in ``results/``, one for each case; the figures that the README
+quotes are made from them and from nothing else.
+"""
+
+import os
+import secrets
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.measure.provenance import FIELDS, Provenance, here, today
+from depl.benchmarks.measure.registry import Goal, Study, all_studies, as_number
+from depl.models.foundation.documents import decode, read_bytes, write_bytes, write_text
+from depl.models.foundation.errors import InvalidInputError
+
+Kind = TypeVar("Kind")
+GOAL_COLUMNS = ("Benchmark", "What is promised", "Goal", "Measured", "Met")
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+
+COMMAND = "depl bench cases run"
+"""What runs a case; records from before say ``python -m depl.benchmarks run``, which does the same."""
+
+_HEADING = f"""\
+# Measured
+
+Written by `{COMMAND}`, from the records in this folder. Times were taken on machines
+that did other work, too."""
+
+
+class MeasuredGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A goal beside what was measured; ``measured`` is None where no finite number came out."""
+
+    name: str
+    sentence: str
+    comparison: str
+    threshold: float
+    measured: float | None
+    met: bool
+
+
+class Earlier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an earlier recording measured of the goals of a case that draws anew; none is left out."""
+
+    seed: int
+    date: str
+    commit: str | None
+    measured: dict[str, float | None]
+
+
+class Record(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One run of one case, with all that is needed to repeat it and to judge it.
+
+    ``earlier`` lists the recordings before it, oldest first, of a case that draws anew; None for others.
+    """
+
+    case: str
+    summary: str
+    command: str
+    smoke: bool
+    seed: int
+    date: str
+    wall_seconds: float
+    cpu_seconds: float
+    goals: tuple[MeasuredGoal, ...]
+    values: dict[str, Any]
+    earlier: tuple[Earlier, ...] | None = None
+
+
+def measure(case: Study, smoke: bool = False, seed: int | None = None) -> Record:
+    """Run a case and record what it shows.
+
+    Parameters
+    ----------
+    case : Study
+        The case, run with a generator made from its own seed.
+    smoke : bool
+        Run as small as the case can, to see that it works. A case that draws anew draws by seed 0 then.
+    seed : int, optional
+        Of a case that draws anew: the seed of the recording to repeat.
+
+    Returns
+    -------
+    Record
+        Infinite values and NaN among the measured ones are None.
+
+    Raises
+    ------
+    InvalidInputError
+        If the case does not return the figure of one of its goals, or something JSON cannot hold, or a seed
+        is given for a case that has its own.
+    """
+    used = _seed(case, smoke, seed)
+    again = "" if case.seed is not None or smoke else f" --seed {used}"
+    place = here()  # before the run, which may take long enough for the tree to change
+    cpu, wall = _cpu_seconds(), time.perf_counter()
+    measured = case.run(np.random.default_rng(used), smoke)
+    wall, cpu = time.perf_counter() - wall, _cpu_seconds() - cpu
+    return Record(
+        case=case.name,
+        summary=case.summary,
+        command=f"{COMMAND} {case.name}" + (" --smoke" if smoke else again),
+        smoke=smoke,
+        seed=used,
+        date=today(),
+        wall_seconds=round(wall, 6),
+        cpu_seconds=round(cpu, 6),
+        goals=tuple(_judged(case, goal, measured) for goal in case.goals),
+        values=_plain(case, measured),
+        earlier=() if case.seed is None else None,
+        **{name: getattr(place, name) for name in FIELDS},
+    )
+
+
+def write(record: Record, folder: Path = RESULTS) -> Path:
+    """Write a record to ``folder/STUDY.json``, replacing an older one only by a finished file.
+
+    That of a case that draws anew goes on listing what the replaced one and those before it measured.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"{record.case}.json"
+    if record.earlier is not None and target.exists():
+        record = msgspec.structs.replace(record, earlier=_with_its_earlier(read(target)))
+    write_bytes(target, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+    return target
+
+
+def write_table(folder: Path = RESULTS) -> Path:
+    """Write the table of all records of a folder beside them, as ``README.md``."""
+    target = folder / "README.md"
+    write_text(target, f"{_HEADING}\n\n{table(read_all(folder))}")
+    return target
+
+
+def read(path: Path) -> Record:
+    """Read a record.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read or is not a record.
+    """
+    return read_as(Record, path, "a benchmark record", "run the case again")
+
+
+def read_as(kind: type[Kind], path: Path, what: str, remedy: str) -> Kind:
+    """Read a file of one JSON object of that kind.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read or is not ``what``; the message says what to do, ``remedy``.
+    """
+    try:
+        return decode(read_bytes(path), kind)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path.name} is not {what} ({error}); {remedy}") from error
+
+
+def read_all(folder: Path = RESULTS) -> list[Record]:
+    """Read the records of a folder, in the order of their names; none if there is no such folder."""
+    return [read(path) for path in sorted(folder.glob("[!.]*.json"))]
+
+
+def table(records: Iterable[Record]) -> str:
+    """Render records as a Markdown table, a row for each goal, and the runs that they come from below it."""
+    records = list(records)
+    rows = ["| " + " | ".join(GOAL_COLUMNS) + " |", "| --- | --- | ---: | ---: | --- |"]
+    rows += [_row(map(str, row)) for row in goal_table(records).rows]
+    runs = [_provenance(record) for record in records]
+    return "\n".join([*rows, "", *runs]).rstrip() + "\n"
+
+
+def goal_table(records: Iterable[Record]) -> Table:
+    """A row for each goal of the records, as people read it.
+
+    A goal that a case still has, with the same threshold, is told in the words that the case has now.
+    """
+    cases = all_studies()
+    now = {
+        (case.name, goal.name, goal.comparison, float(goal.threshold)): goal.sentence
+        for case in cases.values()
+        for goal in case.goals
+    }
+    rows = tuple(
+        (
+            record.case,
+            now.get((record.case, goal.name, goal.comparison, goal.threshold), goal.sentence),
+            f"{goal.comparison} {number(goal.threshold)}",
+            number(goal.measured),
+            "yes" if goal.met else "no",
+        )
+        for record in records
+        for goal in record.goals
+    )
+    return Table(GOAL_COLUMNS, rows)
+
+
+def number(value: float | None) -> str:
+    """Format a figure for people: four significant digits, and a dash where there is none."""
+    return "–" if value is None else f"{value:.4g}"
+
+
+def _seed(case: Study, smoke: bool, given: int | None) -> int:
+    if case.seed is None:
+        return given if given is not None else 0 if smoke else secrets.randbits(32)
+    if given is not None:
+        raise InvalidInputError(f"benchmark {case.name!r} always takes the seed {case.seed}; leave it out")
+    return case.seed
+
+
+def _with_its_earlier(record: Record) -> tuple[Earlier, ...]:
+    commit = None if record.commit is None else record.commit.id
+    measured = {goal.name: goal.measured for goal in record.goals}
+    return (*(record.earlier or ()), Earlier(record.seed, record.date, commit, measured))
+
+
+def _judged(case: Study, goal: Goal, measured: Mapping[str, object]) -> MeasuredGoal:
+    if goal.name not in measured:
+        raise InvalidInputError(
+            f"benchmark {case.name!r} returned no value for its goal {goal.name!r}, "
+            f"only {', '.join(measured) or 'nothing'}; return it or drop the goal"
+        )
+    value = as_number(measured[goal.name])
+    return MeasuredGoal(
+        name=goal.name,
+        sentence=goal.sentence,
+        comparison=goal.comparison,
+        threshold=float(goal.threshold),
+        measured=value if value is not None and np.isfinite(value) else None,
+        met=goal.met_by(measured[goal.name]),
+    )
+
+
+def _plain(case: Study, measured: Mapping[str, object]) -> dict[str, Any]:
+    """Return the values as JSON gives them back, so that a record equals itself after reading."""
+    try:
+        text = msgspec.json.encode(dict(measured), enc_hook=_from_numpy)
+    except (TypeError, NotImplementedError) as error:
+        raise InvalidInputError(f"benchmark {case.name!r} returned what JSON cannot hold: {error}") from error
+    return msgspec.json.decode(text, type=dict[str, Any])
+
+
+def _from_numpy(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise NotImplementedError(f"a value of type {type(value).__name__}")
+
+
+def _cpu_seconds() -> float:
+    """Processor seconds of this process and of the children that it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def _row(given: Iterable[str]) -> str:
+    *cells, met = given
+    cells.append("yes" if met == "yes" else "**no**")
+    # The sign < opens a tag in some Markdown readers, and | ends a cell in all of them.
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
+
+
+def _provenance(record: Record) -> str:
+    run = (
+        f"- {record.case}{' (smoke run)' if record.smoke else ''}: {record.date}, {record.source_words}, "
+        f"{record.wall_seconds:.1f} s ({record.cpu_seconds:.1f} s CPU), seed {record.seed}, "
+        f"{record.python}, {record.machine_words}. `{record.command}`"
+    )
+    return "\n".join([run, *map(_before, record.earlier or ())])
+
+
+def _before(earlier: Earlier) -> str:
+    measured = ", ".join(f"{name} {number(value)}" for name, value in earlier.measured.items())
+    commit = "" if earlier.commit is None else f", commit {earlier.commit[:10]}"
+    return f"  - before: {earlier.date}{commit}, seed {earlier.seed}: {measured}"

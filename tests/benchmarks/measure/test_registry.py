@@ -1,0 +1,331 @@
+"""Cases are found, judged by their goals, recorded whole, and each of them runs once as smoke."""
+
+import contextlib
+import dataclasses
+import io
+import math
+import subprocess
+import sys
+import types
+
+import msgspec
+import numpy as np
+import pytest
+
+from depl.benchmarks.measure import provenance, registry, results
+from depl.benchmarks.measure.registry import Goal, Study, all_studies, select
+from depl.benchmarks.studies import first_path, scale
+from depl.benchmarks.studies.helpers import lone_solve
+from depl.cli import main
+from depl.models.estimation import instance as fitted
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.policy import planner
+
+CASES = all_studies()
+
+
+def draw(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
+    """Mean of some uniform draws: about one half, and the same for the same seed."""
+    draws = rng.uniform(size=10 if smoke else 1000)
+    return {"mean": draws.mean(), "count": np.int64(draws.size), "first": draws[:2], "worst": math.inf}
+
+
+TINY = Study(
+    name="tiny",
+    summary="The mean of uniform draws.",
+    goals=(
+        Goal("mean", "the mean | is < 0.6", "<=", 0.6),
+        Goal("worst", "the worst draw is finite", "<", 10),
+        Goal("count", "all draws are made", ">=", 1000),
+    ),
+    run=draw,
+    seed=3,
+)
+
+
+@pytest.fixture
+def case_package(tmp_path, monkeypatch):
+    """An empty package on disk that cases can be written into, and the folder of it."""
+    folder = tmp_path / "extra_cases"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    package = types.ModuleType("extra_cases")
+    package.__path__ = [str(folder)]
+    monkeypatch.setitem(sys.modules, "extra_cases", package)
+    yield package, folder
+    for name in [name for name in sys.modules if name.startswith("extra_cases.")]:
+        del sys.modules[name]
+
+
+CASE_FILE = """
+from depl.benchmarks.measure.registry import Study
+goals = (("a", "a is one", "==", 1),)
+STUDY = Study(name={name!r}, summary="s", goals=goals, run=lambda rng, smoke: {{"a": 1}})
+"""
+
+
+@pytest.fixture
+def fewer_resamples(monkeypatch):
+    """A fit resamples for p-values alone, which smoke runs do not look at; few take the same way."""
+    monkeypatch.setattr(fitted, "_RESAMPLES", 9)
+
+
+def look_at_printed_statements(values):
+    """The report reads these."""
+    (whole, single) = values["improvement_fits"]
+    assert (whole["by"], single["by"]) == ("all runs of a combination", "curve by curve")
+    assert 0 <= single["honest"] <= 1
+    assert values["switch_fits"] == [] or {"as_printed", "honest", "positive"} <= set(
+        values["switch_fits"][0]
+    )
+
+
+@pytest.fixture
+def shorter(monkeypatch):
+    """Large instances are tiny ones, whose plans come in a tenth of a second; and nobody reads the times.
+
+    Policies are planned on a coarse grid."""
+    monkeypatch.setattr(scale, "_SMOKE_SECONDS", 0.1)
+    monkeypatch.setattr(lone_solve, "warm_up", lambda method: None)
+    monkeypatch.setattr(planner, "GRIDS", (256,))
+
+
+@pytest.fixture
+def commands_here(monkeypatch):
+    """Commands of the path of a first user run in this process: three others would each import SciPy."""
+
+    def here(command, **_):
+        assert list(command[:3]) == [sys.executable, "-m", "depl"]
+        out, aside = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(aside):
+            code = main(list(command[3:]))
+        return subprocess.CompletedProcess(command, code, out.getvalue(), aside.getvalue())
+
+    monkeypatch.setattr(first_path, "subprocess", types.SimpleNamespace(run=here))
+
+
+CLOSER = {"printed-statements": look_at_printed_statements}
+"""What else is asked of the values of a smoke run."""
+
+
+@pytest.mark.usefixtures("fewer_resamples", "commands_here", "shorter")
+@pytest.mark.parametrize("name", CASES)
+def test_every_registered_case_runs_as_smoke(name):
+    check_smoke(name)
+
+
+@pytest.mark.slow
+def test_the_path_of_a_first_user_runs_in_processes_of_its_own():
+    check_smoke("first-path")
+
+
+def check_smoke(name):
+    record = results.measure(CASES[name], smoke=True)
+    CLOSER.get(name, len)(record.values)
+    assert {goal.name for goal in CASES[name].goals} <= set(record.values)
+    assert record.case == name
+    assert {goal.name for goal in record.goals} == {goal.name for goal in CASES[name].goals}
+    assert msgspec.json.decode(msgspec.json.encode(record), type=results.Record) == record
+
+
+@pytest.mark.parametrize("path", sorted(results.RESULTS.glob("*.json")), ids=lambda path: path.stem)
+def test_every_committed_record_belongs_to_a_case_and_was_a_full_run(path):
+    record = results.read(path)
+    assert record.case == path.stem
+    assert record.case in CASES
+    assert not record.smoke
+
+
+def test_adding_a_file_adds_a_case(case_package):
+    package, folder = case_package
+    (folder / "second.py").write_text(CASE_FILE.format(name="second"), encoding="utf-8")
+    (folder / "first.py").write_text(CASE_FILE.format(name="first"), encoding="utf-8")
+    assert list(all_studies(package)) == ["first", "second"]
+
+
+def test_two_files_with_one_case_name_are_refused(case_package):
+    package, folder = case_package
+    (folder / "one.py").write_text(CASE_FILE.format(name="same"), encoding="utf-8")
+    (folder / "two.py").write_text(CASE_FILE.format(name="same"), encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=r"extra_cases\.two.*'same'"):
+        all_studies(package)
+
+
+def test_a_file_without_a_case_is_refused(case_package):
+    package, folder = case_package
+    (folder / "nothing.py").touch()
+    with pytest.raises(InvalidInputError, match=r"extra_cases\.nothing defines no STUDY"):
+        all_studies(package)
+
+
+def test_select_keeps_the_order_asked_for_and_takes_all_without_names():
+    cases = {name: dataclasses.replace(TINY, name=name) for name in ("a", "b", "c")}
+    assert [case.name for case in select(["c", "a", "c"], cases)] == ["c", "a"]
+    assert [case.name for case in select([], cases)] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"name": "../up"}, "not usable"),
+        ({"name": "Tiny Study"}, "not usable"),
+        ({"goals": (("a", "s", "about", 1.0),)}, "'about' is unknown"),
+        ({"goals": (("a", "s", "<", math.nan),)}, "finite"),
+        ({"goals": (("a", "s", "<", 1.0), ("a", "t", ">", 0.0))}, "two goals of one name"),
+    ],
+)
+def test_a_case_that_cannot_be_used_is_refused(change, message):
+    with pytest.raises(InvalidInputError, match=message):
+        dataclasses.replace(TINY, **change)
+
+
+@pytest.mark.parametrize(
+    ("comparison", "met"),
+    [
+        ("<", [True, False, False]),
+        ("<=", [True, True, False]),
+        ("==", [False, True, False]),
+        (">=", [False, True, True]),
+        (">", [False, False, True]),
+    ],
+)
+def test_a_goal_compares_the_measured_value_with_the_threshold(comparison, met):
+    goal = Goal("a", "s", comparison, 2.0)
+    assert [goal.met_by(value) for value in (1, np.float64(2.0), 3.5)] == met
+
+
+@pytest.mark.parametrize("value", [math.nan, None, "3", [3.0]])
+@pytest.mark.parametrize("comparison", registry.COMPARISONS)
+def test_what_is_not_a_number_meets_no_goal(value, comparison):
+    assert not Goal("a", "s", comparison, 3.0).met_by(value)
+
+
+def test_a_truth_value_can_be_a_goal():
+    assert Goal("a", "s", "==", 1).met_by(np.bool_(True))
+    assert not Goal("a", "s", "==", 1).met_by(False)
+
+
+def test_a_record_survives_writing_and_reading(tmp_path):
+    record = results.measure(TINY)
+    assert results.read(results.write(record, tmp_path)) == record
+    assert results.read_all(tmp_path) == [record]
+
+
+def test_a_record_states_measured_value_threshold_and_verdict():
+    mean, worst, count = results.measure(TINY).goals
+    assert (mean.measured, mean.threshold, mean.met) == (pytest.approx(0.5, abs=0.1), 0.6, True)
+    assert (worst.measured, worst.met) == (None, False)
+    assert (count.measured, count.met) == (1000.0, True)
+
+
+def test_the_seed_of_the_case_decides_its_values():
+    assert results.measure(TINY).values == results.measure(TINY).values
+    assert results.measure(TINY).values != results.measure(dataclasses.replace(TINY, seed=4)).values
+
+
+ANEW = dataclasses.replace(TINY, seed=None)
+
+
+def test_a_case_that_draws_anew_never_draws_the_same_and_can_be_repeated_by_its_seed():
+    first, second = results.measure(ANEW), results.measure(ANEW)
+    assert first.values != second.values
+    assert first.command == f"depl bench cases run tiny --seed {first.seed}"
+    again = results.measure(ANEW, seed=first.seed)
+    assert (again.values, again.command) == (first.values, first.command)
+    assert results.measure(ANEW, smoke=True).seed == 0
+
+
+def test_a_seed_for_a_case_with_its_own_is_refused():
+    with pytest.raises(InvalidInputError, match="'tiny' always takes the seed 3"):
+        results.measure(TINY, seed=4)
+
+
+def test_a_record_of_a_case_that_draws_anew_lists_all_recordings_before_it(tmp_path):
+    recorded = [results.measure(ANEW, seed=seed) for seed in (5, 6, 7)]
+    for record in recorded:
+        target = results.write(record, tmp_path)
+    last = results.read(target)
+    assert last.values == recorded[2].values
+    assert [item.seed for item in last.earlier] == [5, 6]
+    for item, record in zip(last.earlier, recorded, strict=False):
+        assert item.measured == {goal.name: goal.measured for goal in record.goals}
+    assert results.table([last]).count("\n  - before: ") == 2
+    assert f"seed 6: mean {recorded[1].values['mean']:.4g}" in results.table([last])
+
+
+def test_a_record_of_a_case_with_its_own_seed_lists_none(tmp_path):
+    for _ in range(2):
+        target = results.write(results.measure(TINY), tmp_path)
+    assert results.read(target).earlier is None
+
+
+def test_a_record_names_versions_but_no_host_and_no_path():
+    record = results.measure(TINY)
+    assert record.command == "depl bench cases run tiny"
+    assert record.versions["numpy"] == np.__version__
+    text = msgspec.json.encode(record).decode()
+    assert str(results.RESULTS.parents[1]) not in text
+    assert not provenance.platform.node() or provenance.platform.node() not in text
+    assert record.machine.cores >= 1
+
+
+def test_a_goal_without_a_value_is_named():
+    case = dataclasses.replace(TINY, run=lambda rng, smoke: {"mean": 0.5, "count": 3})
+    with pytest.raises(
+        InvalidInputError, match=r"'tiny' returned no value for its goal 'worst', only mean, count"
+    ):
+        results.measure(case)
+
+
+def test_a_value_that_json_cannot_hold_is_refused():
+    case = dataclasses.replace(TINY, goals=(), run=lambda rng, smoke: {"mean": 1 + 2j})
+    with pytest.raises(InvalidInputError, match="'tiny' returned what JSON cannot hold"):
+        results.measure(case)
+
+
+@pytest.mark.parametrize("failing", ["os.fsync", "pathlib.Path.replace"])
+def test_a_write_that_fails_leaves_the_old_record_and_nothing_else(tmp_path, monkeypatch, failing):
+    record = results.measure(TINY)
+    results.write(record, tmp_path)
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(failing, fail)
+    with pytest.raises(InvalidInputError, match="disk full"):
+        results.write(msgspec.structs.replace(record, seed=99), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny.json"]
+    assert results.read(tmp_path / "tiny.json") == record
+
+
+def test_the_committed_table_is_made_from_the_committed_records(tmp_path):
+    for path in results.RESULTS.glob("*.json"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    fresh = results.write_table(tmp_path).read_text(encoding="utf-8")
+    assert (results.RESULTS / "README.md").read_text(encoding="utf-8") == fresh, "run the table command again"
+
+
+def test_an_unfinished_file_is_not_taken_for_a_record(tmp_path):
+    (tmp_path / ".tiny-x.tmp").write_text("{", encoding="utf-8")
+    (tmp_path / ".tiny.json").write_text("{", encoding="utf-8")
+    assert results.read_all(tmp_path) == []
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '{"case": 3}'])
+def test_a_file_that_is_no_record_is_refused_by_name(tmp_path, text):
+    (tmp_path / "tiny.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=r"tiny\.json is not a benchmark record"):
+        results.read_all(tmp_path)
+
+
+def test_the_table_has_a_row_for_each_goal_and_escapes_what_markdown_reads():
+    lines = results.table([results.measure(TINY)]).splitlines()
+    assert lines[2].startswith("| tiny | the mean \\| is &lt; 0.6 | &lt;= 0.6 | 0.")
+    assert lines[3] == "| tiny | the worst draw is finite | &lt; 10 | – | **no** |"
+    assert lines[4].endswith("| 1000 | yes |")
+    assert lines[6].startswith("- tiny: ")
+
+
+def test_the_table_of_no_records_is_a_table():
+    assert results.table([]).count("\n") == 2

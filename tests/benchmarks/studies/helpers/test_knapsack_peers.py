@@ -1,0 +1,140 @@
+"""Solvers of others on knapsacks: what they say is the optimum of a dynamic program, or of all sets."""
+
+import itertools
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from depl.benchmarks.studies import outside_knapsacks
+from depl.benchmarks.studies.helpers import knapsack_peers
+from depl.benchmarks.studies.helpers.knapsack_peers import (
+    LABEL_SETTING,
+    PeerAnswer,
+    by_highs,
+    by_label_setting,
+    by_or_tools,
+    by_scip,
+    by_scip_with_cone,
+    chance_peers,
+    peers,
+)
+from depl.instances.chance_knapsack_files import (
+    read_chance_knapsack,
+    shipped_robust_knapsack,
+    shipped_robust_knapsacks,
+)
+from depl.instances.hard_knapsacks import hard_knapsack
+from depl.instances.reductions.dynamic_programs import best_by_capacity
+from depl.models.foundation.errors import InvalidInputError
+from tests.cases.knapsack_cases import random_chance_knapsack
+
+
+@pytest.mark.parametrize("solve", [by_highs, by_scip])
+def test_the_optimum_of_a_knapsack_is_found_and_proved(solve):
+    for seed in range(3):
+        knapsack = hard_knapsack("weakly-correlated", 12, np.random.default_rng(seed), part=1, parts=1)
+        answer = solve(knapsack, 20.0)
+        assert answer.proved
+        assert answer.value == pytest.approx(float(best_by_capacity(knapsack).value), rel=1e-9)
+        assert answer.seconds >= 0
+
+
+def test_scip_finds_the_best_set_that_a_cone_allows():
+    for seed in range(4):
+        knapsack = random_chance_knapsack(np.random.default_rng(seed))
+        places = range(len(knapsack))
+        every = itertools.chain.from_iterable(
+            itertools.combinations(places, size) for size in range(len(knapsack) + 1)
+        )
+        best = max(
+            sum(float(knapsack.values[item]) for item in items)
+            for items in every
+            if knapsack.slack(items) >= 1e-7  # what fits by less, the tolerance of SCIP decides
+        )
+        answer = by_scip_with_cone(knapsack, 20.0)
+        assert answer.proved
+        assert answer.value >= best - 1e-6
+
+
+def test_the_program_of_others_is_given_the_file_and_its_answer_is_read(tmp_path: Path, monkeypatch):
+    knapsack, optimum = shipped_robust_knapsack("RKP_00100_00100_1_01")
+    copy = tmp_path / "given.txt"
+    program = tmp_path / "program"
+    program.write_text(
+        f"#!{sys.executable}\nimport shutil, sys\nshutil.copy(sys.argv[2], {str(copy)!r})\n"
+        "print('The best solution obtained by my labelsetting algorithm is: 313')\n"
+    )
+    program.chmod(0o700)
+    monkeypatch.setenv(LABEL_SETTING, str(program))
+    assert set(chance_peers()) == {"scip", "label-setting"}
+    answer = by_label_setting(knapsack, 20.0)
+    assert (answer.value, answer.proved) == (float(optimum), True)
+    given = read_chance_knapsack(copy)
+    assert (given.values, given.means, given.variances) == (
+        knapsack.values,
+        knapsack.means,
+        knapsack.variances,
+    )
+    assert given.safety == pytest.approx(knapsack.safety, rel=1e-12)
+    program.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(60)\n")
+    assert by_label_setting(knapsack, 0.2)[:2] == (None, False)
+    monkeypatch.delenv(LABEL_SETTING)
+    assert set(chance_peers()) == {"scip"}
+
+
+def test_or_tools_runs_in_a_process_of_its_own(monkeypatch):
+    def ran(command, input, **_):  # noqa: A002 - the name of subprocess.run
+        assert command[0] == sys.executable
+        assert '"capacity": ' in input
+        return types.SimpleNamespace(stdout="[7.0, true, 0.25]")
+
+    knapsack = hard_knapsack("weakly-correlated", 12, np.random.default_rng(0), part=1, parts=1)
+    monkeypatch.setattr(knapsack_peers.subprocess, "run", ran)
+    assert by_or_tools(knapsack, 1.0) == PeerAnswer(7.0, True, 0.25)
+
+
+def test_peers_that_are_not_installed_are_not_asked(monkeypatch):
+    monkeypatch.setattr(knapsack_peers.importlib.util, "find_spec", lambda name: None)
+    assert set(peers()) == {"highs", "scip"}
+    monkeypatch.setattr(knapsack_peers.importlib.util, "find_spec", lambda name: object())
+    assert set(peers()) == {"highs", "scip", "or-tools"}
+
+
+def test_a_proof_that_another_solver_or_the_publication_refutes_is_counted_as_wrong():
+    right, other = PeerAnswer(10.0, True, 1.0), PeerAnswer(11.0, True, 1.0)
+    wrong = outside_knapsacks._wrong
+    assert not wrong({"depl": right, "scip": right}, 10.0)
+    assert wrong({"depl": right, "scip": other}, None)
+    assert wrong({"depl": right}, 11.0)
+    assert not wrong({"depl": right, "scip": PeerAnswer(11.0, False, 1.0)}, None)
+    assert not wrong({"depl": PeerAnswer(9.0, False, 1.0)}, 10.0)
+
+
+def test_ratios_are_those_of_what_both_proved():
+    rows = [
+        {"group": "ordinary", "answers": {"depl": answer(2.0), "scip": answer(4.0)}},
+        {"group": "ordinary", "answers": {"depl": answer(2.0), "scip": answer(1.0)}},
+        {"group": "ordinary", "answers": {"depl": answer(2.0), "scip": answer(9.0, proved=False)}},
+    ]
+    assert outside_knapsacks._ratio(rows, "ordinary", "scip") == pytest.approx(1.0)
+    assert outside_knapsacks._ratio(rows, "ordinary", "highs") is None
+    assert outside_knapsacks._proved(rows, "ordinary", "scip") == 2
+    assert outside_knapsacks._proved(rows, "ordinary", "highs") is None
+
+
+def answer(seconds, proved=True):
+    return PeerAnswer(1.0, proved, seconds)._asdict()
+
+
+def test_the_shipped_robust_knapsacks_have_two_of_each_class_and_their_optima_fit():
+    names = shipped_robust_knapsacks()
+    assert [name[16] for name in names] == list("1122334455")
+    for name in names:
+        knapsack, optimum = shipped_robust_knapsack(name)
+        assert len(knapsack) == 99
+        assert 0 < optimum < sum(knapsack.values)
+    with pytest.raises(InvalidInputError, match="no shipped knapsack 'RKP'"):
+        shipped_robust_knapsack("RKP")

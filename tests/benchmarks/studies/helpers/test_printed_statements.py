@@ -1,0 +1,66 @@
+"""The paper's statements are tried as printed: each count by a case that is known."""
+
+import numpy as np
+import pytest
+
+from depl.benchmarks.studies.helpers import printed_statements
+from depl.benchmarks.studies.helpers.printed_statements import (
+    _helps_later,
+    _pairs_help,
+    added_transforms,
+    knapsacks,
+    selections,
+)
+
+
+def test_the_corrected_reduction_decides_every_knapsack_and_the_printed_one_only_some(rng):
+    found = knapsacks(rng, 12)
+    assert found["knapsacks"] == 24
+    assert found["corrected_mismatches"] == 0
+    assert 0 < found["printed_mismatches"] < 24
+
+
+def test_an_answer_without_a_proof_is_wrong(rng, monkeypatch):
+    monkeypatch.setattr(printed_statements, "_decided", lambda instance: None)
+    found = knapsacks(rng, 1)
+    assert found["printed_mismatches"] == found["corrected_mismatches"] == 2
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20261124)
+
+
+# Values of f on the subsets of {1, 2}: {}, {1}, {2}, {1, 2}.
+@pytest.mark.parametrize(
+    ("values", "later", "pairs"),
+    [
+        ((4.0, 3.0, 3.0, 2.0), False, False),  # everything helps
+        ((4.0, 5.0, 5.0, 6.0), False, False),  # nothing helps
+        ((4.0, 5.0, 3.0, 4.0), True, False),  # 1 does not help, then 2 does
+        ((4.0, 5.0, 5.0, 3.0), True, True),  # neither helps, both do
+        ((4.0, 4.0, 4.0, 4.0), False, False),
+    ],
+)
+def test_what_helps_after_what_did_not_is_found(values, later, pairs):
+    assert _helps_later(np.array(values), 2) is later
+    assert _pairs_help(np.array(values), 2) is pairs
+
+
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_random_selections_are_counted_by_law_and_kind(rng, count):
+    rows = selections(rng, count)["selections"]
+    assert [(row["law"], row["communication"]) for row in rows] == [
+        (law, f"{word} communication")
+        for law in ("log", "inverse log", "power")
+        for word in ("without", "with")
+    ]
+    assert all(row["problems"] == count for row in rows)
+    assert all(row["missed_by_minimum_norm"] <= row["refuted"] <= count for row in rows)
+
+
+def test_added_transforms_are_safe_and_never_equal(rng):
+    found = added_transforms(rng, 6)
+    assert found["unsafe_bounds"] == found["equal_bounds"] == 0
+    # E5: 1.305 in the Gaussian limit, at omega = 0.99; less for few, skewed epochs.
+    assert 1.1 < found["least_margin_ratio"] <= found["largest_margin_ratio"] < 1.35
