@@ -54,10 +54,23 @@ class Earlier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     measured: dict[str, float | None]
 
 
+class Former(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where and how one of the records was made that a joined record consists of."""
+
+    case: str
+    command: str
+    seed: int
+    date: str
+    wall_seconds: float
+    cpu_seconds: float
+
+
 class Record(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run of one case, with all that is needed to repeat it and to judge it.
 
     ``earlier`` lists the recordings before it, oldest first, of a case that draws anew; None for others.
+    ``former`` lists the records that it was joined of, nothing measured anew, when studies became one; its
+    own provenance is then that of the newest of them, and its times are their sums.
     """
 
     case: str
@@ -71,6 +84,7 @@ class Record(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
     goals: tuple[MeasuredGoal, ...]
     values: dict[str, Any]
     earlier: tuple[Earlier, ...] | None = None
+    former: tuple[Former, ...] | None = None
 
 
 def measure(case: Study, smoke: bool = False, seed: int | None = None) -> Record:
@@ -274,12 +288,17 @@ def _row(given: Iterable[str]) -> str:
 
 
 def _provenance(record: Record) -> str:
-    run = (
-        f"- {record.case}{' (smoke run)' if record.smoke else ''}: {record.date}, {record.source_words}, "
+    run = f"- {record.case}{' (smoke run)' if record.smoke else ''}: {_made(record)}"
+    parts = [f"  - of {part.case}: {_made(part)}" for part in record.former or ()]
+    return "\n".join([run, *parts, *map(_before, record.earlier or ())])
+
+
+def _made(record: Record | Former) -> str:
+    return (
+        f"{record.date}, {record.source_words}, "
         f"{record.wall_seconds:.1f} s ({record.cpu_seconds:.1f} s CPU), seed {record.seed}, "
         f"{record.python}, {record.machine_words}. `{record.command}`"
     )
-    return "\n".join([run, *map(_before, record.earlier or ())])
 
 
 def _before(earlier: Earlier) -> str:

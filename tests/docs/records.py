@@ -44,14 +44,16 @@ def case_row(record: Record) -> tuple[str, ...]:
     """One record of a case; its command is that of today, also where the record names the older spelling."""
     again = "" if record.earlier is None else f" --seed {record.seed}"
     met = sum(goal.met for goal in record.goals)
+    parts = record.former or (record,)
+    days = sorted({part.date for part in parts})
     return (
         f"``{COMMAND} {record.case}{again}``",
-        record.date,
-        short(record),
+        days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}",
+        ", ".join(sorted({short(part) for part in parts})),
         "of its own" if record.earlier is None else "drawn anew",
         f"{record.cpu_seconds:.0f}",
         f"{met} of {len(record.goals)}",
-        record.machine_words,
+        "; ".join(sorted({part.machine_words for part in parts})),
     )
 
 

@@ -254,6 +254,17 @@ def test_a_record_of_a_case_that_draws_anew_lists_all_recordings_before_it(tmp_p
     assert f"seed 6: mean {recorded[1].values['mean']:.4g}" in results.table([last])
 
 
+def test_a_joined_record_tells_where_each_of_its_parts_was_made(tmp_path):
+    record = results.measure(TINY)
+    fields = results.Former.__struct_fields__
+    part = results.Former(**{name: getattr(record, name) for name in fields})
+    first, second = (msgspec.structs.replace(part, case=name) for name in ("one", "other"))
+    joined = msgspec.structs.replace(record, former=(first, second))
+    assert results.read(results.write(joined, tmp_path)) == joined
+    lines = results.table([joined]).splitlines()
+    assert [line.split(":")[0] for line in lines[-3:]] == ["- tiny", "  - of one", "  - of other"]
+
+
 def test_a_record_of_a_case_with_its_own_seed_lists_none(tmp_path):
     for _ in range(2):
         target = results.write(results.measure(TINY), tmp_path)
