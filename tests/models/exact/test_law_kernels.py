@@ -65,6 +65,13 @@ def leaves_of(search: LawSubproblem, nodes: int) -> Iterator[list[int]]:
             yield leaf
 
 
+def test_what_a_transform_may_be_off_grows_with_its_stages_and_not_less_between_powers_of_two() -> None:
+    one = transform_units(2)
+    for points in (3, 5, 1000, 1025, 2**16 - 1):
+        assert transform_units(points) >= one * math.log2(points)
+    assert transform_units(1) == one > 0
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_leaves_are_those_of_the_tree_written_out_in_its_order(name: str) -> None:
     """Two kinds at every node: with one node at a time, the search is paused before every second look.

@@ -1,13 +1,22 @@
 """Grids: points on a lattice stay where they are, and noise that leads far down leads below the grid."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from depl.models.policy.dynamic import lower, upper
-from depl.models.policy.grid import DRIFT, Beyond, Cells, Expectations, Grid, noise_cells
+from depl.models.policy.grid import (
+    DRIFT,
+    Beyond,
+    Cells,
+    Expectations,
+    Grid,
+    correlation_error,
+    noise_cells,
+)
 from depl.models.policy.lattice import lattice_unit
 from depl.models.policy.ledger import EDGE
 from depl.models.policy.process import process
@@ -44,6 +53,25 @@ def test_on_a_lattice_both_roundings_say_of_every_first_loss_whether_it_comes_to
 def test_a_law_with_a_density_or_values_that_are_no_decimals_has_no_lattice():
     assert lattice_unit(process(tiny(Normal(mean=0.3, variance=0.01), Deterministic(value=0.3)))) is None
     assert lattice_unit(process(tiny(Empirical(values=(0.1, math.pi)), Deterministic(value=0.3)))) is None
+
+
+def test_there_is_no_lattice_where_a_loss_is_kept_in_part_or_never_moves():
+    found = process(tiny(Empirical(values=(0.1, 0.25)), Deterministic(value=0.3)))
+    kept = with_kernels(found, retention=0.5, shift=0.1)
+    assert lattice_unit(kept) is None
+    assert lattice_unit(process(tiny(Deterministic(value=0.0), Deterministic(value=0.0)))) is None
+
+
+def with_kernels(whole, **kernel):
+    """The process with every kernel changed."""
+    nodes = tuple(
+        replace(
+            node,
+            trainings=tuple(replace(item, kernel=replace(item.kernel, **kernel)) for item in node.trainings),
+        )
+        for node in whole.nodes
+    )
+    return replace(whole, nodes=nodes)
 
 
 @pytest.mark.parametrize("limit", [0.4, 0.35, 0.123])
@@ -114,6 +142,19 @@ def test_expectations_from_far_above_the_grid_count_a_lump_at_its_worst():
     assert (up >= np.array(exact) - 1e-12).all()
     assert (down <= np.array(exact) + 1e-12).all()
     assert up[:7] == pytest.approx(exact[:7], abs=1e-9)
+
+
+@pytest.mark.parametrize("length", [16, 2**12])
+@pytest.mark.parametrize("size", [1e-3, 1e3])
+@pytest.mark.parametrize("mass", [0.25, 1.0])
+def test_the_error_of_a_correlation_is_that_of_higham_s_bound_for_three_transforms(length, size, mass):
+    """24 log2(n) u of three transforms and 3 u of their products, times norms; n is doubled by padding."""
+    values, masses = size * np.array([[3.0, 4.0], [0.0, 1.0]]), mass * np.array([0.25, 0.75])
+    unit = 2.0**-53
+    least = (3 * 8 * (math.log2(length) + 1) * unit + 3 * unit) * size * np.array([5.0, 1.0]) * mass
+    found = correlation_error(values, masses, length)
+    assert np.all(found >= least)
+    assert np.all(found <= 1.02 * least)
 
 
 def test_cells_of_two_normal_noises_are_those_of_their_sum():

@@ -148,6 +148,8 @@ def test_every_number_that_is_altered_is_objected_to_or_what_is_claimed_still_ho
         ("sites, deployment", lambda d: d["nodes"][-1].update(may_stop=False)),
         ("rows", lambda d: d["nodes"][0].update(rows=[{"upto": 127, "action": -1}])),
         ("rows", lambda d: d["nodes"][1].update(rows=[{"upto": 127, "action": 0}])),
+        ("rows", lambda d: d["nodes"][1]["rows"].insert(0, {"upto": 0, "action": 0})),  # in one cell alone
+        ("rows", lambda d: d["nodes"][0]["rows"][-1].update(action=-1)),  # in the highest cells alone
         ("nodes", lambda d: d["nodes"].append(d["nodes"][-1])),
     ],
 )
@@ -155,6 +157,19 @@ def test_what_is_wrong_is_named(rule: str, change: Any):
     report = altered(change)
     assert report is not None
     assert rule in {item.equation for item in report.failures}, report.findings
+
+
+def test_an_epoch_beyond_the_last_is_objected_to_also_where_few_runs_train_it():
+    def one_more(document: Any) -> None:
+        nodes = document["nodes"]
+        again = [{**item, "following": len(nodes)} for item in nodes[3]["trainings"][:1]]
+        rows = [{"upto": 100, "action": -1}, {"upto": 120, "action": 0}, {"upto": 127, "action": -1}]
+        nodes[5].update(trainings=again, rows=rows)
+        nodes.append({**nodes[6], "epoch": 4, "model": "small"})
+
+    report = altered(one_more)
+    assert report is not None
+    assert "nodes[5] goes on after K_max epochs" in [item.message for item in report.failures]
 
 
 def test_a_forbidden_switch_and_a_model_without_memory_are_objected_to():
