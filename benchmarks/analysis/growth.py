@@ -16,7 +16,7 @@ import scipy
 
 from depl.benchmarks.analysis.order import ordered
 from depl.benchmarks.analysis.table import Cell, Table, table_of
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 
 CONFIDENCE = 0.95
 _FEWEST_SIZES = 3

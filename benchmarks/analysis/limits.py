@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from depl.benchmarks.analysis.table import Cell, Table
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 from depl.models.foundation.wording import counted
 from depl.models.solving.methods import Meaning
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.suites.catalogue import find_suite
-from depl.benchmarks.sweep.attempt import Attempt
 from depl.models.foundation.errors import InvalidInputError
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)")

@@ -18,7 +18,7 @@ from depl.benchmarks.analysis.order import configurations
 from depl.benchmarks.analysis.ratio_table import trials
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.analysis.tally import Trial, ratio
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 from depl.models.solving.methods import Meaning
 
 RESOLUTION = 0.01

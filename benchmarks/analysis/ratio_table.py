@@ -8,7 +8,7 @@ from depl.benchmarks.analysis.order import ordered
 from depl.benchmarks.analysis.reference import claim_of, question_of, references
 from depl.benchmarks.analysis.table import Cell, Table, table_of
 from depl.benchmarks.analysis.tally import NO_SPREAD, Fate, Tally, Trial, tally
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 
 _SEED = 20240222
 

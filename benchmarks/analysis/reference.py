@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.outcome import Ended
-from depl.benchmarks.sweep.attempt import Attempt
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 from depl.models.solving.methods import Meaning

@@ -78,7 +78,7 @@ class Trial:
     instance : str
         Trials on one instance are resampled together.
     ending : str
-        As in `depl.benchmarks.sweep.attempt.Attempt`.
+        As in `depl.benchmarks.measure.attempt.Attempt`.
     seconds : float or None
         [s]; None where it did not end by itself.
     """

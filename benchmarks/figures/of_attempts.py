@@ -18,7 +18,7 @@ from depl.benchmarks.figures.of_levels import level_drawing, levels_of
 from depl.benchmarks.figures.of_sizes import size_drawings
 from depl.benchmarks.figures.performance_profile import ProfileCurve, performance_profile
 from depl.benchmarks.figures.promised_against_delivered import Promise, promised_against_delivered
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 from depl.instances.library import names
 from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance

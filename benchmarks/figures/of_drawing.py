@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.canvas import save, svg_text
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 from depl.models.problem.instance import Instance
 
 _CHARACTERS_PER_INCH = 21

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.suites.catalogue import find_suite
-from depl.benchmarks.sweep.attempt import Attempt
 from depl.instances.library import load
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance

@@ -20,7 +20,7 @@ from depl.benchmarks.figures.legends import make_room, set_title
 from depl.benchmarks.figures.of_drawing import Drawing
 from depl.benchmarks.figures.of_instances import Instances, first_of_each, plan_of
 from depl.benchmarks.figures.ratio_against_levels import LevelBand, RatioCurve, ratio_against_levels
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 from depl.heuristics.data.most_capable import most_capable_cluster
 from depl.heuristics.paths.additive_labels import best_rate, entropic_label
 from depl.heuristics.paths.additive_problem import AdditiveProblem, additive_problem

@@ -20,7 +20,7 @@ from depl.benchmarks.figures.of_instances import Instances
 from depl.benchmarks.figures.of_levels import level_curves, level_points, levels_of
 from depl.benchmarks.figures.of_training import fit_table, loss_table
 from depl.benchmarks.figures.ratio_against_levels import ratio_against_levels
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.combinations import fit_traces
 from depl.models.foundation.errors import InvalidInputError

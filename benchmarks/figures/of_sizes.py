@@ -22,7 +22,7 @@ from depl.benchmarks.figures.of_drawing import Drawing
 from depl.benchmarks.figures.palette import DASHES, MARKERS, Style, nth, styles_of
 from depl.benchmarks.figures.ratio_against_size import SizeCurve, ratio_against_size
 from depl.benchmarks.figures.time_against_size import FittedTimes, TimeCurve, time_against_size
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 
 _NAMES = {
     "datasets": "datasets $|\\mathcal{D}|$",

@@ -2,7 +2,7 @@
 
 A solve ends by a termination of `depl.models.solving.result.Termination`; ``refused`` if the method does not
 cover the instance; ``rejected`` if the verifier did not accept the method's own plan. Sweeps, which look at a
-process from outside, know further endings (`depl.benchmarks.sweep.attempt.Attempt`).
+process from outside, know further endings (`depl.benchmarks.measure.attempt.Attempt`).
 """
 
 import math

@@ -6,11 +6,11 @@ from functools import cache, cached_property
 
 from depl.benchmarks.analysis.order import ordered
 from depl.benchmarks.analysis.reference import Question, Reference, question_of, references
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.results import Record
+from depl.benchmarks.measure.store import latest
 from depl.benchmarks.suites.catalogue import all_suites
 from depl.benchmarks.suites.suite import Configuration, Label
-from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.read import latest
 
 _PROVER = "exact"
 """The configuration that is run to prove optima."""

@@ -13,10 +13,10 @@ from depl.benchmarks.analysis.ratio_table import trials
 from depl.benchmarks.analysis.reference import Question, Reference, question_of
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.analysis.tally import EXACTLY, Fate, Trial, ratio, tally
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.report.disputes import contradicted
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.suites.catalogue import all_suites
-from depl.benchmarks.sweep.attempt import Attempt
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.foundation.wording import counted, percentage

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from depl.benchmarks.analysis.table import Cell, Table
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 
 _COLUMNS = (
     *("suite", "configuration", "data_compared", "data_mean", "data_largest", "data_missed"),

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from depl.benchmarks.analysis.table import Cell, Table, table_of
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.provenance import Provenance
 from depl.benchmarks.measure.results import Record
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.suites.catalogue import all_suites
-from depl.benchmarks.sweep.attempt import Attempt
 from depl.instances.library import describe, load
 
 ENDINGS = (

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.report.evidence import Evidence, drawn
-from depl.benchmarks.sweep.attempt import Attempt
 
 OPTIMUM = "optimum"
 """Among methods: not one of them, but the proved optimum."""

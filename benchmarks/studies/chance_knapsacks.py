@@ -16,7 +16,7 @@ import numpy as np
 
 from depl.benchmarks.analysis.limits import allowed
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.sweep.solving import warm_up
+from depl.benchmarks.measure.solving import warm_up
 from depl.instances.reductions.chance_knapsack import reduce, value_of_cost
 from depl.instances.reductions.chance_program import best_by_value_and_variance
 from depl.instances.reductions.knapsack import ChanceKnapsack

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.sweep.solving import warm_up
+from depl.benchmarks.measure.solving import warm_up
 from depl.instances.generator import random_instance
 from depl.models.problem.instance import Instance
 from depl.models.solving.result import Termination

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.sweep.solving import warm_up
+from depl.benchmarks.measure.solving import warm_up
 from depl.instances.hard_knapsacks import FAMILIES, hard_knapsack
 from depl.instances.knapsack_files import shipped_knapsack, shipped_knapsacks
 from depl.instances.reductions.dynamic_programs import best_by_capacity

@@ -19,10 +19,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from depl.benchmarks.measure.child import Tell
+from depl.benchmarks.measure.process import CallError, CrashedError, HungError, LoneProcess
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.studies.helpers.lone_solve import FAMILIES
-from depl.benchmarks.sweep.child import Tell
-from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
 from depl.cli import main
 from depl.commands.answer import ExitCode
 from depl.models.foundation.clock import cpu_seconds

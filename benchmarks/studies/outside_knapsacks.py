@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Study
+from depl.benchmarks.measure.solving import warm_up
 from depl.benchmarks.studies.helpers.knapsack_peers import PeerAnswer, chance_peers, peers
-from depl.benchmarks.sweep.solving import warm_up
 from depl.instances.chance_knapsack_files import shipped_robust_knapsack, shipped_robust_knapsacks
 from depl.instances.hard_knapsacks import FAMILIES, hard_knapsack
 from depl.instances.knapsack_files import shipped_knapsack

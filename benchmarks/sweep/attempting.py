@@ -5,15 +5,15 @@ import time
 
 import msgspec
 
+from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.process import CallError, CrashedError, HungError, LoneProcess
 from depl.benchmarks.measure.provenance import here, made_at, now
-from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
 from depl.benchmarks.sweep.request import Job
 
 PREPARING = 600.0
 """Seconds for imports and compiling; not on the clock of an attempt."""
 _FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/\"':,;]+/)+")
-_MODULE = "depl.benchmarks.sweep.solving"
+_MODULE = "depl.benchmarks.measure.solving"
 
 
 def attempt_alone(job: Job, process: LoneProcess) -> Attempt:

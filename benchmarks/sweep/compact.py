@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.provenance import FIELDS, Provenance, provenance_of
-from depl.benchmarks.sweep.attempt import Attempt
 from depl.models.foundation.archives import inflated
 from depl.models.foundation.documents import decode, write_bytes
 from depl.models.foundation.errors import InvalidInputError

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 
 VERSION = "method_version"
 """Key of an attempt's settings."""

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.comparing import TOLERANCE, equal
-from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.earlier import VERSION
 
 _OF_THE_CLOCK = frozenset({"time_limit", "interrupted", "hung", "crashed"})

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from depl.benchmarks.measure.attempt import Attempt, Task
 from depl.benchmarks.measure.provenance import FIELDS, here
 from depl.benchmarks.suites.suite import Configuration, Draw, Suite
-from depl.benchmarks.sweep.attempt import Attempt, Task
 from depl.benchmarks.sweep.defaults import GRACE
 from depl.benchmarks.sweep.earlier import VERSION
 from depl.benchmarks.sweep.imports import suites_with

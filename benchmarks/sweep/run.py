@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple, Protocol
 
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.sweep.request import Job
 from depl.benchmarks.sweep.store import Store
 

@@ -14,8 +14,8 @@ from typing import Self
 
 import msgspec
 
+from depl.benchmarks.measure.attempt import Attempt, Task
 from depl.benchmarks.sweep import database
-from depl.benchmarks.sweep.attempt import Attempt, Task
 from depl.benchmarks.sweep.database import understood
 from depl.benchmarks.sweep.request import Request
 from depl.models.foundation.errors import InvalidInputError

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 import depl
+from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.process import LoneProcess, StartError
 from depl.benchmarks.measure.provenance import here, made_at, now
-from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.attempting import attempt_alone
-from depl.benchmarks.sweep.process import LoneProcess, StartError
 from depl.benchmarks.sweep.request import Job
 from depl.models.foundation.errors import InvalidInputError
 

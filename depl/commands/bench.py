@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.provenance import here
-from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.imports import suites_with
 from depl.benchmarks.sweep.request import Job, Request, jobs_of
 from depl.benchmarks.sweep.run import Swept, Workers, sweep

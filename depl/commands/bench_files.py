@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.process import LoneProcess
+from depl.benchmarks.measure.store import files_of, latest, read_attempts
 from depl.benchmarks.sweep.attempting import attempt_alone
 from depl.benchmarks.sweep.compact import compact_file, write_compact
 from depl.benchmarks.sweep.imports import suites_with
-from depl.benchmarks.sweep.process import LoneProcess
-from depl.benchmarks.sweep.read import files_of, latest, read_attempts
 from depl.benchmarks.sweep.recheck import Difference, differences, repeatable, subset
 from depl.benchmarks.sweep.request import Request, job_of
 from depl.benchmarks.sweep.store import stored_requests

@@ -9,13 +9,13 @@ import numpy as np
 from depl.benchmarks.analysis import limits
 from depl.benchmarks.analysis.table import Cell
 from depl.benchmarks.measure.results import read_all
+from depl.benchmarks.measure.store import RECORDED, read_attempts
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import Evidence, evidence_of
 from depl.benchmarks.report.headline import headline_table
 from depl.benchmarks.report.own import OwnMethod, own_methods, own_names
 from depl.benchmarks.report.tables import report_tables
 from depl.benchmarks.report.verdicts import Verdict, counts, judged
-from depl.benchmarks.sweep.read import RECORDED, read_attempts
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
 from depl.commands.options import make_folder, require_outputs

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from depl.benchmarks.analysis.latex import booktabs, pivoted
 from depl.benchmarks.analysis.table import Cell, Table
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.results import read_all
+from depl.benchmarks.measure.store import latest, read_attempts
 from depl.benchmarks.report.evidence import evidence_of
 from depl.benchmarks.report.printed import closest_reading, printed_about, printed_table
 from depl.benchmarks.report.verdicts import Verdict
-from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.read import latest, read_attempts
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
 from depl.commands.options import make_folder, require_outputs

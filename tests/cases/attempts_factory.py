@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
+from depl.benchmarks.measure.attempt import Attempt, Task
 from depl.benchmarks.measure.provenance import Commit, Machine
-from depl.benchmarks.sweep.attempt import Attempt, Task
 
 MACHINE = Machine(cpu="test", cores=2, memory_gib=4.0, system="test")
 

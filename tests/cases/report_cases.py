@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.results import Record
 from depl.benchmarks.report.evidence import Evidence, evidence_of
-from depl.benchmarks.sweep.attempt import Attempt
 from tests.cases.attempts_factory import MACHINE, attempt_of
 
 TARGETS = (5.0, 9.0, 13.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.sweep.request import Job, Request, jobs_of
 from depl.benchmarks.sweep.run import Swept, sweep
 from depl.benchmarks.sweep.store import Store

@@ -16,10 +16,10 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.measure import results
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.provenance import Commit, Machine
-from depl.benchmarks.sweep.attempt import Attempt
+from depl.benchmarks.measure.store import read_attempts
 from depl.benchmarks.sweep.compact import encode_attempts
-from depl.benchmarks.sweep.read import read_attempts
 from depl.benchmarks.sweep.store import stored_requests
 from depl.cli import main
 from depl.instances.chance_knapsack_files import read_chance_knapsack

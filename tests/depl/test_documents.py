@@ -15,7 +15,7 @@ import pytest
 import depl
 from depl.benchmarks.behaviour import record as behaviour
 from depl.benchmarks.measure import results
-from depl.benchmarks.sweep.read import read_attempts
+from depl.benchmarks.measure.store import read_attempts
 from depl.cli import main
 from depl.instances.setups import load_setup
 from depl.models.programs.export import read_names

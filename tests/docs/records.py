@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from depl.benchmarks.behaviour import record as behaviour
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.provenance import Provenance
 from depl.benchmarks.measure.results import COMMAND, RESULTS, Record, number, read_all
-from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.read import RECORDED, files_of, read_attempts
+from depl.benchmarks.measure.store import RECORDED, files_of, read_attempts
 from depl.models.foundation.documents import write_text
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "records.txt"

@@ -6,9 +6,9 @@ import pytest
 
 from depl.benchmarks.figures.of_paper import FAMILIES
 from depl.benchmarks.measure.results import read_all
+from depl.benchmarks.measure.store import read_attempts
 from depl.benchmarks.report.evidence import evidence_of
 from depl.benchmarks.report.printed import printed_about
-from depl.benchmarks.sweep.read import read_attempts
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "paper_figures.rst").read_text(encoding="utf-8")
 

@@ -7,8 +7,8 @@ import pytest
 
 from depl.benchmarks.measure.registry import all_studies
 from depl.benchmarks.measure.results import RESULTS
+from depl.benchmarks.measure.store import RECORDED
 from depl.benchmarks.suites.catalogue import find_suite
-from depl.benchmarks.sweep.read import RECORDED
 from depl.cli import main
 from depl.models.verifier.tolerances import CLAIM_TOLERANCE
 from tests.docs.records import LETTERS, PAGE, case_row, records_text, short, table

@@ -12,6 +12,7 @@ import pytest
 from depl.benchmarks.figures.comparison import compare, entry_of, optimum
 from depl.benchmarks.measure.registry import all_studies
 from depl.benchmarks.measure.results import RESULTS, read
+from depl.benchmarks.measure.store import read_attempts
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import evidence_of
 from depl.benchmarks.report.headline import headline_table
@@ -19,7 +20,6 @@ from depl.benchmarks.report.printed_steps import printed_steps_table
 from depl.benchmarks.report.verdicts import judged
 from depl.benchmarks.studies.exact_law import FAMILIES
 from depl.benchmarks.studies.search_goals import SIZES
-from depl.benchmarks.sweep.read import read_attempts
 from depl.cli import main
 from depl.commands import diagnose, fit
 from depl.commands.demo import METHODS, comparison_table

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.verdicts import Captioned, Claim, Findings, Reading
 from depl.benchmarks.suites.stage_orders import ORDERS
-from depl.benchmarks.sweep.attempt import Attempt
 
 PAPERS_ORDER = ORDERS[0]
 """Of the six orders in which the stages can be decided."""

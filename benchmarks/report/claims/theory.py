@@ -8,10 +8,10 @@ import numpy as np
 
 from depl.benchmarks.analysis.growth import growth_table, growths
 from depl.benchmarks.analysis.table import Cell, Table
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.series import DEPL
 from depl.benchmarks.report.verdicts import Captioned, Claim, Findings, Reading
-from depl.benchmarks.sweep.attempt import Attempt
 from depl.models.foundation.wording import percentage
 
 GENERAL_PURPOSE = {"density-greedy": "value-density greedy", "annealing": "simulated annealing"}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from depl.benchmarks.measure.outcome import REFUSED, SolveOutcome, tried
 from depl.benchmarks.measure.registry import Goal
-from depl.benchmarks.sweep.solving import warm_up
+from depl.benchmarks.measure.solving import warm_up
 from depl.models.problem.instance import Instance
 
 SHARE = 0.8

@@ -1,7 +1,7 @@
 """One solve of a drawn instance in a process of its own: seconds, gap and peak memory.
 
 Only a process of its own has a peak memory of its own, and numerical libraries read how many threads they may
-use (one, here) when they start: `depl.benchmarks.sweep.process`.
+use (one, here) when they start: `depl.benchmarks.measure.process`.
 """
 
 import time
@@ -11,10 +11,10 @@ from contextlib import nullcontext
 import msgspec
 import numpy as np
 
+from depl.benchmarks.measure.child import Tell
 from depl.benchmarks.measure.outcome import finite
-from depl.benchmarks.sweep.child import Tell
-from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess
-from depl.benchmarks.sweep.solving import peak_gibibytes, warm_up
+from depl.benchmarks.measure.process import CallError, CrashedError, HungError, LoneProcess
+from depl.benchmarks.measure.solving import peak_gibibytes, warm_up
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
 from depl.instances.regions import regional_instance_with_plan
 from depl.models.evaluation.evaluate import evaluate

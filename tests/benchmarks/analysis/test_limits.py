@@ -12,7 +12,7 @@ from depl.benchmarks.analysis.limits import (
     limits_table,
     verdict,
 )
-from depl.benchmarks.sweep.read import read_attempts
+from depl.benchmarks.measure.store import read_attempts
 from tests.cases.attempts_factory import attempt_of
 
 SUITES = ("limits", "limits-short")

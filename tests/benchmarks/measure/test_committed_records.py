@@ -17,7 +17,7 @@ import pytest
 
 from depl.benchmarks.behaviour import record as behaviour
 from depl.benchmarks.measure import results
-from depl.benchmarks.sweep.read import RECORDED, read_attempts
+from depl.benchmarks.measure.store import RECORDED, read_attempts
 
 NOTED = Path(__file__).parents[2] / "data" / "read_back.json"
 RECORD_FIELDS = (

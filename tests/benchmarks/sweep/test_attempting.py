@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 import depl
+from depl.benchmarks.measure.process import CallError, CrashedError, HungError, LoneProcess, StartError
 from depl.benchmarks.sweep.attempting import attempt_alone, without_folders
-from depl.benchmarks.sweep.process import CallError, CrashedError, HungError, LoneProcess, StartError
 from depl.benchmarks.sweep.request import jobs_of
 from tests.cases.sweep_cases import own_registry, paper_jobs, users_file, users_request
 
@@ -125,7 +125,7 @@ def test_a_call_returns_what_the_function_returns_or_raises_what_became_of_it():
 
 def test_a_process_that_cannot_start_is_no_attempt(monkeypatch):
     (job,) = paper_jobs(("exact",))
-    monkeypatch.setattr("depl.benchmarks.sweep.process.one_thread", lambda: {"PYTHONHOME": "/nowhere"})
+    monkeypatch.setattr("depl.benchmarks.measure.process.one_thread", lambda: {"PYTHONHOME": "/nowhere"})
     monkeypatch.chdir("/")
     with LoneProcess() as lone, pytest.raises(StartError, match="No module named"):
         attempt_alone(job, lone)

@@ -5,10 +5,11 @@ import gzip
 import msgspec
 import pytest
 
+from depl.benchmarks.measure import store as read
 from depl.benchmarks.measure.provenance import Commit
-from depl.benchmarks.sweep import compact, read
+from depl.benchmarks.measure.store import read_attempts
+from depl.benchmarks.sweep import compact
 from depl.benchmarks.sweep.compact import decode_attempts, encode_attempts, write_compact
-from depl.benchmarks.sweep.read import read_attempts
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.sweep_cases import blanks
 

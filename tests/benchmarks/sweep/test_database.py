@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from depl.benchmarks.measure.store import read_attempts
 from depl.benchmarks.sweep import database
-from depl.benchmarks.sweep.read import read_attempts
 from depl.benchmarks.sweep.store import Store, stored_requests
 from depl.models.foundation.errors import InvalidInputError
 from tests.benchmarks.sweep.test_store import REQUEST, fill
@@ -133,7 +133,7 @@ class TestOtherProcesses:
             path.chmod(0o444)
             program = (
                 "import os, sys; from pathlib import Path\n"
-                "from depl.benchmarks.sweep.read import read_attempts\n"
+                "from depl.benchmarks.measure.store import read_attempts\n"
                 "if os.geteuid() == 0: os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
                 "assert not os.access(sys.argv[1], os.W_OK)\n"
                 "print(*(attempt.task.seed for attempt in read_attempts(sys.argv[1])))\n"

@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from depl.benchmarks.measure.store import read_attempts
 from depl.benchmarks.sweep.compact import write_compact
 from depl.benchmarks.sweep.earlier import FIRST, VERSION, as_meant
-from depl.benchmarks.sweep.read import read_attempts
 from depl.benchmarks.sweep.recheck import differences
 from depl.benchmarks.sweep.request import Request, jobs_of
 from depl.models.solving.methods import find

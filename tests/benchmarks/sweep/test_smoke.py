@@ -8,11 +8,11 @@ import math
 import msgspec
 import pytest
 
+from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.process import ignore
+from depl.benchmarks.measure.solving import made
 from depl.benchmarks.suites.catalogue import all_suites
-from depl.benchmarks.sweep.attempt import Attempt
-from depl.benchmarks.sweep.process import ignore
 from depl.benchmarks.sweep.request import Request, jobs_of
-from depl.benchmarks.sweep.solving import made
 
 SUITES = all_suites()
 LARGE = 10_000

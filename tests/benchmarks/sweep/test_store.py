@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from depl.benchmarks.measure.provenance import Commit
-from depl.benchmarks.sweep.read import latest, read_attempts
+from depl.benchmarks.measure.store import latest, read_attempts
 from depl.benchmarks.sweep.request import Request
 from depl.benchmarks.sweep.store import Store, stored_requests
 from depl.models.foundation.errors import InvalidInputError

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from depl.benchmarks.sweep.read import read_attempts
+from depl.benchmarks.measure.store import read_attempts
 from depl.benchmarks.sweep.store import Store
 from tests.cases.sweep_cases import users_file
 
@@ -128,7 +128,7 @@ def running(*words: str) -> Iterator[subprocess.Popen[str]]:
 
 def interrupt_solving(processes: dict[int, str]) -> None:
     """Send SIGINT to the processes that solve."""
-    solving = [key for key, command in processes.items() if "depl.benchmarks.sweep.child" in command]
+    solving = [key for key, command in processes.items() if "depl.benchmarks.measure.child" in command]
     assert solving
     for identifier in solving:
         os.kill(identifier, signal.SIGINT)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from depl.benchmarks.sweep import solving
+from depl.benchmarks.measure import solving
 from depl.instances.library import load
 
 

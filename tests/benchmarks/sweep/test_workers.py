@@ -6,8 +6,8 @@ import distributed
 import pytest
 
 import depl
+from depl.benchmarks.measure.process import StartError
 from depl.benchmarks.sweep import workers
-from depl.benchmarks.sweep.process import StartError
 from depl.benchmarks.sweep.workers import Processes, Scheduler, attempt_there, version_there
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.sweep_cases import paper_jobs

@@ -7,12 +7,12 @@ import sys
 import msgspec
 import pytest
 
-from depl.benchmarks.sweep import read
-from depl.benchmarks.sweep.process import ignore
-from depl.benchmarks.sweep.read import read_attempts
+from depl.benchmarks.measure import store as read
+from depl.benchmarks.measure.process import ignore
+from depl.benchmarks.measure.solving import made
+from depl.benchmarks.measure.store import read_attempts
 from depl.benchmarks.sweep.recheck import differences
 from depl.benchmarks.sweep.request import Request
-from depl.benchmarks.sweep.solving import made
 from depl.benchmarks.sweep.store import stored_requests
 from depl.cli import main
 from tests.cases.sweep_cases import blanks, own_registry, users_file, write_store

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from depl.benchmarks.figures import of_training as training
+from depl.benchmarks.measure import store as read
 from depl.benchmarks.report.claims.catalogue import ALL
-from depl.benchmarks.sweep import read
 from depl.benchmarks.sweep.compact import write_compact
 from depl.commands import bench_report
 from tests.cases.attempts_factory import attempt_of

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from depl.benchmarks.measure.registry import all_studies
+from depl.benchmarks.measure.store import RECORDED
 from depl.benchmarks.suites.catalogue import all_suites
 from depl.benchmarks.sweep.compact import compact_file
-from depl.benchmarks.sweep.read import RECORDED
 from depl.commands.examples import EXAMPLES
 from depl.commands.parser import parser
 from depl.instances.knapsack_files import shipped_knapsacks

@@ -7,9 +7,9 @@ import pytest
 
 from depl.benchmarks.figures.of_attempts import figures_of
 from depl.benchmarks.figures.of_training import training_drawings
+from depl.benchmarks.measure.store import RECORDED, read_attempts
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import evidence_of
-from depl.benchmarks.sweep.read import RECORDED, read_attempts
 from depl.commands.bench_report import TRACES
 from depl.instances.training.recorded import recorded_traces
 

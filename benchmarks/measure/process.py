@@ -18,7 +18,7 @@ from typing import IO, Self
 
 import msgspec
 
-from depl.benchmarks.sweep.child import Answer, Order
+from depl.benchmarks.measure.child import Answer, Order
 from depl.models.foundation.errors import DeplError
 
 _ONE_THREAD = (
@@ -99,7 +99,7 @@ class LoneProcess:
         Parameters
         ----------
         function : str
-            As ``module:name``; it takes a JSON document and a `depl.benchmarks.sweep.child.Tell`, and
+            As ``module:name``; it takes a JSON document and a `depl.benchmarks.measure.child.Tell`, and
             returns a JSON document.
         content : bytes
             The document that it is called with.
@@ -178,7 +178,7 @@ class LoneProcess:
             self.end()  # died between two calls
         if self._process is None:
             self._process = process = subprocess.Popen(
-                [sys.executable, "-m", "depl.benchmarks.sweep.child", str(os.getpid())],
+                [sys.executable, "-m", "depl.benchmarks.measure.child", str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,

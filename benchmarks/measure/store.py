@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from depl.benchmarks.measure.attempt import Attempt, Task
 from depl.benchmarks.measure.results import RESULTS
 from depl.benchmarks.sweep import compact, store
-from depl.benchmarks.sweep.attempt import Attempt, Task
 from depl.benchmarks.sweep.earlier import read_as_meant
 from depl.models.foundation.documents import read_bytes
 from depl.models.foundation.errors import InvalidInputError

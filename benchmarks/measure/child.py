@@ -1,6 +1,6 @@
 """The process in which functions are called on behalf of another one.
 
-``python -m depl.benchmarks.sweep.child`` reads orders from standard input and writes answers to standard
+``python -m depl.benchmarks.measure.child`` reads orders from standard input and writes answers to standard
 output, one JSON object a line, and calls one function after the other. What functions print goes to standard
 error. It ends when the process that started it does, however that ends: the other end of standard input
 closes then, and on Linux the kernel ends it at once, so that not even a function that never returns to Python

@@ -1,6 +1,6 @@
 """One attempt, in the process that solves: make the instance, solve it, take the suite's measures.
 
-`prepare` and `attempt` are called through `depl.benchmarks.sweep.process`. What is prepared (imports,
+`prepare` and `attempt` are called through `depl.benchmarks.measure.process`. What is prepared (imports,
 compiled kernels) is not on an attempt's clock.
 """
 
@@ -14,12 +14,12 @@ from typing import Any
 
 import msgspec
 
+from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.child import Tell
 from depl.benchmarks.measure.outcome import REFUSED, epochs_by_model, finite, tried
 from depl.benchmarks.measure.provenance import here, made_at, now
 from depl.benchmarks.suites.suite import Draw, Suite
-from depl.benchmarks.sweep.attempt import Attempt
 from depl.benchmarks.sweep.attempting import without_folders
-from depl.benchmarks.sweep.child import Tell
 from depl.benchmarks.sweep.imports import suites_with
 from depl.benchmarks.sweep.request import Job, configuration_of
 from depl.instances.library import load
