@@ -176,9 +176,14 @@ class Policy(Shown, Checked, frozen=True, kw_only=True):
             if training.following >= len(self.nodes):
                 raise InvalidInputError(f"there is no node {training.following}", f"{place}.following")
             after = self.nodes[training.following]
-            if after.epoch != node.epoch + 1 or after.epoch > self.maximum_epochs:
+            if after.epoch != node.epoch + 1:
                 raise InvalidInputError(
                     f"is a node of epoch {after.epoch}, not of epoch {node.epoch + 1}", f"{place}.following"
+                )
+            if after.epoch > self.maximum_epochs:
+                raise InvalidInputError(
+                    f"is a node of epoch {after.epoch}, after maximum_epochs = {self.maximum_epochs}",
+                    f"{place}.following",
                 )
             if (after.model, after.cluster) != (training.model, training.cluster):
                 raise InvalidInputError("is a node of another model or cluster", f"{place}.following")

@@ -159,17 +159,15 @@ def test_what_is_wrong_is_named(rule: str, change: Any):
     assert rule in {item.equation for item in report.failures}, report.findings
 
 
-def test_an_epoch_beyond_the_last_is_objected_to_also_where_few_runs_train_it():
-    def one_more(document: Any) -> None:
-        nodes = document["nodes"]
-        again = [{**item, "following": len(nodes)} for item in nodes[3]["trainings"][:1]]
-        rows = [{"upto": 100, "action": -1}, {"upto": 120, "action": 0}, {"upto": 127, "action": -1}]
-        nodes[5].update(trainings=again, rows=rows)
-        nodes.append({**nodes[6], "epoch": 4, "model": "small"})
-
-    report = altered(one_more)
-    assert report is not None
-    assert "nodes[5] goes on after K_max epochs" in [item.message for item in report.failures]
+def test_an_epoch_beyond_the_last_is_refused_where_the_file_is_read():
+    document = json.loads(planned()[1].to_json())
+    nodes = document["nodes"]
+    nodes[5]["trainings"] = [{**item, "following": len(nodes)} for item in nodes[3]["trainings"][:1]]
+    nodes[5]["rows"] = [{"upto": 100, "action": -1}, {"upto": 127, "action": 0}]
+    nodes.append({**nodes[6], "epoch": 4, "model": "small"})
+    with pytest.raises(InvalidInputError, match="is a node of epoch 4, after maximum_epochs = 3") as caught:
+        Policy.from_json(json.dumps(document))
+    assert caught.value.path == "$.nodes[5].trainings[0].following"
 
 
 def test_a_forbidden_switch_and_a_model_without_memory_are_objected_to():
