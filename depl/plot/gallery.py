@@ -5,7 +5,7 @@ from pathlib import Path
 
 from depl.benchmarks.figures.canvas import save
 from depl.benchmarks.measure.results import RESULTS, read
-from depl.benchmarks.studies.policies.closed_loop_figure import frontier_figure
+from depl.benchmarks.studies.policies.drawing import frontier_figure
 from depl.fitting import fit
 from depl.instances.library import load, parse
 from depl.instances.template import template

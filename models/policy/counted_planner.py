@@ -53,7 +53,7 @@ more or less changes few donors and little of the cost."""
 
 _FINEST = 1.03
 """Least step of the local search over the price of a failure: set by hand. A step of 1.02 found nothing that
-was cheaper by more than 0.2 % on the problems of the case `closed-loop-counted`."""
+was cheaper by more than 0.2 % on the problems of the case `closed-loop`."""
 
 _CLOSE = 0.05
 """Relative width of the enclosure of rho* under the proxy: set by hand. Its upper end gives the price of a

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from depl.benchmarks.studies.policies.rows import of_cost, refuted
+from depl.benchmarks.studies.policies.rungs import of_cost, refuted
 from tests.docs.prose import Values, row
 
 NAMES = {"digits-alexnet-slow": "AlexNet", "digits-mobilenet": "MobileNet"}
@@ -29,11 +29,11 @@ def closed_loop_table(values: Values) -> Iterator[str]:
 
 
 def problems(rows: list[Row]) -> dict[tuple[str, float, int, float], dict[str, Row]]:
-    """Rows by family, target, epochs and omega, and then by who."""
+    """Rows by family, target, epochs and omega, and then by rung."""
     found: dict[tuple[str, float, int, float], dict[str, Row]] = {}
     for item in rows:
         key = item["family"], item["maximum_loss"], item["maximum_epochs"], item["omega"]
-        found.setdefault(key, {})[item["who"]] = item
+        found.setdefault(key, {})[item["rung"]] = item
     return found
 
 
@@ -63,7 +63,7 @@ def closed_loop(values: Values) -> Iterator[str]:
     yield f"None of the counted promises is refuted, and none of the {many} policies gave up a run"
     assert values["refuted_counted"] == values["given_up_at_start"] == 0
     assert not [
-        item for item in values["rows"] if item["who"].endswith("counted") and item.get("p_value", 1) < 0.05
+        item for item in values["rows"] if item["rung"].endswith("counted") and item.get("p_value", 1) < 0.05
     ]
     yield f"{values['refuted_ledger']} probabilities that were certified on the ledger are refuted"
     yield f"in {values['refuted_omega']} cases even omega"
@@ -121,76 +121,17 @@ def at_the_least_price(rows: list[Row]) -> Iterator[str]:
 
 
 def closed_loop_counted(values: Values) -> Iterator[str]:
-    """Policies with capped stages: a row for each problem that has one, goals that are missed, and limits."""
-    asked = problems(values["rows"])
-    found = {
-        key: (own["optimal, counted"], own["fixed"], own["limits"])
-        for key, own in asked.items()
-        if "fixed" in own and own["optimal, counted"]["promised"] is not None
-    }
-    for (family, loss, epochs, omega), (policy, fixed, least) in found.items():
-        yield row(
-            NAMES[family],
-            f"{loss:g} in {epochs}",
-            f"{omega:.2f}",
-            f"{policy['promised']:.3f}",
-            f"{policy['delivered']:.3f}",
-            f"{policy['cost'] / fixed['cost']:.2f}",
-            f"{least['cost'] / fixed['cost']:.2f}",
-            f"{100 * policy['gap']:.1f} %",
-        )
-    yield costs_of(values, found)
-    assert (values["refuted"], values["given_up_at_start"]) == (0, 0)
-    yield f"Of {values['policies']} policies none is refuted"
-    dear = refuted([of_cost(policy) for policy, _, _ in found.values()])
-    yield f"in {dear} of the {values['policies']} cases the mean cost is above the certified one"
-    gaps = [policy["gap"] for policy, _, _ in found.values()]
-    least, most, mean = (100 * share for share in (min(gaps), values["gap"], values["mean_gap"]))
-    yield f"are {least:.1f} to {most:.1f} %, {mean:.1f} % on average"
-    yield from beyond(values, asked, found)
-
-
-def costs_of(values: Values, found: Mapping[Any, tuple[Row, Row, Row]]) -> str:
-    """Shares of the fixed plan's cost, and how often goals are missed."""
-    told = []
-    for name, level in (("90", 0.9), ("95", 0.95)):
-        shares = [p["cost"] / f["cost"] for key, (p, f, _) in found.items() if key[2:] == (47, level)]
-        assert max(shares) == values[f"ratio_{name}"]
-        told.append((sum(shares) / len(shares), max(shares), values[f"missed_{name}"], len(shares)))
-    (mean, worst, missed, of), (second, last, more, among) = told
-    return (
-        f"is {mean:.2f} on average and {worst:.2f} at worst at 0.90, {second:.2f} and {last:.2f} at 0.95. "
-        f"The goals, 0.85 and 0.77 for every target, are missed for {missed} of {of} and {more} of {among}"
-    )
-
-
-def beyond(values: Values, asked: Mapping[Any, Any], found: Mapping[Any, Any]) -> Iterator[str]:
-    """What no counted policy does: meet some of the goals, and keep some of the promises."""
-    assert values["out_of_reach_90"] == 0
-    out = {
-        (NAMES[key[0]], key[1]): least["cost"] / fixed["cost"]
-        for key, (_, fixed, least) in found.items()
-        if key[2:] == (47, 0.95) and least["cost"] > 0.77 * fixed["cost"]
-    }
-    assert len(out) == values["out_of_reach_95"] == 2
-    (one, first), (other, second) = out.items()
-    yield (
-        f"No counted policy meets {len(out)} of those at 0.95: for {one[0]} and {one[1]:g} every one costs "
-        f"at least {first:.3f} of the fixed plan, for {other[0]} and {other[1]:g} {second:.3f}"
-    )
-    none = [
-        own["limits"]["reached"] for key, own in asked.items() if own["optimal, counted"]["promised"] is None
+    """What is said of the counted policies alone, and of those that were planned on halves."""
+    policies = [
+        item for item in values["rows"] if item["rung"] == "optimal, counted" and item["promised"] is not None
     ]
-    assert len(none) == values["without_policy"] == values["without_policy_proved"]
-    yield f"In the {len(none)} cases without a policy there is none to be found"
-    yield f"at most {min(none):.3f} to {max(none):.3f}"
-
-
-def closed_loop_halves(values: Values) -> Iterator[str]:
-    """What the other half and the judging seeds deliver."""
-    half, judged = ([item[kind] for item in values["rows"]] for kind in ("counted", "judged"))
-    assert len(half) == 20
-    assert values["counted_broken"] == values["without_policy"] == 0
+    many = len(policies)
+    assert sum(item["abandoned_at_start"] for item in policies) == 0
+    yield f"Of {many} policies none is refuted"
+    dear = refuted([of_cost(policy) for policy in policies])
+    yield f"in {dear} of the {many} cases the mean cost is above the certified one"
+    half, judged = ([item[kind] for item in values["halves"]] for kind in ("counted", "judged"))
+    assert (len(half), values["counted_broken"], values["judged_broken"]) == (20, 0, 0)
     mean = sum(half) / len(half)
     yield (
         f"the other half delivered {min(half):.3f} to {max(half):.3f}, {mean:.3f} on average, in "

@@ -33,7 +33,6 @@ from tests.docs.prose_of_paper import (
 from tests.docs.prose_of_policies import (
     closed_loop,
     closed_loop_counted,
-    closed_loop_halves,
     closed_loop_table,
 )
 from tests.docs.prose_of_promises import (
@@ -296,8 +295,7 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/model_selection.rst", "expanded-graph", measured_graph),
     ("docs/policies_measured.rst", "closed-loop", closed_loop),
     ("docs/policies_measured.rst", "closed-loop", closed_loop_table),
-    ("docs/policies_measured.rst", "closed-loop-counted", closed_loop_counted),
-    ("docs/policies_measured.rst", "closed-loop-halves", closed_loop_halves),
+    ("docs/policies_measured.rst", "closed-loop", closed_loop_counted),
     ("docs/prediction_sets.rst", "prediction-sets", set_sizes),
     ("docs/prediction_sets.rst", "prediction-sets", what_is_beside_set_sizes),
     ("docs/questions.rst", "competitive-ratio", questions_ratio),
@@ -379,7 +377,7 @@ def test_every_page_that_names_a_record_is_compared_with_it():
                 f"`{case}`",
                 f"run {case}\\b",
                 f"results/{case}.json",
-                f"cases.{case.replace('-', '_')}`",
+                f"studies.{case.replace('-', '_')}`",
             )
             if re.search("|".join(names), text):
                 named.add((path.relative_to(ROOT).as_posix(), case))

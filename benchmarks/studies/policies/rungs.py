@@ -1,4 +1,4 @@
-"""Rows of the record: what was promised, and what the runs of the judging seeds delivered."""
+"""Rows of the record of ``closed-loop``: what each rung promised, and what the judging seeds delivered."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,31 +8,21 @@ from scipy import stats
 from depl.benchmarks.studies.policies.problems import TIGHT_EPOCHS
 from depl.models.estimation.binomial import clopper_pearson, refuting_p_value
 from depl.models.policy.replay import ReplayedRun
-from depl.models.problem.policy import Policy
 
 Row = dict[str, object]
 
 FIXED, STOPPED, CLAIRVOYANT, RESET = "fixed", "fixed, stopped", "clairvoyant", "reset rule"
-STATIC_COUNTED, STATIC_LEDGER = "static, counted", "static, ledger"
 OPTIMAL_COUNTED, OPTIMAL_LEDGER = "optimal, counted", "optimal, ledger"
-POLICIES = (STATIC_COUNTED, OPTIMAL_COUNTED, STATIC_LEDGER, OPTIMAL_LEDGER)
-"""Those with a certified promise: rung and certificate."""
+POLICIES = ("static, counted", OPTIMAL_COUNTED, "static, ledger", OPTIMAL_LEDGER)
+"""Those with a certified promise: rung of `depl.solve_policy`, and certificate."""
 
 _SIGNIFICANCE = 0.05
 _HIGHEST = 0.999999
 """The greatest promise that the exact test takes."""
 
 
-def delivered(runs: Sequence[ReplayedRun], level: float, failure_cost: float) -> Row:
-    """What two runs or more did: the share that reached the target with its 95 % interval, costs, ends.
-
-    Parameters
-    ----------
-    level : float
-        omega, which the p-value is for.
-    failure_cost : float
-        Of the objective [cost].
-    """
+def delivered(runs: Sequence[ReplayedRun], level: float) -> Row:
+    """What runs did: the share that reached the target, its 95 % interval, p-value against omega, costs."""
     many = len(runs)
     missed = sum(run.end != "reached" for run in runs)
     interval = clopper_pearson(missed, many, 0.95)
@@ -45,29 +35,18 @@ def delivered(runs: Sequence[ReplayedRun], level: float, failure_cost: float) ->
         "p_value": refuting_p_value(missed, many, level),
         "cost": cost,
         "cost_error": math.sqrt(math.fsum((run.cost - cost) ** 2 for run in runs) / (many - 1) / many),
-        "objective": cost + failure_cost * missed / many,
-        "deadline": sum(run.end == "exhausted" for run in runs),
-        "abandoned": sum(run.end in ("abandoned", "beyond") for run in runs),
         "abandoned_at_start": sum(run.end != "reached" and run.epochs == 0 for run in runs),
     }
 
 
-def cost_ratios(rows: Sequence[Row], level: float, who: str = OPTIMAL_COUNTED) -> list[float]:
+def cost_ratios(rows: Sequence[Row], level: float, rung: str = OPTIMAL_COUNTED) -> list[float]:
     """Costs in that of the fixed plan trained to its end, of the problems that are not tight."""
-    fixed = {_problem(row): number(row["cost"]) for row in rows if row["who"] == FIXED}
-    return [
-        number(row["cost"]) / fixed[_problem(row)]
-        for row in rows
-        if row["who"] == who
-        and "cost" in row
-        and row["omega"] == level
-        and row["maximum_epochs"] != TIGHT_EPOCHS
-        and _problem(row) in fixed
-    ]
-
-
-def _problem(row: Row) -> tuple[object, ...]:
-    return tuple(row[name] for name in ("family", "maximum_loss", "maximum_epochs", "omega"))
+    asked = [row for row in rows if row["omega"] == level and row["maximum_epochs"] != TIGHT_EPOCHS]
+    fixed = {
+        (row["family"], row["maximum_loss"]): number(row["cost"]) for row in asked if row["rung"] == FIXED
+    }
+    keys = [(row, (row["family"], row["maximum_loss"])) for row in asked if row["rung"] == rung]
+    return [number(row["cost"]) / fixed[key] for row, key in keys if "cost" in row and key in fixed]
 
 
 def refuted(p_values: Sequence[float]) -> int:
@@ -90,15 +69,6 @@ def of_cost(row: Mapping[str, object]) -> float:
     cost, error, runs = (number(row[name]) for name in ("cost", "cost_error", "runs"))
     excess = cost - number(row["promised_cost"])
     return float(stats.t.sf(excess / error, runs - 1)) if error > 0 else float(excess <= 0)
-
-
-def is_fixed(policy: Policy) -> bool:
-    """Whether a policy is a fixed plan that is left as soon as the target is reached."""
-    least = policy.grid.target
-    return all(
-        len({row.action for row in node.rows if row.upto > least or not node.may_stop}) == 1
-        for node in policy.nodes
-    )
 
 
 def number(value: object) -> float:

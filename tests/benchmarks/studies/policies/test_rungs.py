@@ -3,31 +3,22 @@
 import pytest
 from scipy.stats import binom, t
 
-from depl.benchmarks.studies.policies.rows import (
-    cost_ratios,
-    delivered,
-    is_fixed,
-    of_cost,
-    of_promise,
-    refuted,
-)
+from depl.benchmarks.measure.results import RESULTS, read
+from depl.benchmarks.studies import closed_loop
+from depl.benchmarks.studies.policies.rungs import cost_ratios, delivered, of_cost, of_promise, refuted
 from depl.models.policy.replay import ReplayedRun
-from depl.models.policy.solve import solve_policy
-from depl.models.problem.laws import Deterministic, Empirical
-from tests.cases.policy_cases import tiny
 
 
 def run(end, epochs, cost):
     return ReplayedRun("1", epochs, None, cost, 0.5, end)
 
 
-def test_a_row_counts_ends_apart_and_prices_failures():
+def test_a_row_counts_misses_of_every_kind_and_what_runs_cost():
     runs = [run("reached", 5, 10.0)] * 7 + [run("exhausted", 9, 20.0), run("beyond", 3, 6.0)]
-    row = delivered([*runs, run("abandoned", 0, 0.0)], 0.9, 30.0)
+    row = delivered([*runs, run("abandoned", 0, 0.0)], 0.9)
     assert row["delivered"] == pytest.approx(0.7)
     assert row["cost"] == pytest.approx(9.6)
-    assert row["objective"] == pytest.approx(9.6 + 0.3 * 30)
-    assert (row["deadline"], row["abandoned"], row["abandoned_at_start"]) == (1, 2, 1)
+    assert row["abandoned_at_start"] == 1
     assert row["p_value"] == pytest.approx(binom.sf(2, 10, 0.1))
     assert binom.cdf(7, 10, row["lower"]) > 0.97
     assert binom.sf(7, 10, row["upper"]) > 0.9
@@ -45,14 +36,6 @@ def test_a_certified_probability_is_tested_itself_and_not_omega():
     assert of_promise(row) == pytest.approx(binom.sf(11, 120, 0.03))
 
 
-def test_a_policy_whose_rows_never_look_at_the_loss_above_the_target_is_a_fixed_plan():
-    # 0.55 is to be gained; small gains 0.2 or 0.4, large 0.7: after a bad first epoch large may pay
-    instance = tiny(Empirical(values=(0.2, 0.4)), Deterministic(value=0.7), maximum_loss=0.45)
-    assert is_fixed(solve_policy(instance, "static").policy)
-    bold = tiny(Empirical(values=(0.1, 0.6)), Deterministic(value=0.7), maximum_loss=0.45, maximum_epochs=2)
-    assert not is_fixed(solve_policy(bold, "optimal").policy)
-
-
 def test_a_certified_cost_is_tested_against_the_mean_of_the_runs():
     row = {"promised_cost": 50.0, "cost": 51.0, "cost_error": 0.5, "runs": 121}
     assert of_cost(row) == pytest.approx(t.sf(2.0, 120))
@@ -63,14 +46,20 @@ def test_a_certified_cost_is_tested_against_the_mean_of_the_runs():
 def test_ratios_are_those_of_problems_that_are_not_tight_and_have_a_cost():
     told = {"family": "a", "maximum_loss": 1.0, "maximum_epochs": 47, "omega": 0.9}
     rows = [
-        {**told, "who": "fixed", "cost": 10.0},
-        {**told, "who": "optimal, counted", "promised": 0.9, "cost": 8.0},
-        {**told, "who": "clairvoyant", "cost": 6.0},
-        {**told, "maximum_loss": 2.0, "who": "fixed", "cost": 10.0},
-        {**told, "maximum_loss": 2.0, "who": "optimal, counted", "promised": None},
-        {**told, "maximum_loss": 2.0, "who": "clairvoyant", "cost": 1.0},
-        {**told, "maximum_epochs": 30, "who": "fixed", "cost": 10.0},
+        {**told, "rung": "fixed", "cost": 10.0},
+        {**told, "rung": "optimal, counted", "promised": 0.9, "cost": 8.0},
+        {**told, "rung": "clairvoyant", "cost": 6.0},
+        {**told, "maximum_loss": 2.0, "rung": "fixed", "cost": 10.0},
+        {**told, "maximum_loss": 2.0, "rung": "optimal, counted", "promised": None},
+        {**told, "maximum_loss": 2.0, "rung": "clairvoyant", "cost": 1.0},
+        {**told, "maximum_epochs": 30, "rung": "fixed", "cost": 10.0},
     ]
     assert cost_ratios(rows, 0.9) == [0.8]
     assert cost_ratios(rows, 0.9, "clairvoyant") == [0.6, 0.1]
     assert cost_ratios(rows, 0.95) == []
+
+
+def test_the_figures_of_the_record_follow_from_its_rows():
+    values = read(RESULTS / "closed-loop.json").values
+    for name, value in closed_loop._figures(values["rows"], values["halves"]).items():
+        assert value == pytest.approx(values[name], rel=1e-12)
