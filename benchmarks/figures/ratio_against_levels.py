@@ -89,7 +89,7 @@ def _explain(axes: Axes, curves: Sequence[RatioCurve]) -> None:
 
 
 def curves_of(rows: Sequence[Mapping[str, Any]]) -> list[RatioCurve]:
-    """The curves in the record of the case ``expanded-graph``: its value ``curves``, one line per K."""
+    """The curves in the record of the case ``graph``: its value ``curves``, one line per K."""
     curves = []
     for place, epochs in enumerate(dict.fromkeys(row["epochs"] for row in rows)):
         part = [row for row in rows if row["epochs"] == epochs]

@@ -220,7 +220,7 @@ depl bench cases table
 depl bench cases table --json
 """,
     "bench cases draw": """\
-depl bench cases draw expanded-graph figures
+depl bench cases draw graph figures
 depl bench cases draw promises-kept figures
 """,
     "bench behaviour": """\

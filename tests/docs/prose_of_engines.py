@@ -26,7 +26,7 @@ def label_peers(values: Values) -> Iterator[str]:
         "HiGHS on the arc-flow program; cspy",
         f"{values['median_times_faster_than_highs']:.0f} and "
         f"{values['median_times_faster_than_cspy']:.0f} times faster",
-        "``label-setting``",
+        "``graph``",
     )
 
 

@@ -124,7 +124,7 @@ def constant_ratio(evidence: Evidence) -> Findings:
         inside = sum(ratio <= bound * (1 + 1e-9) for ratio in ratios)
         told = figures if cases else ""
         readings.append(Reading(statement, inside, cases, told, always=True))
-    values = _values(evidence, "expanded-graph")
+    values = _values(evidence, "graph")
     if values:
         small, large = float(values["family_b_ratio_10"]), float(values["family_b_ratio_1000"])
         found = not values["family_a_missed"]

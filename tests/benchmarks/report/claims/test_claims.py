@@ -98,7 +98,7 @@ def ratio_of(depl: float | None, family_a_missed: bool, family_b: float) -> Evid
         attempt_of("one", "depl-paper", suite="random", cost=depl),
     ]
     families = {"family_a_missed": family_a_missed, "family_b_ratio_10": 9.0, "family_b_ratio_1000": family_b}
-    return evidence(attempts, record("expanded-graph", **families))
+    return evidence(attempts, record("graph", **families))
 
 
 def stages(papers: float, other: float, error: float = 0.0, delivered: float = 1.0) -> Evidence:

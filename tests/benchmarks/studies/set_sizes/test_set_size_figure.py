@@ -109,6 +109,6 @@ def test_a_case_without_a_figure_names_those_that_have_one(tmp_path, ask):
     code, _, aside = ask("bench", "cases", "draw", "exact-law", tmp_path)
     assert code == 2
     assert (
-        "'exact-law' has no figure; those that have one: closed-loop, expanded-graph, prediction-sets"
+        "'exact-law' has no figure; those that have one: closed-loop, graph, prediction-sets"
         in aside
     )

@@ -1,0 +1,313 @@
+"""Model selection as paths: exact labels and the paper's expanded graph, beside each other and their peers.
+
+The labels (`depl.heuristics.paths.setting`) are compared with enumeration, HiGHS on the arc-flow program and
+cspy, which is measured where it can be imported. The graph's cost, rounded up and down, is compared with the
+optimum, which the labels prove: how often it finds the optimum, how far it is off on average and at worst,
+how often it finds no path, and how long it takes. A peer that is stopped counts as if it had ended there.
+"""
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from depl.benchmarks.measure.registry import Goal, Study
+from depl.benchmarks.studies.paths.peers import arc_flow_optimum, cspy_optimum, has_cspy, sparse_graph
+from depl.benchmarks.studies.paths.problems import FAMILIES, family_problem, random_path_problem
+from depl.heuristics.baselines.paper_method import depl_paper
+from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.expanded_graph import expanded_graph, shortest_path
+from depl.heuristics.paths.graph_guarantees import relaxed, tightened
+from depl.heuristics.paths.layered import cost_down, cost_up
+from depl.heuristics.paths.setting import least_weight
+from depl.instances.counterexamples import almost_one_level, short_epochs
+from depl.models.evaluation.evaluate import evaluate
+from depl.models.exact.enumeration import enumerate_plans
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.solving.methods import Limits
+from depl.models.solving.result import Termination
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_PEER_SECONDS, _LARGE_SECONDS = 20.0, 60.0
+_SAME, _EXACT = 1e-7, 1e-9
+"""Relative differences that count as none: of weights by HiGHS, whose rows hold to 1e-9, and of our own."""
+_LEVELS = (10, 25, 50, 100, 200, 400, 800, 1600)
+_PAPER_LEVELS = 200
+_SMALL, _LARGE = 50, _PAPER_LEVELS
+"""eta of the graphs that peers search."""
+
+
+def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+    least_weight(family_problem(np.random.default_rng(0), "free", 6, 2))  # compile
+    return {
+        **_agreement(rng, 1 if smoke else 100),
+        **_label_peers(rng, smoke),
+        **_large(rng, *((1, 20, 5) if smoke else (5, 1000, 50))),
+        **_graph_peers(random_path_problem(rng, 6 if smoke else 20), smoke),
+        **_against_optimum(rng, smoke),
+        **_counterexamples(),
+    }
+
+
+def _timed(action: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
+    """Median wall time and the answer."""
+    times, answer = [], None
+    for _ in range(repeats):
+        start = time.perf_counter()
+        answer = action()
+        times.append(time.perf_counter() - start)
+    return float(np.median(times)), answer
+
+
+def _apart(one: float, other: float) -> float:
+    """Relative difference."""
+    return 0.0 if one == other else abs(one - other) / min(abs(one), abs(other))
+
+
+def _agreement(rng: np.random.Generator, count: int) -> dict[str, object]:
+    """Small problems of all families, about half of them infeasible: all paths tried, and the program."""
+    wrong = 0
+    for _, family in itertools.product(range(count), FAMILIES):
+        epochs, models = int(rng.integers(1, 7)), int(rng.integers(1, 4))
+        problem = family_problem(rng, family, epochs, models, tight=True)
+        paths = itertools.chain.from_iterable(
+            itertools.product(range(problem.start), repeat=length) for length in range(epochs + 1)
+        )
+        best = min((problem.totals(path)[0] for path in paths if problem.feasible(path)), default=math.inf)
+        found, program = least_weight(problem), arc_flow_optimum(problem)
+        proved = found.termination in (Termination.OPTIMAL, Termination.INFEASIBLE) and program.proved
+        wrong += not (proved and max(_apart(found.weight, best), _apart(program.weight, best)) <= _SAME)
+    return {"small_problems_answered_differently": wrong}
+
+
+def _label_peers(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
+    """K = 50, M = 3: how many times longer the peers take."""
+    proved, differs = [], 0
+    faster: dict[str, list[float]] = {"highs": [], "cspy": []}
+    limit = 2.0 if smoke else _PEER_SECONDS
+    for family, _ in itertools.product(FAMILIES[:2] if smoke else FAMILIES, range(1 if smoke else 3)):
+        problem = family_problem(rng, family, 8 if smoke else 50, 3)
+        own, found = _timed(lambda problem=problem: least_weight(problem))
+        seconds, program = _timed(lambda problem=problem: arc_flow_optimum(problem, limit))
+        proved.append(found.termination is Termination.OPTIMAL)
+        differs += program.proved and _apart(program.weight, found.weight) > _SAME
+        faster["highs"].append(seconds / own)
+        if has_cspy():
+            seconds, _ = _timed(lambda problem=problem: cspy_optimum(problem, limit))
+            faster["cspy"].append(seconds / own)
+    return {
+        "peers_differ": differs,
+        "share_proved_at_50": float(np.mean(proved)),
+        **{
+            f"median_times_faster_than_{name}": float(np.median(ratios)) if ratios else None
+            for name, ratios in faster.items()
+        },
+    }
+
+
+def _large(rng: np.random.Generator, count: int, epochs: int, models: int) -> dict[str, object]:
+    """Seconds to 1 % and to the proof, infinite without, the worst of ``count``."""
+    near, proof = [], []
+    for _ in range(count):
+        problem = family_problem(rng, "like-paper", epochs, models)
+        seconds, found = _timed(lambda problem=problem: least_weight(problem, Limits(gap=0.01)))
+        near.append(seconds if found.gap <= 0.01 else math.inf)
+        limits = Limits(time_limit=_LARGE_SECONDS)
+        seconds, found = _timed(lambda problem=problem, limits=limits: least_weight(problem, limits))
+        proof.append(seconds if found.termination is Termination.OPTIMAL else math.inf)
+    return {"large_most_seconds_to_one_percent": max(near), "large_most_seconds_to_optimum": max(proof)}
+
+
+def _graph_peers(drawn: AdditiveProblem, smoke: bool) -> dict[str, object]:
+    """The same graphs by the layered search, csgraph and networkx; build and search apart."""
+    small, large = (8, 20) if smoke else (_SMALL, _LARGE)
+    problems = {levels: _just_solvable(drawn, levels) for levels in (small, large)}
+    own = {
+        eta: _timed(lambda p=p, eta=eta: cost_up(p, eta), 2 if smoke else 7) for eta, p in problems.items()
+    }
+    found: dict[str, object] = {
+        "small_layered_seconds": own[small][0],
+        "large_layered_seconds": own[large][0],
+    }
+    apart = []
+    for part, peer, levels in (
+        ("small", "csgraph", small),
+        ("small", "networkx", small),
+        ("whole", "networkx", small),
+        ("large", "csgraph", large),
+    ):
+        start = time.perf_counter()
+        search, vertices = _graph_of(problems[levels], levels, part, peer)
+        built = time.perf_counter() - start
+        searched, cost = _timed(search)
+        apart.append(_apart(own[levels][1], cost))
+        found |= {
+            f"{part}_{peer}_vertices": vertices,
+            f"{part}_{peer}_build_seconds": built,
+            f"{part}_{peer}_search_seconds": searched,
+            f"{part}_times_faster_than_{peer}": (built + searched) / own[levels][0],
+            f"{part}_times_faster_than_{peer}_search": searched / own[levels][0],
+        }
+    return {**found, "largest_difference_among_peers": max(apart)}
+
+
+def _graph_of(problem: AdditiveProblem, levels: int, part: str, peer: str) -> tuple[Callable[[], float], int]:
+    """What searches a graph, and its vertices: all that can be reached, or *whole*, all that there are."""
+    if peer == "csgraph":
+        matrix = sparse_graph(problem, levels)
+        return matrix.least_weight, matrix.matrix.shape[0]
+    graph = expanded_graph(problem, levels, capped=part == "whole", every_vertex=part == "whole")
+    return lambda: (shortest_path(graph) or (math.inf,))[0], len(graph)
+
+
+def _just_solvable(problem: AdditiveProblem, levels: int) -> AdditiveProblem:
+    """The problem with a little more of both budgets, so that the graph has a path.
+
+    By the bicriteria inequality the last of the steps is enough.
+    """
+    for part in (0.0, 0.125, 0.25, 0.5, 1.0):
+        share = part * problem.epochs / levels
+        larger = problem.within(
+            problem.maximum_time / (1 - share), problem.maximum_loss + share * problem.initial_loss
+        )
+        if math.isfinite(cost_up(larger, levels)):
+            break
+    return larger
+
+
+def _against_optimum(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
+    """The graph's cost over the optimum for K = 20, 50 and 100, and breaches of the bicriteria inequality."""
+    rows, breaches = [], 0
+    for epochs in (6, 8, 10) if smoke else (20, 50, 100):
+        problems = [random_path_problem(rng, epochs) for _ in range(2 if smoke else 10)]
+        optima = [_optimum(problem) for problem in problems]
+        for eta in _LEVELS[1:4] if smoke else _LEVELS:
+            found = [_timed(lambda p=p, eta=eta: cost_up(p, eta)) for p in problems]
+            up, down = [cost for _, cost in found], [cost_down(p, eta) for p in problems]
+            if eta > epochs:  # else the tighter budgets of the inequality are negative
+                for problem, *inner in zip(problems, down, optima, up, strict=True):
+                    outer = _optimum(relaxed(problem, eta)), _optimum(tightened(problem, eta))
+                    rising = (outer[0], *inner, outer[1])
+                    breaches += sum(one > other * (1 + _EXACT) for one, other in itertools.pairwise(rising))
+            row = {"epochs": epochs, "eta": eta, "seconds": float(np.mean([seconds for seconds, _ in found]))}
+            rows.append(row | _ratios(optima, up, down))
+    return {
+        "curves": rows,
+        "bicriteria_breaches": breaches,
+        "worst_share_missed_at_eta_200": max(
+            row["missed"] for row in rows if row["eta"] == (_SMALL if smoke else _PAPER_LEVELS)
+        ),
+    }
+
+
+def _ratios(optima: Sequence[float], up: Sequence[float], down: Sequence[float]) -> dict[str, Any]:
+    """Over the optimum: of the graph's paths, where it has one, and of its lower bounds."""
+    above = [high / best for best, high in zip(optima, up, strict=True) if math.isfinite(high)]
+    below = [low / best for best, low in zip(optima, down, strict=True)]
+    return {
+        "missed": 1 - len(above) / len(optima),
+        "optimal": sum(ratio <= 1 + _EXACT for ratio in above) / len(optima),
+        "up_mean": float(np.mean(above)) if above else None,
+        "up_max": max(above, default=None),
+        "down_mean": float(np.mean(below)),
+        "down_min": min(below),
+    }
+
+
+def _optimum(problem: AdditiveProblem) -> float:
+    """By exact labels; infinite if there is no path."""
+    found = least_weight(problem)
+    if found.termination not in (Termination.OPTIMAL, Termination.INFEASIBLE):
+        raise NotCoveredError("the optimum was not proved; give the label setting more labels")
+    return found.weight
+
+
+def _counterexamples() -> dict[str, object]:
+    """Families A and B, the graph of ``depl-paper`` against the enumeration."""
+    limits, ratios = Limits(), {}
+    missed, known = (method(short_epochs(), limits).plan for method in (depl_paper, enumerate_plans))
+    for price in (10.0, 1000.0):
+        instance = almost_one_level(price)
+        plans = [method(instance, limits).plan for method in (depl_paper, enumerate_plans)]
+        costs = [
+            math.inf if plan is None else evaluate(instance, plan, quantile=False).cost for plan in plans
+        ]
+        ratios[f"family_b_ratio_{price:.0f}"] = costs[0] / costs[1]
+    return {"family_a_missed": missed is None and known is not None, **ratios}
+
+
+def _figure(values: Mapping[str, Any]) -> "Figure":
+    # Drawing is all that needs matplotlib.
+    from depl.benchmarks.figures.canvas import panels
+    from depl.benchmarks.figures.legends import make_room, set_title
+    from depl.benchmarks.figures.ratio_against_levels import curves_of, ratio_against_levels
+
+    figure, (axes,) = panels(1)
+    ratio_against_levels(curves_of(values["curves"]), axes)
+    set_title(axes, "random paths")
+    make_room(figure)
+    return figure
+
+
+STUDY = Study(
+    name="graph",
+    summary="Model selection as paths: exact labels and the paper's expanded graph beside their peers.",
+    goals=(
+        Goal(
+            "small_problems_answered_differently",
+            "small problems on which enumeration, the arc-flow program and the labels differ",
+            "==",
+            0,
+        ),
+        Goal("peers_differ", "optima that HiGHS proves at K = 50 and that differ from the labels'", "==", 0),
+        Goal("share_proved_at_50", "share of the problems with K = 50 that are proved", "==", 1),
+        Goal(
+            "median_times_faster_than_highs",
+            "times faster than HiGHS on the arc-flow program, K = 50, M = 3, median",
+            ">=",
+            5,
+        ),
+        Goal("median_times_faster_than_cspy", "times faster than cspy at K = 50, median", ">=", 10),
+        Goal(
+            "large_most_seconds_to_one_percent",
+            "seconds to a certified gap of 1 % with M = 50, K = 1000, the worst of five",
+            "<=",
+            10,
+        ),
+        Goal(
+            "large_most_seconds_to_optimum",
+            "seconds to the proof with M = 50, K = 1000, the worst of five",
+            "<=",
+            _LARGE_SECONDS,
+        ),
+        Goal(
+            "largest_difference_among_peers",
+            "relative difference of the costs by the layered search, csgraph and networkx",
+            "<=",
+            1e-12,
+        ),
+        Goal(
+            "whole_times_faster_than_networkx",
+            "times faster than networkx from problem to path, all |M| K eta^2 vertices, eta = 50, K = 20",
+            ">=",
+            500,
+        ),
+        Goal(
+            "large_times_faster_than_csgraph",
+            "times faster than scipy's csgraph from problem to path, reachable vertices, eta = 200, K = 20",
+            ">=",
+            45,
+        ),
+        Goal("bicriteria_breaches", "breaches of the bicriteria inequality, K = 20, 50, 100", "==", 0),
+        Goal("family_a_missed", "family A: the graph finds nothing where there is a plan", "==", 1),
+        Goal("family_b_ratio_1000", "family B with R = 1000: cost over optimum", ">=", 909),
+    ),
+    run=_run,
+    draw=_figure,
+    seed=20260401,
+)
