@@ -54,12 +54,12 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     }
 
 
-def _timed(action: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
+def _timed(action: Callable[..., Any], *given: object, repeats: int = 1) -> tuple[float, Any]:
     """Median wall time and the answer."""
     times, answer = [], None
     for _ in range(repeats):
         start = time.perf_counter()
-        answer = action()
+        answer = action(*given)
         times.append(time.perf_counter() - start)
     return float(np.median(times)), answer
 
@@ -92,13 +92,13 @@ def _label_peers(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
     limit = 2.0 if smoke else _PEER_SECONDS
     for family, _ in itertools.product(FAMILIES[:2] if smoke else FAMILIES, range(1 if smoke else 3)):
         problem = family_problem(rng, family, 8 if smoke else 50, 3)
-        own, found = _timed(lambda problem=problem: least_weight(problem))
-        seconds, program = _timed(lambda problem=problem: arc_flow_optimum(problem, limit))
+        own, found = _timed(least_weight, problem)
+        seconds, program = _timed(arc_flow_optimum, problem, limit)
         proved.append(found.termination is Termination.OPTIMAL)
         differs += program.proved and _apart(program.weight, found.weight) > _SAME
         faster["highs"].append(seconds / own)
         if has_cspy():
-            seconds, _ = _timed(lambda problem=problem: cspy_optimum(problem, limit))
+            seconds, _ = _timed(cspy_optimum, problem, limit)
             faster["cspy"].append(seconds / own)
     return {
         "peers_differ": differs,
@@ -115,10 +115,9 @@ def _large(rng: np.random.Generator, count: int, epochs: int, models: int) -> di
     near, proof = [], []
     for _ in range(count):
         problem = family_problem(rng, "like-paper", epochs, models)
-        seconds, found = _timed(lambda problem=problem: least_weight(problem, Limits(gap=0.01)))
+        seconds, found = _timed(least_weight, problem, Limits(gap=0.01))
         near.append(seconds if found.gap <= 0.01 else math.inf)
-        limits = Limits(time_limit=_LARGE_SECONDS)
-        seconds, found = _timed(lambda problem=problem, limits=limits: least_weight(problem, limits))
+        seconds, found = _timed(least_weight, problem, Limits(time_limit=_LARGE_SECONDS))
         proof.append(seconds if found.termination is Termination.OPTIMAL else math.inf)
     return {"large_most_seconds_to_one_percent": max(near), "large_most_seconds_to_optimum": max(proof)}
 
@@ -127,9 +126,7 @@ def _graph_peers(drawn: AdditiveProblem, smoke: bool) -> dict[str, object]:
     """The same graphs by the layered search, csgraph and networkx; build and search apart."""
     small, large = (8, 20) if smoke else (_SMALL, _LARGE)
     problems = {levels: _just_solvable(drawn, levels) for levels in (small, large)}
-    own = {
-        eta: _timed(lambda p=p, eta=eta: cost_up(p, eta), 2 if smoke else 7) for eta, p in problems.items()
-    }
+    own = {eta: _timed(cost_up, p, eta, repeats=2 if smoke else 7) for eta, p in problems.items()}
     found: dict[str, object] = {
         "small_layered_seconds": own[small][0],
         "large_layered_seconds": own[large][0],
@@ -187,7 +184,7 @@ def _against_optimum(rng: np.random.Generator, smoke: bool) -> dict[str, object]
         problems = [random_path_problem(rng, epochs) for _ in range(2 if smoke else 10)]
         optima = [_optimum(problem) for problem in problems]
         for eta in _LEVELS[1:4] if smoke else _LEVELS:
-            found = [_timed(lambda p=p, eta=eta: cost_up(p, eta)) for p in problems]
+            found = [_timed(cost_up, p, eta) for p in problems]
             up, down = [cost for _, cost in found], [cost_down(p, eta) for p in problems]
             if eta > epochs:  # else the tighter budgets of the inequality are negative
                 for problem, *inner in zip(problems, down, optima, up, strict=True):

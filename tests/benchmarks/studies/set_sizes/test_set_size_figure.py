@@ -108,7 +108,4 @@ def test_the_older_spelling_of_the_command_says_that_a_record_is_missing(tmp_pat
 def test_a_case_without_a_figure_names_those_that_have_one(tmp_path, ask):
     code, _, aside = ask("bench", "cases", "draw", "exact-law", tmp_path)
     assert code == 2
-    assert (
-        "'exact-law' has no figure; those that have one: closed-loop, graph, prediction-sets"
-        in aside
-    )
+    assert "'exact-law' has no figure; those that have one: closed-loop, graph, prediction-sets" in aside
