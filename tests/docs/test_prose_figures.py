@@ -197,7 +197,7 @@ def set_sizes(values: Values) -> Iterator[str]:
 
 
 def what_is_beside_set_sizes(values: Values) -> Iterator[str]:
-    """Correlations, other scores and levels, and three checks of how little longer training leaves."""
+    """Correlations, the worst tenth, coverage, and how often the promise was kept."""
     groups = {name: [item for item in values["associations"] if name in item["family"]] for name in KINDS}
     told = {
         name: {key: [item[key] for item in items] for key in ("correlation", "worst_tenth", "coverage")}
@@ -210,29 +210,11 @@ def what_is_beside_set_sizes(values: Values) -> Iterator[str]:
     yield f"has {tenths[0][0]:.1f} to {tenths[0][1]:.1f} times the set size of the others for digits"
     yield f"and {tenths[1][0]:.2f} to {tenths[1][1]:.2f} times for cells"
     yield f"coverage is {min(digits['coverage']):.4f} and {min(cells['coverage']):.4f} in all plans"
-    smaller = [kind["mean_smaller"] for kind in values["by_kind"]]
-    yield f"({min(smaller)} to {max(smaller)} of {len(values['comparisons'])})"
     rows = values["comparisons"]
     kept = sorted((item["dependable_reached"], item["chosen_on"]) for item in rows)
     assert [runs for share, runs in kept if share < 0.9] == [26]
     worst, others = kept[0][0], [share for share, _ in kept[1:]]
     yield f"once in {percent(worst)}, otherwise in {100 * min(others):.0f} to {100 * max(others):.0f} %"
-    reached = min(item["stopped_reached"] for item in rows)
-    times = median(item["stopped_epochs"] / item["expected_epochs"] for item in rows)
-    yield f"reach it in {percent(reached)} or more and take {times:.2f} times the epochs of expected training"
-    left = [
-        (item["mean_before"] - item["stopped_size"]) / (item["mean_before"] - item["mean_after"])
-        for item in rows
-    ]
-    yield f"a median of {100 * median(left):.0f} % remains"
-    plans = values["between_plans"]
-    longer = [
-        (item["longer_before"] - item["longer_after"]) / (item["longer_before"] - item["care_after"])
-        for item in plans
-    ]
-    assert len(plans) == 7
-    yield "the two rules take different plans for seven targets"
-    yield f"gives {100 * min(longer):.0f} to {100 * max(longer):.0f} % of the reduction"
 
 
 def published_knapsacks(values: Values) -> Iterator[str]:

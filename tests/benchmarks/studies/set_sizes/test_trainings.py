@@ -5,16 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.set_sizes.set_size_trainings import (
-    Choice,
-    Curves,
-    Training,
-    budgets,
-    choose,
-    curves,
-    prolonged,
-    targets,
-)
+from depl.benchmarks.studies.set_sizes import trainings
+from depl.benchmarks.studies.set_sizes.trainings import Curves, Training, budgets, choose, curves, targets
 from depl.instances.training.runs import Epoch
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
@@ -82,52 +74,23 @@ def test_the_loss_before_training_is_not_needed():
     assert one.guaranteed.tolist() == other.guaranteed.tolist()
 
 
-def test_targets_are_what_is_guaranteed_within_horizons_each_once_and_better_than_guessing():
+def test_targets_are_what_is_guaranteed_within_horizons_each_once_and_better_than_guessing(monkeypatch):
+    monkeypatch.setattr(trainings, "HORIZONS", (1, 2, 3, 4))
     plan = plan_of([9, 3, 2, 2, 1], [9, 2.4, 1.9, 2.0, 1.2], range(5))
-    assert targets(plan, 10, (1, 2, 3, 4)) == [1.9, 1.2]
-    assert targets(plan, 12, (1, 2, 3, 4)) == [2.4, 1.9, 1.2]
-    assert targets(plan, 2, (1, 2, 3, 4)) == []
+    found = [targets(plan, classes) for classes in (10, 12, 2)]
+    assert found == [[1.9, 1.2], [2.4, 1.9, 1.2], []]
 
 
 def test_expected_training_stops_at_the_mean_and_dependable_training_at_the_guarantee():
-    assert choose([STEADY, UNSTEADY], 2.6, [1]) == Choice(2.6, Training(1, 2), Training(1, 4))
-    assert choose([STEADY, UNSTEADY], 2.6, [0]) == Choice(2.6, Training(0, 2), Training(0, 3))
-
-
-def test_between_plans_the_dependable_rule_may_take_the_steadier_one():
-    assert choose([STEADY, UNSTEADY], 2.4) == Choice(2.4, Training(1, 2), Training(0, 3))
-
-
-def test_the_cheapest_is_by_work_and_not_by_epochs():
-    expensive = plan_of([9, 1.0], [9, 1.0], [0, 5])
-    cheap = plan_of([9, 3, 2, 1.0], [9, 3, 2, 1.0], [0, 1, 2, 3])
-    assert choose([expensive, cheap], 1.0) == Choice(1.0, Training(1, 3), Training(1, 3))
-
-
-def test_a_target_that_one_rule_cannot_reach_has_no_choice():
-    assert choose([UNSTEADY], 2.0) is None
-    assert choose([UNSTEADY], 1.0) is None
-
-
-def test_a_plan_is_prolonged_to_the_work_but_never_shortened_nor_beyond_its_end():
-    plans = [plan_of([9, 3, 2, 1], [9, 3, 2, 1], [0, 0.1, 0.2, 0.1 + 0.2])]
-    assert prolonged(plans, Training(0, 1), 0.2) == Training(0, 2)
-    assert prolonged(plans, Training(0, 1), 0.3) == Training(0, 3)
-    assert prolonged(plans, Training(0, 1), 9) == Training(0, 3)
-    assert prolonged(plans, Training(0, 2), 0.1) == Training(0, 2)
+    assert (choose(UNSTEADY, 2.6), choose(STEADY, 2.6)) == ((2, 4), (2, 3))
+    assert choose(UNSTEADY, 2.0) is choose(UNSTEADY, 1.0) is None  # one rule cannot reach it, or none
 
 
 def test_for_every_work_the_rules_take_the_least_of_their_own_curve():
-    found = budgets([STEADY, UNSTEADY])
-    assert [work for work, _, _ in found] == [1, 2, 3, 4]
-    assert [by_mean for _, by_mean, _ in found] == [Training(1, epoch) for epoch in (1, 2, 3, 4)]
-    assert [by_guarantee for *_, by_guarantee in found] == [Training(0, epoch) for epoch in (1, 2, 3, 4)]
-
-
-def test_a_later_epoch_that_is_worse_is_not_taken():
-    bumpy = plan_of([9, 2, 3, 1.5], [9, 4, 3, 5], [0, 1, 2, 3])
+    assert budgets([STEADY, UNSTEADY]) == [(Training(1, epoch), Training(0, epoch)) for epoch in (1, 2, 3, 4)]
+    bumpy = plan_of([9, 2, 3, 1.5], [9, 4, 3, 5], [0, 1, 2, 3])  # a later epoch that is worse is not taken
     assert budgets([bumpy]) == [
-        (1, Training(0, 1), Training(0, 1)),
-        (2, Training(0, 1), Training(0, 2)),
-        (3, Training(0, 3), Training(0, 2)),
+        (Training(0, 1), Training(0, 1)),
+        (Training(0, 1), Training(0, 2)),
+        (Training(0, 3), Training(0, 2)),
     ]
