@@ -63,7 +63,7 @@ def test_the_small_case_of_the_page_on_scenarios():
 
 
 def test_the_page_on_exact_search_says_what_its_record_holds():
-    seconds = read(RESULTS / "chance-knapsacks.json").values["longest_seconds"]["100"]
+    seconds = read(RESULTS / "knapsacks.json").values["chance_longest_seconds"]["100"]
     assert round(seconds) == 2
     assert "knapsacks of 100 items (:doc:`reductions`) are proved in about two seconds" in words_of(
         "exact.rst"

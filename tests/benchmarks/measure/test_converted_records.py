@@ -16,6 +16,8 @@ READ = json.loads((Path(__file__).parents[2] / "data" / "values_read.json").read
 MOVED = {
     "label-setting": ("graph", ""),
     "expanded-graph": ("graph", ""),
+    "chance-knapsacks": ("knapsacks", "chance_"),
+    "outside-knapsacks": ("knapsacks", "peers_"),
 }
 """Where the values of a record are that became part of another one, and what their names begin with."""
 

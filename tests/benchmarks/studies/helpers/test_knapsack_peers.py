@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies import outside_knapsacks
 from depl.benchmarks.studies.helpers import knapsack_peers
 from depl.benchmarks.studies.helpers.knapsack_peers import (
     LABEL_SETTING,
@@ -17,10 +16,9 @@ from depl.benchmarks.studies.helpers.knapsack_peers import (
     by_label_setting,
     by_or_tools,
     by_scip,
-    by_scip_with_cone,
-    chance_peers,
     peers,
 )
+from depl.benchmarks.studies.knapsacks import Beside, Question, answered, proved_by, ratio_of
 from depl.instances.chance_knapsack_files import (
     read_chance_knapsack,
     shipped_robust_knapsack,
@@ -54,7 +52,7 @@ def test_scip_finds_the_best_set_that_a_cone_allows():
             for items in every
             if knapsack.slack(items) >= 1e-7  # what fits by less, the tolerance of SCIP decides
         )
-        answer = by_scip_with_cone(knapsack, 20.0)
+        answer = by_scip(knapsack, 20.0)
         assert answer.proved
         assert answer.value >= best - 1e-6
 
@@ -69,7 +67,7 @@ def test_the_program_of_others_is_given_the_file_and_its_answer_is_read(tmp_path
     )
     program.chmod(0o700)
     monkeypatch.setenv(LABEL_SETTING, str(program))
-    assert set(chance_peers()) == {"scip", "label-setting"}
+    assert set(peers(knapsack)) == {"scip", "label-setting"}
     answer = by_label_setting(knapsack, 20.0)
     assert (answer.value, answer.proved) == (float(optimum), True)
     given = read_chance_knapsack(copy)
@@ -82,7 +80,7 @@ def test_the_program_of_others_is_given_the_file_and_its_answer_is_read(tmp_path
     program.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(60)\n")
     assert by_label_setting(knapsack, 0.2)[:2] == (None, False)
     monkeypatch.delenv(LABEL_SETTING)
-    assert set(chance_peers()) == {"scip"}
+    assert set(peers(knapsack)) == {"scip"}
 
 
 def test_or_tools_runs_in_a_process_of_its_own(monkeypatch):
@@ -97,36 +95,50 @@ def test_or_tools_runs_in_a_process_of_its_own(monkeypatch):
 
 
 def test_peers_that_are_not_installed_are_not_asked(monkeypatch):
+    knapsack = hard_knapsack("weakly-correlated", 12, np.random.default_rng(0), part=1, parts=1)
     monkeypatch.setattr(knapsack_peers.importlib.util, "find_spec", lambda name: None)
-    assert set(peers()) == {"highs", "scip"}
+    assert set(peers(knapsack)) == {"highs", "scip"}
     monkeypatch.setattr(knapsack_peers.importlib.util, "find_spec", lambda name: object())
-    assert set(peers()) == {"highs", "scip", "or-tools"}
+    assert set(peers(knapsack)) == {"highs", "scip", "or-tools"}
 
 
-def test_a_proof_that_another_solver_or_the_publication_refutes_is_counted_as_wrong():
-    right, other = PeerAnswer(10.0, True, 1.0), PeerAnswer(11.0, True, 1.0)
-    wrong = outside_knapsacks._wrong
-    assert not wrong({"depl": right, "scip": right}, 10.0)
-    assert wrong({"depl": right, "scip": other}, None)
-    assert wrong({"depl": right}, 11.0)
-    assert not wrong({"depl": right, "scip": PeerAnswer(11.0, False, 1.0)}, None)
-    assert not wrong({"depl": PeerAnswer(9.0, False, 1.0)}, 10.0)
+@pytest.mark.parametrize(
+    ("held", "scip", "published", "wrong"),
+    [
+        ((10.0, True), (10.0, True), 10.0, False),
+        ((10.0, True), (11.0, True), None, True),
+        ((10.0, True), None, 11.0, True),
+        ((10.0, True), (11.0, False), None, False),
+        ((9.0, False), None, 10.0, False),
+    ],
+)
+def test_a_proof_that_another_solver_or_the_publication_refutes_is_counted_as_wrong(
+    held, scip, published, wrong
+):
+    answers = {"depl": PeerAnswer(*held, 1.0)} | ({} if scip is None else {"scip": PeerAnswer(*scip, 1.0)})
+    assert Beside(Question("", None, published, 1.0), answers).wrong is wrong
 
 
 def test_ratios_are_those_of_what_both_proved():
     rows = [
-        {"group": "ordinary", "answers": {"depl": answer(2.0), "scip": answer(4.0)}},
-        {"group": "ordinary", "answers": {"depl": answer(2.0), "scip": answer(1.0)}},
-        {"group": "ordinary", "answers": {"depl": answer(2.0), "scip": answer(9.0, proved=False)}},
+        Beside(None, {"depl": PeerAnswer(1.0, True, 2.0), "scip": PeerAnswer(1.0, proved, seconds)})
+        for seconds, proved in ((4.0, True), (1.0, True), (9.0, False))
     ]
-    assert outside_knapsacks._ratio(rows, "ordinary", "scip") == pytest.approx(1.0)
-    assert outside_knapsacks._ratio(rows, "ordinary", "highs") is None
-    assert outside_knapsacks._proved(rows, "ordinary", "scip") == 2
-    assert outside_knapsacks._proved(rows, "ordinary", "highs") is None
+    assert ratio_of(rows, "scip") == pytest.approx(1.0)
+    assert ratio_of(rows, "highs") is proved_by(rows, "highs") is None
+    assert proved_by(rows, "scip") == 2
 
 
-def answer(seconds, proved=True):
-    return PeerAnswer(1.0, proved, seconds)._asdict()
+def test_an_answer_is_wrong_that_the_optimum_refutes():
+    asked = answered(
+        Question("", hard_knapsack("uncorrelated", 12, np.random.default_rng(0), 1000, 1, 2), None, 20.0)
+    )
+    assert asked.proved
+    assert asked.value == asked.optimum == pytest.approx(asked.upper)
+    assert asked.near_seconds <= asked.seconds
+    assert not asked.wrong
+    assert asked._replace(optimum=asked.value - 1).wrong
+    assert asked._replace(optimum=asked.value + 1).wrong
 
 
 def test_the_shipped_robust_knapsacks_have_two_of_each_class_and_their_optima_fit():
