@@ -1,5 +1,5 @@
-"""Figures, one function per file: it takes data and optional axes, returns the axes, shows and saves nothing.
+"""Figures: functions that take data and optional axes, return the axes, and show and save nothing.
 
-`canvas` makes axes and writes files. matplotlib is imported here and nowhere above, so that nothing else
+`style` makes axes, legends and files. matplotlib is imported here and nowhere above, so that nothing else
 waits for it.
 """

@@ -20,20 +20,16 @@ from depl.models.solving.solve import solve
 AGREEMENT = 1e-9
 """Relative difference up to which two proved optima count as the same."""
 
+SAMPLED_METHODS = ("milp", "scenario-search")
+"""The exact methods that count scenarios: a program solved by HiGHS, and the dedicated search. They share
+tables of costs and gains, and no step of their proofs."""
+
+SCENARIOS = 100
+
 
 @dataclass(frozen=True)
 class Entry:
-    """One method on one instance.
-
-    Attributes
-    ----------
-    target : str
-        The target as the family names it.
-    result : Result or None
-        None if the method does not cover the instance.
-    refusal : str
-        The sentence in which it says so.
-    """
+    """One method on one instance; without a result, the sentence in which it refuses the instance."""
 
     target: str
     instance: Instance
@@ -117,6 +113,31 @@ def agree(entries: Sequence[Entry], others: Sequence[Entry]) -> bool:
         one is not None and other is not None and math.isclose(one, other, rel_tol=AGREEMENT)
         for one, other in pairs
     )
+
+
+def short_alexnet() -> Instance:
+    """The paper's AlexNet with a deadline, at target 15 within 9 epochs: all `SAMPLED_METHODS` prove it."""
+    family = load("paper-alexnet-deadline", "13")
+    return family.replace(name="paper-alexnet-deadline, short", maximum_loss=15.0, maximum_epochs=9)
+
+
+def solve_by_all(time_limit: float = 60.0, done: Callable[[Entry], None] = lambda entry: None) -> list[Entry]:
+    """The short instance by all methods under scenarios, on the same sample."""
+    entries = []
+    for method in SAMPLED_METHODS:
+        entries.append(entry_of("15", short_alexnet(), method, time_limit, SCENARIOS))
+        done(entries[-1])
+    return entries
+
+
+def methods_agree(entries: Sequence[Entry]) -> bool:
+    """Whether all entries are proved cheapest, at costs that are equal to 1e-9."""
+    results = [entry.result for entry in entries]
+    proved = [r.cost for r in results if r is not None and r.solution is Solution.PROVEN_OPTIMAL]
+    costs = [cost for cost in proved if cost is not None]
+    if len(costs) < max(len(entries), 2):
+        return False
+    return all(math.isclose(cost, costs[0], rel_tol=AGREEMENT) for cost in costs)
 
 
 def entry_of(

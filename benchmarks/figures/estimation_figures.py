@@ -8,12 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from depl.benchmarks.figures.canvas import panels
+from depl.benchmarks.figures.family import LossCurve, loss_evolution
 from depl.benchmarks.figures.fitted_density import FittedCurve, fitted_density
-from depl.benchmarks.figures.legends import make_room, set_title
-from depl.benchmarks.figures.loss_evolution import LossCurve, loss_evolution
 from depl.benchmarks.figures.p_values import p_value_histogram
-from depl.benchmarks.figures.palette import series_style
+from depl.benchmarks.figures.style import make_room, panels, series_style, set_title
 from depl.models.estimation.combinations import TracesFit, fit_rows
 from depl.models.estimation.families import IMPROVEMENT_FAMILIES, SWITCH_FAMILIES
 from depl.models.estimation.fit import FittedLaw

@@ -6,9 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.canvas import given_or_new
-from depl.benchmarks.figures.legends import legend_beside
-from depl.benchmarks.figures.palette import COLOURS, DASHES, nth
+from depl.benchmarks.figures.style import COLOURS, DASHES, given_or_new, legend_beside, nth
 from depl.models.problem.laws import FloatArray
 
 _POINTS = 400

@@ -5,9 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.canvas import given_or_new
-from depl.benchmarks.figures.legends import legend_beside
-from depl.benchmarks.figures.palette import COLOURS, HATCHES, nth
+from depl.benchmarks.figures.style import COLOURS, HATCHES, given_or_new, legend_beside, nth
 
 _BINS = 20
 THRESHOLD = 0.05

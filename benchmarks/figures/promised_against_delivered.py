@@ -5,9 +5,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.canvas import given_or_new
-from depl.benchmarks.figures.legends import legend_beside
-from depl.benchmarks.figures.palette import Style, series_style, styles_of
+from depl.benchmarks.figures.style import Style, given_or_new, legend_beside, series_style, styles_of
 
 _SPREAD = 0.006
 _SETTINGS = {

@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from depl.benchmarks.figures.canvas import given_or_new
-from depl.benchmarks.figures.palette import HATCHES, MODEL_COLOURS, nth
+from depl.benchmarks.figures.style import HATCHES, MODEL_COLOURS, given_or_new, nth
 
 _WIDTHS = (0.8, 0.45)
 

@@ -3,9 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from depl.benchmarks.figures.canvas import panels
-from depl.benchmarks.figures.legends import legend_near, make_room, set_title
-from depl.benchmarks.figures.palette import COLOURS
+from depl.benchmarks.figures.style import COLOURS, legend_near, make_room, panels, set_title
 from depl.models.estimation.diagnosis import Diagnosis
 from depl.models.estimation.independence import USABLE
 from depl.models.evaluation.traced_counting import runs_to_carry

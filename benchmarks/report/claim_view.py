@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from depl.benchmarks.analysis.table import Cell, Table
-from depl.benchmarks.figures.of_drawing import Drawing
+from depl.benchmarks.figures.drawing import Drawing
 from depl.benchmarks.report.grid import ShownTable, grid
 from depl.benchmarks.report.verdicts import Reading, Verdict, answers
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from depl.benchmarks.figures.of_drawing import Drawing
+from depl.benchmarks.figures.drawing import Drawing
 from depl.benchmarks.report.claim_view import claim_view, overview
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.grid import ShownTable, grid

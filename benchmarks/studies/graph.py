@@ -240,9 +240,8 @@ def _counterexamples() -> dict[str, object]:
 
 def _figure(values: Mapping[str, Any]) -> "Figure":
     # Drawing is all that needs matplotlib.
-    from depl.benchmarks.figures.canvas import panels
-    from depl.benchmarks.figures.legends import make_room, set_title
-    from depl.benchmarks.figures.ratio_against_levels import curves_of, ratio_against_levels
+    from depl.benchmarks.figures.levels import curves_of, ratio_against_levels
+    from depl.benchmarks.figures.style import make_room, panels, set_title
 
     figure, (axes,) = panels(1)
     ratio_against_levels(curves_of(values["curves"]), axes)

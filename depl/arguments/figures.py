@@ -10,7 +10,7 @@ import argparse
 from depl.arguments.shared import FORMATS, add_json
 
 PRINTED = (2, 4, 5, 6, 7, 8, 9)
-"""Numbers of the paper's figures that show numbers: those of `depl.benchmarks.figures.of_paper.FAMILIES`."""
+"""Numbers of the paper's figures that show numbers: those of `depl.benchmarks.figures.paper.FAMILIES`."""
 
 METHODS = "exact,depl,expected-greedy"
 """What stands in the places of the paper's *optimal*, *DepL* and *best-exp*."""

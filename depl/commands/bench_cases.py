@@ -64,7 +64,7 @@ def run_table(options: argparse.Namespace) -> Answer:
 def run_draw(options: argparse.Namespace) -> Answer:
     """The figure of a case, from its record and from nothing else."""
     # Drawing is all that needs matplotlib, and no other command should wait for it.
-    from depl.benchmarks.figures.canvas import save
+    from depl.benchmarks.figures.style import save
 
     cases = all_studies()
     (case,) = select([options.name], cases)

@@ -25,7 +25,7 @@ from depl.models.foundation.documents import write_text
 from depl.models.foundation.wording import counted
 
 if TYPE_CHECKING:
-    from depl.benchmarks.figures.of_drawing import Drawing
+    from depl.benchmarks.figures.drawing import Drawing
 
 TRACES = ("digits-alexnet", "digits-mobilenet")
 """Families of shipped traces that the standard report draws (Figs. 2 and 4)."""
@@ -63,8 +63,8 @@ def run(options: argparse.Namespace) -> Answer:
 
 def _figures(evidence: Evidence, traces: bool) -> "tuple[list[Drawing], list[str]]":
     """All figures, those of the shipped traces only if asked for; and what could not be drawn."""
-    from depl.benchmarks.figures.of_attempts import figures_of, left_out
-    from depl.benchmarks.figures.of_training import training_drawings
+    from depl.benchmarks.figures.paper import training_drawings
+    from depl.benchmarks.figures.sweeps import figures_of, left_out
 
     found = figures_of(evidence.attempts)
     for family in TRACES if traces else ():

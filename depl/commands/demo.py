@@ -7,15 +7,17 @@ from collections.abc import Sequence
 
 from depl.benchmarks.figures.comparison import (
     AGREEMENT,
+    SAMPLED_METHODS,
+    SCENARIOS,
     Entry,
     agree,
     compare,
     lower_bound,
+    methods_agree,
     optimum,
+    solve_by_all,
     targets_of,
 )
-from depl.benchmarks.figures.ground_truth import METHODS as SAMPLED_METHODS
-from depl.benchmarks.figures.ground_truth import SCENARIOS, methods_agree, solve_by_all
 from depl.commands.answer import Answer
 from depl.commands.options import make_folder
 from depl.commands.progress import Bar
@@ -34,7 +36,7 @@ _WRAPPED = textwrap.TextWrapper(110, break_long_words=False, break_on_hyphens=Fa
 def run(options: argparse.Namespace) -> Answer:
     """Solve, draw and tabulate."""
     # Drawing is all that needs matplotlib, and no other command should wait for it.
-    from depl.benchmarks.figures.of_family import Gallery, Shown
+    from depl.benchmarks.figures.family import Gallery, Shown
 
     started = time.perf_counter()
     folder = make_folder(options.out)

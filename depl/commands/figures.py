@@ -79,7 +79,7 @@ def saved(figure: "Figure", target: FigureFiles, part: str = "") -> list[str]:
     InvalidInputError
         If a file cannot be written.
     """
-    from depl.benchmarks.figures.canvas import save
+    from depl.benchmarks.figures.style import save
 
     place = Path(f"{target.name}{part}")
     return [str(path) for path in save(figure, place.parent, place.name, target.formats)]

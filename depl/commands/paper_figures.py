@@ -24,7 +24,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 
 if TYPE_CHECKING:
-    from depl.benchmarks.figures.of_drawing import Drawing
+    from depl.benchmarks.figures.drawing import Drawing
     from depl.models.problem.instance import Instance
 
 _TRAINING = (2, 4)
@@ -57,8 +57,8 @@ def run(options: argparse.Namespace) -> Answer:
 
 def _drawn(options: argparse.Namespace) -> "tuple[Drawing, list[Verdict]]":
     # Drawing is all that needs matplotlib.
-    from depl.benchmarks.figures.of_drawing import add_footer, unprinted_lines
-    from depl.benchmarks.figures.of_paper import COLUMN, FAMILIES, WIDE, paper_drawing, training_drawing
+    from depl.benchmarks.figures.drawing import add_footer, unprinted_lines
+    from depl.benchmarks.figures.paper import COLUMN, FAMILIES, WIDE, paper_drawing, training_drawing
 
     number, layout = options.paper, COLUMN if options.column_width else WIDE
     attempts: list[Attempt] = []
@@ -82,11 +82,9 @@ def _drawn(options: argparse.Namespace) -> "tuple[Drawing, list[Verdict]]":
 
 def _instances(attempts: Sequence[Attempt], family: str) -> "list[Instance]":
     """Those of a family behind attempts, as far as they can be made again."""
-    from depl.benchmarks.figures.of_instances import Instances
+    from depl.benchmarks.figures.drawing import Instances
 
-    own = {item.task.instance: item for item in attempts if item.labels.get("family") == family}
-    made = Instances()
-    return [found for item in own.values() if (found := made.of(item)) is not None]
+    return Instances().of_all([item for item in attempts if item.labels.get("family") == family])
 
 
 def _attempts(options: argparse.Namespace) -> list[Attempt]:

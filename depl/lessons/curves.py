@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.palette import COLOURS, MARKERS, nth
+from depl.benchmarks.figures.style import COLOURS, MARKERS, nth
 from depl.lessons.drawing import drawn_on
 from depl.models.evaluation.evaluate import Evaluation
 from depl.models.problem.allocation import Allocation

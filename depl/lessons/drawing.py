@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.palette import COLOURS, nth
+from depl.benchmarks.figures.style import COLOURS, nth
 from depl.instances.reductions.knapsack import Knapsack
 from depl.models.problem.epochs import compute, loss_step
 from depl.models.problem.instance import Instance

@@ -4,13 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from depl.benchmarks.figures.legends import is_narrow, legend_near, plain, title_near
-from depl.benchmarks.figures.palette import styles_of
+from depl.benchmarks.figures.style import is_narrow, legend_near, new_axes, plain, styles_of, title_near
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number, percentage
 from depl.models.solving.methods import Meaning, registered
 from depl.models.solving.result import Result, Termination
-from depl.plot.sheet import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,15 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depl.benchmarks.figures.legends import legend_near, plain
-from depl.benchmarks.figures.palette import COLOURS
+from depl.benchmarks.figures.style import COLOURS, legend_near, new_axes, plain
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number, percentage
 from depl.models.solving.budgets import Budget
 from depl.models.solving.front_points import Front, FrontPoint
 from depl.models.solving.front_range import MARKS
 from depl.models.solving.result import Solution
-from depl.plot.sheet import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

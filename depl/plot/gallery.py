@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from depl.benchmarks.figures.canvas import save
+from depl.benchmarks.figures.style import save
 from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.studies.policies.drawing import frontier_figure
 from depl.fitting import fit

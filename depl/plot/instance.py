@@ -4,12 +4,19 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from depl.benchmarks.figures.legends import legend_near, plain, title_near
-from depl.benchmarks.figures.palette import COLOURS, MARKERS, MODEL_COLOURS, nth
+from depl.benchmarks.figures.style import (
+    COLOURS,
+    MARKERS,
+    MODEL_COLOURS,
+    legend_near,
+    new_axes,
+    nth,
+    plain,
+    title_near,
+)
 from depl.models.foundation.wording import number
 from depl.models.problem.epochs import load, loss_step
 from depl.models.problem.instance import Instance
-from depl.plot.sheet import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from depl.benchmarks.figures.legends import legend_near, plain, room_for_title, set_title, title_near
-from depl.benchmarks.figures.palette import HATCHES, MODEL_COLOURS, nth
+from depl.benchmarks.figures.style import (
+    HATCHES,
+    MODEL_COLOURS,
+    legend_near,
+    new_axes,
+    nth,
+    plain,
+    room_for_title,
+    set_title,
+    title_near,
+)
 from depl.models.evaluation.evaluate import epoch_times, plan_cost
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.evaluation.traced_loss import OutsideSupportError
@@ -17,7 +26,6 @@ from depl.models.foundation.wording import counted, counter_probability, number,
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.trajectory import milestones
-from depl.plot.sheet import new_axes
 from depl.showing.plans import most_resources
 
 if TYPE_CHECKING:

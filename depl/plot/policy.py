@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from depl.benchmarks.figures.legends import legend_near, plain, title_near
+from depl.benchmarks.figures.style import legend_near, new_axes, plain, title_near
 from depl.instances.training.recorded import named_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
@@ -14,7 +14,6 @@ from depl.models.policy.decisions import Stop
 from depl.models.policy.rules import Rules, read_rules
 from depl.models.problem.policy import Policy, PolicyNode
 from depl.models.traces.table import Traces
-from depl.plot.sheet import new_axes
 from depl.showing.policy_map import colour_of, colours, lanes
 from depl.showing.policy_rows import Site, bands, loss_at
 

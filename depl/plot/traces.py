@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from depl.benchmarks.figures.legends import legend_near, plain, title_near
-from depl.benchmarks.figures.palette import MODEL_COLOURS, nth
+from depl.benchmarks.figures.style import MODEL_COLOURS, legend_near, new_axes, nth, plain, title_near
 from depl.instances.training.recorded import named_traces
 from depl.models.foundation.wording import counted
 from depl.models.traces.table import Traces
-from depl.plot.sheet import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

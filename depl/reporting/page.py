@@ -158,10 +158,9 @@ def _picture(facts: PlanFacts, seconds: float | None) -> "tuple[Markup | str, st
     """The plan in time with its loss band as a part of the page; or why there is none."""
     from matplotlib.figure import Figure
 
-    from depl.benchmarks.figures.canvas import svg_text
+    from depl.benchmarks.figures.style import new_axes, svg_text
     from depl.benchmarks.report.inline_svg import inline_svg
     from depl.plot.plan import plan as draw
-    from depl.plot.sheet import new_axes
 
     upper, lower = new_axes(2, 1, _WIDTH, _HEIGHT)
     try:

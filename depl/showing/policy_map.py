@@ -1,6 +1,6 @@
 """The sites of a policy for its picture: the nodes of each by epoch, and a colour for each action."""
 
-from depl.benchmarks.figures.palette import MODEL_COLOURS, nth
+from depl.benchmarks.figures.style import MODEL_COLOURS, nth
 from depl.models.problem.policy import Policy, PolicyNode
 from depl.showing.policy_rows import GIVE_UP, NO_EPOCH_LEFT, REACHED, Action, Site, bands, site_of
 

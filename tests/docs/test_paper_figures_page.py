@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from depl.benchmarks.figures.of_paper import FAMILIES
+from depl.benchmarks.figures.paper import FAMILIES
 from depl.benchmarks.measure.results import read_all
 from depl.benchmarks.measure.store import read_attempts
 from depl.benchmarks.report.evidence import evidence_of

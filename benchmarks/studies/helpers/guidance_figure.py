@@ -18,9 +18,8 @@ from pathlib import Path
 import msgspec
 from matplotlib.figure import Figure
 
-from depl.benchmarks.figures.canvas import save
-from depl.benchmarks.figures.legends import set_title
 from depl.benchmarks.figures.pruning_mix import Mix, Stage, legend_entries, pruning_mix
+from depl.benchmarks.figures.style import save, set_title
 from depl.instances.library import load
 from depl.models.foundation.csv_cells import shown
 from depl.models.foundation.documents import write_text

@@ -7,9 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from depl.benchmarks.figures.canvas import panels
-from depl.benchmarks.figures.legends import make_room, set_title, shared_legend
-from depl.benchmarks.figures.palette import Style, series_style
+from depl.benchmarks.figures.style import Style, make_room, panels, series_style, set_title, shared_legend
 from depl.benchmarks.studies.policies.rungs import CLAIRVOYANT, FIXED, POLICIES, RESET, STOPPED
 
 _ORDER = (FIXED, STOPPED, *POLICIES, RESET)

@@ -8,9 +8,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from depl.benchmarks.figures.canvas import panels
-from depl.benchmarks.figures.legends import make_room, set_title, shared_legend
 from depl.benchmarks.figures.promised_against_delivered import promised_against_delivered, promises_of
+from depl.benchmarks.figures.style import make_room, panels, set_title, shared_legend
 
 
 def promises_figure(values: Mapping[str, Any]) -> Figure:

@@ -6,9 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from depl.benchmarks.figures.canvas import panels
-from depl.benchmarks.figures.legends import make_room, set_title, shared_legend
-from depl.benchmarks.figures.palette import series_style
+from depl.benchmarks.figures.style import make_room, panels, series_style, set_title, shared_legend
 
 _APART = 0.12
 """Half the distance of the two kinds of promises of one number of runs, where numbers are 1 apart."""

@@ -8,9 +8,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from depl.benchmarks.figures.canvas import panels
-from depl.benchmarks.figures.legends import legend_beside, make_room
-from depl.benchmarks.figures.palette import COLOURS, MARKERS, nth
+from depl.benchmarks.figures.style import COLOURS, MARKERS, legend_beside, make_room, nth, panels
 
 _OFFSET = 0.16
 """Half the distance of the two trainings of a plan, where plans are 1 apart."""

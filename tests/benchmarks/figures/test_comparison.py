@@ -1,8 +1,20 @@
 """Methods side by side: every target and method once, refusals kept, ratios over certified bounds only."""
 
+from dataclasses import replace
+
 import pytest
 
-from depl.benchmarks.figures.comparison import Entry, agree, compare, lower_bound, optimum, targets_of
+from depl.benchmarks.figures.comparison import (
+    SAMPLED_METHODS,
+    Entry,
+    agree,
+    compare,
+    lower_bound,
+    methods_agree,
+    optimum,
+    solve_by_all,
+    targets_of,
+)
 from depl.instances.library import load
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
@@ -76,3 +88,25 @@ def test_two_methods_agree_only_if_both_prove_the_same_optimum_at_every_target()
 def test_what_is_no_family_is_refused(family):
     with pytest.raises(InvalidInputError, match="no shipped family"):
         targets_of(family)
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    """The entries as they are told, and as they are returned."""
+    told = []
+    return told, solve_by_all(done=told.append)
+
+
+def test_the_exact_methods_prove_the_same_cost_on_the_short_instance(sampled):
+    told, entries = sampled
+    assert told == entries
+    assert tuple(entry.method for entry in entries) == SAMPLED_METHODS
+    assert methods_agree(entries)
+
+
+def test_methods_that_differ_or_prove_nothing_do_not_meet(sampled):
+    _, entries = sampled
+    costlier = replace(entries[0].result, cost=entries[0].result.cost * (1 + 1e-6))
+    assert not methods_agree([replace(entries[0], result=costlier), *entries[1:]])
+    assert not methods_agree([replace(entries[0], result=None), *entries[1:]])
+    assert not methods_agree(entries[:1])

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.figures.of_drawing import Drawing
+from depl.benchmarks.figures.drawing import Drawing
 from depl.benchmarks.report import page
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.page import report

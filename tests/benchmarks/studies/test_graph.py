@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from depl.benchmarks.figures.ratio_against_levels import RatioCurve, curves_of, ratio_against_levels
+from depl.benchmarks.figures.levels import RatioCurve, curves_of, ratio_against_levels
 from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.studies.graph import _ratios
 from depl.benchmarks.studies.paths.peers import (

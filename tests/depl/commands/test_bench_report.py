@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from depl.benchmarks.figures import of_training as training
+from depl.benchmarks.figures import paper as training
 from depl.benchmarks.measure import store as read
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.sweep.compact import write_compact

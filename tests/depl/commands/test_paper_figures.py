@@ -6,7 +6,7 @@ import json
 import pytest
 
 from depl.arguments.figures import PRINTED
-from depl.benchmarks.figures.of_paper import COLUMN, FAMILIES, METHODS, paper_drawing
+from depl.benchmarks.figures.paper import COLUMN, FAMILIES, METHODS, paper_drawing
 from depl.benchmarks.measure.store import read_attempts
 from tests.cases.picture_cases import require_legends_outside
 

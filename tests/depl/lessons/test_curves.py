@@ -5,7 +5,7 @@ import pytest
 from matplotlib.axes import Axes
 
 import depl
-from depl.benchmarks.figures.canvas import panels
+from depl.benchmarks.figures.style import panels
 from depl.lessons.curves import draw_allocations, draw_curves, draw_missed
 from depl.lessons.plans import all_plans
 from depl.models.problem.allocation import allocate

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.axes import Axes
 
 import depl
-from depl.benchmarks.figures.canvas import panels
+from depl.benchmarks.figures.style import panels
 from depl.instances.reductions.knapsack import Knapsack
 from depl.lessons.drawing import draw_choices, draw_instance, draw_knapsacks, draw_plan
 

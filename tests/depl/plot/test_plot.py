@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import depl
-from depl.benchmarks.figures.palette import METHOD_STYLES
+from depl.benchmarks.figures.style import METHOD_STYLES
 from depl.instances.heterogeneous import heterogeneous_instance
 from depl.models.estimation.instance import fit_instance
 from depl.models.evaluation.evaluate import epoch_times

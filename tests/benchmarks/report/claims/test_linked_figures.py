@@ -5,8 +5,8 @@ from fnmatch import fnmatchcase
 import numpy as np
 import pytest
 
-from depl.benchmarks.figures.of_attempts import figures_of
-from depl.benchmarks.figures.of_training import training_drawings
+from depl.benchmarks.figures.paper import training_drawings
+from depl.benchmarks.figures.sweeps import figures_of
 from depl.benchmarks.measure.store import RECORDED, read_attempts
 from depl.benchmarks.report.claims.catalogue import ALL
 from depl.benchmarks.report.evidence import evidence_of

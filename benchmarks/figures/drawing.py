@@ -1,16 +1,21 @@
-"""A figure with its name, its caption and its numbers; files that come out the same every time."""
+"""A figure with its name, its caption and its numbers, and what it says of where these are from."""
 
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.figures.canvas import save, svg_text
+from depl.benchmarks.figures.style import save, svg_text
 from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.suites.catalogue import find_suite
+from depl.instances.library import load
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
+from depl.models.problem.plan import Plan
 
 _CHARACTERS_PER_INCH = 21
 _MOST_NAMED = 12
@@ -23,18 +28,7 @@ _LINE = 0.0164
 
 @dataclass(frozen=True)
 class Drawing:
-    """One figure.
-
-    Attributes
-    ----------
-    name : str
-        Stem of its files.
-    caption : str
-        What it shows, in a sentence or two; serves as alternative text.
-    figure : Figure
-    table : Table
-        The numbers that are drawn.
-    """
+    """One figure; its caption serves as alternative text, and its table holds the numbers that are drawn."""
 
     name: str
     caption: str
@@ -103,3 +97,68 @@ def assumptions(instances: Sequence[Instance], source: str = "assumed") -> list[
     paths = [item.path for instance in instances for item in instance.provenance if item.source == source]
     names = [path.rpartition(".")[2].partition("[")[0].replace("_", " ") for path in paths]
     return [name for name in dict.fromkeys(names) if name and name != "$"]
+
+
+class Instances:
+    """The instances behind attempts, each made again once from its suite and checked by its fingerprint.
+
+    Attributes
+    ----------
+    missing : list of str
+        Sentences on what could not be made again.
+    """
+
+    def __init__(self) -> None:
+        self.missing: list[str] = []
+        self._known: dict[tuple[str, str], Instance | None] = {}
+
+    def of(self, attempt: Attempt) -> Instance | None:
+        """The instance that was solved; None if this code makes another one, or none, of that name."""
+        key = attempt.task.suite, attempt.task.instance
+        if key not in self._known:
+            self._known[key] = self._made(attempt)
+        return self._known[key]
+
+    def of_all(self, attempts: Sequence[Attempt]) -> list[Instance]:
+        """The instances of some attempts, as far as they can be made again, each once."""
+        first = {(item.task.suite, item.task.instance): item for item in reversed(attempts)}
+        return [found for item in reversed(first.values()) if (found := self.of(item)) is not None]
+
+    def _made(self, attempt: Attempt) -> Instance | None:
+        task = attempt.task
+        try:
+            found = _build(task.suite, task.instance)
+        except InvalidInputError as error:
+            self.missing.append(f"{task.instance} of suite {task.suite} cannot be made again: {error}")
+            return None
+        if attempt.instance_hash and found.fingerprint != attempt.instance_hash:
+            self.missing.append(
+                f"{task.instance} of suite {task.suite} has changed since it was solved "
+                f"({attempt.instance_hash:.12}, now {found.fingerprint:.12})"
+            )
+            return None
+        return found
+
+
+def _build(suite: str, name: str) -> Instance:
+    """The draw of the suite; without that suite the shipped instance, which its fingerprint will confirm."""
+    try:
+        known = find_suite(suite)
+    except InvalidInputError:
+        return load(name)
+    return known.draw(name).build()
+
+
+def plan_of(attempt: Attempt) -> Plan | None:
+    """The plan that an attempt holds."""
+    return None if attempt.plan is None else Plan.from_json(msgspec.json.encode(attempt.plan))
+
+
+def first_of_each(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """One attempt for every instance and configuration: that of the lowest seed, where there are several."""
+    kept: dict[tuple[str, str, str], Attempt] = {}
+    for attempt in attempts:
+        key = attempt.task.suite, attempt.task.instance, attempt.task.configuration
+        if key not in kept or attempt.task.seed < kept[key].task.seed:
+            kept[key] = attempt
+    return list(kept.values())

@@ -1,0 +1,265 @@
+"""The paper's figures one by one, in its layout: panels side by side, or one below the other in a column.
+
+The paper's traces are not public. Ours are of networks of the same two families, trained by FedAvg on
+scikit-learn's digits (`docs/traces.rst`), so Figs. 2 and 4 reproduce the kind of figure, not its values.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from depl.benchmarks.analysis.table import Cell, Table
+from depl.benchmarks.figures.drawing import Drawing, Instances, add_footer
+from depl.benchmarks.figures.estimation_figures import (
+    TAIL,
+    draw_fits,
+    draw_loss_band,
+    p_values,
+    trace_curves,
+)
+from depl.benchmarks.figures.family import Gallery
+from depl.benchmarks.figures.levels import level_curves, level_points, levels_of, ratio_against_levels
+from depl.benchmarks.figures.style import PANEL, make_room, panels, set_title, shared_legend
+from depl.benchmarks.figures.sweeps import shown_of
+from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.provenance import here
+from depl.models.estimation.choices import RESAMPLES, FitBy
+from depl.models.estimation.combinations import TracesFit, fit_traces
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.traces.table import Traces
+
+FAMILIES: Mapping[int, str] = {
+    2: "digits-alexnet",
+    4: "digits-alexnet",
+    5: "paper-alexnet",
+    6: "paper-mobilenet",
+    7: "paper-alexnet",
+    8: "paper-alexnet",
+    9: "paper-alexnet",
+}
+"""Every figure of the paper that shows numbers, with the shipped family that it is drawn from."""
+
+SHOWS: Mapping[int, str] = {
+    2: "evolution of the test loss of two plans",
+    4: "improvements and jumps with fitted laws, and p-values of all fits",
+    5: "AlexNet: cost, normalised expected loss, effect of eta",
+    6: "MobileNet: cost, normalised expected loss, effect of eta",
+    7: "epochs with each model: optimal, DepL, best-exp",
+    8: "AlexNet: cost of each model: optimal, DepL, best-exp",
+    9: "AlexNet: evolution of the expected and guaranteed loss at three targets",
+}
+TRAINING = (2, 4)
+"""Figures that are drawn from traces and not from attempts."""
+
+METHODS = ("exact", "depl", "expected-greedy")
+_ROLES = ("optimal", "DepL", "best-exp")
+_DIFFERS = {("DepL", "depl"): ", our loop with bounds", ("DepL", "depl-paper"): " as printed"}
+"""What a reader of the paper would not expect behind its names."""
+_KINDS = {7: "epochs", 8: "cost-per-model", 9: "loss"}
+"""Of `depl.benchmarks.figures.family.KINDS`; Figs. 5 and 6 hold several."""
+
+_SEED, _RESAMPLES = 20240222, 99
+
+
+class Layout(NamedTuple):
+    """How panels stand and how large print is.
+
+    ``columns`` panels of ``size`` inches stand side by side, the legend beside or ``below`` them; print has
+    so many ``points``, and a line of a title so many ``letters``.
+    """
+
+    columns: int
+    size: tuple[float, float]
+    below: bool
+    points: float
+    letters: int
+
+
+WIDE = Layout(3, (4.0, 3.0), False, 10.0, 54)
+COLUMN = Layout(1, (3.5, 2.1), True, 8.0, 58)
+"""The width of one column of a page of two."""
+_OWN = Layout(3, PANEL, False, 10.0, 56)
+"""As the other figures of the report."""
+
+
+def paper_drawing(
+    number: int,
+    attempts: Sequence[Attempt],
+    methods: Sequence[str] = METHODS,
+    family: str | None = None,
+    layout: Layout = WIDE,
+) -> Drawing:
+    """One of Figs. 5 to 9 from attempts on a family.
+
+    Parameters
+    ----------
+    number : int
+    attempts : sequence of Attempt
+        Of one suite without levels, and for Figs. 5 and 6 of one that varies them.
+    methods : sequence of str
+        Configurations in the places of the paper's *optimal*, *DepL* and *best-exp*.
+    family : str, optional
+        That of `FAMILIES` by default.
+    layout : Layout
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such figure, or the attempts hold no plan of these methods on the family.
+    """
+    known = [place for place in FAMILIES if place not in TRAINING]
+    if number not in known:
+        raise InvalidInputError(f"is drawn from attempts for {', '.join(map(str, known))}", "number")
+    family = family or FAMILIES[number]
+    own = [item for item in attempts if item.labels.get("family") == family]
+    gallery = _gallery(family, own, methods)
+    with mpl.rc_context({"font.size": layout.points}):
+        if number in _KINDS:
+            parts, table = gallery.parts(_KINDS[number]), gallery.table(_KINDS[number])
+            figure, axes = panels(len(parts), layout.columns, layout.size)
+            for draw, panel in zip(parts, axes, strict=True):
+                draw(panel)
+        else:
+            figure, table = _costs(gallery, own, layout)
+        return _finished(number, family, figure, table, layout)
+
+
+def training_drawing(
+    number: int, traces: Traces, family: str, layout: Layout = WIDE, resamples: int = _RESAMPLES
+) -> Drawing:
+    """Fig. 2 or Fig. 4 from traces.
+
+    Parameters
+    ----------
+    resamples : int
+        For every p-value of Fig. 4.
+
+    Raises
+    ------
+    InvalidInputError
+        If no improvement of a model varies, so that nothing was fitted.
+    """
+    with mpl.rc_context({"font.size": layout.points}):
+        figure, table = _training(number, traces, layout, np.random.default_rng(_SEED), resamples)
+        return _finished(number, family, figure, table, layout)
+
+
+def training_drawings(
+    family: str, traces: Traces, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> list[Drawing]:
+    """Loss bands of the two most frequent plans (Fig. 2); ratios, p-values and jumps with fits (Fig. 4).
+
+    Parameters
+    ----------
+    family : str
+        Names the files.
+    traces : Traces
+    rng : numpy.random.Generator
+        For the bootstrap p-values.
+    resamples : int
+        For every p-value.
+
+    Raises
+    ------
+    InvalidInputError
+        If no improvement of a model varies, so that nothing was fitted.
+    """
+    captions = {
+        "loss": f"mean test loss of two plans, {float(TAIL):.0%} to {float(1 - TAIL):.0%} shaded (Fig. 2).",
+        "fits": "ratios x with fitted laws, p-values of all schedules, jumps at a switch (as Fig. 4).",
+    }
+    drawings = []
+    for number, (name, caption) in zip(TRAINING, captions.items(), strict=True):
+        figure, table = _training(number, traces, _OWN, rng, resamples)
+        make_room(figure)
+        add_footer(figure, f"traces {family}, {len(traces.runs)} runs; {here().source_words}")
+        drawings.append(Drawing(f"{family}-training-{name}", f"{family}: {caption}", figure, table))
+    return drawings
+
+
+def named(role: str, method: str) -> str:
+    """What stands in the place of a method of the paper: its own, or in what it differs."""
+    return f"{role}{_DIFFERS.get((role, method), '')} ({method})"
+
+
+def _gallery(family: str, attempts: Sequence[Attempt], methods: Sequence[str]) -> Gallery:
+    plain = [item for item in attempts if levels_of(item) is None]
+    for suite in dict.fromkeys(item.task.suite for item in plain):
+        own = [item for item in plain if item.task.suite == suite]
+        shown = [item for item in shown_of(own, Instances(), methods) if item.method in methods]
+        if any(item.plan is not None for item in shown):
+            ordered = sorted(shown, key=lambda item: methods.index(item.method))
+            names = {name: named(role, name) for role, name in zip(_ROLES, methods, strict=False)}
+            return Gallery(family, ordered, names=names)
+    raise InvalidInputError(f"hold no plan of {', '.join(methods)} on the family {family!r}", "attempts")
+
+
+def _finished(number: int, family: str, figure: Figure, table: Table, layout: Layout) -> Drawing:
+    """Titles that fit, one legend where panels share it, and room for it."""
+    for axes in figure.axes:
+        axes.tick_params(labelsize=0.9 * layout.points)
+        set_title(axes, axes.get_title(loc="left").replace("\n", " "), layout.letters)
+    if layout.below or number not in TRAINING:
+        shared_legend(figure, layout.below)
+    make_room(figure, layout.below)
+    caption = f"Fig. {number} of the paper, {SHOWS[number]}; here {family}."
+    return Drawing(f"paper-figure-{number}", caption, figure, table)
+
+
+def _costs(gallery: Gallery, attempts: Sequence[Attempt], layout: Layout) -> tuple[Figure, Table]:
+    """Figs. 5 and 6."""
+    curves = level_curves(level_points(attempts))
+    figure, axes = panels(3 if curves else 2, layout.columns, layout.size)
+    rows: list[tuple[Cell, ...]] = []
+    for kind, panel, place in (("cost", "cost", axes[0]), ("expected-loss", "loss", axes[1])):
+        gallery.parts(kind)[0](place)
+        rows += [(panel, method, float(str(at)), value) for method, at, value in gallery.table(kind).rows]
+    if curves:
+        ratio_against_levels(curves, axes[2])
+        set_title(axes[2], gallery.family)
+        rows += [
+            ("levels", curve.label, float(level), ratio)
+            for curve in curves
+            for level, ratio in zip(curve.levels, curve.up, strict=True)
+        ]
+    return figure, Table(("panel", "method", "at", "value"), tuple(rows))
+
+
+def _training(
+    number: int, traces: Traces, layout: Layout, rng: np.random.Generator, resamples: int
+) -> tuple[Figure, Table]:
+    """Fig. 2 or 4 as it is drawn, and its numbers."""
+    if number == TRAINING[0]:
+        figure, (axes,) = panels(1, 1, layout.size)
+        draw_loss_band(traces, axes)
+        rows = [
+            (curve.label, *point)
+            for curve in trace_curves(traces)
+            for point in zip(curve.epochs, curve.mean, curve.lower, curve.upper, strict=True)
+        ]
+        return figure, Table(("plan", "epoch", "mean", "lower", "upper"), tuple(rows))
+    by_model, by_schedule = (
+        fit_traces(traces, rng, by, resamples=resamples) for by in (FitBy.MODEL, FitBy.SCHEDULE)
+    )
+    figure, places = panels(3 if by_model.jumps else 2, layout.columns, layout.size)
+    draw_fits(by_model, by_schedule, places)
+    return figure, Table(("panel", "name", "value"), tuple(_fit_rows(by_model, by_schedule)))
+
+
+def _fit_rows(by_model: TracesFit, by_schedule: TracesFit) -> Iterator[tuple[Cell, ...]]:
+    """What the three panels of Fig. 4 draw: every value, and the parameters of the fitted laws."""
+    fits = {str(key): fit for key, fit in by_model.improvements.items() if fit.laws}
+    model, fit = max(fits.items(), key=lambda item: item[1].ratios.size)
+    yield from (("ratio", model, value) for value in fit.ratios.tolist())
+    for law in fit.laws:
+        yield from (("law of ratios", f"{law.family} {name}", value) for name, value in law.parameters)
+    for kind, values in p_values(by_schedule).items():
+        yield from (("p-value", kind, value) for value in values)
+    if by_model.jumps:
+        (before, after), jump = max(by_model.jumps.items(), key=lambda item: item[1].jumps.size)
+        yield from (("jump", f"{before} to {after}", value) for value in jump.jumps.tolist())
+        for law in jump.laws:
+            yield from (("law of jumps", f"{law.family} {name}", value) for name, value in law.parameters)

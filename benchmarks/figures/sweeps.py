@@ -1,0 +1,441 @@
+"""Every figure that the attempts of sweeps allow, each with its numbers and a footer on its origin."""
+
+import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+from scipy.stats import gmean
+
+from depl.benchmarks.analysis.growth import (
+    PRINTED,
+    Growth,
+    growth_table,
+    growths,
+    set_by_configuration,
+    size_of,
+)
+from depl.benchmarks.analysis.order import configurations, ordered
+from depl.benchmarks.analysis.profiles import Profile, cost_profiles, profile_table, time_profiles
+from depl.benchmarks.analysis.ratio_table import trials
+from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.analysis.tally import Trial, ratio
+from depl.benchmarks.figures.drawing import Drawing, Instances, add_footer, first_of_each, footer_of, plan_of
+from depl.benchmarks.figures.family import Gallery, Shown
+from depl.benchmarks.figures.levels import level_drawing, levels_of
+from depl.benchmarks.figures.style import (
+    DASHES,
+    MARKERS,
+    Style,
+    covered,
+    given_or_new,
+    legend_beside,
+    make_room,
+    nth,
+    panels,
+    plain_logarithms,
+    set_title,
+    shared_legend,
+    sized_axis,
+    styles_of,
+)
+from depl.benchmarks.measure.attempt import Attempt
+from depl.instances.library import names
+from depl.models.foundation.wording import counted
+from depl.models.solving.methods import Meaning
+
+SET_ASIDE = (
+    *("enumerate", "depl-paper-certified"),
+    *("density-greedy", "annealing", "fastest-cluster", "random"),
+)
+"""Not among the paper's strategies, or the same optimum again; they are in the profiles and tables."""
+_FEWEST_PROBLEMS = 5
+_MOST_PROFILES = 12
+_NAMES = {
+    "datasets": "datasets $|\\mathcal{D}|$",
+    "models": "models $|\\mathcal{M}|$",
+    "epochs": "most epochs $K_{\\max}$",
+    "clusters": "clusters $|\\mathcal{N}|$",
+    "scenarios": "scenarios $S$",
+    "eta": "levels $\\eta$",
+}
+_TOGETHER = {"heterogeneous": "clusters"}
+"""Suites whose sizes grow together, by the one that is drawn."""
+_WALL = "wall_seconds"
+_STAGES = ("build_seconds", "seconds_data", "seconds_models", "seconds_resources")
+_LINEAR_UP_TO = 5.0
+_FEW_DECADES = 6
+_MARKS = 4
+"""About as many markers as a profile has, of all the steps that it may have."""
+_LONGER = "$\\uparrow$"
+_LETTERS = 56
+"""Letters of an entry of the legend of times: a stage, its exponent and the interval."""
+_EXPONENTS = "time grows as size$^e$:\nexponent e [95 % interval]"
+
+RatioRow = tuple[str, float, int, int, float | None, float | None, str]
+"""Configuration, size, attempts, plans, mean and largest ratio, and what these are over."""
+
+
+def figures_of(attempts: Sequence[Attempt]) -> list[Drawing]:
+    """Draw what there is: Figs. 5 to 9 by family, effect of eta, profiles, cost and time against size.
+
+    The same attempts in any order give the same figures. What cannot be drawn, because an instance has
+    changed since, is named by `left_out`.
+
+    Raises
+    ------
+    InvalidInputError
+        If attempts on an instance of one name were made on different instances.
+    """
+    return list(_figures(ordered(attempts), Instances()))
+
+
+def left_out(attempts: Sequence[Attempt]) -> list[str]:
+    """Sentences on families of which no figure can be drawn, because their instances cannot be made again."""
+    instances = Instances()
+    instances.of_all([item for item in ordered(attempts) if _family(item) is not None])
+    return instances.missing
+
+
+def _figures(attempts: Sequence[Attempt], instances: Instances) -> Iterator[Drawing]:
+    for family in dict.fromkeys(filter(None, map(_family, attempts))):
+        own = [item for item in attempts if _family(item) == family]
+        levels = level_drawing(family, own, instances)
+        if levels is not None:
+            varied = [item for item in own if levels_of(item) is not None]
+            yield _with_footer(levels, varied, instances)
+        for part in _by_suite(own).values():
+            yield from _family_drawings(family, part, instances)
+    suites = _by_suite(attempts)
+    for suite, own in suites.items():
+        drawing = _profiles(suite, own)
+        if drawing is not None:
+            yield _with_footer(drawing, own)
+    for suite, size in size_labels(attempts).items():
+        for drawing in _size_drawings(suite, size, suites[suite]):
+            yield _with_footer(drawing, suites[suite])
+
+
+def _by_suite(attempts: Sequence[Attempt]) -> dict[str, list[Attempt]]:
+    found: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        found.setdefault(attempt.task.suite, []).append(attempt)
+    return found
+
+
+def _with_footer(
+    drawing: Drawing, attempts: Sequence[Attempt], instances: Instances | None = None
+) -> Drawing:
+    shown = [] if instances is None else instances.of_all(attempts)
+    add_footer(drawing.figure, footer_of(attempts, shown))
+    return drawing
+
+
+def _family(attempt: Attempt) -> str | None:
+    """The shipped family that an attempt's instance is of, if it is one of several targets under the law."""
+    family, target = attempt.labels.get("family"), attempt.labels.get("target")
+    known = family in _shipped() and isinstance(target, int | float) and attempt.meaning == Meaning.LAW.value
+    return str(family) if known else None
+
+
+@functools.cache
+def _shipped() -> frozenset[str]:
+    return frozenset(names())
+
+
+def _family_drawings(family: str, attempts: Sequence[Attempt], instances: Instances) -> Iterator[Drawing]:
+    """Figs. 5 to 9, if every configuration was run once at every target and none of them varies eta."""
+    once = first_of_each(attempts)
+    places = {(item.task.configuration, item.labels["target"]) for item in once}
+    if len(places) < len(once) or any(levels_of(item) is not None for item in once):
+        return
+    suite = attempts[0].task.suite
+    labels = configurations(attempts, suite)
+    shown = shown_of(attempts, instances, [name for name in labels if name not in SET_ASIDE] or labels)
+    if any(item.plan is not None for item in shown):
+        own = suite.partition("-")[0] == family.partition("-")[0]
+        for drawing in Gallery(family if own else f"{suite}-{family}", shown).drawings():
+            yield _with_footer(drawing, attempts, instances)
+
+
+def shown_of(attempts: Sequence[Attempt], instances: Instances, chosen: Collection[str]) -> list[Shown]:
+    """The chosen configurations of one suite at every target of a family, by target.
+
+    What is optimal may be proved by any attempt.
+    """
+    optimal = {
+        id(item) for item, trial in trials(attempts) if item.proved_optimal and trial.ratio is not None
+    }
+    found = []
+    for item in sorted(first_of_each(attempts), key=lambda item: float(item.labels["target"])):
+        instance = instances.of(item)
+        if item.task.configuration in chosen and instance is not None:
+            target, label = f"{item.labels['target']:g}", item.task.configuration
+            found.append(Shown(target, instance, label, plan_of(item), item.cost, id(item) in optimal))
+    return found
+
+
+def _profiles(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
+    """Profiles by cost and by time of the configurations that answer anything."""
+    by_cost = [item for item in cost_profiles(attempts, suite) if item.factors]
+    by_time = [item for item in time_profiles(attempts, suite) if item.factors]
+    if len(by_cost) not in range(2, _MOST_PROFILES + 1) or by_cost[0].problems < _FEWEST_PROBLEMS:
+        return None
+    figure, places = panels(2)
+    quantities = ("cost / proved optimum", "time / least time, plans within 1 % of the optimum")
+    for found, quantity, axes in zip((by_cost, by_time), quantities, places, strict=True):
+        performance_profile(found, quantity, axes)
+        set_title(axes, f"{suite}, {counted(found[0].problems if found else 0, 'problem')}")
+    shared_legend(figure)
+    make_room(figure)
+    tables = {"cost": profile_table(by_cost), "time": profile_table(by_time)}
+    rows = [(by, *row) for by, table in tables.items() for row in table.rows]
+    caption = (
+        f"{suite}: share of problems with a proved optimum that each method answers within a factor, by cost "
+        "and by time; what has no plan never counts."
+    )
+    columns = ("by", *tables["cost"].columns)
+    return Drawing(f"{suite}-profiles", caption, figure, Table(columns, tuple(rows)))
+
+
+def performance_profile(profiles: Sequence[Profile], quantity: str, axes: Axes | None = None) -> Axes:
+    """Draw the share of problems within a factor of the best (Dolan and Moré) as stairs, one per method.
+
+    Parameters
+    ----------
+    profiles : sequence of Profile
+        All end at the right edge, at the share that is never exceeded.
+    quantity : str
+        What the factor is of, for the axis.
+    axes : Axes, optional
+        Where to draw; new axes by default.
+    """
+    axes = given_or_new(axes)
+    steps = {item.configuration: item.steps() for item in profiles}
+    edge = max(max((factors[-1] for factors, _ in steps.values()), default=1.0) ** 1.1, 1.01)
+    for index, (name, style) in enumerate(styles_of(steps).items()):
+        factors, shares = steps[name]
+        axes.step(
+            [*factors, edge],
+            [*shares, shares[-1]],
+            where="post",
+            label=name,
+            color=style.colour,
+            linestyle=style.dash,
+            marker=style.marker,
+            markevery=max(len(factors) // _MARKS, 1),
+            markersize=4,
+            linewidth=max(3.0 - 0.5 * index, 1.2),
+        )
+    axes.set_xlim(1, edge)
+    plain_logarithms(axes, "x")
+    if edge < _FEW_DECADES:
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlabel(quantity)
+    axes.set_ylabel("share of problems")
+    legend_beside(axes)
+    return axes
+
+
+def size_labels(attempts: Sequence[Attempt]) -> dict[str, str]:
+    """By suite, the size that it varies: the one in its name, or the only one with three values or more.
+
+    Suites whose sizes grow together are known by name.
+    """
+    found = {}
+    for suite, own in sorted(_by_suite(attempts).items()):
+        varied = [name for name in PRINTED if len({size_of(item, name) for item in own} - {None}) >= 3]
+        named = [name for name in varied if suite.endswith(name) or _TOGETHER.get(suite) == name]
+        if len(named or varied) == 1:
+            found[suite] = (named or varied)[0]
+    return found
+
+
+def _size_drawings(suite: str, size: str, attempts: Sequence[Attempt]) -> list[Drawing]:
+    """Time against a size, and the ratio besides, unless it is a setting of the method."""
+    setting = any(set_by_configuration(item, size) for item in attempts)
+    times = _time_drawing(suite, size, attempts)
+    return [times] if setting else [_ratio_drawing(suite, size, attempts), times]
+
+
+def _ratio_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing:
+    found: dict[str, dict[float, list[Trial]]] = {label: {} for label in configurations(attempts, suite)}
+    for attempt, trial in trials(attempts):
+        value = size_of(attempt, size)
+        if value is not None:
+            found[attempt.task.configuration].setdefault(value, []).append(trial)
+    rows = [_ratio_row(label, at, own[at]) for label, own in found.items() for at in sorted(own)]
+    figure, (axes,) = panels(1)
+    ratio_against_size(rows, _NAMES[size], axes)
+    set_title(axes, suite)
+    make_room(figure)
+    caption = (
+        f"{suite}: mean cost over the optimum (full markers) or over a certified bound (hollow), thin lines "
+        "to the largest."
+    )
+    columns = ("configuration", "size", "attempts", "plans", "mean", "largest", "over")
+    return Drawing(f"{suite}-ratio", caption, figure, Table(columns, tuple(rows)))
+
+
+def _ratio_row(label: str, size: float, own: Sequence[Trial]) -> RatioRow:
+    """Mean and largest ratio at one size: over optima if all are proved, otherwise over the best bounds."""
+    held = [trial for trial in own if trial.claim.cost < float("inf")]
+    proved = all(trial.reference.optimum is not None for trial in held)
+    ratios = [
+        ratio(trial.claim.cost, trial.reference.bound)
+        for trial in held
+        if proved or trial.reference.bound > 0
+    ]
+    mean, largest = (float(np.mean(ratios)), max(ratios)) if ratios else (None, None)
+    return (label, size, len(own), len(held), mean, largest, "optimum" if proved else "bound")
+
+
+def ratio_against_size(rows: Sequence[RatioRow], quantity: str, axes: Axes | None = None) -> Axes:
+    """Draw mean ratios as lines and the largest ones as thin bars above them.
+
+    A marker is full where optima are proved and hollow where the ratio is to bounds.
+
+    Parameters
+    ----------
+    rows : sequence of RatioRow
+        By configuration and size.
+    quantity : str
+        What the size is, for the axis.
+    axes : Axes, optional
+        Where to draw; new axes by default.
+    """
+    axes = given_or_new(axes)
+    axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
+    for label, (colour, marker, dash) in styles_of(row[0] for row in rows).items():
+        own = [row for row in rows if row[0] == label]
+        points = [(size, mean, most, over) for _, size, _, _, mean, most, over in own if mean is not None]
+        if not points:
+            continue
+        sizes, means, largest, _ = zip(*points, strict=True)
+        axes.vlines(sizes, means, largest, color=colour, linewidth=0.8, alpha=0.7)
+        axes.plot(sizes, means, color=colour, linestyle=dash)
+        for size, mean, _, over in points:
+            axes.plot(size, mean, marker, color=colour, markerfacecolor=_face(colour, over == "optimum"))
+        name = covered(label, sum(row[3] for row in own), sum(row[2] for row in own))
+        axes.plot([], [], color=colour, marker=marker, linestyle=dash, label=name)
+    drawn = [row for row in rows if row[5] is not None]
+    sized_axis(axes, quantity, [row[1] for row in drawn])
+    axes.set_ylabel("cost / optimum or bound")
+    if max((row[5] or 1.0 for row in drawn), default=1.0) > _LINEAR_UP_TO:
+        plain_logarithms(axes, "y")
+    if drawn:
+        axes.vlines([], [], [], color="0.3", linewidth=0.8, label="up to the largest ratio")
+    if any(row[6] == "bound" for row in drawn):
+        _explain(axes, "over a bound, not an optimum", "o", markerfacecolor="white")
+    legend_beside(axes)
+    return axes
+
+
+def _face(colour: str, full: bool) -> str:
+    return colour if full else "white"
+
+
+def _explain(axes: Axes, label: str, marker: str, **look: Any) -> None:
+    """An entry of the legend for marks that not every curve has."""
+    axes.plot([], [], linestyle="none", marker=marker, color="0.3", label=label, **look)
+
+
+def _time_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing:
+    found = growths(attempts, {suite: size})
+    shown = [item for item in found if item.points or item.stopped_points]
+    stages = [item for item in shown if item.measure != _WALL]
+    figure, axes = panels(1 + bool(stages))
+    refused: dict[str, set[float]] = {}
+    for attempt in attempts:
+        value = size_of(attempt, size)
+        if attempt.ending == "refused" and value is not None:
+            refused.setdefault(attempt.task.configuration, set()).add(value)
+    whole = [item for item in shown if item.measure == _WALL]
+    parts = ((suite, whole, refused), (f"{suite}, by stage", stages, None))
+    for panel, (title, items, crosses) in zip(axes, parts, strict=False):
+        time_against_size(items, _NAMES[size], panel, crosses)
+        set_title(panel, title)
+    make_room(figure)
+    caption = (
+        f"{suite}: wall time against size, with exponents fitted to the logarithms and their 95 % intervals. "
+        "Lines cover the sizes at which every attempt ended by itself; arrows are attempts that were stopped."
+    )
+    return Drawing(f"{suite}-time", caption, figure, growth_table(found))
+
+
+def time_against_size(
+    growths: Sequence[Growth],
+    quantity: str,
+    axes: Axes | None = None,
+    refused: Mapping[str, Collection[float]] | None = None,
+) -> Axes:
+    """Draw attempts as points, geometric means with markers, and fits over the sizes fitted (Property 2).
+
+    An attempt that was stopped is an arrow upwards from where it was, since it would have taken longer; the
+    mean of the others at its size, which were the easy ones, has a hollow marker. A method has its colour,
+    and each of its stages a marker and dashes.
+
+    Parameters
+    ----------
+    growths : sequence of Growth
+        Times [s].
+    quantity : str
+        What the size is, for the axis.
+    axes : Axes, optional
+        Where to draw; new axes by default.
+    refused : mapping of str to collection of float, optional
+        By configuration the sizes at which it said that it does not cover an instance.
+    """
+    axes = given_or_new(axes)
+    styles, crosses = styles_of(item.configuration for item in growths), refused or {}
+    for item in growths:
+        _draw_times(item, _stage_style(styles[item.configuration], item.measure), axes)
+        floor: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+        for size in sorted(crosses.get(item.configuration, ())):
+            axes.plot(size, 0.0, "x", color=styles[item.configuration].colour, **floor)
+    if any(item.points for item in growths):
+        _explain(axes, "one attempt", ".", alpha=0.5, markersize=3)
+    if any(item.stopped_points for item in growths):
+        _explain(axes, "stopped: at least so long", _LONGER)
+    if any(crosses.get(item.configuration) for item in growths):
+        _explain(axes, "refused: not covered", "x")
+    if any({size for size, _ in item.points} & {size for size, _ in item.stopped_points} for item in growths):
+        _explain(axes, "mean without those stopped", "o", markerfacecolor="white")
+    every = [size for item in growths for size, _ in (*item.points, *item.stopped_points)]
+    sized_axis(axes, quantity, [*every, *(size for sizes in crosses.values() for size in sizes)])
+    axes.set_ylabel("seconds")
+    if growths:
+        axes.set_yscale("log")
+    legend_beside(axes, _EXPONENTS if any(item.line for item in growths) else "", _LETTERS)
+    return axes
+
+
+def _stage_style(style: Style, measure: str) -> Style:
+    if measure == _WALL:
+        return style
+    place = _STAGES.index(measure) if measure in _STAGES else len(_STAGES)
+    return Style(style.colour, nth(MARKERS, place), nth(DASHES, place))
+
+
+def _draw_times(item: Growth, style: Style, axes: Axes) -> None:
+    colour, marker, dash = style
+    cut = {size for size, _ in item.stopped_points}
+    axes.plot([x for x, _ in item.points], [y for _, y in item.points], ".", color=colour, alpha=0.35, ms=3)
+    for size in sorted({size for size, _ in item.points}):
+        middle = float(gmean([up for x, up in item.points if x == size]))
+        axes.plot(
+            [size], [middle], marker, color=colour, ms=5, markerfacecolor=_face(colour, size not in cut)
+        )
+    stopped = [x for x, _ in item.stopped_points], [y for _, y in item.stopped_points]
+    axes.plot(*stopped, linestyle="none", marker=_LONGER, color=colour, markersize=8)
+    stage = item.measure.replace("seconds", "").strip("_.").replace("_", " ")
+    name = item.configuration if item.measure == _WALL else f"{item.configuration}, {stage}"
+    line = item.line
+    if line is not None:
+        sizes = [line.smallest, line.largest]
+        axes.plot(sizes, [line.seconds(size) for size in sizes], color=colour, linestyle=dash, linewidth=1.2)
+        name += f": {line.exponent:z.2f} [{line.lower:z.2f}, {line.upper:z.2f}]"
+    axes.plot([], [], color=colour, marker=marker, linestyle="none" if line is None else dash, label=name)

@@ -1,0 +1,162 @@
+"""Figs. 5 to 9 draw what is held, name what is proved, and compute equal bands once."""
+
+from dataclasses import replace
+
+import pytest
+
+from depl.benchmarks.figures import family
+from depl.benchmarks.figures.comparison import Entry
+from depl.benchmarks.figures.family import (
+    Gallery,
+    LossCurve,
+    MethodLine,
+    Shown,
+    cost_against_target,
+    loss_against_target,
+    loss_evolution,
+    stacked_bars,
+)
+from depl.benchmarks.figures.style import panels, series_style, styles_of
+from depl.instances.library import load
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.solving.result import Result, Solution, Termination
+
+TARGETS = {"7": 14, "9": 12, "11": 10}
+STYLES = styles_of(["enumerate", "expected-greedy"])
+COSTS = [
+    MethodLine("enumerate", (5, 7, 9), (17, 14, 12), STYLES["enumerate"]),
+    MethodLine("expected-greedy", (5, 7, 9), (44.2, None, 33.8), STYLES["expected-greedy"]),
+]
+LOSSES = [LossCurve("enumerate", (0, 1, 2), (20, 19, 18), (20, 18.5, 17), (20, 19.5, 19), series_style(0))]
+
+
+def legend_of(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_lines_hold_the_values_skip_what_has_no_plan_and_differ_in_more_than_colour():
+    axes = cost_against_target(COSTS)
+    first, second, missing, _ = axes.get_lines()
+    assert missing.get_xdata().tolist() == [7]
+    assert first.get_xydata().tolist() == [[5, 17], [7, 14], [9, 12]]
+    assert second.get_xydata().tolist() == [[5, 44.2], [9, 33.8]]
+    assert legend_of(axes) == ["enumerate", "expected-greedy", "no plan found"]
+    assert axes.get_ylim()[0] == 0
+    for look in ("get_color", "get_marker", "get_linestyle"):
+        assert getattr(first, look)() != getattr(second, look)()
+    one, first, second = loss_against_target(COSTS).get_lines()
+    assert set(one.get_ydata()) == {1}
+    assert second.get_xydata().tolist() == [[5, 44.2], [9, 33.8]]
+
+
+def test_bars_are_stacked_in_the_order_of_the_models_and_a_target_without_a_plan_is_marked():
+    axes = stacked_bars((5, 7), {"fast": (1, 0), "slow": (3, 0)}, "epochs", without=(7,))
+    heights = [[(bar.get_y(), bar.get_height()) for bar in group] for group in axes.containers]
+    assert heights == [[(0, 1), (0, 0)], [(1, 3), (0, 0)]]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["5", "7"]
+    assert (axes.get_ylabel(), legend_of(axes)) == ("epochs", ["fast", "slow"])
+    (mark,) = axes.texts
+    assert (mark.get_text(), mark.xy) == ("no plan", (1, 0))
+
+
+def test_the_band_lies_between_its_quantiles_and_the_limit_is_drawn():
+    axes = loss_evolution(LOSSES, 18.5)
+    (band,) = axes.collections
+    outline = {tuple(point) for point in band.get_paths()[0].vertices.tolist()}
+    assert {(1, 18.5), (1, 19.5), (2, 17), (2, 19)} <= outline
+    limit, lower, upper, mean, _ = axes.get_lines()
+    assert set(limit.get_ydata()) == {18.5}
+    assert lower.get_ydata().tolist() == [20, 18.5, 17]
+    assert upper.get_ydata().tolist() == [20, 19.5, 19]
+    assert mean.get_ydata().tolist() == [20, 19, 18]
+
+
+def test_functions_draw_on_given_axes_and_figures_of_nothing_are_empty():
+    _, (axes,) = panels(1)
+    assert cost_against_target(COSTS, axes) is axes
+    assert loss_evolution(LOSSES, axes=axes) is axes
+    assert stacked_bars((5,), {"fast": (1,)}, "epochs", axes) is axes
+    assert not cost_against_target([]).get_lines()
+    assert not loss_evolution([]).get_lines()
+    assert not stacked_bars((), {"fast": ()}, "epochs").patches
+
+
+def entry_of(target, method, epochs, solution):
+    plan = Plan(
+        data=(ClusterData(cluster="A", datasets=("training-data",)),),
+        epochs=(PlannedEpoch(model="slow-steady", cluster="A", resources=1.0),) * epochs,
+    )
+    result = Result(Termination.EXHAUSTED, solution, method, plan, float(epochs), 1.0)
+    return Shown.of(Entry(target, load("paper-alexnet", target), method, result))
+
+
+@pytest.fixture
+def entries():
+    return [
+        entry_of(target, method, epochs + extra, solution)
+        for target, epochs in TARGETS.items()
+        for method, extra, solution in (
+            ("first", 0, Solution.PROVEN_OPTIMAL),
+            ("same", 0, Solution.FEASIBLE),
+            ("longer", 1, Solution.FEASIBLE),
+        )
+    ]
+
+
+def test_a_method_that_proved_all_its_plans_is_called_proved(entries):
+    (axes,) = Gallery("family", entries).figure("cost").axes
+    assert legend_of(axes) == ["first: proved cheapest", "same", "longer"]
+    (axes,) = Gallery("family", [replace(entries[0], proved=False), *entries[1:]]).figure("cost").axes
+    assert legend_of(axes)[0] == "first"
+
+
+def test_a_method_without_a_plan_at_some_targets_keeps_its_place_and_all_targets(entries):
+    first = [
+        replace(entry, plan=None, cost=None) if entry.method == "same" else entry for entry in entries[:3]
+    ]
+    gallery = Gallery("family", [*first, *entries[3:]])
+    panels = gallery.figure("epochs").axes
+    titles = [panel.get_title(loc="left").replace("\N{NO-BREAK SPACE}", " ") for panel in panels]
+    assert titles == ["first: proved cheapest", "same (n = 2 of 3)", "longer"]
+    assert [label.get_text() for label in panels[1].get_xticklabels()] == ["7", "9", "11"]
+    assert [bar.get_height() for bar in panels[1].containers[2]] == [0, 12, 10]
+    assert [bar.get_height() for bar in panels[2].containers[2]] == [15, 13, 11]
+    assert [text.xy[0] for text in panels[1].texts] == [0]
+    assert len({panel.get_ylim() for panel in panels}) == 1
+
+
+def test_bands_of_equal_sequences_are_computed_once(entries, monkeypatch):
+    computed = []
+    compute = family.trajectory
+    monkeypatch.setattr(
+        family, "trajectory", lambda *given, **named: computed.append(given) or compute(*given, **named)
+    )
+    figure = Gallery("family", entries).figure("loss")
+    assert len(computed) == 2 * len(TARGETS)
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == [f"guaranteed loss {target}" for target in TARGETS]
+    means = [line.get_ydata()[-1] for line in figure.axes[0].get_lines()[3:-1:3]]
+    assert means == pytest.approx([20 - epochs * 0.98 for epochs in (14, 14, 15)])
+
+
+def test_a_method_has_the_same_colour_in_all_panels_of_the_overview(entries):
+    costs, _, losses = Gallery("family", entries).overview().axes
+    colours = {line.get_label(): line.get_color() for line in costs.get_lines()}
+    drawn = {line.get_label(): line.get_color() for line in losses.get_lines()}
+    for name in ("first: proved cheapest", "longer"):
+        assert drawn[name] == colours[name]
+    assert drawn["longer"] != drawn["first: proved cheapest"]
+
+
+def test_all_figures_are_written_twice(entries, tmp_path):
+    paths = Gallery("family", entries).write(tmp_path)
+    kinds = ("cost", "epochs", "loss", "overview")
+    names = [f"family-{kind}.{suffix}" for kind in kinds for suffix in ("png", "svg")]
+    assert [path.name for path in paths] == names
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+
+
+def test_targets_without_any_plan_leave_an_empty_panel(entries):
+    nothing = [replace(entry, plan=None, cost=None) for entry in entries]
+    figure = Gallery("family", nothing).overview()
+    assert not figure.axes[0].get_lines()

@@ -1,0 +1,121 @@
+"""A method looks the same in all figures, legends cover nothing, and files repeat to the byte."""
+
+import sys
+from pathlib import Path
+from subprocess import run
+
+import pytest
+
+import depl
+from depl.benchmarks.figures.family import LossCurve, loss_evolution, stacked_bars
+from depl.benchmarks.figures.style import (
+    COLOURS,
+    CONFIGURATION_STYLES,
+    DASHES,
+    METHOD_STYLES,
+    MODEL_COLOURS,
+    legend_beside,
+    panels,
+    save,
+    series_style,
+    styles_of,
+    svg_text,
+)
+from depl.benchmarks.suites.catalogue import all_suites
+from depl.models.foundation.errors import InvalidInputError
+
+MINE = [f"mine-{number}" for number in range(30)]
+
+
+def test_every_registered_method_has_a_style_of_its_own():
+    registered = {method.name for method in depl.methods()}
+    assert set(METHOD_STYLES) <= registered
+    fixed = [*METHOD_STYLES.values(), *CONFIGURATION_STYLES.values()]
+    assert len(set(fixed)) == len(fixed)
+    assert len(set(styles_of(registered | set(MINE)).values())) == len(registered | set(MINE))
+
+
+def test_a_style_does_not_depend_on_the_other_methods_of_a_figure():
+    together = styles_of([*METHOD_STYLES, *CONFIGURATION_STYLES])
+    for name, style in together.items():
+        assert styles_of([name]) == {name: style}
+        assert styles_of(["other", name, "exact"])[name] == style
+
+
+def test_names_of_users_have_styles_that_repeat_and_do_not_collide():
+    assert styles_of(["mine"])["mine"] == styles_of(["exact", "mine"])["mine"]
+    assert not set(styles_of(MINE).values()) & {*METHOD_STYLES.values(), *CONFIGURATION_STYLES.values()}
+    assert list(styles_of(reversed(MINE))) == MINE[::-1]
+    assert styles_of(MINE) == styles_of(reversed(MINE))
+    many = [str(number) for number in range(200)]
+    assert set(styles_of(many)) == set(many)
+
+
+def test_configurations_of_a_shipped_suite_have_hues_of_their_own():
+    for suite in all_suites().values():
+        labels = [item.label for item in suite.configurations]
+        if not any(label.startswith("scenario-search-") for label in labels):  # one curve, of the method
+            hues = [style.colour for style in styles_of(labels).values()]
+            assert len(set(hues)) == len(hues), suite.name
+
+
+def test_palettes_repeat_nothing():
+    assert len(set(COLOURS)) == len(COLOURS)
+    assert set(MODEL_COLOURS) <= set(COLOURS)
+    assert len(set(DASHES)) == len(DASHES) == 5
+
+
+@pytest.mark.parametrize("count", [1, 4, 7, 40])
+def test_a_legend_covers_no_line_and_counts_what_finds_no_room(count):
+    figure, (axes,) = panels(1)
+    for place in range(count):
+        axes.plot(range(9), [8 + place - k for k in range(9)], label=f"expected-{place}")
+    legend_beside(axes)
+    figure.draw_without_rendering()
+    box = axes.get_legend().get_window_extent()
+    for line in axes.get_lines():
+        assert not box.count_contains(line.get_transform().transform(line.get_xydata()))
+    told = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert told[-1] == (f"expected-{count - 1}" if count <= 16 else "and 25 more")
+    assert len(told) == min(count, 16)
+
+
+def test_rows_of_panels_are_filled_and_the_rest_is_empty():
+    figure, axes = panels(5, columns=3)
+    assert len(axes) == len(figure.axes) == 5
+    assert figure.get_figheight() == 2 * panels(1)[0].get_figheight()
+
+
+def draw_all():
+    """Lines, bars and a band on one figure."""
+    figure, (left, right) = panels(2)
+    stacked_bars((5, 7), {"fast": (1, 2), "slow": (3, 0)}, "epochs", left)
+    loss_evolution([LossCurve("a", (0, 1), (20, 19), (20, 18), (20, 19.5), series_style(0))], 18.5, right)
+    return figure
+
+
+def test_the_same_figure_gives_the_same_bytes_without_a_date(tmp_path):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        image, drawing = save(draw_all(), tmp_path / name, "all")
+    assert image.read_bytes() == (tmp_path / "first" / "all.png").read_bytes()
+    assert drawing.read_bytes() == (tmp_path / "first" / "all.svg").read_bytes()
+    assert image.read_bytes().startswith(b"\x89PNG\r\n")
+    assert "date" not in drawing.read_text(encoding="utf-8")
+    assert svg_text(draw_all(), "one") == svg_text(draw_all(), "one") != svg_text(draw_all(), "two")
+
+
+def test_a_figure_that_cannot_be_written_leaves_nothing_behind(tmp_path):
+    (tmp_path / "all.png").mkdir()
+    with pytest.raises(InvalidInputError, match="cannot be written"):
+        save(draw_all(), tmp_path, "all")
+    assert [path.name for path in tmp_path.iterdir()] == ["all.png"]
+
+
+def test_drawing_touches_no_global_state_of_matplotlib():
+    program = (
+        "import sys; from depl.benchmarks.figures.family import *; cost_against_target([]);"
+        "sys.exit('matplotlib.pyplot' in sys.modules)"
+    )
+    root = Path(__file__).resolve().parents[3]
+    assert run([sys.executable, "-c", program], check=False, cwd=root).returncode == 0
