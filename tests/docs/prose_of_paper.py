@@ -77,9 +77,9 @@ def paper_promises(values: Values) -> Iterator[str]:
 
 
 def paper_value(values: Values) -> Iterator[str]:
-    assert values["mean_plans"] == values["repaired"] == values["proved_optimal"]
-    missing, plans = values["mean_plans_missing"], values["mean_plans"]
+    assert values["value_mean_plans"] == values["value_repaired"] == values["value_proved_optimal"]
+    missing, plans = values["value_mean_plans_missing"], values["value_mean_plans"]
     yield f"{missing} of {plans} plans of the mean-value problem certainly miss the promise"
-    mean = values["repaired_mean_ratio"]
-    largest = values["repaired_largest_ratio"]
+    mean = values["value_repaired_mean_ratio"]
+    largest = values["value_repaired_largest_ratio"]
     yield f"the {plans} cost {mean:.3f} times the optimum on average and {largest:.2f} times at most"

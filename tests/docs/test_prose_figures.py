@@ -270,9 +270,9 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/estimation.rst", "runs-per-plan", runs_per_plan),
     ("docs/howto/ground_truth.rst", "exact-law", reach_of_exact),
     ("docs/howto/ground_truth.rst", "ladder", reach_on_samples),
-    ("docs/howto/ratio.rst", "competitive-ratio", how_to_ratio),
-    ("docs/howto/ratio.rst", "stochastic-value", price_curves),
-    ("docs/howto/ratio.rst", "stochastic-value", value_of_the_solution),
+    ("docs/howto/ratio.rst", "ratios", how_to_ratio),
+    ("docs/howto/ratio.rst", "ratios", price_curves),
+    ("docs/howto/ratio.rst", "ratios", value_of_the_solution),
     ("docs/loop.rst", "default-reach", loop_reach),
     ("docs/model_selection.rst", "graph", measured_graph),
     ("docs/policies_measured.rst", "closed-loop", closed_loop),
@@ -280,7 +280,7 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/policies_measured.rst", "closed-loop", closed_loop_counted),
     ("docs/prediction_sets.rst", "prediction-sets", set_sizes),
     ("docs/prediction_sets.rst", "prediction-sets", what_is_beside_set_sizes),
-    ("docs/questions.rst", "competitive-ratio", questions_ratio),
+    ("docs/questions.rst", "ratios", questions_ratio),
     ("docs/questions.rst", "graph", questions_graph),
     ("docs/questions.rst", "graph", questions_labels),
     ("docs/questions.rst", "placement", questions_placement),
@@ -291,13 +291,13 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/scenarios.rst", "sample-size", shares_of_broken),
     ("docs/training_loop.rst", "training-loop", training_loop),
     ("docs/training_loop.rst", "training-loop", training_loop_commands),
-    ("paper.md", "competitive-ratio", paper_ratio),
+    ("paper.md", "ratios", paper_ratio),
     ("paper.md", "exact-law", paper_reach),
     ("paper.md", "knapsacks", paper_knapsacks),
     ("paper.md", "graph", paper_labels),
     ("paper.md", "promises-kept", paper_promises),
     ("paper.md", "scale", paper_scale),
-    ("paper.md", "stochastic-value", paper_value),
+    ("paper.md", "ratios", paper_value),
     ("paper.md", "submodular", paper_submodular),
 ]
 
@@ -309,7 +309,7 @@ ELSEWHERE = {
     # Named as what measures, without a figure.
     ("docs/dataset_selection.rst", "submodular"),
     ("docs/howto/ground_truth.rst", "search-goals"),
-    ("docs/loop.rst", "competitive-ratio"),
+    ("docs/loop.rst", "ratios"),
     ("docs/model_selection.rst", "graph"),
     ("docs/reference/face.rst", "submodular"),  # the module
     ("docs/traces.rst", "closed-loop"),  # a page
@@ -322,7 +322,7 @@ ELSEWHERE = {
 
 DURATIONS = {
     # minutes by the clock, or of the processor, in the words of the page
-    ("docs/howto/ratio.rst", "competitive-ratio", "wall_seconds"): (50, 70, "it takes an hour on two cores"),
+    ("docs/howto/ratio.rst", "ratios", "wall_seconds"): (50, 70, "it takes an hour on two cores"),
     ("docs/prediction_sets.rst", "prediction-sets", "cpu_seconds"): (3, 4, "some three minutes of one core"),
 }
 
@@ -368,6 +368,6 @@ def test_every_page_that_names_a_record_is_compared_with_it():
 
 
 def test_a_figure_that_is_stale_is_found():
-    values = dict(read(RESULTS / "competitive-ratio.json").values)
+    values = dict(read(RESULTS / "ratios.json").values)
     values["depl_compared"] += 5
     assert [words for words in how_to_ratio(values) if words not in words_of("docs/howto/ratio.rst")]

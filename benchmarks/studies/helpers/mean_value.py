@@ -1,40 +1,19 @@
-r"""The value of the stochastic solution, where uncertainty stands in a quantile constraint.
+"""The mean-value problem, its repair, and the Lagrangian bound over its prices.
 
-Let c(x) be the cost of a plan, l(x) its random final loss, and
-
-    RP = min c(x)  where  P(l(x) > l_max) <= 1 - omega,
-
-the problem itself (Birge, 1982, has the names; there uncertainty stands in the objective). The *mean-value
-problem* replaces every random increment by its mean. Losses add up, so that the final loss becomes E l(x):
-
-    EV = min c(x)  where  E l(x) <= l_max,    its plan: x_EV.
-
-Costs do not depend on the law. So the objective with its constraint is c(x) where x keeps the promise and
-infinite elsewhere, what x_EV costs under the law is
-
-    EEV = c(x_EV) where P(l(x_EV) > l_max) <= 1 - omega, infinite otherwise,
-
-and the value of the stochastic solution VSS = EEV - RP is never negative. It is infinite wherever x_EV misses
-the promise, which is no figure of cost. Two figures say what it means there:
-
-- *how often x_EV misses*: P(l(x_EV) > l_max), certified, against 1 - omega;
-- *the repaired plan*: the target of the mean-value problem is lowered to the value at which its plan first
-  keeps the promise; its cost over RP. As the target falls, the plan changes only where the target passes the
-  expected loss of the plan at hand. So it is enough to solve the problem, to ask next for less than the
-  expected loss of its plan, and so on: nothing is missed between but plans whose expected losses lie within
-  `STEP` of each other.
-
-The repaired plan is that of `depl.heuristics.baselines.best_expected.expected_cost`, which enumerates plans
-of given data and cluster and so covers few instances; there both have to agree. EV <= RP does not hold
-always: where a rare rise of the loss is large, a plan may keep its promise with an expected loss above l_max.
+What is measured, and why, stands on the page "How good is a plan?" (``howto/ratio``). The repaired plan is
+that of `depl.heuristics.baselines.best_expected.expected_cost`, which enumerates plans of given data and
+cluster and so covers few instances; there both have to agree.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from depl.heuristics.bounds.dual import Dual, start_prices
+from depl.heuristics.bounds.learning import Learning
+from depl.heuristics.bounds.lower_bound import Proof
+from depl.heuristics.data.sites import DataFactors
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import (
@@ -53,24 +32,17 @@ STEP = 1e-8
 """By how much the next target lies below the expected loss of the plan at hand [loss]: ten times the 1e-9
 with which a constant loss meets its target, so that the same plan does not come again."""
 
-Ending = Literal["kept", "beyond", "stopped"]
+TIME_FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Multiples of the best price of time: an eighth to eight times, as the other prices follow."""
+GAIN_FACTORS = (0.5, 0.7, 0.85, 1.0, 1.15, 1.4, 2.0)
+"""Multiples of the best price of gain: nearer, as nothing follows and the bound falls soon."""
 
 
-@dataclass(frozen=True)
-class MeanPlan:
-    """A cheapest plan of the mean-value problem at one target.
+class MeanPlan(NamedTuple):
+    """A cheapest plan of the mean-value problem at one target: its cost [cost] and expected loss [loss].
 
-    Attributes
-    ----------
-    plan : Plan
-    cost : float
-        c(x), the same under the law [cost].
-    expected_loss : float
-        E l(x) [loss].
-    violation : Interval
-        Certified P(l(x) > l_max) under the law, of the instance's own l_max.
-    kept : bool
-        Whether it is certified to keep the promise of the instance.
+    ``violation`` is certified P(l(x) > l_max) under the law, of the instance's own l_max; ``kept`` says
+    whether it is certified to keep the promise of the instance.
     """
 
     plan: Plan
@@ -80,22 +52,15 @@ class MeanPlan:
     kept: bool
 
 
-@dataclass(frozen=True)
-class Repair:
+class Repair(NamedTuple):
     """The plans of the mean-value problem from the target l_max downwards.
 
-    Attributes
-    ----------
-    plans : tuple of MeanPlan
-        The first is x_EV; the last is the repaired one if ``ending`` is ``kept``. Empty if the mean-value
-        problem has no plan, or none was proved cheapest.
-    ending : str
-        ``kept``; ``beyond``, if the mean-value problem is infeasible before any plan keeps the promise; or
-        ``stopped``, if a solve ended without a proof, or there were too many.
+    ``kept``: the last plan keeps the promise; ``beyond``: the mean-value problem is infeasible before any
+    plan does; ``stopped``: a solve ended without a proof, or there were too many.
     """
 
     plans: tuple[MeanPlan, ...]
-    ending: Ending
+    ending: Literal["kept", "beyond", "stopped"]
 
     @property
     def repaired(self) -> MeanPlan | None:
@@ -113,14 +78,13 @@ def mean_value(instance: Instance) -> Instance:
     """
     if instance.has_memory or not instance.declares_laws:
         raise NotCoveredError("the mean-value problem needs a law for every increment of the loss by itself")
-    models = tuple(
-        msgspec.structs.replace(model, improvement=_mean_improvement(model.improvement))
-        for model in instance.models
-    )
-    switches = tuple(msgspec.structs.replace(row, law=_mean_change(row.law)) for row in instance.switches)
-    others = _mean_change(instance.other_switches)
+    changed = msgspec.structs.replace
+    models = (changed(model, improvement=_mean_improvement(model.improvement)) for model in instance.models)
     return instance.replace(
-        name=f"{instance.name}-mean", models=models, switches=switches, other_switches=others
+        name=f"{instance.name}-mean",
+        models=tuple(models),
+        switches=tuple(changed(row, law=_mean_change(row.law)) for row in instance.switches),
+        other_switches=_mean_change(instance.other_switches),
     )
 
 
@@ -140,38 +104,75 @@ def repair(instance: Instance, time_limit: float, most: int) -> Repair:
         As `mean_value`.
     """
     found: list[MeanPlan] = []
-    ending: Ending = "stopped"
-    for step in _steps(instance, time_limit, most):
-        if isinstance(step, MeanPlan):
-            found.append(step)
-        else:
-            ending = step
-    return Repair(tuple(found), ending)
-
-
-def _steps(instance: Instance, time_limit: float, most: int) -> Iterator[MeanPlan | Ending]:
-    """The plans one after the other, and at last how it ended."""
     means = mean_value(instance)
-    for _ in range(most):
+    while len(found) < most:
         answer = solve(means, "exact", time_limit=time_limit)
         if answer.termination is Termination.INFEASIBLE:
-            yield "beyond"
-            return
+            return Repair(tuple(found), "beyond")
         if answer.termination is not Termination.OPTIMAL or answer.plan is None:
-            return
-        step = _judged(instance, Plan(data=answer.plan.data, epochs=answer.plan.epochs))
-        yield step
-        if step.kept:
-            yield "kept"
-            return
-        means = means.replace(maximum_loss=step.expected_loss - STEP)
+            break
+        plan = Plan(data=answer.plan.data, epochs=answer.plan.epochs)
+        known = evaluate(instance, plan)
+        kept = known.violation.at_most(instance.target.violation_budget)
+        found.append(MeanPlan(plan, known.cost, known.expected_loss, known.violation, kept))
+        if kept:
+            return Repair(tuple(found), "kept")
+        means = means.replace(maximum_loss=known.expected_loss - STEP)
+    return Repair(tuple(found), "stopped")
 
 
-def _judged(instance: Instance, plan: Plan) -> MeanPlan:
-    """What the law says of a plan."""
-    known = evaluate(instance, plan)
-    kept = known.violation.at_most(instance.target.violation_budget)
-    return MeanPlan(plan, known.cost, known.expected_loss, known.violation, kept)
+def price_curve(instance: Instance, optimum: float) -> dict[str, object]:
+    """The Lagrangian bound over prices, in shares of the optimum; a negative one proves nothing and is 0.
+
+    Prices lam of time, gamma of gain and nu of variance prove that no plan that keeps the promise costs less
+    than L(lam, gamma, nu) (`depl.heuristics.bounds.dual`), which is concave where it is above 0.
+
+    Parameters
+    ----------
+    optimum : float
+        Proved under the law, above 0 [cost].
+
+    Returns
+    -------
+    dict
+        ``time_price`` [cost / time], the best found; ``best``; ``over_time_price``: the best L at multiples
+        of that price; and ``over_gain_price``: L at multiples of the best gamma, the other prices held.
+
+    Raises
+    ------
+    NotCoveredError
+        Without T_max, with more sites than are listed, or where no requirement on moments is known.
+    """
+    proof = Proof.of(instance, Learning.of(instance), DataFactors(instance))
+    if instance.target.maximum_time is None or proof.outlook is not None or proof.requirement is None:
+        raise NotCoveredError("price curves need T_max, listed sites and a requirement on two moments")
+    dual, part, needed = proof.dual, proof.part, proof.requirement
+    start = start_prices(dual, part, needed)
+    singles = [replace(needed, ranges=(piece,)) for piece in needed.ranges]
+    found = [(single, dual.bound(part, single, start)) for single in singles]
+    ranges = [(single, bound) for single, bound in found if bound.value < dual.highest_cost]
+    best = min((bound for _, bound in ranges), key=lambda bound: bound.value)
+    fixed = Dual(dual.learning, dual.places, dual.maximum_time, dual.highest_cost)
+    fixed.same_time = True
+
+    def over_time(factor: float) -> float:
+        return fixed.bound(part, needed, best.prices._replace(time=factor * best.prices.time)).value
+
+    def over_gain(factor: float) -> float:
+        priced = (
+            (single, bound.prices._replace(gain=factor * bound.prices.gain)) for single, bound in ranges
+        )
+        return min(dual.value(part, single, prices) for single, prices in priced)
+
+    return {
+        "instance": instance.name,
+        "time_price": best.prices.time,
+        "best": max(best.value, 0.0) / optimum,
+        "time_factors": list(TIME_FACTORS),
+        "over_time_price": [max(over_time(factor), 0.0) / optimum for factor in TIME_FACTORS],
+        "gain_factors": list(GAIN_FACTORS),
+        "over_gain_price": [max(over_gain(factor), 0.0) / optimum for factor in GAIN_FACTORS],
+    }
 
 
 def _mean_improvement(improvement: Improvement) -> Improvement:

@@ -14,7 +14,7 @@ from depl.models.problem.instance import Instance
 
 COUNT = 120
 _SEED = 240214346
-"""That of the case ``competitive-ratio``: these are the first of its thousand instances."""
+"""That of the case ``ratios``: these are the first of its thousand instances."""
 _METHODS = (
     *("exact", "depl", "depl-paper", "expected-greedy", "expected-cost"),
     *("density-greedy", "fastest-cluster", "random"),

@@ -16,6 +16,8 @@ READ = json.loads((Path(__file__).parents[2] / "data" / "values_read.json").read
 MOVED = {
     "label-setting": ("graph", ""),
     "expanded-graph": ("graph", ""),
+    "competitive-ratio": ("ratios", ""),
+    "stochastic-value": ("ratios", "value_"),
     "chance-knapsacks": ("knapsacks", "chance_"),
     "outside-knapsacks": ("knapsacks", "peers_"),
 }

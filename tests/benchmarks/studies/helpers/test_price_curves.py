@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.helpers.price_curves import GAIN_FACTORS, TIME_FACTORS, price_curve
+from depl.benchmarks.studies.helpers.mean_value import GAIN_FACTORS, TIME_FACTORS, price_curve
 from depl.instances.generator import random_instances
 from depl.instances.library import load
 from depl.models.foundation.errors import NotCoveredError
