@@ -62,7 +62,7 @@ SETTLED_EPOCHS = 3
 """Above a loss count as many runs as were above it after any of the last so many epochs.
 
 A solver ends a plan at the first epoch at which enough runs happen to be below the target. By hand, on the
-collection *tuned* of the benchmark ``few-runs``: with the last epoch alone promises of 0.80 and 0.90
+collection *tuned* of the study ``promises-held-out``: with the last epoch alone promises of 0.80 and 0.90
 delivered 0.75 to 0.79 and 0.87 to 0.89, with the last two 0.85 and 0.89 to 0.92, with the last three 0.87 to
 0.89 and 0.92 to 0.94, all with 12 to 60 runs of a plan. More epochs refuse more and deliver more than is
 promised.

@@ -22,7 +22,7 @@ def promised_delivered(values: Values) -> Iterator[str]:
                 key = (family, setting, method, promised)
                 shares = [
                     item["delivered"]
-                    for item in values["rows"]
+                    for item in values["fixed"]
                     if (item["family"], item["setting"], item["method"], item["promised"]) == key
                     and item["runs"]
                     and (item["runs"] == runs or not every)
@@ -51,7 +51,7 @@ def promised_delivered(values: Values) -> Iterator[str]:
 
 def few_runs(values: Values) -> Iterator[str]:
     known = {"few": "51 runs", "halves": "half", "sixty": "60 of each"}
-    for drawn in values["rows"]:
+    for drawn in values["chosen"]:
         marginal = drawn["confidence"] is None
         shown = marginal or (drawn["known"], drawn["confidence"]) == ("sixty", 0.95)
         if drawn["collection"] != "drawn" or not shown:
@@ -59,7 +59,7 @@ def few_runs(values: Values) -> Iterator[str]:
         same = ("known", "confidence", "promised")
         (tuned,) = (
             item
-            for item in values["rows"]
+            for item in values["chosen"]
             if item["collection"] == "tuned" and all(item[name] == drawn[name] for name in same)
         )
         told = []
@@ -67,23 +67,27 @@ def few_runs(values: Values) -> Iterator[str]:
             made = item["delivered"] is not None
             error = f"{item['standard_error'] or 0:.3f}"
             told.append(f"{cell(item['delivered'])} ({error})" if made else "none")
-            told.append(f"{percent(item['refused'])} ({percent(item['refused_before'])})")
+            told.append(percent(item["refused"]))
         how = "marginal" if marginal else "confidence 0.95"
         yield row(f"{known[drawn['known']]}, {how}", cell(drawn["promised"]), *told)
-    marginal = [item for item in values["rows"] if item["confidence"] is None and item["judged"]]
+    few_known = [item for item in values["chosen"] if item["collection"] in ("drawn", "tuned")]
+    marginal = [item for item in few_known if item["confidence"] is None and item["judged"]]
     most = max(item["refuted"] for item in marginal if item["known"] != "few")
     fewest = max(item["refuted"] for item in marginal if item["known"] == "few" and item["judged"] >= 20)
     yield (
         f"Of single marginal promises from 37 runs or more of a plan at most {100 * most:.0f} % are refuted "
         f"by an exact test at 5 %, of those from 12 or 15 runs at most {100 * fewest:.0f} %"
     )
-    most = max(item["refuted"] for item in values["rows"] if item["confidence"] and item["judged"])
+    most = max(item["refuted"] for item in few_known if item["confidence"] and item["judged"])
     yield f"Of promises with confidence at most {100 * most:.1f} % are refuted"
-    for name in ("drawn", "tuned"):
-        asked = {"collection": name, "known": "sixty", "confidence": None, "promised": 0.9}
-        (item,) = (row for row in values["rows"] if all(row[key] == asked[key] for key in asked))
-        refused, before = percent(item["refused"]), percent(item["refused_before"])
-        yield f"{refused} of the problems of *{name}* are refused, {before} before"
+    asked = {"known": "sixty", "confidence": None, "promised": 0.9}
+    refused = {
+        item["collection"]: percent(item["refused"])
+        for item in few_known
+        if all(item[key] == value for key, value in asked.items())
+    }
+    told = f"{refused['drawn']} of the problems of *drawn* are refused"
+    yield f"{told} and {refused['tuned']} of those of *tuned*"
 
 
 def promises_kept(values: Values) -> Iterator[str]:
@@ -147,13 +151,14 @@ def runs_per_plan(values: Values) -> Iterator[str]:
     assert all(item["delivered"] >= item["promised"] for item in judged)
     most = max(item["refuted"] for item in judged if item["confidence"] is None)
     yield f"at most {percent(most)} of the single ones of a row are refuted"
-    worst = max((item for item in values["rows"] if item["judged"]), key=lambda item: item["refuted"])
+    rows = [item for item in values["chosen"] if item["collection"] not in ("drawn", "tuned")]
+    worst = max((item for item in rows if item["judged"]), key=lambda item: item["refuted"])
     assert (worst["promises"], round(worst["promises"] / (1 - worst["refused"]))) == (3, 60)
     assert worst["refuted"] == 1
-    told = f"is *{worst['family']}* with {worst['known']} runs: in 60 problems it is promised"
+    told = f"is *{worst['collection']}* with {worst['known']} runs: in 60 problems it is promised"
     kept = f"(kept in {worst['delivered']:.2f})"
     yield f"{told} {worst['promised']} three times, and all three are refuted {kept}"
-    sure = [item for item in values["rows"] if item["confidence"] is not None and item["judged"]]
+    sure = [item for item in rows if item["confidence"] is not None and item["judged"]]
     assert max(item["refuted"] for item in sure) == 0
     yield "Of the promises with confidence 0.95 none is refuted in any family"
     assert found[12, 0.95, 0.8]["families"] == 3
@@ -165,7 +170,7 @@ def runs_per_plan(values: Values) -> Iterator[str]:
 
 def few_runs_in_the_readme(values: Values) -> Iterator[str]:
     asked = {"collection": "drawn", "known": "halves", "confidence": None}
-    rows = [row for row in values["rows"] if all(row[name] == value for name, value in asked.items())]
+    rows = [row for row in values["chosen"] if all(row[name] == value for name, value in asked.items())]
     shares = [f"{row['delivered']:.3f}" for row in rows if row["judged"]]
     yield f"from half of the runs delivered {', '.join(shares[:-1])} and {shares[-1]}"
     (few,) = (row for row in rows if row["promised"] == 0.99)

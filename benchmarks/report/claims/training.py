@@ -57,7 +57,7 @@ def student_t_fits_jumps(evidence: Evidence) -> Findings:
 
 def independent_increments(evidence: Evidence) -> Findings:
     """Whether eq. (8) with independent samples delivers what it promises on runs that were held out."""
-    values = _values(evidence, "promised-delivered")
+    values = _values(evidence, "promises-held-out")
     if not values:
         return Findings([Reading("promises of the law are delivered", 0, 0)])
     whole, known = float(values["paper_distance"]), float(values["paper_known_least"])

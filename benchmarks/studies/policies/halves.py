@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.studies.policies.problems import Family, Problem
-from depl.benchmarks.studies.promises.few_runs import halves
+from depl.benchmarks.studies.promises.collections import halves
 from depl.fitting import fit
 from depl.models.policy.counted import counted
 from depl.models.policy.replay import replay

@@ -157,7 +157,7 @@ def size_of_test(size: float) -> Evidence:
 
 def delivered(distance: float, least: float) -> Evidence:
     """How well the independent law keeps promises, from the start and from a known loss."""
-    return evidence((), record("promised-delivered", paper_distance=distance, paper_known_least=least))
+    return evidence((), record("promises-held-out", paper_distance=distance, paper_known_least=least))
 
 
 def sets(*verdicts: str, change: float) -> Evidence:

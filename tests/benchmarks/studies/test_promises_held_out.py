@@ -1,10 +1,19 @@
-"""The case ``runs-per-plan``: how rows are pooled and judged, on rows written by hand."""
+"""The studies of promises: how rows are pooled and judged, on rows written by hand and on the records."""
 
 import pytest
 
 from depl.benchmarks.measure.results import RESULTS, read
-from depl.benchmarks.studies.promises.runs_per_plan_figure import runs_per_plan_figure
-from depl.benchmarks.studies.runs_per_plan import SIZES, _bolder, _excess, _margin, _pooled
+from depl.benchmarks.studies import promises_kept
+from depl.benchmarks.studies.promises_held_out import (
+    SIZES,
+    _bolder,
+    _excesses,
+    _figures,
+    _fixed_figures,
+    _grouped,
+    _margins,
+    _pooled,
+)
 
 
 def row(known=12, confidence=None, promised=0.9, delivered=0.9, judged=10, refuted=0.0, refused=0.5):
@@ -33,13 +42,13 @@ def test_a_family_without_a_promise_is_refused_and_delivers_nothing():
     assert (found["families"], found["delivered"], found["standard_error"]) == (1, 0.97, None)
     assert found["refused"] == 0.5
     assert _pooled([none])["delivered"] is None
-    assert _margin(none) == _excess(none | {"confidence": 0.95}) == []
+    assert list(_margins([none])) == list(_excesses([none | {"confidence": 0.95}])) == []
 
 
 def test_marginal_promises_may_fall_two_standard_errors_below_and_confident_ones_be_refuted_in_a_tenth():
-    assert _margin(row(delivered=0.88) | {"standard_error": 0.01}) == pytest.approx([0.0])
-    assert _margin(row(confidence=0.95)) == []
-    assert _excess(row(confidence=0.95, refuted=0.12)) == pytest.approx([0.02])
+    assert list(_margins([row(delivered=0.88) | {"standard_error": 0.01}])) == pytest.approx([0.0])
+    assert not list(_margins([row(confidence=0.95)]))
+    assert list(_excesses([row(confidence=0.95, refuted=0.12)])) == pytest.approx([0.02])
 
 
 def test_refusing_less_with_fewer_runs_is_noticed():
@@ -55,10 +64,14 @@ def test_refusing_less_with_fewer_runs_is_noticed():
     assert _bolder(rows) == pytest.approx(0.2)
 
 
-def test_the_picture_has_a_panel_per_probability_with_all_that_was_delivered():
-    values = read(RESULTS / "runs-per-plan.json").values
-    figure = runs_per_plan_figure(values)
-    assert len(figure.axes) == 4
-    drawn = sum(len(line.get_xdata()) for axes in figure.axes for line in axes.lines)
-    shown = [row for row in (*values["rows"], *values["pooled"]) if row["delivered"] is not None]
-    assert drawn == len(shown) + 4 * 2  # and both ends of the promised level
+def test_the_figures_of_the_records_follow_from_their_rows():
+    values = read(RESULTS / "promises-held-out.json").values
+    few_known = [row for row in values["chosen"] if row["collection"] in ("tuned", "drawn")]
+    by_family = [row for row in values["chosen"] if row["collection"] not in ("tuned", "drawn")]
+    pooled = [_pooled(rows) for rows in _grouped(by_family).values()]
+    assert pooled == values["pooled"]
+    found = _figures(few_known, by_family, pooled) | _fixed_figures(values["fixed"])
+    assert found == {name: values[name] for name in found}
+    values = read(RESULTS / "promises-kept.json").values
+    found = promises_kept._figures(values["rows"], values["pilots"])
+    assert found == {name: values[name] for name in found}
