@@ -82,14 +82,14 @@ def questions_placement(values: Values) -> Iterator[str]:
 
 
 def loop_reach(values: Values) -> Iterator[str]:
-    proved, gaps = values["proved_by_size"], values["median_gap_of_the_loop_by_size"]
-    assert set(values["drawn_by_size"].values()) == {5}
+    proved, gaps = values["reach_proved_by_size"], values["reach_median_gap_of_the_loop_by_size"]
+    assert set(values["reach_drawn_by_size"].values()) == {5}
     assert proved["2x2x3x10"] == 5
     yield f"whose bound by the loop alone is {percent(gaps['2x2x3x10'])} below the optimum in the median"
     yield f"for {proved['3x3x3x10']} of 5 with three clusters and three datasets"
     yield f"for {proved['2x2x3x20']} of 5 with two of each and 20 epochs"
     assert max(proved[size] for size in ("3x3x3x20", "5x5x3x10", "2x2x3x40")) <= 1
-    yield f"Within {values['limit']:.0f} s"
+    yield f"Within {values['reach_limit']:.0f} s"
 
 
 def questions_labels(values: Values) -> Iterator[str]:
@@ -273,7 +273,7 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/howto/ratio.rst", "ratios", how_to_ratio),
     ("docs/howto/ratio.rst", "ratios", price_curves),
     ("docs/howto/ratio.rst", "ratios", value_of_the_solution),
-    ("docs/loop.rst", "default-reach", loop_reach),
+    ("docs/loop.rst", "default", loop_reach),
     ("docs/model_selection.rst", "graph", measured_graph),
     ("docs/policies_measured.rst", "closed-loop", closed_loop),
     ("docs/policies_measured.rst", "closed-loop", closed_loop_table),
@@ -303,7 +303,7 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
 
 ELSEWHERE = {
     # Compared by tests/docs/test_readme.py.
-    *(("README.md", case) for case in ("default-drawn-anew", "default-method", "exact-law")),
+    *(("README.md", case) for case in ("default", "exact-law")),
     ("README.md", "first-path"),
     *(("README.md", case) for case in ("ladder", "scale", "search-goals")),
     # Named as what measures, without a figure.

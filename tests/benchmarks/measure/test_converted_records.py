@@ -18,6 +18,9 @@ MOVED = {
     "expanded-graph": ("graph", ""),
     "competitive-ratio": ("ratios", ""),
     "stochastic-value": ("ratios", "value_"),
+    "default-method": ("default", "known_"),
+    "default-drawn-anew": ("default", "anew_"),
+    "default-reach": ("default", "reach_"),
     "chance-knapsacks": ("knapsacks", "chance_"),
     "outside-knapsacks": ("knapsacks", "peers_"),
 }
