@@ -269,7 +269,7 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/estimation.rst", "promises-held-out", few_runs),
     ("docs/estimation.rst", "promises-held-out", runs_per_plan),
     ("docs/howto/ground_truth.rst", "exact-law", reach_of_exact),
-    ("docs/howto/ground_truth.rst", "ladder", reach_on_samples),
+    ("docs/howto/ground_truth.rst", "samples", reach_on_samples),
     ("docs/howto/ratio.rst", "ratios", how_to_ratio),
     ("docs/howto/ratio.rst", "ratios", price_curves),
     ("docs/howto/ratio.rst", "ratios", value_of_the_solution),
@@ -288,7 +288,7 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/reductions.rst", "knapsacks", chance_knapsacks),
     ("docs/reductions.rst", "knapsacks", outside_knapsacks),
     ("docs/reductions.rst", "knapsacks", published_knapsacks),
-    ("docs/scenarios.rst", "sample-size", shares_of_broken),
+    ("docs/scenarios.rst", "samples", shares_of_broken),
     ("docs/training_loop.rst", "training-loop", training_loop),
     ("docs/training_loop.rst", "training-loop", training_loop_commands),
     ("paper.md", "ratios", paper_ratio),
@@ -305,10 +305,9 @@ ELSEWHERE = {
     # Compared by tests/docs/test_readme.py.
     *(("README.md", case) for case in ("default", "exact-law")),
     ("README.md", "first-path"),
-    *(("README.md", case) for case in ("ladder", "scale", "search-goals")),
+    *(("README.md", case) for case in ("samples", "scale")),
     # Named as what measures, without a figure.
     ("docs/dataset_selection.rst", "submodular"),
-    ("docs/howto/ground_truth.rst", "search-goals"),
     ("docs/loop.rst", "ratios"),
     ("docs/model_selection.rst", "graph"),
     ("docs/reference/face.rst", "submodular"),  # the module

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.helpers.study import sample_size_study
+from depl.benchmarks.studies.samples import sample_size_study
 from depl.instances.generator import random_instances, random_plan
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError
