@@ -11,8 +11,8 @@ from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
 from depl.commands.options import make_folder, require_outputs
 from depl.commands.table import table
-from depl.lessons.export.files import files_of, names_of
-from depl.lessons.export.texts import Lesson, chosen, kit_of, lessons
+from depl.lessons.export import files_of, names_of
+from depl.lessons.shipped import Lesson, chosen, kit_of, lessons
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted

@@ -1,23 +1,30 @@
-"""Drawings of an instance that is small enough to be drawn, of plans as paths, and of sets of items.
+"""Drawings of the lessons: a small instance, plans as paths, sets of items, curves, plans as marks.
 
 Every drawing is one line of a lesson: without axes it makes a figure of its own and shows it.
 """
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 
-from depl.benchmarks.figures.style import COLOURS, nth
+from depl.benchmarks.figures.style import COLOURS, DASHES, MARKERS, nth
 from depl.instances.reductions.knapsack import Knapsack
+from depl.models.evaluation.evaluate import Evaluation
+from depl.models.problem.allocation import Allocation
 from depl.models.problem.epochs import compute, loss_step
-from depl.models.problem.instance import Instance
+from depl.models.problem.instance import Instance, Target
 from depl.models.problem.plan import Plan
+from depl.models.traces.table import Traces
+from depl.plot.traces import traces
 
-_BOX = {"boxstyle": "round,pad=0.5", "linewidth": 1.2}
-_COLUMNS = (0.0, 1.0, 2.0)
+_GREY = "#444444"
+_BOX: dict[str, Any] = {"boxstyle": "round,pad=0.5", "linewidth": 1.2}
+_MIDDLE: dict[str, Any] = {"ha": "center", "va": "center"}
 
 
 @contextlib.contextmanager
@@ -33,17 +40,39 @@ def drawn_on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
 
 def draw_instance(instance: Instance, axes: Axes | None = None) -> None:
     """Draw datasets, clusters and models with their numbers; arrows carry the costs of transfers."""
-    with drawn_on(axes, 7.6, 2.8) as place:
-        _draw_instance(instance, place)
+    columns = {
+        "datasets": [f"{item.name}\nvolume {item.volume:g}" for item in instance.datasets],
+        "clusters": [
+            f"{place.name}\nr = {place.capacity:g}, b = {place.bandwidth:g}, κ = {place.unit_cost:g}"
+            for place in instance.clusters
+        ],
+        "models": [_model_text(instance, index) for index in range(len(instance.models))],
+    }
+    with drawn_on(axes, 7.6, 2.8) as drawn:
+        for column, (title, texts) in enumerate(columns.items()):
+            drawn.text(column, 1.28, title, ha="center", fontweight="bold")
+            box = {**_BOX, "facecolor": f"{COLOURS[column]}22", "edgecolor": COLOURS[column]}
+            for text, height in zip(texts, _heights(len(texts)), strict=True):
+                drawn.text(column, height, text, fontsize=9, bbox=box, **_MIDDLE)
+        ends = itertools.product(_placed(instance.datasets), _placed(instance.clusters))
+        for (dataset, low), (place, high) in ends:
+            arrow = {"arrowstyle": "->", "color": _GREY}
+            drawn.annotate("", (0.64, high), (0.22, low), arrowprops=arrow)
+            cost = f"β = {instance.transfer_cost(dataset, place):g}"
+            paper = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+            drawn.text(0.34, 0.72 * low + 0.28 * high, cost, fontsize=8, bbox=paper, **_MIDDLE)
+        drawn.set(xlim=(-0.3, 2.45), ylim=(-0.25, 1.4))
+        drawn.axis("off")
 
 
 def draw_plan(instance: Instance, plan: Plan, title: str = "", axes: Axes | None = None) -> None:
     """Draw a plan as a path through models and clusters, with the resources of every epoch."""
     choices = [(model.name, place.name) for model in instance.models for place in instance.clusters]
     path = [choices.index((epoch.model, epoch.cluster)) for epoch in plan.epochs]
-    notes = [[""] * len(choices) for _ in path]
-    for texts, chosen, epoch in zip(notes, path, plan.epochs, strict=True):
-        texts[chosen] = f"x = {epoch.resources:.4g}"
+    notes = [
+        [f"x = {epoch.resources:.4g}" if place == chosen else "" for place in range(len(choices))]
+        for chosen, epoch in zip(path, plan.epochs, strict=True)
+    ]
     draw_choices([f"{model} on {place}" for model, place in choices], notes, path, title, axes)
 
 
@@ -68,78 +97,141 @@ def draw_choices(
     axes : Axes, optional
         Where to draw; a new figure by default.
     """
-    with drawn_on(axes, 6.4, 1.2 + 0.4 * len(rows)) as place:
-        _draw_choices(place, rows, notes, path)
-        place.set_title(title)
+    with drawn_on(axes, 6.4, 1.2 + 0.4 * len(rows)) as drawn:
+        for epoch, texts in enumerate(notes):
+            for choice, text in enumerate(texts):
+                face = "#cfe3f1" if path[epoch] == choice else "white"
+                box = {**_BOX, "facecolor": face, "edgecolor": _GREY}
+                drawn.text(epoch + 1, -choice, text, fontsize=8, bbox=box, zorder=3, **_MIDDLE)
+        across = range(1, len(path) + 1)
+        drawn.plot(across, [-choice for choice in path], color=COLOURS[0], linewidth=3, zorder=1)
+        drawn.set(xlim=(0.4, len(notes) + 0.6), ylim=(-len(rows) + 0.4, 0.6), title=title)
+        drawn.set_xticks(across, [f"epoch {epoch}" for epoch in across])
+        drawn.set_yticks([-place for place in range(len(rows))], rows)
+        drawn.tick_params(length=0)
+        drawn.spines[:].set_visible(False)
 
 
 def draw_knapsacks(bag: Knapsack, wanted: float, axes: Axes | None = None) -> None:
-    """Draw the value of every set of items against its weight, with the capacity and a value that is wanted.
+    """Draw the value of every set of a few items against its weight, with the capacity and a wanted value."""
+    with drawn_on(axes, 6.4, 3.6) as drawn:
+        sizes = range(len(bag) + 1)
+        for items in itertools.chain.from_iterable(itertools.combinations(sizes[:-1], n) for n in sizes):
+            weight, value = float(bag.weight_of(items)), float(bag.value_of(items))
+            marker, colour = ("o", COLOURS[0]) if bag.holds(items) else ("x", COLOURS[1])
+            drawn.plot(weight, value, marker, color=colour)
+            drawn.text(weight + 0.15, value - 0.9, str(set(items) or "{}"))
+        drawn.axvline(float(bag.capacity), color=_GREY, ls="--", label="capacity, or T_max")
+        drawn.axhline(wanted, color=COLOURS[2], label="wanted value, or fall of the loss")
+        drawn.set(xlabel="weight, or time", ylabel="value, or gain")
+        drawn.margins(0.16)
+        drawn.legend(loc="upper left")
+
+
+def draw_curves(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    labels: tuple[str, str],
+    *,
+    across: Mapping[str, float] | None = None,
+    scales: tuple[str, str] = ("linear", "linear"),
+    marks: Collection[str] = (),
+    steps: bool = False,
+    grid: tuple[float, float] | None = None,
+    ticks: Sequence[float] = (),
+    axes: Axes | None = None,
+) -> None:
+    """Draw curves with their names.
 
     Parameters
     ----------
-    bag : Knapsack
-        Of a few items: each of their sets is a mark with its items.
-    wanted : float
+    curves : mapping of str to (x, y)
+        The coordinates of every curve by its name.
+    labels, scales : (str, str)
+        What the axes show, and whether they are ``"linear"`` or ``"log"``, x first.
+    across : mapping of str to float, optional
+        Heights of horizontal lines by their names.
+    marks : collection of str
+        Curves whose points are marked, by their names.
+    steps : bool
+        Keep the height of a point until halfway to the next.
+    grid : (float, float), optional
+        Widths of the cells of a grid, x first.
+    ticks : sequence of float
+        The only ticks of the x axis.
     axes : Axes, optional
         Where to draw; a new figure by default.
     """
-    with drawn_on(axes, 6.4, 3.6) as place:
-        for size in range(len(bag) + 1):
-            for items in itertools.combinations(range(len(bag)), size):
-                weight, value = float(bag.weight_of(items)), float(bag.value_of(items))
-                marker, colour = ("o", COLOURS[0]) if bag.holds(items) else ("x", COLOURS[1])
-                place.plot(weight, value, marker, color=colour)
-                place.text(weight + 0.15, value - 0.9, str(set(items) or "{}"))
-        place.axvline(float(bag.capacity), color="#444444", ls="--", label="capacity, or T_max")
-        place.axhline(wanted, color=COLOURS[2], label="wanted value, or fall of the loss")
-        place.set(xlabel="weight, or time", ylabel="value, or gain")
-        place.margins(0.16)
-        place.legend(loc="upper left")
+    with drawn_on(axes, 6.8, 3.6 if grid is None else 4.2) as drawn:
+        for index, (name, (x, y)) in enumerate(curves.items()):
+            marker, kind = nth(MARKERS, index) if name in marks else "", "steps-mid" if steps else "default"
+            look: dict[str, Any] = {"color": nth(COLOURS, index), "ls": nth(DASHES, index), "label": name}
+            drawn.plot(x, y, marker=marker, drawstyle=kind, **look)
+        drawn.set(xlabel=labels[0], ylabel=labels[1], xscale=scales[0], yscale=scales[1])
+        for index, (name, height) in enumerate((across or {}).items()):
+            drawn.axhline(height, color=_GREY, linestyle=nth(DASHES, index + 1), linewidth=1, label=name)
+        for axis, width in zip((drawn.xaxis, drawn.yaxis), grid or (), strict=False):
+            low, high = axis.get_view_interval()
+            axis.set_ticks(np.arange(np.ceil(low / width), np.floor(high / width) + 1) * width)
+            axis.grid(alpha=0.4)
+        if ticks:
+            drawn.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+            drawn.minorticks_off()
+        drawn.legend()
 
 
-def _draw_instance(instance: Instance, axes: Axes) -> None:
-    columns = [
-        [f"{item.name}\nvolume {item.volume:g}" for item in instance.datasets],
-        [
-            f"{place.name}\nr = {place.capacity:g}, b = {place.bandwidth:g}, κ = {place.unit_cost:g}"
-            for place in instance.clusters
-        ],
-        [_model_text(instance, index) for index in range(len(instance.models))],
-    ]
-    heights = [_heights(len(texts)) for texts in columns]
-    for first, dataset in enumerate(instance.datasets):
-        for second, place in enumerate(instance.clusters):
-            cost = instance.transfer_cost(dataset.name, place.name)
-            tail, head = (0.22, heights[0][first]), (0.64, heights[1][second])
-            axes.annotate("", head, tail, arrowprops={"arrowstyle": "->", "color": "#444444"})
-            x, y = (0.72 * tail[i] + 0.28 * head[i] for i in (0, 1))
-            axes.text(x, y, f"β = {cost:g}", ha="center", va="center", fontsize=8, bbox=_paper())
-    for column, (texts, places) in enumerate(zip(columns, heights, strict=True)):
-        for text, height in zip(texts, places, strict=True):
-            colour = nth(COLOURS, column)
-            box = {**_BOX, "facecolor": f"{colour}22", "edgecolor": colour}
-            axes.text(_COLUMNS[column], height, text, ha="center", va="center", fontsize=9, bbox=box)
-    axes.set(xlim=(-0.3, 2.45), ylim=(-0.25, 1.4))
-    for x, title in zip(_COLUMNS, ("datasets", "clusters", "models"), strict=True):
-        axes.text(x, 1.28, title, ha="center", fontweight="bold")
-    axes.axis("off")
+def draw_runs(runs: Traces, targets: Sequence[float] = (), axes: Axes | None = None) -> None:
+    """Draw the loss of every run in the colour of the model that was trained, with lines at some targets."""
+    with drawn_on(axes, 7.2, 3.8) as drawn:
+        traces(runs, targets, axes=drawn)
 
 
-def _draw_choices(
-    axes: Axes, rows: Sequence[str], notes: Sequence[Sequence[str]], path: Sequence[int]
+def draw_missed(
+    plans: Sequence[tuple[Plan, Evaluation]],
+    target: Target,
+    named: Mapping[str, Evaluation],
+    axes: Axes | None = None,
 ) -> None:
-    for epoch, texts in enumerate(notes):
-        for choice, text in enumerate(texts):
-            chosen = path[epoch] == choice
-            box = {**_BOX, "facecolor": "#cfe3f1" if chosen else "white", "edgecolor": "#444444"}
-            axes.text(epoch + 1, -choice, text, ha="center", va="center", fontsize=8, bbox=box, zorder=3)
-    axes.plot(range(1, len(path) + 1), [-choice for choice in path], color=COLOURS[0], linewidth=3, zorder=1)
-    axes.set(xlim=(0.4, len(notes) + 0.6), ylim=(-len(rows) + 0.4, 0.6))
-    axes.set_xticks(range(1, len(notes) + 1), [f"epoch {epoch}" for epoch in range(1, len(notes) + 1)])
-    axes.set_yticks([-row for row in range(len(rows))], rows)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
+    """Draw for every plan how probably it misses the target, against its expected loss.
+
+    The more expensive of two plans at one place is hidden by the cheaper. Colours end at twice the cost of
+    the most expensive plan that is named, and pointed at.
+    """
+    seen = [(found.expected_loss, found.violation.middle, found.cost) for _, found in plans]
+    means, misses, costs = np.array(sorted(seen, key=lambda row: -row[2])).T
+    with drawn_on(axes, 7.2, 4.2) as drawn:
+        most = 2 * max(found.cost for found in named.values())
+        dots = drawn.scatter(means, misses, c=costs, cmap="cividis", vmax=most, edgecolor=_GREY)
+        drawn.figure.colorbar(dots, ax=drawn, label="cost", extend="max")
+        mean, budget = f"target of the mean, {target.maximum_loss:g}", float(target.violation_budget)
+        drawn.axvline(target.maximum_loss, color=COLOURS[1], ls="--", label=mean)
+        drawn.axhline(budget, color=COLOURS[0], label=f"promise, 1 - ω = {budget:g}")
+        for index, (name, found) in enumerate(named.items()):
+            mark, aside = (found.expected_loss, found.violation.middle), (min(means), 0.64 - 0.2 * index)
+            drawn.annotate(name, mark, aside, arrowprops={"arrowstyle": "->"})
+        drawn.set(xlabel="expected final loss", ylabel=f"probability of missing {target.maximum_loss:g}")
+        drawn.legend(loc="lower right")
+
+
+def draw_allocations(
+    limits: Sequence[float], answers: Sequence[Allocation], epochs: Mapping[str, int]
+) -> None:
+    """Draw resources of some epochs, from 0, and the cost against the limit of time, in two panels."""
+    _, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.6), layout="constrained")
+    rows = np.array([answer.resources for answer in answers]).T
+    resources = {name: (limits, rows[place].tolist()) for name, place in epochs.items()}
+    draw_curves(resources, ("limit of time T", "resources x"), axes=left)
+    right.plot(limits, [answer.cost for answer in answers], color=COLOURS[0])
+    right.set(xlabel="limit of time T", ylabel="cost of all epochs")
+    plt.show()
+
+
+def _heights(count: int) -> list[float]:
+    return [1 - index / max(count - 1, 1) for index in range(count)]
+
+
+def _placed(items: Sequence[Any]) -> list[tuple[str, float]]:
+    """The names of datasets or clusters with the heights at which they are drawn."""
+    return [(item.name, height) for item, height in zip(items, _heights(len(items)), strict=True)]
 
 
 def _model_text(instance: Instance, index: int) -> str:
@@ -156,11 +248,3 @@ def _model_text(instance: Instance, index: int) -> str:
                 "gains " + " or ".join(f"{-term.coefficient * value:g}" for value in term.law.atoms()[0])
             )
     return "\n".join(lines)
-
-
-def _heights(count: int) -> list[float]:
-    return [1 - index / max(count - 1, 1) for index in range(count)]
-
-
-def _paper() -> dict[str, object]:
-    return {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}

@@ -21,20 +21,11 @@ CELLS = 4_096
 
 @dataclass(frozen=True)
 class PricedPolicy:
-    """A policy that is best at a price of a failure, with what the ledger certifies of it.
+    """A policy that is best at a price of a failure, ``factor`` times the least expected cost of a success.
 
-    Attributes
-    ----------
-    factor, price : float
-        rho, in least expected costs of a success, and as it is [cost].
-    cost : float
-        Upper bound of its expected cost [cost].
-    reached : float
-        Lower bound of P(target reached).
-    never_begun : float
-        Probability that a run is given up before its first epoch.
-    limits : tuple of float
-        By epoch, from 0 on: the loss above which a run is given up [loss]; infinite where there is none.
+    The ledger certifies that it costs at most ``cost`` in the mean and reaches the target with probability
+    ``reached`` at least. Runs are given up before their first epoch with probability ``never_begun``, and
+    after each epoch above the loss in ``limits``, which is infinite where there is none.
     """
 
     factor: float

@@ -23,7 +23,7 @@ import numpy as np
 
 import depl
 from depl.lessons.check import check
-from depl.lessons.curves import draw_curves, draw_missed
+from depl.lessons.drawing import draw_curves, draw_missed
 from depl.lessons.plans import all_plans
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.problem.epochs import FinalLoss, Term

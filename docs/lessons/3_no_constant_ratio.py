@@ -34,7 +34,7 @@ from depl.instances.counterexamples import (
     short_epochs,
 )
 from depl.lessons.check import check
-from depl.lessons.curves import draw_curves
+from depl.lessons.drawing import draw_curves
 from depl.models.exact.enumeration import build_plan
 from depl.models.exact.plan_classes import Configuration
 from depl.models.risk.rounded import Rounding

@@ -24,7 +24,7 @@ from depl.heuristics.set_functions.minimise import minimise
 from depl.heuristics.set_functions.status import exhaustive, random_search
 from depl.heuristics.set_functions.verdicts import Verdict
 from depl.lessons.check import check
-from depl.lessons.curves import draw_curves
+from depl.lessons.drawing import draw_curves
 from depl.models.problem.instance import Dataset
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 

@@ -29,7 +29,7 @@ import numpy as np
 
 import depl
 from depl.lessons.check import check
-from depl.lessons.curves import draw_allocations, draw_curves
+from depl.lessons.drawing import draw_allocations, draw_curves
 from depl.models.evaluation.evaluate import epoch_loads
 from depl.models.problem.allocation import allocate, dual_bound
 

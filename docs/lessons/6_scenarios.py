@@ -18,7 +18,7 @@ from scipy import stats  # noqa: F401 - for your answers
 
 import depl
 from depl.lessons.check import check
-from depl.lessons.curves import draw_curves
+from depl.lessons.drawing import draw_curves
 from depl.lessons.plans import all_plans
 from depl.models.estimation.binomial import least_runs
 from depl.models.scenarios.draws import (

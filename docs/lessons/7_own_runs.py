@@ -25,7 +25,7 @@ from scipy import stats  # noqa: F401 - for your answers
 
 import depl
 from depl.lessons.check import check
-from depl.lessons.curves import draw_curves, draw_runs
+from depl.lessons.drawing import draw_curves, draw_runs
 from depl.lessons.runs import train, write_log
 from depl.models.estimation.binomial import design, least_runs
 from depl.models.estimation.diagnosis import diagnose

@@ -27,7 +27,7 @@ import depl
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_counterfactuals, recorded_traces
 from depl.lessons.check import check
-from depl.lessons.curves import draw_curves, draw_runs
+from depl.lessons.drawing import draw_curves, draw_runs
 from depl.lessons.prices import policies_at_prices
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target
 from depl.models.problem.laws import Empirical

@@ -62,7 +62,7 @@ def test_archives_hold_every_source_once(tmp_path, links, sources):
     assert sorted(name for name in names if name.endswith(".py")) == expected_modules()
     assert "depl/py.typed" in names
     assert {name for name in names if name.startswith("depl/instances/data/")} == shipped_data()
-    templates = {f"depl/lessons/export/{name}" for name in ("slides.html", "slides.js", "handout.css")}
+    templates = {"depl/lessons/page.html"}
     kit = {f"depl/lessons/texts/kit/{path.name}" for path in (ROOT / "docs/lessons/kit").glob("*.rst")}
     assert templates | kit <= set(names)
     assert {"depl/reporting/page.css", "depl/reporting/page.html"} <= set(names)
@@ -86,10 +86,7 @@ LESSONS_FOUND = "{}/depl/lessons/texts, from 1_reduction\n"
 def lessons_of_the_wheel(wheel: Path, folder: Path) -> str:
     """Where what a wheel installs finds its lessons, and the first of them."""
     zipfile.ZipFile(wheel).extractall(folder)
-    code = (
-        "from depl.lessons.export.texts import folder, lessons; "
-        "print(f'{folder()}, from {lessons()[0].name}')"
-    )
+    code = "from depl.lessons.shipped import folder, lessons; print(f'{folder()}, from {lessons()[0].name}')"
     command = [sys.executable, "-c", code]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, env={}).stdout
 

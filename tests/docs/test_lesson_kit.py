@@ -11,8 +11,8 @@ from depl.instances.counterexamples import partition_by_epoch
 from depl.instances.reductions import knapsack_by_cost, knapsack_by_time, knapsack_free_resources
 from depl.instances.reductions.dynamic_programs import best_by_capacity
 from depl.instances.reductions.knapsack import Knapsack
-from depl.lessons.export.pages import kit_page
-from depl.lessons.export.texts import KIT, chosen, kit_of
+from depl.lessons.export import kit_page
+from depl.lessons.shipped import KIT, chosen, kit_of
 from depl.models.evaluation.evaluate import epoch_loads
 from depl.models.problem.allocation import allocate
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from depl.lessons.export.texts import lessons
+from depl.lessons.shipped import lessons
 
 Ask = Callable[..., tuple[int, str, str]]
 
@@ -25,7 +25,7 @@ def test_the_list_names_every_lesson_with_its_exercises(ask: Ask) -> None:
 def test_notebooks_of_all_lessons_are_written_without_running_any(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("depl.lessons.export.running.run_cells", None)
+    monkeypatch.setattr("depl.lessons.export.run_cells", None)
     code, out, err = ask("lessons", "export", "--to", tmp_path / "new" / "course", "--only", "notebook")
     assert code == 0
     written = sorted(path.name for path in (tmp_path / "new" / "course").iterdir())

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from depl.lessons.curves import draw_runs
+from depl.lessons.drawing import draw_runs
 from depl.lessons.runs import train, write_log
 from depl.models.tool_logs.importing import Choices, import_logs
 

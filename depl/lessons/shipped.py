@@ -11,7 +11,7 @@ from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
 
 KIT = ("plan", "handout", "exercises", "marking")
-"""What a kit consists of: plan of the lecture, sheet for the audience, exercises, and how to mark them."""
+"""What a kit consists of, for a lecture, its audience, and whoever marks the exercises."""
 
 _CELL = re.compile(r"(?m)^# %%\n")
 _NAME = re.compile(r"(\d)_\w+")

@@ -3,7 +3,7 @@
 import json
 import re
 
-from depl.lessons.export.texts import Lesson
+from depl.lessons.shipped import Lesson
 
 _REFERENCE = re.compile(r":(?:ref|doc):`(?:([^`<]*?)\s*<[^`>]*>|([^`<]*))`")
 _HEADING = re.compile(r"(?m)^(\S[^\n]*)\n([=\-~])\2{2,}$")

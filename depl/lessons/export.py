@@ -1,0 +1,193 @@
+"""What a lesson is exported as: a notebook, and slides, handout and kit as HTML that needs nothing else."""
+
+import ast
+import base64
+import contextlib
+import html
+import io
+import re
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from importlib import resources
+from typing import Any, NamedTuple
+
+from depl.lessons.markup import page_of, require_docutils
+from depl.lessons.notebook import as_notebook
+from depl.lessons.shipped import Cell, Lesson, kit_of, without_imports
+
+_WITH_ANSWERS = ("plan", "marking")
+"""Parts of a kit that tell answers and lie in a folder of their own: the others can be handed out."""
+
+_ROWS, _LETTERS, _PICTURE = 15, 90, 8
+"""Rows of a slide, letters of a row, and rows of a figure; the script makes smaller what still runs over."""
+
+
+class CellOutput(NamedTuple):
+    """What a cell shows: printed text, figures (address, words), the page of its last expression."""
+
+    text: str = ""
+    pictures: tuple[tuple[str, str], ...] = ()
+    html: str = ""
+
+
+def names_of(lesson: Lesson, kinds: Collection[str]) -> list[str]:
+    """The names of the files that `files_of` makes."""
+    names = [f"{lesson.name}.ipynb"] if "notebook" in kinds else []
+    names += [f"{lesson.name}-{kind}.html" for kind in ("slides", "handout") if kind in kinds]
+    parts = kit_of(lesson) if "kit" in kinds else ()
+    folders = {part: "teacher/" if part in _WITH_ANSWERS else "" for part in parts}
+    return [*names, *(f"{folder}{lesson.name}-kit-{part}.html" for part, folder in folders.items())]
+
+
+def files_of(lesson: Lesson, kinds: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The files of a lesson, each with its name and its text; for its pages the lesson is run.
+
+    Parameters
+    ----------
+    lesson : Lesson
+    kinds : collection of str
+        Of ``"notebook"``, ``"slides"``, ``"handout"`` and ``"kit"``.
+
+    Raises
+    ------
+    InvalidInputError
+        If pages are asked for and docutils is not installed.
+    """
+    if set(kinds) - {"notebook"}:
+        require_docutils()
+    shown = run_cells(lesson) if {"slides", "handout"} & set(kinds) else ()
+    names = iter(names_of(lesson, kinds))
+    if "notebook" in kinds:
+        yield next(names), as_notebook(lesson)
+    if "slides" in kinds:
+        yield next(names), slides_of(lesson, shown)
+    if "handout" in kinds:
+        yield next(names), handout_of(lesson, shown)
+    for name, text in zip(names, kit_of(lesson).values(), strict=False):
+        yield name, kit_page(text)
+
+
+def slides_of(lesson: Lesson, shown: Sequence[CellOutput]) -> str:
+    """The slides of a lesson that was run, as one page: arrow keys turn them, and each prints on a sheet."""
+    slides: list[tuple[str, list[str]]] = []
+    title = html.escape(lesson.title)
+    for cell, seen in _told(lesson, shown):
+        _, *rest = re.split(r"<h[23]>(.*?)</h[23]>", f"<h2>{title}</h2>{page_of(cell.text)[1]}")
+        pairs = zip(rest[::2], rest[1::2], strict=True)
+        slides += [(name, [text] if text.strip() else []) for name, text in pairs]
+        title, rows = slides[-1][0], len(cell.text) / _LETTERS + 2
+        for part, more in _run_parts(cell, seen):
+            if rows + more > _ROWS:
+                slides.append((title, []))
+                rows = 0
+            slides[-1][1].append(part)
+            rows += more
+    slides = [slide for slide in slides if slide[1]]
+    heading = f"{lesson.number}. {lesson.title}"
+    return _rendered(kind="slides", heading=heading, body=page_of(lesson.summary)[1], slides=slides)
+
+
+def handout_of(lesson: Lesson, shown: Sequence[CellOutput]) -> str:
+    """A lesson that was run, as pages to print, with lines to write on below every exercise."""
+    parts = [page_of(lesson.summary)[1]]
+    for cell, seen in _told(lesson, shown):
+        parts += [page_of(cell.text)[1], *(part for part, _ in _run_parts(cell, seen))]
+    heading = f"{lesson.number}. {lesson.title}"
+    return _rendered(kind="handout", heading=heading, body="\n".join(parts), slides=[])
+
+
+def kit_page(text: str) -> str:
+    """A page of a kit from its text, whose first heading is its title."""
+    title, body = page_of(text, titled=True)
+    return _rendered(kind="handout", heading=html.unescape(title), body=body, slides=[])
+
+
+def _rendered(**content: Any) -> str:
+    import jinja2
+
+    template = resources.files("depl.lessons").joinpath("page.html").read_text(encoding="utf-8")
+    settings: dict[str, Any] = {"autoescape": True, "undefined": jinja2.StrictUndefined}
+    return jinja2.Environment(**settings, trim_blocks=True).from_string(template).render(content)
+
+
+def _told(lesson: Lesson, shown: Sequence[CellOutput]) -> Iterator[tuple[Cell, CellOutput]]:
+    """The cells that say something to an audience; one that only imports says something to a computer."""
+    for cell, seen in zip(lesson.cells, shown, strict=True):
+        if not cell.code or without_imports(cell.code):
+            yield cell, seen
+
+
+def _run_parts(cell: Cell, seen: CellOutput) -> Iterator[tuple[str, float]]:
+    """The code of a cell and what it shows, each with its rows; nothing of an exercise, which is open."""
+    code = without_imports(cell.code).strip("\n") if cell.code else ""
+    for text, kind in () if cell.exercises else ((code, "code"), (seen.text, "output")):
+        if text:
+            yield f'<pre class="{kind}">{html.escape(text)}</pre>', 0.7 * (text.count("\n") + 2)
+    for address, words in () if cell.exercises else seen.pictures:
+        yield f'<figure><img src="{address}" alt="{html.escape(words)}"></figure>', _PICTURE
+    if seen.html and not cell.exercises:
+        yield f'<div class="page">{seen.html}</div>', _PICTURE
+
+
+def run_cells(lesson: Lesson) -> tuple[CellOutput, ...]:
+    """Run all cells of a lesson in order, as a notebook would, in names of their own.
+
+    Raises
+    ------
+    Exception
+        What a cell raises: a lesson that fails is a defect of depl.
+    """
+    names: dict[str, object] = {"__name__": "__main__"}
+    with _quiet_figures():
+        return tuple(
+            _run(cell.code, f"<lesson {lesson.number}, cell {place}>", names)
+            for place, cell in enumerate(lesson.cells, start=1)
+        )
+
+
+def _run(code: str, place: str, names: dict[str, object]) -> CellOutput:
+    import matplotlib.pyplot as plt
+
+    tree = ast.parse(code, place)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    value: object = None
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(tree, place, "exec"), names)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), place, "eval"), names)
+    page = getattr(value, "_repr_html_", str)
+    pictures = tuple(_picture(plt.figure(number)) for number in plt.get_fignums())
+    plt.close("all")
+    return CellOutput(out.getvalue().rstrip("\n"), pictures, page())
+
+
+def _picture(figure: Any) -> tuple[str, str]:
+    """A figure as an address that holds all of it, and what its axes show."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None})
+    shown = [f"{axes.get_ylabel()} against {axes.get_xlabel()}" for axes in figure.axes if axes.get_xlabel()]
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    address = "data:image/svg+xml;base64," + base64.b64encode(drawn.getvalue()).decode()
+    return address, "; ".join(shown or titles) or "drawing"
+
+
+@contextlib.contextmanager
+def _quiet_figures() -> Iterator[None]:
+    """Figures are kept and not shown on a screen; those that are open already are not touched."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    before = mpl.get_backend()
+    plt.close("all")
+    plt.switch_backend("agg")
+    with (
+        mpl.rc_context({"svg.hashsalt": "depl"}),
+        warnings.catch_warnings(),
+    ):  # the same lesson, the same file
+        warnings.filterwarnings("ignore", message=".*non-interactive.*", category=UserWarning)
+        try:
+            yield
+        finally:
+            plt.close("all")
+            plt.switch_backend(before)

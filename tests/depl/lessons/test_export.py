@@ -1,0 +1,264 @@
+"""Lessons are read and run; notebooks and pages hold what they say, and nothing from elsewhere."""
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from depl.lessons.exercises import EXERCISES
+from depl.lessons.export import CellOutput, handout_of, kit_page, run_cells, slides_of
+from depl.lessons.markup import page_of
+from depl.lessons.notebook import as_notebook, markdown
+from depl.lessons.shipped import Lesson, chosen, lessons, parsed, without_imports
+from depl.models.foundation.errors import InvalidInputError
+from tests.benchmarks.report.test_browser import print_out, seen
+
+SCRIPT = '''r"""
+9. Small
+========
+
+A *summary*.
+"""
+
+# %%
+# First
+# -----
+#
+# A paragraph with :math:`a
+# b` and :doc:`/risk`.
+
+import matplotlib.pyplot as plt
+
+print("a < b")
+plt.plot([1, 2])
+plt.xlabel("time")
+plt.ylabel("loss")
+plt.show()
+
+# %%
+# **Exercise 9.1.** How much?
+
+answer = None
+check = print
+check("9.1", answer)
+
+# %%
+# Second
+# ------
+#
+# The last one.
+
+
+class Page:
+    def _repr_html_(self):
+        return "<b>page</b>"
+
+
+Page()
+
+# %%
+# We need this:
+
+import math
+'''
+
+LINES = {"type": "array", "items": {"type": "string"}}
+CODE = {"properties": {"cell_type": {"const": "code"}, "outputs": {"type": "array"}}}
+NOTEBOOK = {
+    "type": "object",
+    "required": ["cells", "metadata", "nbformat", "nbformat_minor"],
+    "additionalProperties": False,
+    "properties": {
+        "nbformat": {"const": 4},
+        "nbformat_minor": {"const": 5},
+        "metadata": {
+            "type": "object",
+            "properties": {
+                "kernelspec": {"type": "object", "required": ["name", "display_name"]},
+                "language_info": {"type": "object", "required": ["name"]},
+            },
+        },
+        "cells": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["id", "cell_type", "metadata", "source"],
+                "properties": {
+                    "id": {"type": "string", "pattern": "^[a-zA-Z0-9-_]{1,64}$"},
+                    "cell_type": {"enum": ["markdown", "code"]},
+                    "metadata": {"type": "object"},
+                    "source": LINES,
+                    "execution_count": {"type": ["integer", "null"]},
+                },
+                "if": {"properties": {"cell_type": {"const": "code"}}},
+                "then": {"required": ["outputs", "execution_count"], **CODE},
+                "else": {"not": {"anyOf": [{"required": ["outputs"]}, {"required": ["execution_count"]}]}},
+            },
+        },
+    },
+}
+"""What version 4.5 of the format asks of notebooks without outputs, as nbformat's schema has it."""
+
+
+@pytest.fixture(scope="module")
+def lesson() -> Lesson:
+    return parsed("9_small", SCRIPT)
+
+
+@pytest.fixture(scope="module")
+def shown(lesson: Lesson) -> tuple[CellOutput, ...]:
+    return run_cells(lesson)
+
+
+@pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.name)
+def test_the_cells_of_a_shipped_lesson_are_its_code_and_its_exercises(lesson: Lesson) -> None:
+    assert lesson.exercises == tuple(name for name in EXERCISES if name.startswith(f"{lesson.number}."))
+    for cell in lesson.cells:
+        ast.parse(cell.code)
+        assert cell.text
+
+
+def test_a_script_is_read_into_title_summary_and_cells(lesson: Lesson) -> None:
+    assert (lesson.number, lesson.title, lesson.summary) == (9, "Small", "A *summary*.")
+    first, second, _, last = lesson.cells
+    assert without_imports(first.code).startswith('print("a < b")')
+    assert without_imports(last.code) == ""
+    assert (first.exercises, second.exercises) == ((), ("9.1",))
+
+
+def test_lessons_are_chosen_by_number_each_once_and_a_number_that_there_is_not_is_refused() -> None:
+    assert [lesson.number for lesson in chosen([5, 2, 5])] == [2, 5]
+    assert chosen([]) == lessons()
+    with pytest.raises(InvalidInputError, match="there is no lesson 99; they are 1 to"):
+        chosen([1, 99])
+
+
+def test_markdown_has_headings_formulas_and_the_words_of_references() -> None:
+    text = "Heading\n-------\n\nA ``word``, :math:`x\ny`, :ref:`E10\n<erratum-e10>` and :doc:`/risk`:\n\n"
+    text += ".. math::\n\n   a + b\n   = c .\n\nEnd."
+    wanted = "## Heading\n\nA `word`, $x y$, E10 and *risk*:\n\n$$\na + b\n= c .\n$$\n\nEnd."
+    assert markdown(text) == wanted
+
+
+@pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.name)
+def test_a_notebook_follows_the_schema_holds_all_code_and_no_mark_of_another_language(lesson: Lesson) -> None:
+    notebook = json.loads(as_notebook(lesson))
+    jsonschema.validate(notebook, NOTEBOOK)
+    cells = notebook["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    assert code == [cell.code for cell in lesson.cells if cell.code]
+    assert texts[0].startswith(f"# {lesson.number}. {lesson.title}\n\n")
+    assert not [text for text in texts if re.search(r":\w+:`|^\.\. |``|^-{4,}$|^={4,}$", text, re.MULTILINE)]
+    assert len({cell["id"] for cell in cells}) == len(cells)
+
+
+def test_a_page_has_formulas_as_mathml_and_frames_around_exercises() -> None:
+    text = (
+        "Heading\n-------\n\nText & :math:`x_1 = 0.5`.\n\n.. math::\n\n   a\n\n**Exercise 1.1.** *How* much?"
+    )
+    title, body = page_of(text)
+    assert title == ""
+    assert "<h2>Heading</h2>" in body
+    assert "<p>Text &amp; <math" in body
+    assert "<mo>.</mo>" not in body
+    assert '<div class="math"><math' in body
+    assert '<div class="exercise"><p><strong>Exercise 1.1.</strong> <em>How</em> much?</p>' in body
+    assert page_of("Plan\n====\n\nText.", titled=True) == ("Plan", "<p>Text.</p>")
+
+
+def test_what_a_cell_shows_is_its_output_its_figures_and_the_page_of_its_last_expression(
+    lesson: Lesson, shown: tuple[CellOutput, ...]
+) -> None:
+    first, _, third, _ = shown
+    assert first.text == "a < b"
+    ((address, words),) = first.pictures
+    assert words == "loss against time"
+    assert address.startswith("data:image/svg+xml;base64,")
+    assert third == CellOutput("", (), "<b>page</b>")
+    assert run_cells(lesson) == shown  # the same lesson makes the same files
+
+
+def test_slides_have_a_title_each_and_output_is_escaped(
+    lesson: Lesson, shown: tuple[CellOutput, ...]
+) -> None:
+    page = slides_of(lesson, shown)
+    titles = re.findall(r"<h[12]>(.*?)</h[12]>", page)
+    assert titles == ["9. Small", "First", "First", "First", "Second", "Second"]
+    for there in ("a &lt; b", '<img src="data:image/svg+xml;base64,', "<b>page</b>", "3 / 6"):
+        assert there in page
+    for absent in ("import matplotlib", "check(", "We need this"):
+        assert absent not in page
+
+
+def test_more_than_a_slide_holds_goes_on_on_the_next_one() -> None:
+    drawn = parsed("9_drawn", '"""\n9. D\n====\n\nAll.\n"""\n\n# %%\n# Before.\n\nx = 1\n\n# %%\n# After.\n')
+    output = CellOutput("word\n" * 10, (("data:,", "drawing"),), "")
+    _, before, picture, after = slides_of(drawn, [output, CellOutput()]).split('<section class="slide')[1:]
+    assert "Before." in before
+    assert "word" in before
+    assert "<figure>" in picture
+    assert "After." in after
+
+
+def test_pages_refer_to_no_other_file(lesson: Lesson, shown: tuple[CellOutput, ...]) -> None:
+    for page in (slides_of(lesson, shown), handout_of(lesson, shown), kit_page("Title\n=====\n\nText.\n")):
+        assert not re.findall(r'(?:src|href)="(?!data:)', page)
+        assert "url(" not in page
+        assert "default-src 'none'" in page
+
+
+def test_a_handout_has_lines_below_its_exercises_and_a_kit_its_tables(
+    lesson: Lesson, shown: tuple[CellOutput, ...]
+) -> None:
+    page = handout_of(lesson, shown)
+    assert page.count('<div class="lines">') == len(lesson.exercises) == 1
+    assert "check(" not in page
+    assert "We need this" not in page
+    assert "The last one." in page
+    table = kit_page("Plan\n====\n\n====  ====\nfrom  what\n====  ====\n0     open\n====  ====\n")
+    assert "<h1>Plan</h1>" in table
+    assert "<td><p>open</p></td>" in table or "<td>open</td>" in table
+
+
+PROBE = """
+const complaints = [];
+addEventListener("error", (event) => complaints.push(String(event.message || event.target.outerHTML)), true);
+addEventListener("securitypolicyviolation", (event) => complaints.push(event.violatedDirective));
+addEventListener("load", () => {
+  const slides = [...document.querySelectorAll(".slide")];
+  const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  const now = () => slides.findIndex((slide) => slide.classList.contains("now"));
+  const turned = [now()];
+  const keys = ["ArrowRight", " ", "ArrowLeft", "End", "ArrowRight", "Home"];
+  keys.forEach((key) => { press(key); turned.push(now()); });
+  const over = slides.filter((slide) => {
+    slide.classList.add("now");
+    const body = slide.querySelector(".body");
+    const wide = [...body.querySelectorAll("pre")].some((pre) => pre.scrollWidth > pre.clientWidth + 1);
+    const small = [...body.querySelectorAll("figure")].some((figure) => figure.clientHeight < 250);
+    return wide || small || body.scrollHeight > body.clientHeight + 1;
+  }).map((slide) => slide.innerText.slice(0, 200));
+  parent.postMessage(JSON.stringify({ complaints, turned, over, count: slides.length }), "*");
+});
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("lesson", chosen([]), ids=lambda lesson: lesson.name)
+def test_keys_turn_the_slides_nothing_runs_over_and_each_prints_on_a_sheet(
+    lesson: Lesson, tmp_path: Path
+) -> None:
+    page = slides_of(lesson, run_cells(lesson))
+    found = seen(page, 1280, tmp_path, PROBE)
+    assert found["complaints"] == []
+    assert found["over"] == []
+    last = found["count"] - 1
+    assert found["turned"] == [0, 1, 2, 1, last, last, 0]
+    source, printed = tmp_path / "page.html", tmp_path / "page.pdf"
+    source.write_text(page, encoding="utf-8")
+    print_out(source, printed)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed.read_bytes())) == found["count"]
