@@ -24,7 +24,7 @@ from depl import linked  # noqa: F401 - and this says what to do where the folde
 # isort: on
 from depl.models.foundation.later import METHODS
 from depl.models.foundation.removed import removed
-from depl.models.foundation.showing import SHOWING
+from depl.models.foundation.showing import show_by
 
 if TYPE_CHECKING:
     from depl import plot, risk, submodular
@@ -151,7 +151,7 @@ def __dir__() -> list[str]:
 
 
 METHODS.add(lambda: importlib.import_module("depl.built_in").register_all())
-SHOWING.add(lambda: importlib.import_module("depl.showing.registered").register_all())
+show_by(lambda thing: importlib.import_module("depl.showing").view(thing))
 
 __all__ = [
     "Continue",

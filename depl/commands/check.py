@@ -1,18 +1,16 @@
 """What ``depl check`` does; `depl.arguments.check` declares its options."""
 
 import argparse
-import math
 
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.figures import plan_figure
-from depl.commands.json_text import as_json
 from depl.commands.options import figure_files, inside, read_instance, read_plan, require_outputs
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
 from depl.models.scenarios.files import load_scenarios
-from depl.models.verifier.verify import Report, verify
-from depl.showing.reports import gap_of, names_of
+from depl.models.verifier.verify import verify
+from depl.showing import json_of
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -29,7 +27,7 @@ def run(options: argparse.Namespace) -> Answer:
     report = verify(instance, plan, draws)
     code = ExitCode.ANSWERED if report.ok else ExitCode.INFEASIBLE
     aside = plan_figure(options.figure, instance, plan)
-    return Answer(str(report), code, as_json(_content(report, len(plan.epochs))), aside)
+    return Answer(str(report), code, json_of(report, epochs=len(plan.epochs)), aside)
 
 
 def _require_same_origin(plan: Plan, scenarios: Scenarios, path: str) -> None:
@@ -51,37 +49,3 @@ def _require_same_origin(plan: Plan, scenarios: Scenarios, path: str) -> None:
 
 def _or_none(value: int | None) -> str:
     return "none" if value is None else str(value)
-
-
-def _content(report: Report, epochs: int) -> dict[str, object]:
-    """The report as plain data, with the keys that results have."""
-    findings = [
-        {
-            "equation": finding.equation,
-            "kind": finding.kind.value,
-            "ok": finding.ok,
-            "message": finding.message,
-            "amount": _finite(finding.amount),
-        }
-        for finding in report.findings
-    ]
-    return {
-        "ok": report.ok,
-        "findings": findings,
-        "checked": names_of(report.checked),
-        "repeated": names_of(report.repeated),
-        "termination": None,
-        "solution": "feasible" if report.ok else "none",
-        "cost": _finite(report.cost),
-        "lower_bound": report.proved_bound if report.proved_bound > 0 else None,
-        "gap": gap_of(report),
-        "violation": {"lower": float(report.violation.lower), "upper": float(report.violation.upper)},
-        "quantile": {"lower": None, "upper": None},
-        "epochs": epochs,
-        "training_time": _finite(report.training_time),
-        "expected_loss": _finite(report.expected_loss),
-    }
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)

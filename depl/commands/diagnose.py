@@ -1,27 +1,21 @@
 """What ``depl diagnose`` does; `depl.arguments.diagnose` declares its options."""
 
 import argparse
-import math
-from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
 from depl.commands.answer import Answer
 from depl.commands.figures import saved
-from depl.commands.json_text import as_json
 from depl.commands.logs import named, same_runs
 from depl.commands.options import figure_files, of_runs, require_outputs
 from depl.models.estimation.choices import FitBy
-from depl.models.estimation.combinations import TracesFit, fit_rows, fit_traces
+from depl.models.estimation.combinations import TracesFit, fit_traces
 from depl.models.estimation.diagnosis import Diagnosis, diagnose
 from depl.models.estimation.facts import LEAST_RUNS, Facts, three_facts
-from depl.models.estimation.fit import FittedLaw
 from depl.models.traces.metrics import TARGETS
 from depl.models.traces.same_runs import told_apart
 from depl.models.traces.table import Traces
-from depl.showing.diagnoses import diagnosis_sections
-from depl.showing.parts import text_of
+from depl.showing import json_of, view
 
 PARTS = ("verdict", "loss", "fits")
 """What is drawn with ``--figure``."""
@@ -43,9 +37,10 @@ def run(options: argparse.Namespace) -> Answer:
         if by is not FitBy.MODEL:
             fit = fit_traces(traces, rng, by, options.metric, options.resamples)
         facts = _facts(traces, rng, options.metric) if options.details or options.json else None
-    content = _content(options, found, fit) | {"facts": None if facts is None else _finite(asdict(facts))}
-    text = text_of(diagnosis_sections(found, options.traces, fit, facts, options.details, given))
-    return Answer(text, json=as_json(content), aside=_drawn(options, traces, found, fit, rng))
+    told = {"fit": fit, "facts": facts}
+    text = view(found, name=options.traces, details=options.details, command=given, **told).text()
+    json = json_of(found, traces=options.traces, metric=options.metric, **told)
+    return Answer(text, json=json, aside=_drawn(options, traces, found, fit, rng))
 
 
 def _facts(traces: Traces, rng: np.random.Generator, metric: str) -> Facts | None:
@@ -77,48 +72,3 @@ def _drawn(
     }
     files = [path for name, figure in figures.items() for path in saved(figure, options.figure, f"-{name}")]
     return f"drawn in {', '.join(files)}"
-
-
-def _content(options: argparse.Namespace, found: Diagnosis, fit: TracesFit) -> dict[str, Any]:
-    return {
-        "traces": options.traces,
-        "metric": options.metric,
-        "runs": found.runs,
-        "same_runs": dict(found.same_runs),
-        "usable": found.usable,
-        "most_of_one_schedule": found.most_of_one_schedule,
-        "behind": [asdict(item) for item in found.behind],
-        "warnings": list(found.warnings),
-        "whole": _finite(asdict(found.whole)),
-        "stages": {model: _finite(asdict(item)) for model, item in found.stages.items()},
-        "levels": [_finite(asdict(item)) for item in found.levels],
-        "promises": [asdict(item) for item in found.promises],
-        "fits": [_finite(asdict(row)) for row in fit_rows(fit.improvements)],
-        "switches": [
-            {
-                "from": previous,
-                "to": following,
-                "jumps": item.jumps.size,
-                "estimated": fit.estimated_jumps[previous, following],
-                "nonpositive": item.nonpositive,
-                "best": item.best,
-                "laws": [_law(law) for law in item.laws],
-            }
-            for (previous, following), item in fit.jumps.items()
-        ],
-        "refused": dict(fit.refused),
-    }
-
-
-def _law(law: FittedLaw) -> Any:
-    content = asdict(law) | {"parameters": dict(law.parameters), "goodness": law.goodness._asdict()}
-    return _finite(content | {"p_value": law.p_value})
-
-
-def _finite(content: Any) -> Any:
-    """The same with None where a number is not finite."""
-    if isinstance(content, dict):
-        return {name: _finite(value) for name, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content

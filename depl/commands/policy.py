@@ -8,7 +8,6 @@ import json
 
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.figures import policy_figure
-from depl.commands.json_text import as_json
 from depl.commands.options import figure_files, inside, read_instance, require_outputs
 from depl.commands.progress import Watched
 from depl.models.foundation.documents import read_text, write_text
@@ -17,9 +16,8 @@ from depl.models.policy.result import PolicyResult
 from depl.models.policy.solve import solve_policy
 from depl.models.problem.policy import Policy, json_schema
 from depl.models.solving.result import Termination
-from depl.showing.parts import text_of
-from depl.showing.policies import policy_sections
-from depl.showing.policy_mathematics import mathematics
+from depl.showing import json_of, view
+from depl.showing.policies import mathematics
 
 
 def run_solve(options: argparse.Namespace) -> Answer:
@@ -46,7 +44,7 @@ def run_solve(options: argparse.Namespace) -> Answer:
             aside.append(_written(result.policy, options.out))
         except InvalidInputError as error:
             code, aside = ExitCode.INVALID, [*aside, f"depl: {error}"]
-    return Answer(text, code, as_json(result.to_dict()), "\n\n".join(filter(None, aside)))
+    return Answer(text, code, json_of(result), "\n\n".join(filter(None, aside)))
 
 
 def _data(given: list[tuple[str, tuple[str, ...]]] | None) -> dict[str, tuple[str, ...]] | None:
@@ -73,7 +71,7 @@ def run_show(options: argparse.Namespace) -> Answer:
         raise InvalidInputError("runs are drawn over a figure; name one by --figure", "--runs")
     policy = read_policy(options.policy)
     drawn = policy_figure(options.figure, policy, options.traces, options.metric)
-    text = text_of(policy_sections(policy, details=options.details))
+    text = view(policy, details=options.details).text()
     return Answer(text, json=policy.to_json().rstrip("\n"), aside=drawn)
 
 

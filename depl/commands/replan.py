@@ -1,11 +1,9 @@
 """What ``depl replan`` does; `depl.arguments.replan` declares its options."""
 
 import argparse
-import math
 
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.figures import plan_figure
-from depl.commands.json_text import as_json
 from depl.commands.options import (
     figure_files,
     further_options,
@@ -16,7 +14,7 @@ from depl.commands.options import (
 )
 from depl.commands.progress import Watched
 from depl.commands.solve import exit_code
-from depl.models.foundation.documents import document, read_text, write_text
+from depl.models.foundation.documents import read_text, write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import led
 from depl.models.policy.followed_plan import plan_rules
@@ -29,6 +27,7 @@ from depl.models.solving.methods import default_method
 from depl.models.solving.observed_state import State, check_state, planned_state
 from depl.models.solving.replanning import Choice, Replanning, replan
 from depl.models.solving.result import Termination
+from depl.showing import json_of
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -96,7 +95,7 @@ def _answer(options: argparse.Namespace, found: Replanning) -> Answer:
     except InvalidInputError as error:
         code = ExitCode.INVALID
         aside.append(f"depl: {error}")
-    return Answer(text, code, as_json(_content(found)), "\n\n".join(filter(None, aside)))
+    return Answer(text, code, json_of(found), "\n\n".join(filter(None, aside)))
 
 
 def _code(found: Replanning) -> ExitCode:
@@ -114,34 +113,3 @@ def _explanation(found: Replanning, details: bool) -> str:
     if found.plan is not None and found.remaining is not None:
         parts.append(explain(found.remaining, found.plan))
     return "\n\n".join(parts)
-
-
-def _content(found: Replanning) -> dict[str, object]:
-    """The new rest with the keys that results have, and under "replan" what is to be done with it."""
-    evaluation = found.old.evaluation
-    violation = evaluation.violation
-    return {
-        **found.result.to_dict(),
-        "replan": {
-            "choice": found.choice.value,
-            "met": found.met,
-            "level": found.level,
-            "holds_over_all_runs": found.holds_over_all_runs,
-            "sunk_cost": found.sunk_cost,
-            "cost_to_go": found.cost_to_go,
-            "total_cost": found.total_cost,
-            "plan": None if found.plan is None else document(found.plan),
-            "remaining": None if found.remaining is None else found.remaining.fingerprint,
-            "old": {
-                "epochs": evaluation.epochs,
-                "cost": evaluation.cost,
-                "violation": {"lower": violation.lower, "upper": violation.upper},
-                "training_time": evaluation.training_time
-                if math.isfinite(evaluation.training_time)
-                else None,
-                "outside": found.old.outside,
-                "keeps_omega": found.old.keeps_omega,
-                "broken": list(found.old.broken),
-            },
-        },
-    }

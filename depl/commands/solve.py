@@ -21,6 +21,7 @@ from depl.models.solving.explain import explain
 from depl.models.solving.methods import default_method
 from depl.models.solving.result import Result, Termination
 from depl.models.solving.solve import solve
+from depl.showing import json_of
 
 
 def run(options: argparse.Namespace) -> Answer:
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> Answer:
         aside.append(plan_figure(options.figure, instance, result.plan))
     except InvalidInputError as error:
         code, aside = ExitCode.INVALID, [*aside, f"depl: {error}"]
-    return Answer(text, code, result.to_json(), "\n\n".join(filter(None, aside)))
+    return Answer(text, code, json_of(result), "\n\n".join(filter(None, aside)))
 
 
 def _explanation(instance: Instance, result: Result, details: bool) -> str:

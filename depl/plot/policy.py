@@ -14,7 +14,7 @@ from depl.models.policy.decisions import Stop
 from depl.models.policy.rules import Rules, read_rules
 from depl.models.problem.policy import Policy, PolicyNode
 from depl.models.traces.table import Traces
-from depl.showing.policy_map import colour_of, colours, lanes
+from depl.plot.policy_map import colour_of, colours, lanes
 from depl.showing.policy_rows import Site, bands, loss_at
 
 if TYPE_CHECKING:

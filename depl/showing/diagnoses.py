@@ -1,16 +1,18 @@
 """A diagnosis of traces for people: fits, tests, and whether the independent law may be used."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import Any
 
-from depl.models.estimation.combinations import FitRow, TracesFit, fit_rows
+from depl.models.estimation.combinations import TracesFit, fit_rows
 from depl.models.estimation.diagnosis import Diagnosis
 from depl.models.estimation.facts import Facts
-from depl.models.estimation.independence import USABLE, Independence, Tested
+from depl.models.estimation.fit import FittedLaw
+from depl.models.estimation.independence import USABLE, Independence
 from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.foundation.wording import counted, number, percentage
 from depl.models.traces.stages import StageRuns
-from depl.showing.parts import Listing, Pairs, Section
+from depl.showing.parts import Columns, Fact, Listing, Pairs, Section, finite, labelled
 
 PROMISED = (0.8, 0.9, 0.95, 0.99)
 """Probabilities that promises are usually asked for."""
@@ -28,11 +30,55 @@ _READING = (
 )
 
 
+def diagnosis_facts(
+    found: Diagnosis, fit: TracesFit | None = None, facts: Facts | None = None, **of: str
+) -> dict[str, Fact]:
+    """Every number of the tests and of a fit, with the three facts if there are any; ``of`` says of what."""
+    fit = found.fit if fit is None else fit
+    content: dict[str, Any] = {
+        **of,
+        "runs": found.runs,
+        "same_runs": dict(found.same_runs),
+        "usable": found.usable,
+        "most_of_one_schedule": found.most_of_one_schedule,
+        "behind": [asdict(item) for item in found.behind],
+        "warnings": list(found.warnings),
+        "whole": asdict(found.whole),
+        "stages": {model: asdict(item) for model, item in found.stages.items()},
+        "levels": [asdict(item) for item in found.levels],
+        "promises": [asdict(item) for item in found.promises],
+        "fits": [asdict(row) for row in fit_rows(fit.improvements)],
+        "switches": [
+            {
+                "from": previous,
+                "to": following,
+                "jumps": item.jumps.size,
+                "estimated": fit.estimated_jumps[previous, following],
+                "nonpositive": item.nonpositive,
+                "best": item.best,
+                "laws": [_law(law) for law in item.laws],
+            }
+            for (previous, following), item in fit.jumps.items()
+        ],
+        "refused": dict(fit.refused),
+        "facts": None if facts is None else asdict(facts),
+    }
+    return labelled(finite(content))
+
+
+def _law(law: FittedLaw) -> dict[str, Any]:
+    goodness = law.goodness._asdict()
+    return {**asdict(law), "parameters": dict(law.parameters), "goodness": goodness, "p_value": law.p_value}
+
+
 def diagnosis_brief(found: Diagnosis) -> str:
     """One line on a diagnosis."""
-    verdict = "may be used" if found.usable else "must NOT be used"
-    runs = counted(found.runs, "run")
-    return f"<Diagnosis of {runs}: the independent law {verdict}; {counted(len(found.warnings), 'warning')}>"
+    verdict, warnings = _usable(found), counted(len(found.warnings), "warning")
+    return f"<Diagnosis of {counted(found.runs, 'run')}: {verdict}; {warnings}>"
+
+
+def _usable(found: Diagnosis) -> str:
+    return f"the independent law {'may' if found.usable else 'must NOT'} be used"
 
 
 def diagnosis_sections(
@@ -59,7 +105,6 @@ def diagnosis_sections(
         The traces as a command is told them, with its options; ``name`` by default.
     """
     given = command or name
-    verdict = "the independent law may be used" if found.usable else "the independent law must NOT be used"
     first = [
         ("paper's law", _why(found)),
         ("runs", _carried(found)),
@@ -67,12 +112,12 @@ def diagnosis_sections(
         ("next", _next(found, given)),
     ]
     sections = [
-        Section("", f"{name}: {verdict}"),
+        Section("", f"{name}: {_usable(found)}"),
         Section("", Pairs(first)),
         Section("Runs behind each stage:", stage_listing(found.behind)),
     ]
     if details:
-        return sections + _details(found, found.fit if fit is None else fit, facts)
+        return [*sections, *_details(found, found.fit if fit is None else fit, facts)]
     notes = (
         f"{counted(len(found.warnings), 'warning')}, fits and tests" if found.warnings else "Fits and tests"
     )
@@ -102,7 +147,7 @@ def _carried(found: Diagnosis) -> str:
         least = PROMISED[0]
         return f"{told}: too few for a promise of {number(least)}, which takes {runs_to_carry(least)}"
     sure = [level for level in PROMISED if runs_to_carry(level, CONFIDENCE) <= most]
-    confident = f"{number(sure[-1])}" if sure else "none"
+    confident = number(sure[-1]) if sure else "none"
     return (
         f"{told}: if none of them misses the target, they carry a promise of {number(levels[-1])} that is "
         f"right on average, and {confident} with confidence {number(CONFIDENCE)}"
@@ -110,8 +155,7 @@ def _carried(found: Diagnosis) -> str:
 
 
 def _next(found: Diagnosis, given: str) -> str:
-    least = runs_to_carry(PROMISED[0])
-    if found.most_of_one_schedule < least:
+    if found.most_of_one_schedule < runs_to_carry(PROMISED[0]):
         needed = ", ".join(f"{number(level)} takes {runs_to_carry(level)}" for level in PROMISED)
         return f"train more runs of one schedule: a promise of {needed} of them"
     law = " --law independent" if found.usable else ""
@@ -123,191 +167,138 @@ def _next(found: Diagnosis, given: str) -> str:
 
 def stage_listing(behind: Sequence[StageRuns]) -> Listing:
     """A row per stage: by how many runs it was trained, after what, from when and how long."""
-    header = ("model", "cluster", "runs", "after", "epochs before it", "epochs at most")
-    rows = [
-        (
-            stage.model,
-            stage.cluster,
-            str(stage.runs),
-            "nothing" if stage.first else ", ".join(stage.after),
-            "0" if stage.first else f"{stage.starts[0]} to {stage.starts[1]}",
-            str(stage.epochs),
-        )
-        for stage in behind
-    ]
-    return Listing(header, rows, right=("runs", "epochs before it", "epochs at most"))
+    columns: Columns = {
+        "model": "model",
+        "cluster": "cluster",
+        "runs": "runs",
+        "after": lambda stage: "nothing" if stage.first else ", ".join(stage.after),
+        "epochs before it": lambda stage: "0" if stage.first else f"{stage.starts[0]} to {stage.starts[1]}",
+        "epochs at most": "epochs",
+    }
+    return Listing.of(behind, columns, left=("model", "cluster", "after"))
 
 
-def _details(found: Diagnosis, fit: TracesFit, facts: Facts | None) -> list[Section]:
+def _details(found: Diagnosis, fit: TracesFit, facts: Facts | None) -> Iterator[Section]:
     """Fits, tests, and what promises under the law are worth."""
-    sections = [
-        Section("Independence of the increments:", Pairs(_independence_fields(found.whole))),
-        Section("Improvements, A / sqrt(k + B) X with E[X] = 1:", _fit_table(fit_rows(fit.improvements))),
-        Section("", _READING),
-    ]
+    yield Section("Independence of the increments:", Pairs(_independence(found.whole)))
+    yield Section("Improvements, A / sqrt(k + B) X with E[X] = 1:", _fits(fit))
+    yield Section("", _READING)
     if fit.jumps:
-        sections.append(Section("Loss of switches:", _jump_table(fit)))
+        yield Section("Loss of switches:", _jumps(fit))
     if found.stages:
-        title = "Variance ratios by model, from switch to switch:"
-        sections.append(Section(title, _stage_table(found.stages)))
+        yield Section("Variance ratios by model, from switch to switch:", _stages(found))
     if found.levels:
-        title = "Final losses of frequent schedules, by the fitted law and in truth:"
-        sections.append(Section(title, _level_table(found)))
-    title = "What a promised probability of missing the target is worth:"
-    sections.append(Section(title, _promise_table(found)))
-    if found.warnings:
-        sections.append(Section("Warnings:", "\n".join(f"- {note}" for note in found.warnings)))
-    return sections if facts is None else [*sections, Section("", _facts_text(facts))]
-
-
-def _independence_fields(whole: Independence) -> list[tuple[str, str]]:
-    ratio, bounds = whole.variance_ratio, whole.bounds
-    start = whole.start_correlation
-    correlations = ", ".join(number(item.value, 2) for item in whole.autocorrelations) or "none"
-    return [
-        ("compared", f"{whole.runs} runs of {whole.epochs} epochs that share their schedule"),
-        (
-            "variance ratio",
-            f"{number(ratio.value, _DIGITS)}, 95 % interval {number(bounds.lower, _DIGITS)} to "
-            f"{number(bounds.upper, _DIGITS)}, p = {number(ratio.p_value, _DIGITS)}; 1 if independent",
-        ),
-        ("first loss with improvement", "all runs begin alike" if start is None else _tested(start)),
-        ("correlations, 1, 2, ... apart", correlations),
-    ]
-
-
-def _tested(item: Tested) -> str:
-    return f"correlation {number(item.value, 2)}, p = {number(item.p_value, _DIGITS)}"
-
-
-def _fit_table(rows: tuple[FitRow, ...]) -> Listing:
-    header = ("model", "runs", "ratios", "<= 0", "A", "B", "shape", "p printed", "p honest", "best law")
-    cells = [
-        (
-            row.combination,
-            str(row.runs),
-            str(row.ratios),
-            percentage(row.nonpositive / row.ratios),
-            *(number(value, _DIGITS) for value in (row.scale, row.offset, row.gamma_shape)),
-            number(row.paper_p_value, _DIGITS),
-            number(row.p_value, _DIGITS),
-            row.best,
-        )
-        for row in rows
-    ]
-    return Listing(header, cells, right=header[1:-1])
-
-
-def _jump_table(fit: TracesFit) -> Listing:
-    header = (
-        "switch",
-        "jumps",
-        "estimated",
-        "<= 0",
-        "mean",
-        "deviation",
-        "best law",
-        "p printed",
-        "p honest",
-    )
-    cells = []
-    for (previous, following), found in fit.jumps.items():
-        law = found.law("student_t") if found.laws else None
-        cells.append(
-            (
-                f"{previous} -> {following}",
-                str(found.jumps.size),
-                str(fit.estimated_jumps[previous, following]),
-                str(found.nonpositive),
-                number(float(found.jumps.mean()), _DIGITS),
-                number(float(found.jumps.std()), _DIGITS),
-                found.best,
-                number(None if law is None else law.goodness.paper_p_value, _DIGITS),
-                number(None if law is None else law.p_value, _DIGITS),
-            )
-        )
-    return Listing(header, cells, right=(*header[1:6], *header[7:]))
-
-
-def _stage_table(stages: Mapping[str, Independence]) -> Listing:
-    header = ("model", "runs", "variance ratio", "from", "to", "p")
-    cells = [
-        (
-            model,
-            str(found.runs),
-            *(
-                number(value, _DIGITS)
-                for value in (
-                    found.variance_ratio.value,
-                    found.bounds.lower,
-                    found.bounds.upper,
-                    found.variance_ratio.p_value,
-                )
-            ),
-        )
-        for model, found in stages.items()
-    ]
-    return Listing(header, cells, right=header[1:])
-
-
-def _level_table(found: Diagnosis) -> Listing:
-    header = (
-        "schedule",
-        "runs",
-        "mean by law",
-        "observed",
-        "deviation by law",
-        "observed",
-        "below 0.95-quantile",
-    )
-    cells = [
-        (
-            item.schedule,
-            str(item.runs),
-            *(
-                number(value, _DIGITS)
-                for value in (
-                    item.predicted_mean,
-                    item.observed_mean,
-                    item.predicted_deviation,
-                    item.observed_deviation,
-                )
-            ),
-            percentage(item.delivered),
-        )
-        for item in found.levels
-    ]
-    return Listing(header, cells, right=header[1:])
-
-
-def _promise_table(found: Diagnosis) -> Listing:
+        yield Section("Final losses of frequent schedules, by the fitted law and in truth:", _levels(found))
     header = ("promised", "as measured", "AR(1) as measured", "AR(1) of 0.3", "shared factor of 0.1")
     cells = [[percentage(value, 2) for value in asdict(item).values()] for item in found.promises]
-    return Listing(header, cells, right=header)
+    yield Section(
+        "What a promised probability of missing the target is worth:", Listing(header, cells, header)
+    )
+    if found.warnings:
+        yield Section("Warnings:", "\n".join(f"- {note}" for note in found.warnings))
+    if facts is not None:
+        yield Section(
+            "The three facts of Sec. II, for schedules that many runs share:", "\n".join(_told(facts))
+        )
 
 
-def _facts_text(facts: Facts) -> str:
+def _independence(whole: Independence) -> list[tuple[str, str]]:
+    ratio, bounds, start = whole.variance_ratio, whole.bounds, whole.start_correlation
+    ends = f"95 % interval {number(bounds.lower, _DIGITS)} to {number(bounds.upper, _DIGITS)}"
+    tested = f"p = {number(ratio.p_value, _DIGITS)}; 1 if independent"
+    first = "all runs begin alike"
+    if start is not None:
+        first = f"correlation {number(start.value, 2)}, p = {number(start.p_value, _DIGITS)}"
+    return [
+        ("compared", f"{whole.runs} runs of {whole.epochs} epochs that share their schedule"),
+        ("variance ratio", f"{number(ratio.value, _DIGITS)}, {ends}, {tested}"),
+        ("first loss with improvement", first),
+        (
+            "correlations, 1, 2, ... apart",
+            ", ".join(number(item.value, 2) for item in whole.autocorrelations) or "none",
+        ),
+    ]
+
+
+def _fits(fit: TracesFit) -> Listing:
+    columns: Columns = {
+        "model": "combination",
+        "runs": "runs",
+        "ratios": "ratios",
+        "<= 0": lambda row: percentage(row.nonpositive / row.ratios),
+        "A": "scale",
+        "B": "offset",
+        "shape": "gamma_shape",
+        "p printed": "paper_p_value",
+        "p honest": "p_value",
+        "best law": "best",
+    }
+    return Listing.of(fit_rows(fit.improvements), columns, ("model", "best law"), _DIGITS)
+
+
+def _jumps(fit: TracesFit) -> Listing:
+    laws = {pair: found.law("student_t") if found.laws else None for pair, found in fit.jumps.items()}
+    columns: Columns = {
+        "switch": lambda row: " -> ".join(row[0]),
+        "jumps": lambda row: row[1].jumps.size,
+        "estimated": lambda row: fit.estimated_jumps[row[0]],
+        "<= 0": lambda row: row[1].nonpositive,
+        "mean": lambda row: float(row[1].jumps.mean()),
+        "deviation": lambda row: float(row[1].jumps.std()),
+        "best law": lambda row: row[1].best,
+        "p printed": lambda row: (law := laws[row[0]]) and law.goodness.paper_p_value,
+        "p honest": lambda row: (law := laws[row[0]]) and law.p_value,
+    }
+    return Listing.of(fit.jumps.items(), columns, ("switch", "best law"), _DIGITS)
+
+
+def _stages(found: Diagnosis) -> Listing:
+    columns: Columns = {
+        "model": lambda row: row[0],
+        "runs": lambda row: row[1].runs,
+        "variance ratio": lambda row: row[1].variance_ratio.value,
+        "from": lambda row: row[1].bounds.lower,
+        "to": lambda row: row[1].bounds.upper,
+        "p": lambda row: row[1].variance_ratio.p_value,
+    }
+    return Listing.of(found.stages.items(), columns, ("model",), _DIGITS)
+
+
+def _levels(found: Diagnosis) -> Listing:
+    columns: Columns = {
+        "schedule": "schedule",
+        "runs": "runs",
+        "mean by law": "predicted_mean",
+        "mean": "observed_mean",
+        "deviation by law": "predicted_deviation",
+        "deviation": "observed_deviation",
+        "below 0.95-quantile": lambda item: percentage(item.delivered),
+    }
+    listing = Listing.of(found.levels, columns, ("schedule",), _DIGITS)
+    observed = ["observed" if name in ("mean", "deviation") else name for name in columns]
+    return listing._replace(header=observed, right=observed[1:])
+
+
+def _told(facts: Facts) -> Iterator[str]:
     """The three facts of Sec. II in a sentence each per schedule or pair."""
-    lines = ["The three facts of Sec. II, for schedules that many runs share:"]
-    lines += [
-        f"1. {item.schedule}: after epoch {item.epoch} the 1 to 99 % band of {item.runs} runs goes from "
-        f"{number(item.lower, _DIGITS)} to {number(item.upper, _DIGITS)}, {number(item.relative, 2)} times "
-        "the mean wide"
-        for item in facts.spreads
-    ]
-    lines += [
-        f"2. {item.first} | {item.second}: at epoch {item.epoch} means {_both(item.means)}, deviations "
-        f"{_both(item.deviations)}; p = {number(item.p_value, 2)} for equal distributions"
-        for item in facts.differences
-    ]
-    lines += [
-        f"3. {item.schedule}: in {percentage(item.share, 2)} of the pairs of epochs of a stage (95 % "
-        f"interval {percentage(item.bounds.lower, 2)} to {percentage(item.bounds.upper, 2)}) the mean falls "
-        "and the deviation rises from the first to the second"
-        for item in facts.trends
-    ]
-    return "\n".join(lines)
-
-
-def _both(pair: tuple[float, float]) -> str:
-    return " and ".join(number(value, _DIGITS) for value in pair)
+    for item in facts.spreads:
+        yield (
+            f"1. {item.schedule}: after epoch {item.epoch} the 1 to 99 % band of {item.runs} runs goes from "
+            f"{number(item.lower, _DIGITS)} to {number(item.upper, _DIGITS)}, "
+            f"{number(item.relative, 2)} times the mean wide"
+        )
+    for pair in facts.differences:
+        means, deviations = (
+            " and ".join(number(value, _DIGITS) for value in values)
+            for values in (pair.means, pair.deviations)
+        )
+        yield (
+            f"2. {pair.first} | {pair.second}: at epoch {pair.epoch} means {means}, deviations {deviations}; "
+            f"p = {number(pair.p_value, 2)} for equal distributions"
+        )
+    for trend in facts.trends:
+        yield (
+            f"3. {trend.schedule}: in {percentage(trend.share, 2)} of the pairs of epochs of a stage (95 % "
+            f"interval {percentage(trend.bounds.lower, 2)} to {percentage(trend.bounds.upper, 2)}) the mean "
+            "falls and the deviation rises from the first to the second"
+        )

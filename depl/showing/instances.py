@@ -1,8 +1,12 @@
 """An instance for people: its target, its parts, and where its values come from."""
 
+from collections.abc import Callable
+from typing import Any
+
+from depl.models.foundation.documents import document
+from depl.models.foundation.frames import frame_of
 from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import (
-    Cluster,
     ConstantImprovement,
     Instance,
     InverseLogDataLaw,
@@ -12,24 +16,38 @@ from depl.models.problem.instance import (
     PowerDataLaw,
 )
 from depl.models.problem.laws import Zero
-from depl.models.problem.units import Units
-from depl.showing.frames import instance_frames
-from depl.showing.parts import Listing, Pairs, Section, shortened_name
+from depl.showing.parts import Columns, Fact, Listing, Pairs, Section, labelled, shortened_name
 
 _LONGEST_NOTE = 240
+"""Letters of a note, which may name hundreds of runs: only the file shows these."""
+
+
+def instance_facts(instance: Instance) -> dict[str, Fact]:
+    """The document."""
+    return labelled(document(instance))
+
+
+FRAMES = {
+    "clusters": ("name", "nodes", "capacity", "bandwidth", "unit_cost", "memory"),
+    "datasets": ("name", "volume", "workload"),
+    "models": ("name", "size", "demand", "memory"),
+    "transfers": ("dataset", "cluster", "cost"),
+}
+"""The columns of each frame of pandas, by the names that fields have; laws are left to the instance."""
+
+
+def instance_frames(instance: Instance) -> dict[str, Any]:
+    """A frame for each of `FRAMES`; missing values are missing."""
+    return {
+        part: frame_of(columns, ([getattr(row, name) for name in columns] for row in getattr(instance, part)))
+        for part, columns in FRAMES.items()
+    }
 
 
 def instance_brief(instance: Instance) -> str:
     """One line on an instance."""
     target = instance.target
-    sizes = (
-        counted(len(found), noun)
-        for noun, found in (
-            ("cluster", instance.clusters),
-            ("dataset", instance.datasets),
-            ("model", instance.models),
-        )
-    )
+    sizes = [counted(len(getattr(instance, f"{noun}s")), noun) for noun in ("cluster", "dataset", "model")]
     promise = f"l_max = {number(target.maximum_loss)} with probability {probability(target.quantile_level)}"
     return f"<Instance {shortened_name(instance.name)}: {', '.join(sizes)}; {promise}>"
 
@@ -48,7 +66,9 @@ def instance_sections(instance: Instance) -> list[Section]:
         Section(f"Switches; all others: {instance.other_switches.in_words()}", _switches(instance)),
         Section("Where the values come from", _provenance(instance)),
     ]
-    return [part for part in parts if part.body]
+    return [
+        part for part in parts if part.body and not (isinstance(part.body, Listing) and not part.body.rows)
+    ]
 
 
 def _target(instance: Instance) -> Pairs:
@@ -60,16 +80,20 @@ def _target(instance: Instance) -> Pairs:
         ("loss", f"from {start} to l_max = {number(target.maximum_loss)}"),
         ("probability", f"omega = {target.quantile_level}"),
         ("epochs", f"at most K_max = {target.maximum_epochs}"),
-        ("time", f"T_max = {_time(instance, target.maximum_time)}"),
-        ("round deadline", f"tau = {_time(instance, target.round_deadline)}"),
-        ("data law", _data_law(instance)),
-        ("fingerprint", instance.fingerprint),
     ]
-    if target.initial_model is not None:
-        pairs.insert(3, ("initial model", target.initial_model))
     if target.deployable is not None:
-        pairs.insert(3, ("last model", "one of " + ", ".join(target.deployable)))
-    return Pairs(pairs)
+        pairs.append(("last model", "one of " + ", ".join(target.deployable)))
+    if target.initial_model is not None:
+        pairs.append(("initial model", target.initial_model))
+    return Pairs(
+        [
+            *pairs,
+            ("time", f"T_max = {_time(instance, target.maximum_time)}"),
+            ("round deadline", f"tau = {_time(instance, target.round_deadline)}"),
+            ("data law", _data_law(instance)),
+            ("fingerprint", instance.fingerprint),
+        ]
+    )
 
 
 def _time(instance: Instance, value: float | None) -> str:
@@ -90,81 +114,69 @@ def _data_law(instance: Instance) -> str:
             return f"epochs needed are listed for {counted(len(tabled.subsets), 'subset')}"
 
 
+def _numbers(name: str) -> Callable[[Any], object]:
+    """A column of numbers, whole ones among them."""
+    return lambda item: number(getattr(item, name))
+
+
+def _capabilities(instance: Instance) -> Columns:
+    """The columns that clusters and groups of their nodes have."""
+    titled = instance.units.titled
+    return {
+        titled("capacity r", "resource"): _numbers("capacity"),
+        titled("bandwidth b", "size", "time"): _numbers("bandwidth"),
+        titled("unit cost kappa", "cost", "resource"): _numbers("unit_cost"),
+    }
+
+
+def _memory(absent: str) -> Callable[[Any], object]:
+    return lambda item: absent if item.memory is None else number(item.memory)
+
+
 def _clusters(instance: Instance) -> Listing:
-    units = instance.units
-    names = ["name", "nodes", *_capabilities(units)]
-    rows = [
-        [item.name, str(item.nodes), number(item.capacity), number(item.bandwidth), number(item.unit_cost)]
-        for item in instance.clusters
-    ]
+    columns: Columns = {"name": "name", "nodes": "nodes", **_capabilities(instance)}
     if any(item.memory is not None for item in instance.clusters):
-        names.append(units.titled("memory of a node", "memory"))
-        for row, item in zip(rows, instance.clusters, strict=True):
-            row.append(_memory(item, "no limit"))
-    return Listing(tuple(names), [tuple(row) for row in rows], right=names[1:])
+        columns[instance.units.titled("memory of a node", "memory")] = _memory("no limit")
+    return Listing.of(instance.clusters, columns, left=("name",))
 
 
-def _capabilities(units: Units) -> tuple[str, str, str]:
-    """Titles of the columns that clusters and groups of their nodes have."""
-    return (
-        units.titled("capacity r", "resource"),
-        units.titled("bandwidth b", "size", "time"),
-        units.titled("unit cost kappa", "cost", "resource"),
-    )
-
-
-def _memory(item: Cluster | Model, absent: str) -> str:
-    return absent if item.memory is None else number(item.memory)
-
-
-def _node_groups(instance: Instance) -> Listing | str:
-    header = ("cluster", "nodes", "speed v", *_capabilities(instance.units))
-    rows = [
-        (
-            item.name,
-            str(group.count),
-            *map(number, (group.speed, group.capacity, group.bandwidth, group.unit_cost)),
-        )
-        for item in instance.clusters
-        for group in item.groups or ()
-    ]
-    return Listing(header, rows, right=header[1:]) if rows else ""
+def _node_groups(instance: Instance) -> Listing:
+    rows = [(item.name, group) for item in instance.clusters for group in item.groups or ()]
+    columns: Columns = {"nodes": "count", "speed v": _numbers("speed"), **_capabilities(instance)}
+    listing = Listing.of([group for _, group in rows], columns)
+    cells = [(name, *row) for (name, _), row in zip(rows, listing.rows, strict=True)]
+    return Listing(("cluster", *columns), cells, listing.right)
 
 
 def _datasets(instance: Instance) -> Listing:
-    header = ("name", instance.units.titled("volume q", "data"), instance.units.titled("work", "data"))
-    rows = [(item.name, number(item.volume), number(item.workload)) for item in instance.datasets]
-    if all(item.clusters is None for item in instance.datasets):
-        return Listing(header, rows, right=header[1:])
-    given = (item.clusters for item in instance.datasets)
-    homes = ("everywhere" if names is None else ", ".join(names) for names in given)
-    rows_with = [(*row, home) for row, home in zip(rows, homes, strict=True)]
-    return Listing((*header, "may be used on"), rows_with, right=header[1:])
+    columns: Columns = {
+        "name": "name",
+        instance.units.titled("volume q", "data"): _numbers("volume"),
+        instance.units.titled("work", "data"): _numbers("workload"),
+    }
+    if any(item.clusters is not None for item in instance.datasets):
+        columns["may be used on"] = lambda item: (
+            "everywhere" if item.clusters is None else ", ".join(item.clusters)
+        )
+    return Listing.of(instance.datasets, columns, left=("name", "may be used on"))
 
 
-def _transfers(instance: Instance) -> Listing | str:
-    rows = [(row.dataset, row.cluster, number(row.cost)) for row in instance.transfers]
+def _transfers(instance: Instance) -> Listing:
     cost = instance.units.titled("beta", "cost")
-    return Listing(("dataset", "cluster", cost), rows, right=(cost,)) if rows else ""
+    columns: Columns = {"dataset": "dataset", "cluster": "cluster", cost: _numbers("cost")}
+    return Listing.of(instance.transfers, columns, left=("dataset", "cluster"))
 
 
 def _models(instance: Instance) -> Listing:
-    size, memory = instance.units.titled("size s", "size"), instance.units.titled("memory", "memory")
-    header = ("name", size, "demand", "improvement of epoch k")
-    rows = [
-        (
-            item.name,
-            number(item.size),
-            number(item.demand) if item.compute is None else "listed by epoch",
-            _improvement(item),
-        )
-        for item in instance.models
-    ]
-    if all(item.memory is None for item in instance.models):
-        return Listing(header, rows, right=(size, "demand"))
-    needs = (_memory(item, "any") for item in instance.models)
-    rows_with = [(*row[:3], need, row[3]) for row, need in zip(rows, needs, strict=True)]
-    return Listing((*header[:3], memory, header[3]), rows_with, right=(size, "demand", memory))
+    columns: Columns = {
+        "name": "name",
+        instance.units.titled("size s", "size"): _numbers("size"),
+        "demand": lambda item: number(item.demand) if item.compute is None else "listed by epoch",
+    }
+    if any(item.memory is not None for item in instance.models):
+        columns[instance.units.titled("memory", "memory")] = _memory("any")
+    columns["improvement of epoch k"] = _improvement
+    return Listing.of(instance.models, columns, left=("name", "improvement of epoch k"))
 
 
 def _improvement(model: Model) -> str:
@@ -194,25 +206,26 @@ def _traced(instance: Instance) -> Pairs | str:
 
 
 def _switches(instance: Instance) -> Listing | str:
-    rows = [(row.previous, row.following, row.law.in_words()) for row in instance.switches]
-    if not rows:
-        return "" if instance.other_switches == Zero() else "none is listed"
-    return Listing(("from", "to", "change of the loss"), rows)
+    if not instance.switches and instance.other_switches != Zero():
+        return "none is listed"
+    columns: Columns = {
+        "from": "previous",
+        "to": "following",
+        "change of the loss": lambda row: row.law.in_words(),
+    }
+    return Listing.of(instance.switches, columns, left=tuple(columns))
 
 
-def _provenance(instance: Instance) -> Listing | str:
+def _provenance(instance: Instance) -> Listing:
     rows: list[tuple[str, ...]] = [
-        (row.path, row.source, _shortened(row.note)) for row in instance.provenance
+        (
+            row.path,
+            row.source,
+            row.note if len(row.note) <= _LONGEST_NOTE else f"{row.note[: _LONGEST_NOTE - 4]} ...",
+        )
+        for row in instance.provenance
     ]
     path = "$.target.maximum_time"
     if rows and instance.target.maximum_time is None and path not in {row[0] for row in rows}:
         rows.append((path, "absent", "no T_max is given: nothing limits the whole time"))
-    return Listing(("value", "source", "note"), rows) if rows else ""
-
-
-def _shortened(note: str) -> str:
-    """A note may name hundreds of runs, which only the file shows."""
-    return note if len(note) <= _LONGEST_NOTE else note[: _LONGEST_NOTE - 4] + " ..."
-
-
-__all__ = ["instance_brief", "instance_frames", "instance_sections"]
+    return Listing(("value", "source", "note"), rows)

@@ -1,13 +1,17 @@
-"""A plan for people: its stages, its data, and what is claimed of it."""
+"""A plan for people: its stages, its data, what is claimed of it; and its evaluation."""
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from itertools import groupby
+from typing import Any
 
-from depl.models.foundation.wording import counted, interval, number
+from depl.models.evaluation.evaluate import UNITS_OF_LIMITS, Constraint, Evaluation
+from depl.models.foundation.documents import document
+from depl.models.foundation.wording import at_most, counted, interval, number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Bounds, Claims, Plan, PlannedEpoch
-from depl.showing.parts import Listing, Pairs, Section
+from depl.showing.parts import Columns, Fact, Listing, Pairs, Section, fact, labelled
 
 _MOST_STAGES = 60
 """Stages that are listed one by one: two screens; the rest is counted."""
@@ -18,10 +22,10 @@ _FEW_STAGES = 8
 _FEW_DATASETS = 3
 """Datasets that an answer names: more would not fit beside the rest on a line."""
 
-_HEADER = ("epochs", "model", "cluster", "resources x of a node")
-
 _BRIEF_MODELS = 3
 """Models that a line names: with names of 20 letters these take a third of it."""
+
+_HEADER = ("epochs", "model", "cluster", "resources x of a node")
 
 
 def models_in_words(plan: Plan, instance: Instance | None = None) -> str:
@@ -31,15 +35,19 @@ def models_in_words(plan: Plan, instance: Instance | None = None) -> str:
     return ", ".join(f"{counts[name]} {name}" for name in order)
 
 
+def plan_facts(plan: Plan) -> dict[str, Fact]:
+    """The document."""
+    return labelled(document(plan))
+
+
 def plan_brief(plan: Plan) -> str:
     """One line on a plan."""
     counts = Counter(epoch.model for epoch in plan.epochs)
     words = [f"{count} {name[:20]}" for name, count in counts.items()]
     more = f", {counted(len(words) - _BRIEF_MODELS, 'more model')}" if len(words) > _BRIEF_MODELS else ""
     models = f": {', '.join(words[:_BRIEF_MODELS])}{more}" if words else ""
-    cost = (
-        "" if plan.claims is None or plan.claims.cost is None else f"; claims cost {number(plan.claims.cost)}"
-    )
+    claimed = None if plan.claims is None else plan.claims.cost
+    cost = "" if claimed is None else f"; claims cost {number(claimed)}"
     return f"<Plan of {counted(len(plan.epochs), 'epoch')}{models}{cost}>"
 
 
@@ -55,7 +63,7 @@ def plan_sections(plan: Plan) -> list[Section]:
         sections.append(Section("", Listing(_HEADER, rows[:_MOST_STAGES])))
     if len(rows) > _MOST_STAGES:
         sections.append(Section("", f"and {counted(len(rows) - _MOST_STAGES, 'more stage')}"))
-    if plan.claims is not None and (claims := _claims(plan.claims)):
+    if plan.claims is not None and (claims := list(_claims(plan.claims))):
         sections.append(Section("Claimed by whoever made it; depl check works them out again", Pairs(claims)))
     return sections
 
@@ -80,8 +88,9 @@ def _stages(plan: Plan) -> list[tuple[str, str, str, str]]:
     for (model, cluster), group in groupby(plan.epochs, key=lambda epoch: (epoch.model, epoch.cluster)):
         epochs = list(group)
         last = first + len(epochs) - 1
-        span = str(first) if first == last else f"{first} to {last}"
-        rows.append((span, model, cluster, _resources(epochs)))
+        rows.append(
+            (str(first) if first == last else f"{first} to {last}", model, cluster, _resources(epochs))
+        )
         first = last + 1
     return rows
 
@@ -92,23 +101,18 @@ def _resources(epochs: list[PlannedEpoch]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _claims(claims: Claims) -> list[tuple[str, str]]:
-    pairs = []
-    for name, value in (
-        ("cost", claims.cost),
-        ("lower bound", claims.lower_bound),
-        ("training time", claims.training_time),
-    ):
-        if value is not None:
-            pairs.append((name, number(value)))
-    for name, bounds in (("P(l(K) > l_max)", claims.violation), ("quantile of l(K)", claims.quantile)):
-        if bounds is not None:
-            pairs.append((name, _bounds(bounds)))
+def _claims(claims: Claims) -> Iterable[tuple[str, str]]:
+    for name in ("cost", "lower_bound", "training_time"):
+        if (value := getattr(claims, name)) is not None:
+            claimed = fact(name, value)
+            yield claimed.label, claimed.shown
+    for name in ("violation", "quantile"):
+        if (bounds := getattr(claims, name)) is not None:
+            yield fact(name, None).label, _bounds(bounds)
     if claims.method is not None:
-        pairs.append(("method", claims.method))
+        yield "method", claims.method
     if claims.rows is not None:
-        pairs.append(("under rows", ", ".join(claims.rows)))
-    return pairs
+        yield "under rows", ", ".join(claims.rows)
 
 
 def _bounds(bounds: Bounds) -> str:
@@ -124,3 +128,76 @@ def most_resources(plan: Plan) -> dict[str, float]:
         if math.isfinite(epoch.resources):
             most[epoch.cluster] = max(most.get(epoch.cluster, 0.0), epoch.resources)
     return most
+
+
+def evaluation_facts(found: Evaluation) -> dict[str, Fact]:
+    """Every number, with the keys that results have; of the constraints those nearest to their limits."""
+    names = ("feasible", "cost", "transfer_cost", "resource_cost", "epochs", "training_time", "violation")
+    content: dict[str, Any] = {name: getattr(found, name) for name in (*names, "quantile", "expected_loss")}
+    for name in ("violation", "quantile"):
+        ends = content[name]
+        content[name] = None if ends is None else {"lower": float(ends.lower), "upper": float(ends.upper)}
+    return labelled(content, found.units)
+
+
+def evaluation_brief(found: Evaluation) -> str:
+    """One line on an evaluation."""
+    broken = sum(not item.satisfied for item in found.constraints)
+    state = f"{counted(broken, 'constraint')} broken" if broken else "feasible"
+    cost, time = (fact(name, getattr(found, name), found.units).shown for name in ("cost", "training_time"))
+    return f"<Evaluation: {state}, cost {cost}, time {time}, {counted(found.epochs, 'epoch')}>"
+
+
+def evaluation_sections(found: Evaluation) -> list[Section]:
+    """Cost, time and loss, and of every kind of constraint the one that is nearest to its limit."""
+    known = evaluation_facts(found)
+    split = " + ".join(
+        f"{part.label} {part.number}" for part in (known["transfer_cost"], known["resource_cost"])
+    )
+    pairs = [
+        ("evaluation", "every constraint is satisfied" if found.feasible else "NOT feasible"),
+        ("cost", f"{known['cost'].shown} = {split}"),
+        ("epochs", str(found.epochs)),
+        known["training_time"].pair,
+        (known["violation"].label, missed(known["violation"], found.fitted)),
+    ]
+    if found.quantile is not None:
+        ends = f"{at_most(found.quantile.upper)}, {AS_COUNTED}"
+        pairs.append(("quantile of l(K)", ends if found.fitted else f"{known['quantile'].told}, certified"))
+    if not found.fitted:
+        pairs.append(known["expected_loss"].pair)
+    return [Section("", Pairs(pairs)), Section("", _nearest(found))]
+
+
+AS_COUNTED = "as the runs are counted"
+"""Of the upper end of an interval of which the lower one is not known."""
+
+
+def missed(violation: Fact, counts: bool) -> str:
+    """The interval of a violation, or its upper end where runs are counted carefully."""
+    return f"{violation.upper.told}, {AS_COUNTED}" if counts else violation.told
+
+
+def _nearest(found: Evaluation) -> Listing:
+    """One row per equation: a broken constraint if there is any, else the one with least slack."""
+    nearest: dict[str, Constraint] = {}
+    for item in found.constraints:
+        known = nearest.setdefault(item.equation, item)
+        if (item.satisfied, item.limit - item.value) < (known.satisfied, known.limit - known.value):
+            nearest[item.equation] = item
+
+    def limit(item: Constraint) -> str:
+        kind = UNITS_OF_LIMITS.get(item.equation)
+        return number(item.limit) if kind is None else found.units.amount(item.limit, kind)
+
+    def verdict(item: Constraint) -> str:
+        return "BROKEN" if not item.satisfied else "binds" if item.binding else "holds"
+
+    columns: Columns = {
+        "equation": "equation",
+        "constraint": "name",
+        "value": "value",
+        "limit": limit,
+        "verdict": verdict,
+    }
+    return Listing.of(nearest.values(), columns, left=("equation", "constraint", "verdict"))

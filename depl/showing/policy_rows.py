@@ -2,25 +2,19 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import NamedTuple
 
 from depl.models.foundation.wording import number
 from depl.models.problem.policy import STOP, Policy, PolicyNode
 
 Site = tuple[str, str]
+"""A model and the cluster on which it trains."""
 
 
 class Action(NamedTuple):
-    """What is done: training at a site, or stopping for a reason.
-
-    Attributes
-    ----------
-    site : (str, str) or None
-        Model and cluster of the next epoch; None to stop.
-    words : str
-    """
+    """What is done: training at a site, or stopping for a reason; in words."""
 
     site: Site | None
     words: str
@@ -51,14 +45,15 @@ def bands(policy: Policy, node: PolicyNode) -> tuple[Band, ...]:
     """What is done at a node, neighbours that do the same joined; a target that is met stops the run."""
     found: list[Band] = []
     if node.may_stop:
-        found.append(_band(min(policy.grid.target, policy.grid.cells - 1), REACHED))
+        end = min(policy.grid.target, policy.grid.cells - 1)
+        found.append(Band(end, REACHED, end))
     for row in node.rows:
         if found and row.upto <= found[-1].upto:
             continue
         action = _action(policy, node, row.action)
         if found and found[-1].action == action:
             found.pop()
-        found.append(_band(row.upto, action))
+        found.append(Band(row.upto, action, row.upto))
     return tuple(found)
 
 
@@ -67,7 +62,7 @@ _NARROW = 1 / 64
 hand. Where two actions cost nearly the same, the cells of the noise decide between them to and fro."""
 
 
-def plain_bands(policy: Policy, node: PolicyNode) -> tuple[Band, ...]:
+def _plain_bands(policy: Policy, node: PolicyNode) -> tuple[Band, ...]:
     """The same without the to and fro at a boundary, where two broad bands meet that do different things."""
     found, kept = bands(policy, node), []
     starts = [0, *(band.upto + 1 for band in found)]
@@ -87,10 +82,6 @@ def plain_bands(policy: Policy, node: PolicyNode) -> tuple[Band, ...]:
     return tuple(kept)
 
 
-def _band(upto: int, action: Action) -> Band:
-    return Band(upto, action, upto)
-
-
 def _action(policy: Policy, node: PolicyNode, number: int) -> Action:
     if number == STOP:
         return NO_EPOCH_LEFT if node.epoch == policy.maximum_epochs else GIVE_UP
@@ -106,75 +97,55 @@ def loss_at(policy: Policy, index: int) -> float:
     return math.exp(value) if policy.grid.scale == "log" else value
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """Nodes of one site and consecutive epochs that do the same, but for where a band ends.
 
-    Attributes
-    ----------
-    site : (str, str) or None
-    first, last : int
-        Epochs trained.
-    nodes : int
-        How many states of a run these are, but for the loss.
-    actions : tuple of Action
-    ends : tuple of (float, float)
-        Least and greatest loss up to which each is done; the last one is done up to the end of the grid.
+    ``ends`` are the least and greatest loss up to which each action is done; the last one is done up to the
+    end of the grid.
     """
 
     site: Site | None
     first: int
     last: int
-    nodes: int
     actions: tuple[Action, ...]
     ends: tuple[tuple[float, float], ...]
 
 
+_Nodes = list[tuple[Band, ...]]
+
+
 def rows_of(policy: Policy, *, merged: bool = True) -> list[Rows]:
     """All rows of a policy in the order of sites and epochs; merged over epochs unless all are wanted."""
-    kinds: dict[tuple[Site | None, tuple[Action, ...]], dict[int, list[tuple[Band, ...]]]] = {}
+    kinds: dict[tuple[Site | None, tuple[Action, ...]], dict[int, _Nodes]] = {}
     for node in policy.nodes:
-        found = plain_bands(policy, node) if merged else bands(policy, node)
+        found = _plain_bands(policy, node) if merged else bands(policy, node)
         kind = site_of(node), tuple(band.action for band in found)
         kinds.setdefault(kind, defaultdict(list))[node.epoch].append(found)
     rows = [
-        _rows(policy, site, actions, span)
+        Rows(site, first, last, actions, _ends(policy, nodes))
         for (site, actions), epochs in kinds.items()
-        for span in (_spans(epochs) if merged else _apart(epochs))
+        for first, last, nodes in (_spans(epochs) if merged else _apart(epochs))
     ]
     sites = list(dict.fromkeys(site_of(node) for node in policy.nodes))
     return sorted(rows, key=lambda item: (sites.index(item.site), item.first, item.last))
 
 
-_Span = list[tuple[int, list[tuple[Band, ...]]]]
-
-
-def _spans(epochs: dict[int, list[tuple[Band, ...]]]) -> Iterator[_Span]:
+def _spans(epochs: dict[int, _Nodes]) -> Iterator[tuple[int, int, _Nodes]]:
     """Consecutive epochs together."""
-    span: _Span = []
-    for epoch in sorted(epochs):
-        if span and epoch > span[-1][0] + 1:
-            yield span
-            span = []
-        span.append((epoch, epochs[epoch]))
-    yield span
+    for _, group in groupby(enumerate(sorted(epochs)), key=lambda item: item[1] - item[0]):
+        span = [epoch for _, epoch in group]
+        yield span[0], span[-1], [node for epoch in span for node in epochs[epoch]]
 
 
-def _apart(epochs: dict[int, list[tuple[Band, ...]]]) -> Iterator[_Span]:
-    for epoch in sorted(epochs):
-        yield from ([(epoch, [node])] for node in epochs[epoch])
+def _apart(epochs: dict[int, _Nodes]) -> Iterable[tuple[int, int, _Nodes]]:
+    return ((epoch, epoch, [node]) for epoch in sorted(epochs) for node in epochs[epoch])
 
 
-def _rows(policy: Policy, site: Site | None, actions: tuple[Action, ...], span: _Span) -> Rows:
-    nodes = [node for _, some in span for node in some]
-    ends = tuple(
-        (
-            loss_at(policy, min(node[place].least for node in nodes)),
-            loss_at(policy, max(node[place].upto for node in nodes)),
-        )
-        for place in range(len(actions))
+def _ends(policy: Policy, nodes: _Nodes) -> tuple[tuple[float, float], ...]:
+    return tuple(
+        (loss_at(policy, min(band.least for band in some)), loss_at(policy, max(band.upto for band in some)))
+        for some in zip(*nodes, strict=True)
     )
-    return Rows(site, span[0][0], span[-1][0], len(nodes), actions, ends)
 
 
 def cells_of(rows: Rows, most: int) -> Iterator[tuple[str, str, str, str]]:

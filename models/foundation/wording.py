@@ -34,12 +34,12 @@ def percentage(share: float, digits: int = 3) -> str:
     return f"{value:.0f} %" if "e+" in text else f"{text} %"
 
 
-def rounded_down(value: float, digits: int = 7) -> str:
+def rounded_down(value: float | Fraction, digits: int = 7) -> str:
     """The greatest number of so many significant digits that does not exceed ``value``."""
     return _directed(value, digits, ROUND_FLOOR)
 
 
-def rounded_up(value: float, digits: int = 7) -> str:
+def rounded_up(value: float | Fraction, digits: int = 7) -> str:
     """The least number of so many significant digits that is at least ``value``."""
     return _directed(value, digits, ROUND_CEILING)
 
@@ -56,9 +56,7 @@ def one_end(value: float, low: bool, digits: int = 7) -> str:
 
 def counter_probability(violation: float | Fraction, digits: int = 7) -> str:
     """1 - violation, subtracted exactly and then rounded down; 0 for a violation above 1."""
-    kept = max(1 - Fraction(violation), Fraction(0))
-    rounding = Context(prec=digits, rounding=ROUND_FLOOR)
-    return _directed(rounding.divide(Decimal(kept.numerator), Decimal(kept.denominator)), digits, ROUND_FLOOR)
+    return rounded_down(max(1 - Fraction(violation), Fraction(0)), digits)
 
 
 def interval(lower: float, upper: float, digits: int = 7) -> str:
@@ -76,10 +74,11 @@ def choices_of(count: int) -> str:
     return f"{2**count - 1}" if count < 64 else f"2^{count}"
 
 
-def _directed(value: float | Decimal, digits: int, rounding: str) -> str:
+def _directed(value: float | Fraction, digits: int, rounding: str) -> str:
     if not math.isfinite(value):
         return number(float(value))
-    rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value)).normalize()
+    exact, context = Fraction(value), Context(prec=digits, rounding=rounding)
+    rounded = context.divide(Decimal(exact.numerator), Decimal(exact.denominator)).normalize()
     if not rounded:
         return "0"
     if 1e-5 <= abs(float(value)) < 10**digits:

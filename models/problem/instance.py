@@ -26,7 +26,7 @@ from depl.models.foundation.documents import (
     schema_of,
 )
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.showing import Shown, frames_of
+from depl.models.foundation.showing import Shown, view_of
 from depl.models.foundation.wording import counted
 from depl.models.problem.clusters import Cluster, NodeGroup, require_values_or_groups
 from depl.models.problem.laws import Forbidden, Law, NonNegative, Positive, SwitchLaw, Zero
@@ -321,7 +321,7 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
         InvalidInputError
             If pandas is not installed.
         """
-        return frames_of(self)
+        return view_of(self).frames()
 
     def to_json(self) -> str:
         """The instance as indented JSON."""
