@@ -1,15 +1,8 @@
 """The loop closed on real training: pilot runs, import, diagnosis, fit, plan, policy, led runs, verdict.
 
-A training program (`depl.benchmarks.studies.loop.program`) trains 120 pilot runs and logs them as JSON Lines.
-From there on everything is done by the commands that anybody would give: ``depl traces import``,
-``diagnose``, ``fit``, ``solve``, ``policy solve``. Then 120 fresh runs are led by `depl.Controller`, with the
-plan and with the policy, and ``depl certify`` judges fresh runs of the plan. The same seeds are led by what
-people do today: a fixed number of epochs, patience, and a threshold, for which the pilots choose the switch
-and the number of epochs. The rules for the target, for these numbers and for what is judged stood before the
-first run. The design of the pilots did not: ten or twelve schedules with fewer runs each were tried before,
-with which no policy was found, or none could be counted; no fresh run but two, which only showed that the
-program works, had been trained then. That record trained clients that use Adam, a family that had been
-diagnosed on other seeds; it is no longer trained, and the case takes `digits-alexnet` since.
+The page ``docs/training_loop.rst`` tells what is done, by the commands that anybody would give. The rules for
+the target, for what people do today and for what is judged stood before the first run; the design of the
+pilots did not, but no fresh run had been judged then.
 """
 
 import contextlib
@@ -25,8 +18,15 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.studies.loop.program import FAMILY, STAGES, Led, Rule, lead, log
-from depl.benchmarks.studies.loop.rules import Patience, SwitchOnce, Threshold, usual_epochs, usual_switch
+from depl.benchmarks.studies.loop.program import STAGES, Led, Rule, lead, log
+from depl.benchmarks.studies.loop.rules import (
+    SwitchOnce,
+    cost,
+    patience,
+    threshold,
+    usual_epochs,
+    usual_switch,
+)
 from depl.instances.setups import load_setup
 from depl.models.estimation.binomial import clopper_pearson, refuting_p_value
 from depl.models.foundation.errors import InvalidInputError
@@ -38,63 +38,53 @@ from depl.models.problem.plan import Plan
 
 PILOT_SWITCHES, PILOTS_EACH, EPOCHS = (6, 10, 14, 18), 30, 40
 """Thirty runs of each schedule: a promise of 0.90 takes nine where none misses, and here some will."""
-
 FRESH = 120
 FIRST_PILOT, FIRST_FRESH = 5_000_000, 6_000_000
 """Seeds: of no other runs of the project."""
-
 OMEGA = 0.9
 TARGET_QUANTILE = 0.75
 """The target is this quantile of the pilots' last losses: three of four of these long runs end below it, and
 a promise of 0.90 takes a better schedule than most of them had, or stopping at the right time."""
-
 USUAL_SHARE = 0.95
 """A fixed number of epochs is set so that this share of pilots had ended at the target by then."""
-
 SETUP = "closed-loop"
 """Whose clusters, models and prices."""
-
-TRAINED_ON = "plan, all epochs"
-"""The rule that trains every run to the end of the plan, as the promise of a plan is about."""
-
-
+FIXED, TRAINED_ON, POLICY = "fixed number of epochs", "plan, all epochs", "policy"
 _REFUTED = 3
 """Exit code of ``depl certify`` where runs refute the promise."""
+
+Row = dict[str, Any]
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     del rng  # every run has a seed of its own
-    if smoke:
-        return _smoke()
+    if smoke:  # one run of three epochs, led by a threshold that it does not meet
+        run = lead(FIRST_FRESH, SwitchOnce(1, 3, 0.0, threshold(0.0)))
+        nothing = dict.fromkeys(("plan_p_value", "policy_p_value", "policy_cost"), math.nan)
+        return {**nothing, "rows": [_row("threshold", [run], 0.0, (1.0, 1.0))]}
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         pilots = _pilots()
         target = round(float(np.quantile([run.losses[-1] for run in pilots], TARGET_QUANTILE)), 2)
         commands = _planned(target)
         instance = Instance.from_json(Path("mine.json").read_text(encoding="utf-8"))
-        prices = _prices(instance)
+        nodes = process(proxy(instance), switch_epochs=PILOT_SWITCHES).nodes
+        found = {(item.model, item.cluster): item.price for node in nodes for item in node.trainings}
+        prices = found[STAGES[0]], found[STAGES[1]]
         led = {
             name: [lead(FIRST_FRESH + number, rule()) for number in range(FRESH)]
             for name, rule in _strategies(instance, pilots, target, prices).items()
         }
         commands += _certified(led[TRAINED_ON], target)
-    rows = [_row(name, runs, target, prices) for name, runs in led.items()]
+    rows = {name: _row(name, runs, target, prices) for name, runs in led.items()}
     return {
-        **_measured(rows),
-        "family": FAMILY,
+        **_figures(rows),
         "target": target,
         "omega": OMEGA,
         "prices": prices,
         "pilots": len(pilots),
-        "fresh": FRESH,
         "commands": commands,
-        "rows": rows,
+        "rows": list(rows.values()),
     }
-
-
-def _smoke() -> Mapping[str, object]:
-    """One run of three epochs, led by a threshold that it does not meet."""
-    rows = [_row("threshold", [lead(FIRST_FRESH, Threshold(1, 3, 0.0))], 0.0, (1.0, 1.0))]
-    return {"plan_p_value": math.nan, "policy_p_value": math.nan, "policy_cost": math.nan, "rows": rows}
 
 
 def _pilots() -> list[Led]:
@@ -104,53 +94,39 @@ def _pilots() -> list[Led]:
     for place, switch in enumerate(PILOT_SWITCHES):
         for number in range(PILOTS_EACH):
             seed = FIRST_PILOT + place * PILOTS_EACH + number
-            found.append(lead(seed, SwitchOnce(switch, EPOCHS, float("-inf"))))
+            found.append(lead(seed, SwitchOnce(switch, EPOCHS, -math.inf)))
             log(found[-1], Path("logs", f"pilot-{seed}.jsonl"))
     return found
 
 
 def _planned(target: float) -> list[dict[str, str]]:
     """From the logs to a plan and a policy, by commands alone; returns the commands with what they said."""
-    switches = ",".join(map(str, PILOT_SWITCHES))
-    setup = load_setup(SETUP)
+    switches, setup = ",".join(map(str, PILOT_SWITCHES)), load_setup(SETUP)
     wanted = msgspec.structs.replace(
         setup.target, maximum_loss=target, quantile_level=OMEGA, maximum_epochs=EPOCHS
     )
     chosen = msgspec.structs.replace(setup, name="training-loop", target=wanted, provenance=())
     Path("setup.json").write_text(chosen.to_json(), encoding="utf-8")
-    return [
-        _said("traces import logs --loss val_loss --first 1 --out runs.csv"),
-        _said("diagnose runs.csv"),
-        _said("fit runs.csv --template setup.json --out mine.json"),
-        _said("solve mine.json --out plan.json"),
-        _said("fit runs.csv --template setup.json --care 0 --out counted.json"),
-        _said(f"policy solve counted.json --switch-epochs {switches} --out policy.json"),
-        _said("policy show policy.json"),
-        _said("report mine.json plan.json --out report.html"),
-    ]
+    commands = (
+        "traces import logs --loss val_loss --first 1 --out runs.csv",
+        "diagnose runs.csv",
+        "fit runs.csv --template setup.json --out mine.json",
+        "solve mine.json --out plan.json",
+        "fit runs.csv --template setup.json --care 0 --out counted.json",
+        f"policy solve counted.json --switch-epochs {switches} --out policy.json",
+        "policy show policy.json",
+        "report mine.json plan.json --out report.html",
+    )
+    return [_said(command) for command in commands]
 
 
 def _said(command: str, *codes: int) -> dict[str, str]:
-    """What a command prints.
-
-    Raises
-    ------
-    InvalidInputError
-        If it ends with an exit code other than 0 and ``codes``.
-    """
-    ended = subprocess.run(
-        [sys.executable, "-m", "depl", *command.split()], capture_output=True, text=True, check=False
-    )
+    """What a command prints; it is an error if it ends with an exit code other than 0 and ``codes``."""
+    called = [sys.executable, "-m", "depl", *command.split()]
+    ended = subprocess.run(called, capture_output=True, text=True, check=False)
     if ended.returncode not in (0, *codes):
         raise InvalidInputError(f"depl {command} ended with {ended.returncode}: {ended.stderr}")
     return {"command": f"depl {command}", "text": ended.stdout}
-
-
-def _prices(instance: Instance) -> tuple[float, float]:
-    """Cost of an epoch of either stage."""
-    nodes = process(proxy(instance), switch_epochs=PILOT_SWITCHES).nodes
-    found = {(item.model, item.cluster): item.price for node in nodes for item in node.trainings}
-    return found[STAGES[0]], found[STAGES[1]]
 
 
 def _strategies(
@@ -163,12 +139,12 @@ def _strategies(
     switch = usual_switch(pilots, target, prices)
     epochs = usual_epochs(pilots, switch, target, USUAL_SHARE)
     return {
-        "fixed number of epochs": lambda: SwitchOnce(switch, epochs, target),
-        "patience": lambda: Patience(switch, EPOCHS, target),
-        "threshold": lambda: Threshold(switch, EPOCHS, target),
+        FIXED: lambda: SwitchOnce(switch, epochs, target),
+        "patience": lambda: SwitchOnce(switch, EPOCHS, target, patience),
+        "threshold": lambda: SwitchOnce(switch, EPOCHS, target, threshold(target)),
         TRAINED_ON: lambda: SwitchOnce(first, len(plan.epochs), target),
         "plan, left when reached": lambda: Controller(plan, instance=instance),
-        "policy": lambda: Controller(policy),
+        POLICY: lambda: Controller(policy),
     }
 
 
@@ -177,19 +153,17 @@ def _certified(judges: Sequence[Led], target: float) -> list[dict[str, str]]:
     Path("fresh").mkdir()
     for run in judges:
         log(run, Path("fresh", f"fresh-{run.seed}.jsonl"))
+    asked = f"--target {target} --omega {OMEGA} --plan plan.json --chosen-by mine.json"
     return [
         _said("traces import fresh --loss val_loss --first 1 --out fresh.csv"),
-        _said(
-            f"certify fresh.csv --target {target} --omega {OMEGA} --plan plan.json --chosen-by mine.json",
-            _REFUTED,
-        ),
+        _said(f"certify fresh.csv {asked}", _REFUTED),
     ]
 
 
-def _row(name: str, runs: Sequence[Led], target: float, prices: tuple[float, float]) -> dict[str, object]:
+def _row(name: str, runs: Sequence[Led], target: float, prices: tuple[float, float]) -> Row:
     """How often a rule got there, and what its runs cost; in the mean with its standard error."""
     reached = sum(run.epochs > run.first and run.losses[-1] <= target for run in runs)
-    costs = np.array([prices[0] * run.first + prices[1] * (run.epochs - run.first) for run in runs])
+    costs = np.array([cost(run, run.epochs, prices) for run in runs])
     ends = clopper_pearson(reached, len(runs), 0.95)
     return {
         "rule": name,
@@ -200,18 +174,15 @@ def _row(name: str, runs: Sequence[Led], target: float, prices: tuple[float, flo
         "cost": float(costs.mean()),
         "standard_error": float(costs.std(ddof=1) / np.sqrt(len(costs))) if len(costs) > 1 else None,
         "epochs": float(np.mean([run.epochs for run in runs])),
-        "longest": max(run.epochs for run in runs),
         "p_value": refuting_p_value(len(runs) - reached, len(runs), OMEGA),
     }
 
 
-def _measured(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """The figures of the goals."""
-    found = {row["rule"]: row for row in rows}
+def _figures(rows: Mapping[str, Row]) -> dict[str, float]:
     return {
-        "plan_p_value": found[TRAINED_ON]["p_value"],
-        "policy_p_value": found["policy"]["p_value"],
-        "policy_cost": found["policy"]["cost"] / found["fixed number of epochs"]["cost"],
+        "plan_p_value": rows[TRAINED_ON]["p_value"],
+        "policy_p_value": rows[POLICY]["p_value"],
+        "policy_cost": rows[POLICY]["cost"] / rows[FIXED]["cost"],
     }
 
 

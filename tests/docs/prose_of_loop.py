@@ -17,6 +17,8 @@ def training_loop(values: Values) -> Iterator[str]:
             f"{item['epochs']:.1f}",
         )
     yield f"{values['pilots']} pilot runs"
+    edge, far = values["prices"]
+    yield f"An epoch costs {edge} on the edge and {far} on the far edge"
     yield f"a loss of {values['target']:g} with probability {values['omega']:.2f}"
     fixed, policy, usual = rows["fixed number of epochs"], rows["policy"], rows["threshold"]
     assert usual["reached"] == policy["reached"]

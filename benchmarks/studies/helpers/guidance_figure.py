@@ -11,15 +11,17 @@ import io
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
-from depl.benchmarks.figures.pruning_mix import Mix, Stage, legend_entries, pruning_mix
-from depl.benchmarks.figures.style import save, set_title
+from depl.benchmarks.figures.style import HATCHES, MODEL_COLOURS, nth, panels, save, set_title
 from depl.instances.library import load
 from depl.models.foundation.csv_cells import shown
 from depl.models.foundation.documents import write_text
@@ -30,39 +32,22 @@ from depl.models.solving.solve import solve
 
 LEVELS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99)
 INSTANCES = ("digits-alexnet", "digits-mobilenet")
-
 READINGS = ("with margin", "no margin")
+COLUMNS = ("instance", "reading", "omega", "cost", "stage", "model", "cluster", "epochs")
 
-_PANEL = (4.6, 2.7)
+_PANEL, _BELOW = (4.6, 2.7), 0.3
+"""Of a panel, and room below all of them [in]."""
+_WIDE, _NARROW = 0.8, 0.45
 _LETTERS = 14
 """Of small print, in an inch."""
-_NAME = "pruning-mix"
-_COLUMNS = ("instance", "reading", "omega", "cost", "stage", "model", "cluster", "epochs")
 
 
-@dataclass(frozen=True)
-class Guidance:
-    """The cheapest mixes of one instance in one reading.
+class Mix(NamedTuple):
+    """The cheapest plan for omega: (model, cluster, epochs) of its stages; without a plan it has no cost."""
 
-    Attributes
-    ----------
-    instance, reading : str
-    models, clusters : tuple of str
-        All of the instance, in its order.
-    mixes : tuple of Mix
-        By level.
-    """
-
-    instance: str
-    reading: str
-    models: tuple[str, ...]
-    clusters: tuple[str, ...]
-    mixes: tuple[Mix, ...]
-
-
-def readings(instance: Instance) -> dict[str, Instance]:
-    """The instance as it is, and without a margin."""
-    return dict(zip(READINGS, (instance, without_margin(instance)), strict=True))
+    level: float
+    cost: float | None
+    stages: tuple[tuple[str, str, int], ...]
 
 
 def without_margin(instance: Instance) -> Instance:
@@ -72,97 +57,91 @@ def without_margin(instance: Instance) -> Instance:
     return instance.replace(traced_law=msgspec.structs.replace(instance.traced_law, deviations=(), care=None))
 
 
-def cheapest_mixes(instance: Instance, levels: Sequence[float] = LEVELS) -> tuple[Mix, ...]:
-    """The stages of the cheapest plan for every quantile level.
-
-    Parameters
-    ----------
-    levels : sequence of float
-        omega; everything else is as in the instance.
-
-    Raises
-    ------
-    InvalidInputError
-        If a level is not inside (0, 1).
-    """
+def cheapest_mixes(instance: Instance, levels: Sequence[float]) -> list[Mix]:
+    """The mix for every omega; everything else is as in the instance."""
     found = []
     for level in levels:
         result = uninterrupted(solve(instance.replace(quantile_level=level), method="enumerate"))
         epochs = [] if result.plan is None else [(item.model, item.cluster) for item in result.plan.epochs]
-        stages = tuple(Stage(*key, len(list(items))) for key, items in groupby(epochs))
-        found.append(Mix(level, stages, None if result.plan is None else result.cost))
-    return tuple(found)
+        stages = tuple((*key, len(list(items))) for key, items in groupby(epochs))
+        found.append(Mix(level, None if result.plan is None else result.cost, stages))
+    return found
 
 
-def guidance(instance: Instance, levels: Sequence[float] = LEVELS) -> list[Guidance]:
-    """The cheapest mixes of an instance, by reading; levels as for `cheapest_mixes`."""
-    return [
-        Guidance(
-            instance.name,
-            reading,
-            tuple(item.name for item in read.models),
-            tuple(item.name for item in read.clusters),
-            cheapest_mixes(read, levels),
-        )
-        for reading, read in readings(instance).items()
-    ]
-
-
-def guidance_figure(guided: Sequence[Sequence[Guidance]]) -> Figure:
-    """A column of panels for every instance, a row for every reading."""
-    rows, columns = max(len(found) for found in guided), len(guided)
-    figure = Figure(figsize=(_PANEL[0] * columns, _PANEL[1] * rows + 0.3), layout="constrained")
-    grid = figure.subplots(rows, columns, squeeze=False)
-    for column, found in enumerate(guided):
-        drawn = [
-            pruning_mix(item.mixes, item.models, item.clusters, grid[row][column])
-            for row, item in enumerate(found)
-        ]
-        top = max((axes.get_ylim()[1] for axes in drawn), default=1)
-        for axes, item in zip(drawn, found, strict=True):
-            axes.set_ylim(0, top)  # bars of one instance can be compared
-            set_title(axes, f"{item.instance}, {item.reading}")
-    everything = [item for found in guided for item in found]
-    models = tuple(dict.fromkeys(model for item in everything for model in item.models))
-    used = {stage.model for item in everything for mix in item.mixes for stage in mix.stages}
+def guidance_figure(instances: Sequence[Instance], mixes: Sequence[Sequence[Sequence[Mix]]]) -> Figure:
+    """A column for every instance, a row for every reading; ``mixes`` by instance and reading."""
+    figure, axes = panels(len(READINGS) * len(instances), len(instances), _PANEL)
+    figure.set_figheight(figure.get_figheight() + _BELOW)
+    models = list(dict.fromkeys(model.name for instance in instances for model in instance.models))
+    for column, (instance, found) in enumerate(zip(instances, mixes, strict=True)):
+        own = axes[column :: len(instances)]
+        for reading, panel, item in zip(READINGS, own, found, strict=True):
+            _draw(panel, item, models, instance.clusters[0].name)
+            set_title(panel, f"{instance.name}, {reading}")
+        top = 1.15 * max(sum(stage[2] for stage in mix.stages) for item in found for mix in item)
+        for panel in own:
+            panel.set_ylim(0, top or 1)  # bars of one instance can be compared
+    used = {stage[0] for found in mixes for item in found for mix in item for stage in mix.stages}
     figure.legend(
-        handles=legend_entries(models, used),
+        handles=[Patch(label=name, **_look(models, name)) for name in models if name in used],
         loc="outside lower center",
         ncols=5,
         frameon=False,
-        title=textwrap.fill(_widths(everything), int(_LETTERS * figure.get_figwidth())),
+        title=textwrap.fill(_widths(instances), int(_LETTERS * figure.get_figwidth())),
         title_fontsize="small",
     )
     return figure
 
 
-def _widths(everything: Sequence[Guidance]) -> str:
+def _draw(axes: Axes, mixes: Sequence[Mix], models: Sequence[str], wide: str) -> None:
+    """One bar per level, its stages from the bottom up as they are trained, and the cost above it."""
+    for place, mix in enumerate(mixes):
+        below = 0
+        for model, cluster, epochs in mix.stages:
+            width = _WIDE if cluster == wide else _NARROW
+            axes.bar(place, epochs, bottom=below, width=width, linewidth=0.5, **_look(models, model))
+            below += epochs
+        told = "no plan" if mix.cost is None else f"{mix.cost:.0f}"
+        look: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": "x-small"}
+        axes.annotate(told, (place, below), (0, 3), **look)
+    axes.set_xticks(range(len(mixes)), [f"{mix.level:g}" for mix in mixes])
+    axes.set_xlim(-0.6, len(mixes) - 0.4)
+    axes.set_xlabel("promise $\\omega$")
+    axes.set_ylabel("epochs")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _look(models: Sequence[str], model: str) -> dict[str, Any]:
+    place = models.index(model)
+    return {"edgecolor": "white", "facecolor": nth(MODEL_COLOURS, place), "hatch": nth(HATCHES, place)}
+
+
+def _widths(instances: Sequence[Instance]) -> str:
     """What the widths of the bars mean, and the numbers above them."""
-    wide = dict.fromkeys(item.clusters[0] for item in everything)
-    narrow = dict.fromkeys(name for item in everything for name in item.clusters[1:])
+    wide = dict.fromkeys(instance.clusters[0].name for instance in instances)
+    narrow = dict.fromkeys(item.name for instance in instances for item in instance.clusters[1:])
     told = f"wide bars: trained on {' or '.join(wide)}"
     if narrow:
         told += f"; narrow bars: on {' or '.join(narrow)}"
     return f"{told}; number above a bar: its cost"
 
 
-def as_table(guided: Sequence[Sequence[Guidance]]) -> str:
+def as_table(instances: Sequence[Instance], mixes: Sequence[Sequence[Sequence[Mix]]]) -> str:
     """The same as CSV: a line for every stage, and one without a stage where nothing is trained."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(_COLUMNS)
-    for item in (item for found in guided for item in found):
-        for mix in item.mixes:
-            cost = "" if mix.cost is None else f"{mix.cost:.6g}"
-            stages: list[tuple[int | str, str, str, int]] = [
-                (place, *_told(stage)) for place, stage in enumerate(mix.stages, 1)
-            ]
-            for row in stages or [("", "", "", 0)]:
-                writer.writerow(map(shown, (item.instance, item.reading, f"{mix.level:g}", cost, *row)))
+    writer.writerow(COLUMNS)
+    for instance, found in zip(instances, mixes, strict=True):
+        for reading, item in zip(READINGS, found, strict=True):
+            for mix in item:
+                told = instance.name, reading, f"{mix.level:g}", "" if mix.cost is None else f"{mix.cost:.6g}"
+                stages = [(str(place), *stage) for place, stage in enumerate(mix.stages, 1)]
+                for stage in stages or [("", "", "", 0)]:
+                    writer.writerow(map(shown, (*told, *stage)))
     return written.getvalue()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, levels: Sequence[float] = LEVELS) -> int:
     """Solve, draw and write; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m depl.benchmarks.studies.helpers.guidance_figure", description=__doc__
@@ -171,17 +150,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("instances", nargs="*", metavar="INSTANCE", default=INSTANCES, help="names or paths")
     options = parser.parse_args(arguments)
     try:
-        found = [guidance(load(name)) for name in options.instances]
+        read = [load(name) for name in options.instances]
+        mixes = [
+            [cheapest_mixes(item, levels) for item in (instance, without_margin(instance))]
+            for instance in read
+        ]
         options.folder.mkdir(parents=True, exist_ok=True)
-        save(guidance_figure(found), options.folder, _NAME)
-        write_text(options.folder / f"{_NAME}.csv", as_table(found))
+        save(guidance_figure(read, mixes), options.folder, "pruning-mix")
+        write_text(options.folder / "pruning-mix.csv", as_table(read, mixes))
     except DeplError as error:
         parser.exit(error.exit_code, f"{parser.prog}: {error}\n")
     return 0
-
-
-def _told(stage: Stage) -> tuple[str, str, int]:
-    return stage.model, stage.cluster, stage.epochs
 
 
 if __name__ == "__main__":

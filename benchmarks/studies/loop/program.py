@@ -16,7 +16,6 @@ from depl.models.policy.decisions import Decision, Stop
 FAMILY = DIGITS_ALEXNET
 STAGES = (("pruned-50", "edge"), ("pruned-75", "far-edge"))
 """Model and cluster of the first stage and of the second, whose model is to be deployed."""
-
 _FACTORS = {"pruned-50": 0.5, "pruned-75": 0.75}
 
 
@@ -31,24 +30,12 @@ class Rule(Protocol):
 
 
 class Led(NamedTuple):
-    """A run that a rule has led.
-
-    Attributes
-    ----------
-    seed : int
-    epochs, first : int
-        Trained in all, and those of the first stage.
-    losses : tuple of float
-        Before the first epoch and after each.
-    decision : Stop
-        The last one.
-    """
+    """A led run: epochs in all and of the first stage, losses before the first epoch and after each."""
 
     seed: int
     epochs: int
     first: int
     losses: tuple[float, ...]
-    decision: Stop
 
 
 def lead(seed: int, rule: Rule) -> Led:
@@ -63,7 +50,7 @@ def lead(seed: int, rule: Rule) -> Led:
             trained.append(decision.model)
             losses.append(round(float(training.run().loss[-1]), DECIMALS))
             decision = rule.observe(losses[-1])
-    return Led(seed, len(trained), trained.count(STAGES[0][0]), tuple(losses), decision)
+    return Led(seed, len(trained), trained.count(STAGES[0][0]), tuple(losses))
 
 
 def _before(training: Training) -> float:

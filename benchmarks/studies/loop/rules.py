@@ -1,29 +1,26 @@
 """What people do today instead of following a plan or a policy: rules with the interface of a controller."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from depl.benchmarks.studies.loop.program import STAGES, Led
 from depl.models.policy.decisions import Continue, Decision, Reason, Stop, Switch
 
+Enough = Callable[[Sequence[float]], bool]
+"""Whether to stop after these losses of the second stage."""
+
 
 @dataclass
 class SwitchOnce:
-    """Switch after a number of epochs; when to stop is left to the rules derived from it.
+    """Switch after a number of epochs, and stop after ``most``, or when there is ``enough``.
 
-    Attributes
-    ----------
-    switch : int
-        Epochs of the first stage.
-    most : int
-        Epochs after which every run ends.
-    target : float
-        A run succeeds if its last loss is at most this, with the model of the second stage.
+    A run succeeds if its last loss is at most ``target``, with the model of the second stage.
     """
 
     switch: int
     most: int
     target: float
+    enough: Enough = lambda losses: False
     losses: list[float] = field(default_factory=list)
 
     def start(self, loss: float) -> Decision:
@@ -35,44 +32,26 @@ class SwitchOnce:
         self.losses.append(loss)
         epoch = len(self.losses) - 1
         deployable = epoch > self.switch
-        if epoch >= self.most or (deployable and self.enough()):
+        if epoch >= self.most or (deployable and self.enough(self.losses[self.switch + 1 :])):
             reason: Reason = "reached" if deployable and loss <= self.target else "deadline"
             return Stop(reason, epoch, loss)
         model, cluster = STAGES[epoch >= self.switch]
         return (Switch if epoch == self.switch else Continue)(model, cluster, epoch, loss)
 
-    def enough(self) -> bool:
-        """Whether to stop before `most`, in an epoch of the second stage."""
-        return False
+
+def patience(losses: Sequence[float], last: int = 5) -> bool:
+    """Whether so many last losses are no better than the best one before."""
+    return len(losses) > last and min(losses[-last:]) >= min(losses[:-last])
 
 
-@dataclass
-class Patience(SwitchOnce):
-    """Stop once the loss has not fallen below its least value of the second stage for some epochs."""
-
-    patience: int = 5
-
-    def enough(self) -> bool:
-        """Whether the last ``patience`` losses are no better than the best one before."""
-        stage = self.losses[self.switch + 1 :]
-        if len(stage) <= self.patience:
-            return False
-        return min(stage[-self.patience :]) >= min(stage[: -self.patience])
-
-
-@dataclass
-class Threshold(SwitchOnce):
+def threshold(target: float) -> Enough:
     """Stop as soon as the target is met."""
-
-    def enough(self) -> bool:
-        """Whether the last loss meets the target."""
-        return self.losses[-1] <= self.target
+    return lambda losses: losses[-1] <= target
 
 
-def first_met(run: Led, target: float) -> int | None:
-    """The first epoch of the second stage after which a run met the target."""
-    met = (epoch for epoch in range(run.first + 1, run.epochs + 1) if run.losses[epoch] <= target)
-    return next(met, None)
+def cost(run: Led, epochs: int, prices: tuple[float, float]) -> float:
+    """Of the first epochs of a run, at the price of an epoch of either stage."""
+    return prices[0] * min(run.first, epochs) + prices[1] * max(0, epochs - run.first)
 
 
 def usual_switch(pilots: Sequence[Led], target: float, prices: tuple[float, float]) -> int:
@@ -80,13 +59,11 @@ def usual_switch(pilots: Sequence[Led], target: float, prices: tuple[float, floa
 
     A pilot that did not meet it counts with the cost of all its epochs.
     """
-
-    def cost(run: Led) -> float:
-        met = first_met(run, target)
-        epochs = run.epochs if met is None else met
-        return prices[0] * min(run.first, epochs) + prices[1] * max(0, epochs - run.first)
-
-    found = {run.first: [cost(other) for other in pilots if other.first == run.first] for run in pilots}
+    found: dict[int, list[float]] = {}
+    for run in pilots:
+        second = range(run.first + 1, run.epochs + 1)
+        met = next((epoch for epoch in second if run.losses[epoch] <= target), run.epochs)
+        found.setdefault(run.first, []).append(cost(run, met, prices))
     return min(found, key=lambda switch: (sum(found[switch]) / len(found[switch]), switch))
 
 

@@ -1,13 +1,14 @@
 """What people do today, as rules: on losses written by hand."""
 
+from functools import partial
+
 import pytest
 
 from depl.benchmarks.studies.loop.program import Led
 from depl.benchmarks.studies.loop.rules import (
-    Patience,
     SwitchOnce,
-    Threshold,
-    first_met,
+    patience,
+    threshold,
     usual_epochs,
     usual_switch,
 )
@@ -37,28 +38,28 @@ def test_a_fixed_number_of_epochs_switches_once_and_ends_whatever_the_loss():
 
 
 def test_a_threshold_stops_at_the_target_but_not_with_the_first_model():
-    trained, last = followed(Threshold(2, 7, 4.5))  # epoch 2 is below it, too
+    trained, last = followed(SwitchOnce(2, 7, 4.5, threshold(4.5)))  # epoch 2 is below it, too
     assert len(trained) == 4
     assert (last.reason, last.epoch) == ("reached", 4)
-    assert followed(Threshold(2, 7, 0.1))[1].reason == "deadline"
+    assert followed(SwitchOnce(2, 7, 0.1, threshold(0.1)))[1].reason == "deadline"
 
 
 def test_patience_counts_from_the_switch_and_forgives_what_still_falls():
-    assert len(followed(Patience(2, 7, 0.1, patience=2))[0]) == 7
+    assert len(followed(SwitchOnce(2, 7, 0.1, partial(patience, last=2)))[0]) == 7
     flat = (9.0, 5.0, 3.0, 6.0, 4.0, 4.5, 4.0, 3.0)
-    trained, last = followed(Patience(2, 7, 4.0, patience=2), flat)
+    trained, last = followed(SwitchOnce(2, 7, 4.0, partial(patience, last=2)), flat)
     assert len(trained) == 6
     assert last.reason == "reached"
 
 
 def led(seed: int, first: int, losses: tuple[float, ...]) -> Led:
-    return Led(seed, len(losses) - 1, first, losses, Stop("deadline", len(losses) - 1, losses[-1]))
+    return Led(seed, len(losses) - 1, first, losses)
 
 
 def test_the_pilots_choose_the_switch_and_the_number_of_epochs_by_hand():
     early = [led(0, 1, (9, 5, 4, 2, 1)), led(1, 1, (9, 5, 4, 3, 2))]
     late = [led(2, 3, (9, 5, 4, 3, 1)), led(3, 3, (9, 5, 4, 3, 3))]
-    assert [first_met(run, 2) for run in (*early, *late)] == [3, 4, 4, None]
+    # they meet 2 after epochs 3, 4, 4 and never
     # switch 1: (1 + 2 * 1, 1 + 3 * 1) in epochs of price 1; switch 3: (3 + 1, 3 + 1 without success)
     assert usual_switch([*early, *late], 2, (1.0, 1.0)) == 1
     assert usual_switch([*early, *late], 2, (0.0, 10.0)) == 3
