@@ -9,9 +9,9 @@ from depl.heuristics.auto.greedy_fallback import with_greedy_fallback
 from depl.heuristics.auto.method import auto
 from depl.heuristics.baselines.best_expected import expected_cost, expected_greedy
 from depl.heuristics.baselines.density import density_greedy
-from depl.heuristics.baselines.paper_method import OPTIONS, depl_paper
 from depl.heuristics.baselines.peers import RANDOM_OPTIONS, fastest_cluster, random_drafts
 from depl.heuristics.depl.method import depl
+from depl.heuristics.paper.loop import OPTIONS, depl_paper
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.law_search import exact
 from depl.models.exact.scenario_search import scenario_search

@@ -1,6 +1,6 @@
 r"""The effect of eta (Figs. 5 and 6, right): cost over the proved optimum against the levels of the graph.
 
-The band is what is true in place of Property 3 (`depl.heuristics.paths.graph_guarantees`): a graph of eta
+The band is what is true in place of Property 3 (`depl.heuristics.paper.models`): a graph of eta
 levels finds a path that costs at most the optimum of budgets smaller by K / eta of T_max and of l(0). The
 inequality speaks of a sum of weights, which is the cost only where there is no T_max and the round deadline
 alone decides the resources; elsewhere there is no band.
@@ -28,14 +28,14 @@ from depl.benchmarks.figures.style import (
     styles_of,
 )
 from depl.benchmarks.measure.attempt import Attempt
-from depl.heuristics.data.most_capable import most_capable_cluster
+from depl.heuristics.paper.models import with_budgets
 from depl.heuristics.paths.additive_labels import best_rate, entropic_label
 from depl.heuristics.paths.additive_problem import additive_problem
-from depl.heuristics.paths.graph_guarantees import tightened
 from depl.heuristics.paths.setting import least_weight
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
+from depl.models.problem.most_capable import most_capable_cluster
 from depl.models.problem.plan import Plan
 from depl.models.solving.result import Termination
 
@@ -235,7 +235,7 @@ def guaranteed_ratio(instance: Instance, optimum: Plan, cost: float, levels: int
         problem = additive_problem(instance, data, cluster, entropic_label(budget, rate))
     except NotCoveredError:  # the entropic label does not exist, or losses do not add up
         return None
-    found = least_weight(tightened(problem, levels))
+    found = least_weight(with_budgets(problem, levels, -1))
     proved = found.termination is Termination.OPTIMAL
     return found.weight / cost if proved and math.isfinite(found.weight) else None
 

@@ -17,11 +17,9 @@ import numpy as np
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.studies.paths.peers import arc_flow_optimum, cspy_optimum, has_cspy, sparse_graph
 from depl.benchmarks.studies.paths.problems import FAMILIES, family_problem, random_path_problem
-from depl.heuristics.baselines.paper_method import depl_paper
+from depl.heuristics.paper.loop import depl_paper
+from depl.heuristics.paper.models import cost_down, cost_up, expanded_graph, shortest_path, with_budgets
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.expanded_graph import expanded_graph, shortest_path
-from depl.heuristics.paths.graph_guarantees import relaxed, tightened
-from depl.heuristics.paths.layered import cost_down, cost_up
 from depl.heuristics.paths.setting import least_weight
 from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.models.evaluation.evaluate import evaluate
@@ -188,7 +186,7 @@ def _against_optimum(rng: np.random.Generator, smoke: bool) -> dict[str, object]
             up, down = [cost for _, cost in found], [cost_down(p, eta) for p in problems]
             if eta > epochs:  # else the tighter budgets of the inequality are negative
                 for problem, *inner in zip(problems, down, optima, up, strict=True):
-                    outer = _optimum(relaxed(problem, eta)), _optimum(tightened(problem, eta))
+                    outer = [_optimum(with_budgets(problem, eta, sign)) for sign in (1, -1)]
                     rising = (outer[0], *inner, outer[1])
                     breaches += sum(one > other * (1 + _EXACT) for one, other in itertools.pairwise(rising))
             row = {"epochs": epochs, "eta": eta, "seconds": float(np.mean([seconds for seconds, _ in found]))}

@@ -12,13 +12,13 @@ import itertools
 import msgspec
 
 from depl.heuristics.baselines.drafts import Appraiser, Draft
-from depl.heuristics.data.most_capable import most_capable_cluster
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.data.select import select_datasets
 from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.instance import Instance
+from depl.models.problem.most_capable import most_capable_cluster
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.solving.methods import Limits, Outcome, Registered
 from depl.models.solving.options import Option

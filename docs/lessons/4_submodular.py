@@ -17,9 +17,9 @@ from dataclasses import replace
 import numpy as np
 
 import depl
-from depl.heuristics.data.conditions import SelectionFunction
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.data.select import select_datasets
+from depl.heuristics.data.set_function import SelectionFunction
 from depl.heuristics.set_functions.minimise import minimise
 from depl.heuristics.set_functions.status import exhaustive, random_search
 from depl.heuristics.set_functions.verdicts import Verdict

@@ -18,10 +18,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
-from depl.heuristics.set_functions.families import decimal_function
-from depl.heuristics.set_functions.functions import FloatArray
+from depl.models.foundation.decimals import decimal_function
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
 from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw, TableDataLaw
 
 VolumeLaw = LogDataLaw | InverseLogDataLaw | PowerDataLaw

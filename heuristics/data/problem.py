@@ -19,17 +19,16 @@ improvement. With decaying improvements K^ understates what less data cost: h = 
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs, epochs_needed_by
-from depl.heuristics.data.most_capable import most_capable_cluster
-from depl.heuristics.set_functions.functions import BoolArray, FloatArray
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import compute
 from depl.models.problem.instance import Instance, Model
+from depl.models.problem.laws import FloatArray
+from depl.models.problem.most_capable import most_capable_cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +83,7 @@ class SelectionProblem:
         """Whether any transfer costs something."""
         return bool(self.transfers.any())
 
-    def values(self, members: BoolArray) -> FloatArray:
+    def values(self, members: NDArray[np.bool_]) -> FloatArray:
         """f of m sets given by their indicators, shape (m, n); infinite where K^ is."""
         length = self.fixed_duration + members @ self.durations
         if isinstance(self.needed, TabledEpochs):
@@ -105,16 +104,6 @@ class SelectionProblem:
             epochs = float(self.needed.at(math.fsum(self.volumes[chosen].tolist())))
         product = float(training_time(np.array(epochs), np.array(length)))
         return math.fsum([product, self.constant, *self.transfers[chosen].tolist()])
-
-    def exact_value(self, subset: frozenset[int]) -> Fraction:
-        """f of one set in rational numbers, logarithms and powers to 55 digits."""
-        chosen = sorted(subset)
-        length = _sum([self.fixed_duration, *self.durations[chosen].tolist()])
-        if isinstance(self.needed, TabledEpochs):
-            epochs = Fraction(self.needed.epochs[sum(1 << place for place in chosen)])
-        else:
-            epochs = self.needed.exact(_sum(self.volumes[chosen].tolist()))
-        return epochs * length + _sum([self.constant, *self.transfers[chosen].tolist()])
 
     def restricted(self, inside: frozenset[int], outside: frozenset[int]) -> "SelectionProblem":
         """The problem over the other datasets when some are used in any case and some never.
@@ -229,7 +218,3 @@ def largest_model(instance: Instance) -> tuple[Model, int]:
     ]
     best = max(candidates, key=lambda row: (row[0], row[1], -row[3]))
     return best[2], best[3]
-
-
-def _sum(numbers: list[float]) -> Fraction:
-    return sum((Fraction(number) for number in numbers), Fraction(0))

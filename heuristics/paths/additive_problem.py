@@ -12,14 +12,14 @@ kappa r whatever the model (E12); by the closed form sqrt(kappa c) is right wher
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
-from depl.heuristics.paths.end_charge import charge_ends
-from depl.heuristics.paths.readings import Weight
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.names import advice
@@ -31,6 +31,25 @@ from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
 
 BoolArray = NDArray[np.bool_]
+
+_ROOM = 1.01
+"""Factor beyond what labels can fall in the charge of an end: any above 1 will do that rounding does not eat
+up."""
+
+
+class Weight(Enum):
+    """What an epoch weighs; kappa, r, c, s, b as in Sec. III, all nodes together."""
+
+    FULL_RESOURCES = "full-resources"
+    """kappa r, the cost of an epoch with all resources: the paper's words. Counts epochs (E12)."""
+    COMPUTE = "compute"
+    """kappa c."""
+    FULL_RESOURCES_TIME = "full-resources-time"
+    """kappa r (c / r + s / b), resources times the time they are held."""
+    ROOT = "root"
+    """sqrt(kappa c); (sum sqrt(kappa c))^2 / (T_max - sum s / b) is the cost where nothing clips."""
+    LEAST_RESOURCES = "least-resources"
+    """kappa c / (tau - s / b): the exact cost where only the round deadline limits time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +112,7 @@ class AdditiveProblem:
         return replace(self, maximum_time=maximum_time, maximum_loss=maximum_loss)
 
     def ending_with(self, may_end: BoolArray, may_stop: bool) -> "AdditiveProblem":
-        """The same where only some models, shape (M,), may be the last (`depl.heuristics.paths.end_charge`).
+        """The same where only some models, shape (M,), may be the last (`charge_ends`).
 
         ``may_stop`` says whether the path without an epoch is one.
         """
@@ -167,7 +186,7 @@ def additive_problem(
     datasets : frozenset of str
         D, the data of every epoch.
     cluster : str
-        The cluster of every epoch; the paper takes `depl.heuristics.data.most_capable.most_capable_cluster`.
+        The cluster of every epoch; the paper takes `depl.models.problem.most_capable.most_capable_cluster`.
     label : AdditiveLabel, optional
         What stands for the loss quantile; the mean by default.
     weight : Weight, optional
@@ -209,6 +228,48 @@ def additive_problem(
         maximum_time=math.inf if target.maximum_time is None else target.maximum_time,
     )
     return problem.ending_with(rules.last_models(names), rules.may_stop)
+
+
+def charge_ends(
+    losses: FloatArray,
+    models: Sequence[int],
+    may_end: NDArray[np.bool_],
+    may_stop: bool,
+    initial_loss: float,
+    maximum_loss: float,
+) -> tuple[FloatArray, float]:
+    r"""Labels of all steps, and that of the start, with what an end is charged that may not be the last.
+
+    Let a step from model p to model m cost B more label if p may be the last and m may not, and B less the
+    other way round. These charges telescope: a sequence has its own label if its last model may be the last,
+    and B more if it may not. With B beyond all that labels can fall, no sequence that ends badly meets the
+    target, and those that end well are as they were; sequences of one last model are charged alike, so
+    dominance is what it was. Where l(0) meets the target and a plan has to train all the same, the start is
+    charged, too: l(0) and all first steps back.
+
+    Parameters
+    ----------
+    losses : float array (K, M + 1, G)
+        Of every step, row M being the start [loss].
+    models : sequence of int
+        Model of each of the G columns.
+    may_end : bool array (M,)
+        Which models may be the last.
+    may_stop : bool
+        Whether the sequence without an epoch is a plan.
+    initial_loss, maximum_loss : float
+        l(0), and the greatest label that meets the target [loss].
+    """
+    idle = not may_stop and initial_loss <= maximum_loss
+    if may_end.all() and not idle:
+        return losses, initial_loss
+    fall = np.maximum(-losses, 0.0).max(axis=(1, 2), initial=0.0).sum()
+    charge = _ROOM * (max(maximum_loss - initial_loss, 0.0) + float(fall)) + abs(initial_loss) / 100
+    if initial_loss > 0:  # a whole number of levels, which are fractions of l(0)
+        charge = initial_loss * math.ceil(charge / initial_loss)
+    before = charge * np.append(~may_end, idle)
+    after = charge * ~may_end[np.asarray(models, dtype=np.int64)]
+    return losses + (after[None, :] - before[:, None]), initial_loss + float(before[-1])
 
 
 def _loss_changes(

@@ -10,7 +10,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -30,10 +30,8 @@ from depl.heuristics.set_functions.functions import (
 )
 from depl.heuristics.set_functions.verdicts import Submodularity, proved
 from depl.models.foundation.compiling import kernel
+from depl.models.foundation.decimals import DIGITS, decimal_function
 from depl.models.foundation.errors import InvalidInputError
-
-DIGITS = 60
-"""Decimal digits of roots and logarithms in exact chains."""
 
 _RELATIVE_ERROR = Fraction(1, 10 ** (DIGITS - 5))
 
@@ -316,13 +314,6 @@ def facility_location(benefits: ArrayLike, modular: ArrayLike = 0.0) -> Facility
     if not np.isfinite(linear).all():
         raise InvalidInputError("must be finite", "modular")
     return FacilityLocation(table, linear)
-
-
-def decimal_function(function: Callable[[Decimal], Decimal], argument: Fraction) -> Fraction:
-    """A correctly rounded function of `decimal` at a rational argument, to `DIGITS` - 5 digits."""
-    with localcontext() as context:
-        context.prec = DIGITS + 10
-        return Fraction(function(Decimal(argument.numerator) / Decimal(argument.denominator)))
 
 
 def _nonnegative(scale: float) -> float:

@@ -45,7 +45,7 @@ FLOORS = {
         ("paths", "placement", "set_functions"),
         ("data",),
         ("bounds",),
-        ("baselines", "depl"),
+        ("baselines", "depl", "paper"),
         ("auto",),
     ),
 }

@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 
 import depl
-from depl.heuristics.data.conditions import SelectionFunction
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.problem import selection_problem
+from depl.heuristics.data.set_function import SelectionFunction
+from depl.heuristics.paper.models import steps_in_levels
 from depl.heuristics.paths.additive_problem import additive_problem
-from depl.heuristics.paths.layered import steps_in_levels
 from depl.heuristics.set_functions.status import exhaustive
 from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.instances.reductions import knapsack_by_cost, knapsack_free_resources

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import depl
-from depl.heuristics.paths.additive_problem import additive_problem
-from depl.heuristics.paths.layered import cost_down, cost_up
-from depl.heuristics.paths.readings import Weight
+from depl.heuristics.paper.models import cost_down, cost_up
+from depl.heuristics.paths.additive_problem import Weight, additive_problem
 from depl.instances.counterexamples import (
     almost_one_level,
     partition_by_epoch,

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from depl.heuristics.paper.models import IntArray, steps_in_levels
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.layered import IntArray, steps_in_levels
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.programs.quiet import quiet_highs
 from depl.models.risk.rounded import Rounding
@@ -167,7 +167,7 @@ class SparseGraph(NamedTuple):
 
 
 def sparse_graph(problem: AdditiveProblem, levels: int, rounding: Rounding = Rounding.UP) -> SparseGraph:
-    """The graph that `depl.heuristics.paths.layered` searches; every weight must be positive."""
+    """The graph that `depl.heuristics.paper.models` searches; every weight must be positive."""
     steps = steps_in_levels(problem, levels, rounding)
     tails, heads, weights, ends = ([np.zeros(0, kind)] for kind in (np.int64, np.int64, float, np.int64))
     layer, first, total = np.array([[problem.start, 0, 0]]), 0, 1

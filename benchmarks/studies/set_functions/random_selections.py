@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from depl.heuristics.data.conditions import SelectionFunction
 from depl.heuristics.data.epochs_needed import NeededEpochs, VolumeLaw
 from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers
+from depl.heuristics.data.set_function import SelectionFunction
 from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
 
 LAWS = ("log", "inverse_log", "power")

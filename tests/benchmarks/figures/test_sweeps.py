@@ -20,9 +20,9 @@ from depl.benchmarks.figures.sweeps import (
     size_labels,
     time_against_size,
 )
+from depl.heuristics.paper.models import cost_up
 from depl.heuristics.paths.additive_labels import best_rate, entropic_label
 from depl.heuristics.paths.additive_problem import additive_problem
-from depl.heuristics.paths.layered import cost_up
 from depl.instances.library import load
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.foundation.documents import document

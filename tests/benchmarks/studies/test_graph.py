@@ -20,7 +20,7 @@ from depl.benchmarks.studies.paths.peers import (
     steps_of,
 )
 from depl.benchmarks.studies.paths.problems import FAMILIES, family_problem, random_path_problem
-from depl.heuristics.paths.layered import cost_up
+from depl.heuristics.paper.models import cost_up
 from depl.heuristics.paths.setting import least_weight
 from depl.models.risk.rounded import Rounding
 from tests.cases.additive_cases import all_paths, brute_force, random_problem

@@ -13,13 +13,13 @@ from depl.benchmarks.studies.set_functions.random_selections import (
     submodular_selection,
 )
 from depl.heuristics.data.conditions import (
-    SelectionFunction,
     product_is_concave,
     single_density,
     submodular_by_condition,
 )
 from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
 from depl.heuristics.data.problem import selection_of_numbers
+from depl.heuristics.data.set_function import SelectionFunction
 from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
 from depl.heuristics.set_functions.status import exhaustive
 from depl.heuristics.set_functions.verdicts import UNKNOWN, Verdict

@@ -13,8 +13,7 @@ from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
 from depl.heuristics.depl.calibration import Judge
 from depl.heuristics.depl.model_stage import Kind, ModelStage
 from depl.heuristics.paths.additive_labels import expected_label
-from depl.heuristics.paths.additive_problem import additive_problem
-from depl.heuristics.paths.end_charge import charge_ends
+from depl.heuristics.paths.additive_problem import additive_problem, charge_ends
 from depl.heuristics.paths.setting import least_weight
 from depl.instances.generator import random_instance
 from depl.instances.library import load

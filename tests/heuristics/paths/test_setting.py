@@ -8,8 +8,8 @@ import pytest
 
 from depl.benchmarks.studies.paths.peers import arc_flow_optimum
 from depl.benchmarks.studies.paths.problems import FAMILIES, family_problem
+from depl.heuristics.paper.models import cost_down, cost_up
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.layered import cost_down, cost_up
 from depl.heuristics.paths.setting import least_weight
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.solving.methods import Limits

@@ -11,13 +11,12 @@ from depl.heuristics.placement.dual import best_price
 from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import PlacementProblem, placement_plan, placement_problem
 from depl.heuristics.placement.rounding import fractional, nearest_whole
-from depl.heuristics.placement.service import assignment_of, hosts_of, service_embedding
 from depl.instances.generator import random_instance
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epoch_costs import minimum_resources
 from depl.models.problem.epochs import load
 from depl.models.problem.instance import Instance
-from tests.cases.placement_cases import all_assignments, split_pair
+from tests.cases.placement_cases import split_pair
 
 
 def on_the_fastest(problem: PlacementProblem) -> np.ndarray:
@@ -150,35 +149,18 @@ def test_each_model_may_need_a_cluster_of_its_own() -> None:
     assert place(problem).assignment.tolist() == [[1, 0], [0, 1]]
 
 
-# --- the paper's mapping -------------------------------------------------------------------------------
-
-
-def test_an_embedding_read_back_is_a_placement_that_maps_to_it() -> None:
-    problem = random_placement(np.random.default_rng(6), 3, 3, 7)
-    embedding = service_embedding(problem)
-    assert [server.name for server in embedding.servers] == list(problem.clusters)
-    assert embedding.functions == problem.classes
-    hosts = dict(zip(problem.classes, problem.clusters, strict=True))
-    assert hosts_of(problem, assignment_of(problem, hosts)) == hosts
-    with pytest.raises(InvalidInputError, match="needs one of the clusters"):
-        assignment_of(problem, {})
-
-
 def test_the_cheapest_placement_need_not_be_an_embedding() -> None:
+    """Hosted as a whole, two epochs cost 20 on slow and 36 / 2.2 on quick; one on each costs 16 / 1.2."""
     problem = split_pair(2.2)
     answer = place(problem)
     assert answer.assignment.tolist() == [[1, 1]]
-    assert hosts_of(problem, answer.assignment) is None
-    embedded = [assignment_of(problem, {"net": name}) for name in problem.clusters]
-    costs = problem.evaluate(embedded).costs
-    assert costs == pytest.approx([20.0, 36 / 2.2], rel=1e-12)
+    embedded = [np.array([[2, 0]]), np.array([[0, 2]])]
+    assert problem.evaluate(embedded).costs == pytest.approx([20.0, 36 / 2.2], rel=1e-12)
     assert answer.cost == pytest.approx(16 / 1.2, rel=1e-12)
-    mapped = [hosts_of(problem, item) for item in all_assignments(problem)]
-    assert mapped.count(None) == 1
 
 
-def test_a_server_that_is_full_can_still_train_everything() -> None:
-    # two models, one after the other, each on the whole cluster: 2 (1 / x) = 1 at x = 2 = r
+def test_a_server_that_two_models_fill_each_can_still_train_both() -> None:
+    # one after the other, each on the whole cluster: 2 (1 / x) = 1 at x = 2 = r
     problem = split_pair(1.0).replace(
         classes=("one", "other"),
         counts=np.array([1, 1]),
@@ -186,17 +168,6 @@ def test_a_server_that_is_full_can_still_train_everything() -> None:
         communication=np.zeros((2, 2)),
         capacity=np.array([2.0, 2.0]),
     )
-    embedding = service_embedding(problem)
-    assert embedding.requirements == {"one": 2.0, "other": 2.0}
-    hosts = {"one": "slow", "other": "slow"}
-    assert not embedding.fits(hosts)
-    assert embedding.fits({"one": "slow", "other": "quick"})
     answer = place(problem)
-    assert hosts_of(problem, answer.assignment) == hosts
+    assert answer.assignment.tolist() == [[1, 0], [1, 0]]
     assert answer.cost == pytest.approx(4.0, rel=1e-12)
-
-
-def test_complexity_without_a_time_limit_requires_nothing() -> None:
-    free = split_pair(2.2).replace(price=np.zeros(2), maximum_time=None)
-    with pytest.raises(InvalidInputError, match="time limit"):
-        service_embedding(free)

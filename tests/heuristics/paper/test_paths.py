@@ -8,11 +8,9 @@ import networkx
 import numpy as np
 import pytest
 
-from depl.heuristics.baselines import paper_graph as module
-from depl.heuristics.baselines.paper_graph import ModelGraph, StoppedError
+from depl.heuristics.paper import models as module
+from depl.heuristics.paper.models import OMEGA, START, ExpandedGraph, StoppedError, cost_up, expanded_graph
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.expanded_graph import OMEGA, START, expanded_graph
-from depl.heuristics.paths.layered import cost_up
 from depl.models.foundation.errors import NotCoveredError
 from tests.cases.additive_cases import all_paths, random_problem
 
@@ -43,8 +41,8 @@ def test_every_feasible_vertex_comes_once_with_a_shortest_path_lightest_first(se
     for vertex in graph.predecessors(OMEGA):
         expected[vertex] = distances[vertex]
     found = {}
-    steps = ModelGraph(problem, levels).steps
-    paths = list(ModelGraph(problem, levels).paths())
+    steps = ExpandedGraph(problem, levels).steps
+    paths = list(ExpandedGraph(problem, levels).paths())
     for path in paths:
         name = problem.models[path.models[-1]]
         found[name, len(path.models), path.time_level, path.loss_level + levels] = path.weight
@@ -64,7 +62,7 @@ def test_every_feasible_vertex_comes_once_with_a_shortest_path_lightest_first(se
 @pytest.mark.parametrize("seed", range(8))
 def test_the_nearest_path_ends_as_low_as_any(seed: int) -> None:
     problem = random_problem(np.random.default_rng([seed, 1]), 4, 2)
-    graph = ModelGraph(problem, 20)
+    graph = ExpandedGraph(problem, 20)
     lowest = math.inf
     for path in all_paths(problem):
         moves = list(enumerate(zip((problem.start, *path[:-1]), path, strict=True)))
@@ -77,7 +75,7 @@ def test_the_nearest_path_ends_as_low_as_any(seed: int) -> None:
 
 def test_longer_paths_lead_through_vertices_whose_paths_are_blacklisted() -> None:
     # 10 - 4 = 6 is met from epoch 4 on; each further epoch is a further choice
-    paths = list(ModelGraph(one_model(7), 20).paths())
+    paths = list(ExpandedGraph(one_model(7), 20).paths())
     assert [(len(path.models), path.weight) for path in paths] == [(4, 4.0), (5, 5.0), (6, 6.0), (7, 7.0)]
 
 
@@ -88,7 +86,7 @@ def test_no_more_layers_are_made_than_are_asked_for() -> None:
         asked.append(len(asked))
         return True
 
-    paths = ModelGraph(one_model(1000, gain=0.05, target=9.8), 200, proceed).paths()
+    paths = ExpandedGraph(one_model(1000, gain=0.05, target=9.8), 200, proceed=proceed).paths()
     assert len(next(paths).models) == 4
     # a path of one epoch more cannot be lighter, which the fourth layer already shows
     assert len(asked) == 4
@@ -109,7 +107,7 @@ def test_of_equal_weights_fewer_epochs_come_first_then_the_lower_loss() -> None:
         maximum_loss=9.0,
         maximum_time=10.0,
     )
-    assert [path.models for path in ModelGraph(problem, 10).paths()][:3] == [(1,), (0,), (1, 1)]
+    assert [path.models for path in ExpandedGraph(problem, 10).paths()][:3] == [(1,), (0,), (1, 1)]
 
 
 def test_a_loss_above_the_initial_one_is_a_vertex() -> None:
@@ -117,7 +115,7 @@ def test_a_loss_above_the_initial_one_is_a_vertex() -> None:
     problem = one_model(3, target=9.0)
     losses = problem.losses.copy()
     losses[0] = 1.0
-    (path,) = ModelGraph(replace(problem, losses=losses), 200).paths()
+    (path,) = ExpandedGraph(replace(problem, losses=losses), 200).paths()
     assert len(path.models) == 3
 
 
@@ -127,18 +125,18 @@ def test_e10_counterexample_a_is_found_infeasible_however_much_time_is_left() ->
     times = np.full((101, 1), 1.05 / 200 * 20)
     problem = replace(problem, times=times)
     assert times.sum() < 0.54 * problem.maximum_time
-    assert list(ModelGraph(problem, 200).paths()) == []
-    assert len(ModelGraph(problem, 200).nearest().models) == 100
+    assert list(ExpandedGraph(problem, 200).paths()) == []
+    assert len(ExpandedGraph(problem, 200).nearest().models) == 100
 
 
 def test_a_graph_without_epochs_or_time_has_no_nearest_path() -> None:
-    assert ModelGraph(one_model(0), 10).nearest() is None
-    assert ModelGraph(replace(one_model(3), maximum_time=0.5), 10).nearest() is None
+    assert ExpandedGraph(one_model(0), 10).nearest() is None
+    assert ExpandedGraph(replace(one_model(3), maximum_time=0.5), 10).nearest() is None
 
 
 def test_a_stop_and_a_graph_too_large_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StoppedError):
-        next(ModelGraph(one_model(5), 20, lambda: False).paths())
+        next(ExpandedGraph(one_model(5), 20, proceed=lambda: False).paths())
     monkeypatch.setattr(module, "LARGEST_VERTICES", 2)
-    with pytest.raises(NotCoveredError, match="more than 2 vertices"):
-        next(ModelGraph(one_model(5), 20).paths())
+    with pytest.raises(NotCoveredError, match="more than 2 vertices; take eta below 20"):
+        next(ExpandedGraph(one_model(5), 20).paths())

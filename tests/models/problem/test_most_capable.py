@@ -1,11 +1,11 @@
 """The most capable cluster: the most resources in all, and one rule for equal ones in both stages."""
 
 import depl
-from depl.heuristics.data.most_capable import most_capable_cluster
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.models.problem.epochs import compute
 from depl.models.problem.instance import Cluster
+from depl.models.problem.most_capable import most_capable_cluster
 
 
 def test_the_most_capable_cluster_has_the_most_resources_in_all():

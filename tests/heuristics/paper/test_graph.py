@@ -6,10 +6,18 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.paths import layered
+from depl.heuristics.paper import models as module
+from depl.heuristics.paper.models import (
+    OMEGA,
+    START,
+    ExpandedGraph,
+    cost_down,
+    cost_up,
+    expanded_graph,
+    shortest_path,
+    steps_in_levels,
+)
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.expanded_graph import OMEGA, START, expanded_graph, shortest_path
-from depl.heuristics.paths.layered import cost_down, cost_up, layered_search, steps_in_levels
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.risk.rounded import Rounding
 from tests.cases.additive_cases import brute_force, is_refused, random_problem
@@ -37,21 +45,19 @@ def uniform(
     )
 
 
-@pytest.mark.parametrize(
-    ("rounding", "capped"), [(Rounding.UP, False), (Rounding.UP, True), (Rounding.DOWN, False)]
-)
-def test_the_search_and_dijkstra_on_the_graph_object_find_the_same_cost(rounding, capped):
+@pytest.mark.parametrize("rounding", list(Rounding))
+def test_the_search_and_dijkstra_on_the_graph_object_find_the_same_cost(rounding):
     finite = 0
     for case, levels in itertools.product(CASES, (4, 11, 30)):
         problem = problem_of(*case)
-        found = layered_search(problem, levels, rounding, capped=capped)
-        best = shortest_path(expanded_graph(problem, levels, rounding, capped=capped))
-        if best is None:
-            assert not len(found.costs)
+        found = next(ExpandedGraph(problem, levels, rounding).paths(), None)
+        best = shortest_path(expanded_graph(problem, levels, rounding))
+        if best is None or found is None:
+            assert best is found is None
             continue
         finite += 1
-        assert found.costs[-1] == pytest.approx(best[0], rel=1e-12)
-        assert problem.totals(found.paths[-1])[0] == pytest.approx(best[0], rel=1e-12)
+        assert found.weight == pytest.approx(best[0], rel=1e-12)
+        assert problem.totals(found.models)[0] == pytest.approx(best[0], rel=1e-12)
     assert finite >= 40
 
 
@@ -75,9 +81,9 @@ def test_the_optimum_lies_between_rounding_down_and_rounding_up_and_paths_up_are
         best = brute_force(problem)
         assert cost_down(problem, levels) <= best * (1 + 1e-12)
         assert best <= cost_up(problem, levels) * (1 + 1e-12)
-        found = layered_search(problem, levels)
-        assert all(not is_refused(problem, path) and problem.feasible(path) for path in found.paths)
-        feasible += bool(found.paths)
+        found = [item.models for item in itertools.islice(ExpandedGraph(problem, levels).paths(), 20)]
+        assert all(not is_refused(problem, path) and problem.feasible(path) for path in found)
+        feasible += bool(found)
     assert feasible >= 40
 
 
@@ -119,7 +125,9 @@ def test_time_and_loss_are_rounded_against_the_path():
 def test_without_a_time_limit_there_is_one_level_of_time():
     problem = uniform(9, 1.0, 1.0, start=10.0, target=4.0, limit=math.inf)
     assert cost_up(problem, 10) == 6
-    assert layered_search(problem, 10).cells <= 9 * 8
+    graph = ExpandedGraph(problem, 10)
+    assert graph.least() == 6
+    assert graph.vertices <= 9
 
 
 def test_a_peak_above_the_initial_loss_is_kept_unless_capped():
@@ -127,25 +135,15 @@ def test_a_peak_above_the_initial_loss_is_kept_unless_capped():
     problem = uniform(15, 0.5, 1.0, start=10.0, target=5.0, limit=math.inf)
     problem.losses[0, 1, 0] = 0.5
     assert cost_up(problem, 200) == 12
-    assert not len(layered_search(problem, 200, capped=True).costs)
-
-
-def test_the_front_has_the_cheapest_path_for_every_level_of_loss():
-    problem = problem_of(4, 5, 2)
-    front = layered_search(problem, 50)
-    assert len(front.costs)
-    assert np.all(np.diff(front.losses) > 0)
-    assert np.all(np.diff(front.costs) < 0)
-    for loss, cost in zip(front.losses, front.costs, strict=True):
-        alone = problem.within(problem.maximum_time, float(loss))
-        assert cost_up(alone, 50) == pytest.approx(cost, rel=1e-12)
+    assert shortest_path(expanded_graph(problem, 200, capped=True)) is None
 
 
 def test_forbidden_steps_are_not_made():
     problem = problem_of(1, 5, 2)
     problem.allowed[:, 1, 0] = False
-    for path in layered_search(problem, 60).paths:
-        assert (1, 0) not in list(itertools.pairwise(path))
+    paths = list(ExpandedGraph(problem, 60).paths())
+    assert paths
+    assert all((1, 0) not in itertools.pairwise(path.models) for path in paths)
 
 
 def test_a_path_of_no_epochs_costs_nothing():
@@ -186,19 +184,10 @@ def test_the_order_of_the_models_does_not_matter():
     assert cost_up(shuffled, 40) == pytest.approx(cost_up(problem, 40), rel=1e-12)
 
 
-def test_too_many_vertices_are_refused_with_a_number_of_levels_that_fits(monkeypatch):
-    monkeypatch.setattr(layered, "LARGEST_CELLS", 5000)
-    problem = problem_of(1, 5, 2)
-    with pytest.raises(NotCoveredError, match="take eta below about") as caught:
-        layered_search(problem, 2000)
-    fitting = int(str(caught.value).split()[-1])
-    assert layered_search(problem, int(0.9 * fitting)).cells <= 5000
-
-
 @pytest.mark.parametrize("levels", [0, -3])
 def test_a_number_of_levels_that_is_not_positive_is_refused(levels):
     with pytest.raises(InvalidInputError, match="at least 1"):
-        layered_search(problem_of(1, 3, 2), levels)
+        ExpandedGraph(problem_of(1, 3, 2), levels)
 
 
 def test_an_initial_loss_that_has_no_fractions_is_refused():
@@ -231,6 +220,6 @@ def test_the_graph_object_refuses_endless_heads_and_too_many_vertices(monkeypatc
     for more in ({"every_head": True}, {"every_vertex": True}):
         with pytest.raises(InvalidInputError, match="infinitely many"):
             expanded_graph(problem, 4, **more)
-    monkeypatch.setattr("depl.heuristics.paths.expanded_graph.LARGEST_VERTICES", 3)
-    with pytest.raises(NotCoveredError, match=r"depl\.heuristics\.paths\.layered"):
+    monkeypatch.setattr(module, "LARGEST_NETWORK", 3)
+    with pytest.raises(NotCoveredError, match="ExpandedGraph"):
         expanded_graph(problem, 40)

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.baselines.paper_graph import StoppedError
-from depl.heuristics.baselines.paper_models import PaperLabel, Selector
-from depl.heuristics.paths.readings import Weight
+from depl.heuristics.paper.models import PaperLabel, Selector, StoppedError
+from depl.heuristics.paths.additive_problem import Weight
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.enumeration import build_plan

@@ -1,10 +1,10 @@
 r"""The method ``depl-paper``: the loop of Fig. 3 as printed, in one stated reading of what it leaves open.
 
-1. *Data* (`depl.heuristics.baselines.paper_data`): the best set of eq. (7) that is not blacklisted. The loop
+1. *Data* (`depl.heuristics.paper.data`): the best set of eq. (7) that is not blacklisted. The loop
    so begins with the minimiser of (7), which is a reading of "we begin with no selected datasets".
-2. *Models* (`depl.heuristics.baselines.paper_models`): the lightest path of the expanded graph that is not
+2. *Models* (`depl.heuristics.paper.models`): the lightest path of the expanded graph that is not
    blacklisted. If there is none, the data are blacklisted: back to 1.
-3. *Resources* (`depl.heuristics.baselines.paper_resources`): a fractional embedding of models on clusters,
+3. *Resources* (`depl.heuristics.paper.resources`): a fractional embedding of models on clusters,
    rounded. If the rounded one misses a limit, the path is blacklisted: back to 2.
 
 The first plan that passes all three is the answer. It is certified before it is returned: a path whose
@@ -16,7 +16,7 @@ The options are
 
 - ``eta``: levels of time and of loss, 200 as in the paper;
 - ``epsilon``: of the fractional placement, 0.01 (the paper gives no number);
-- ``weight``: the reading of an edge's weight, a value of `depl.heuristics.paths.readings.Weight`,
+- ``weight``: the reading of an edge's weight, a value of `depl.heuristics.paths.additive_problem.Weight`,
   "full-resources" as in the paper;
 - ``label``: "entropic", "normal" or "expected"; entropic where the laws allow it;
 - ``backtracks``: how often the loop may go back before it gives up, 1000.
@@ -24,27 +24,33 @@ The options are
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
-from depl.heuristics.baselines import paper_record as record
-from depl.heuristics.baselines.paper_data import DataChoice, data_choices
-from depl.heuristics.baselines.paper_graph import GraphPath, ModelGraph, StoppedError
-from depl.heuristics.baselines.paper_models import PaperLabel, Selector
-from depl.heuristics.baselines.paper_resources import place_by_embedding
-from depl.heuristics.data.most_capable import most_capable_cluster
+from depl.heuristics.paper.data import DataChoice, data_choices
+from depl.heuristics.paper.models import (
+    PAPER_LEVELS,
+    ExpandedGraph,
+    GraphPath,
+    PaperLabel,
+    Selector,
+    StoppedError,
+)
+from depl.heuristics.paper.resources import RoundedPlacement, place_by_embedding
 from depl.heuristics.paths.additive_labels import AdditiveLabel
-from depl.heuristics.paths.layered import PAPER_LEVELS
-from depl.heuristics.paths.readings import Weight
-from depl.heuristics.placement.problem import placement_plan, placement_problem
+from depl.heuristics.paths.additive_problem import Weight
+from depl.heuristics.placement.problem import PlacementProblem, placement_plan, placement_problem
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.foundation.wording import counted, number, probability
+from depl.models.foundation.wording import counted, number, probability, rounded_up
 from depl.models.problem.epochs import FinalLoss, load
 from depl.models.problem.instance import Instance
+from depl.models.problem.most_capable import most_capable_cluster
 from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.risk.interval import Interval
 from depl.models.solving.decisions import Decision, Stage
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.options import Option
@@ -58,6 +64,12 @@ OPTIONS = (
     Option("label", tuple(kind.value for kind in PaperLabel), "what stands for the quantile"),
     Option("backtracks", (int,), "times that the loop may go back"),
 )
+START = 'the start, read for "no selected datasets"'
+"""What stage 1 begins with, in the method's own words; see `depl.heuristics.paper.data`."""
+
+_MOST_NAMES = 6
+"""Items of a list that are named."""
+
 DEFAULT_EPSILON = 0.01
 """Relative accuracy of the fractional placement. Set by hand, as the paper gives no number: its cost is at
 most one per cent above the least, and a smaller one takes more steps."""
@@ -88,7 +100,7 @@ def depl_paper(instance: Instance, limits: Limits) -> Outcome:
     NotCoveredError
         If l(0) is not positive (the levels of the graph are fractions of it), the graph is too large, a
         label that was asked for does not cover a law, some data or models are not allowed on some cluster, or
-        there are more datasets than the Lovász extension ranks (`depl.heuristics.baselines.paper_extension`).
+        there are more datasets than the Lovász extension ranks (`depl.heuristics.paper.data`).
     InvalidInputError
         If an option has a value it cannot have.
     """
@@ -96,7 +108,7 @@ def depl_paper(instance: Instance, limits: Limits) -> Outcome:
     target = instance.target
     start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
     if instance.rules.may_stop and start.at_most(target.violation_budget):
-        return Outcome(Termination.EXHAUSTED, Plan(), 0.0, decisions=(record.nothing_to_train(instance),))
+        return Outcome(Termination.EXHAUSTED, Plan(), 0.0, decisions=(_nothing_to_train(instance),))
     if not target.initial_loss > 0:
         raise NotCoveredError(
             f"levels of loss are fractions of l(0), which is {target.initial_loss:g}; shift the loss scale"
@@ -168,7 +180,7 @@ class _Loop:
                 plan, outcome = self._with_graph(choice.datasets)
         finally:
             first = self.choices == 1
-            self.decisions.insert(position, record.data(choice, outcome, plan is not None, first))
+            self.decisions.insert(position, _data_decision(choice, outcome, plan is not None, first))
         self.backtracks += plan is None
         return plan
 
@@ -213,7 +225,7 @@ class _Loop:
         violation = certified_violation(loss, target.maximum_loss)
         met = violation.at_most(target.violation_budget)
         budget = float(target.violation_budget)
-        self.decisions.append(record.models(names, path, label.name, violation, budget, met))
+        self.decisions.append(_models_decision(names, path, label.name, violation, budget, met))
         return met
 
     def _placed(self, names: tuple[str, ...], datasets: frozenset[str]) -> Plan | None:
@@ -223,33 +235,33 @@ class _Loop:
         try:
             placed = place_by_embedding(problem, self.options.epsilon)
         except RuntimeError as error:  # HiGHS, on the program of the embedding
-            self.decisions.append(Decision(Stage.RESOURCES, record.epochs(names), str(error), False))
+            self.decisions.append(Decision(Stage.RESOURCES, _epochs(names), str(error), False))
             return None
         if placed is None:
             needed = math.fsum((problem.counts * problem.shortest.min(axis=1)).tolist())
             outcome = f"split over all clusters, it takes {number(needed)} with all resources"
-            self.decisions.append(Decision(Stage.RESOURCES, record.epochs(names), outcome, False))
+            self.decisions.append(Decision(Stage.RESOURCES, _epochs(names), outcome, False))
         elif placed.feasible:
-            self.decisions.append(record.resources(problem, placed, "kept", True))
+            self.decisions.append(_resources_decision(problem, placed, "kept", True))
             self.limits.report(placed.cost, 0.0)
             chosen, price = placed.assignment, placed.multiplier
             return placement_plan(self.instance, names, data, problem, chosen, price)
         else:
             needed = placed.fastest_time
             outcome = f"rounded, it takes {number(needed)} even with all resources"
-            self.decisions.append(record.resources(problem, placed, outcome, False))
+            self.decisions.append(_resources_decision(problem, placed, outcome, False))
         if self.fastest is None or needed < self.fastest[0]:
-            self.fastest = needed, record.epochs(names)
+            self.fastest = needed, _epochs(names)
         return None
 
     def _unreached(
-        self, selector: Selector, graph: ModelGraph, label: AdditiveLabel, datasets: frozenset[str]
+        self, selector: Selector, graph: ExpandedGraph, label: AdditiveLabel, datasets: frozenset[str]
     ) -> str:
         """Why no path meets the target, with the nearest value that the graph reaches."""
         path = graph.nearest()
         if path is None:
             return self._no_epoch(datasets)
-        target, names = self.instance.target, record.epochs(selector.names(path))
+        target, names = self.instance.target, _epochs(selector.names(path))
         certified = certified_quantile(selector.final_loss(datasets, path), target.violation_budget).upper
         lowest = graph.loss(path) + label.surcharge
         if self.lowest is None or lowest < self.lowest[0]:
@@ -307,7 +319,7 @@ class _Loop:
             lowest, certified, datasets = self.lowest
             wanted = f"target {number(target.maximum_loss)} at omega {probability(target.quantile_level)}"
             graph = f"lowest loss in the graph {number(lowest)} (eta = {self.options.levels})"
-            best = f"{graph} with {record.listed(sorted(datasets))} (certified quantile {number(certified)})"
+            best = f"{graph} with {_listed(sorted(datasets))} (certified quantile {number(certified)})"
             return f"models: {wanted} is met by no path on {tried}; {best}; {ended}"
         last = self.decisions[-1]
         stage = Stage.RESOURCES if last.stage is Stage.RESOURCES else Stage.MODELS
@@ -345,3 +357,56 @@ def _member(kinds: type[Choice], value: object, name: str) -> Choice:
         if value in (member, member.value):
             return member
     raise InvalidInputError(f"must be one of {[member.value for member in kinds]}, not {value!r}", name)
+
+
+def _nothing_to_train(instance: Instance) -> Decision:
+    """The initial loss meets the target."""
+    target = instance.target
+    told = f"l(0) = {number(target.initial_loss)} is within {number(target.maximum_loss)}"
+    return Decision(Stage.DATA, "none", f"nothing has to be trained: {told}", cost=0.0)
+
+
+def _data_decision(choice: DataChoice, outcome: str, kept: bool, first: bool = False) -> Decision:
+    """A choice of stage 1 and what came of it; the first one names the reading that it rests on."""
+    notes = [START] * first + [choice.doubt] * bool(choice.doubt)
+    told = f"{_listed(sorted(choice.datasets))} ({'; '.join([f'K^ T^ = {number(choice.value)}', *notes])})"
+    return Decision(Stage.DATA, told, outcome, kept, value=choice.value)
+
+
+def _models_decision(
+    names: Sequence[str], path: GraphPath, label: str, violation: Interval, budget: float, kept: bool
+) -> Decision:
+    """A path of the graph and its certified violation."""
+    told = f"{_epochs(names)} (weight {number(path.weight)}, label {label})"
+    share = f"certified violation {rounded_up(violation.upper, 6)}, allowed {number(budget)}"
+    return Decision(Stage.MODELS, told, share, kept)
+
+
+def _resources_decision(
+    problem: PlacementProblem, placed: RoundedPlacement, outcome: str, kept: bool
+) -> Decision:
+    """A rounded placement, its cost, and that of the embedding before it was rounded."""
+    totals = placed.assignment.sum(axis=0).tolist()
+    told = [
+        f"{counted(count, 'epoch')} on {name}"
+        for name, count in zip(problem.clusters, totals, strict=True)
+        if count
+    ]
+    choice = f"{_listed(told)} (split over clusters {number(placed.split_cost)})"
+    cost = placed.cost if kept else None
+    return Decision(Stage.RESOURCES, choice, outcome, kept, cost, value=placed.split_cost)
+
+
+def _epochs(names: Sequence[str]) -> str:
+    """How many epochs on which models."""
+    counts = Counter(names)
+    return f"{counted(len(names), 'epoch')}: " + _listed(
+        [f"{count} {name}" for name, count in counts.items()]
+    )
+
+
+def _listed(items: Sequence[str]) -> str:
+    """Names with commas, the middle of a long list left out."""
+    if len(items) <= _MOST_NAMES:
+        return ", ".join(items)
+    return ", ".join([*items[: _MOST_NAMES - 1], f"{len(items) - _MOST_NAMES + 1} more"])

@@ -6,14 +6,8 @@ import math
 import numpy as np
 import pytest
 
+from depl.heuristics.paper.models import cost_down, cost_up, expanded_graph, shortest_path, with_budgets
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.graph_guarantees import (
-    CostInterval,
-    certified_cost,
-    relaxed,
-    tightened,
-)
-from depl.heuristics.paths.layered import cost_down, cost_up, layered_search
 from tests.cases.additive_cases import brute_force, random_problem
 
 
@@ -30,7 +24,7 @@ def test_the_four_inequalities_hold():
         best = brute_force(problem)
         for levels in (7, 30, 150):
             up, down = cost_up(problem, levels), cost_down(problem, levels)
-            outer, inner = brute_force(tightened(problem, levels)), brute_force(relaxed(problem, levels))
+            outer, inner = (brute_force(with_budgets(problem, levels, sign)) for sign in (-1, 1))
             assert inner <= down * slack
             assert down <= best * slack
             assert best <= up * slack
@@ -66,7 +60,7 @@ def test_almost_the_whole_shift_of_time_can_be_needed(epochs):
     assert cost_up(problem, levels) == math.inf
     almost = problem.within((levels - (epochs - 1)) * (1 + 1e-6), problem.maximum_loss)
     assert brute_force(almost) == epochs  # K - 1 of the K levels of the shift are not enough
-    assert brute_force(tightened(problem, levels)) == math.inf
+    assert brute_force(with_budgets(problem, levels, -1)) == math.inf
 
 
 @pytest.mark.parametrize("epochs", [3, 10])
@@ -91,23 +85,13 @@ def test_an_optimum_without_room_to_spare_can_be_missed_by_every_number_of_level
 def test_with_the_papers_cap_the_upper_bound_fails_where_a_path_rises_above_the_initial_loss():
     problem = repeated(0.5, 0.0, 15, math.inf, 5.0)
     problem.losses[0, 1, 0] = 0.5
-    outer = brute_force(tightened(problem, 1000))
+    outer = brute_force(with_budgets(problem, 1000, -1))
     assert cost_up(problem, 1000) <= outer < math.inf
-    assert not len(layered_search(problem, 1000, capped=True).costs)
-
-
-def test_the_interval_of_both_roundings_bounds_the_ratio():
-    problem = problem_of(5)
-    interval = certified_cost(problem, 400)
-    best = brute_force(problem)
-    assert interval.lower <= best <= interval.upper < math.inf
-    assert interval.upper / best <= interval.ratio
-    assert CostInterval(0.0, 0.0).ratio == 1
-    assert CostInterval(0.0, 2.0).ratio == math.inf
+    assert shortest_path(expanded_graph(problem, 1000, capped=True)) is None
 
 
 def test_one_percent_needs_a_hundred_levels_per_epoch():
     problem = problem_of(5)
-    near = tightened(problem, 100 * problem.epochs)
+    near = with_budgets(problem, 100 * problem.epochs, -1)
     assert near.maximum_time == pytest.approx(0.99 * problem.maximum_time)
     assert near.maximum_loss == pytest.approx(problem.maximum_loss - 0.01 * problem.initial_loss)
