@@ -156,7 +156,7 @@ def _graph_of(problem: AdditiveProblem, levels: int, part: str, peer: str) -> tu
     if peer == "csgraph":
         matrix = sparse_graph(problem, levels)
         return matrix.least_weight, matrix.matrix.shape[0]
-    graph = expanded_graph(problem, levels, capped=part == "whole", every_vertex=part == "whole")
+    graph = expanded_graph(problem, levels, printed=part == "whole")
     return lambda: (shortest_path(graph) or (math.inf,))[0], len(graph)
 
 

@@ -431,13 +431,7 @@ START, OMEGA = "start", "Omega"
 
 
 def expanded_graph(
-    problem: AdditiveProblem,
-    levels: int,
-    rounding: Rounding = Rounding.UP,
-    *,
-    capped: bool = False,
-    every_head: bool = False,
-    every_vertex: bool = False,
+    problem: AdditiveProblem, levels: int, rounding: Rounding = Rounding.UP, *, printed: bool = False
 ) -> networkx.DiGraph:
     """The same graph as an object to look at, with vertices (model, k, i, j), `START` and `OMEGA`.
 
@@ -447,12 +441,8 @@ def expanded_graph(
         eta.
     rounding : Rounding
         UP is the paper's.
-    capped : bool
-        Vertices with j = 1 .. eta only, as printed.
-    every_head : bool
-        Also the dominated edges, which needs ``capped``; for tiny graphs.
-    every_vertex : bool
-        Also the vertices that no path from the start reaches, which needs ``capped``: M K eta**2 in all.
+    printed : bool
+        With the vertices that the paper prints: all of j = 1 .. eta, reached or not, M K eta**2 in all.
 
     Returns
     -------
@@ -463,15 +453,55 @@ def expanded_graph(
     Raises
     ------
     InvalidInputError
-        As `steps_in_levels`; if ``every_head`` or ``every_vertex`` is asked for without ``capped``.
+        As `steps_in_levels`.
     NotCoveredError
         If there are more than `LARGEST_NETWORK` vertices, which `ExpandedGraph` can search.
     """
-    if (every_head or every_vertex) and not capped:
-        raise InvalidInputError("without the cap there are infinitely many vertices; set capped")
-    return _Network(problem, steps_in_levels(problem, levels, rounding), capped, every_head).built(
-        every_vertex
-    )
+    steps = steps_in_levels(problem, levels, rounding)
+    graph = networkx.DiGraph(levels=levels)
+    graph.add_node(START, time=0.0, loss=problem.initial_loss)
+    graph.add_node(OMEGA)
+    if steps.target >= 0:
+        graph.add_edge(START, OMEGA, weight=0.0)
+    layer = {(problem.start, 0, levels)}
+    for k in range(problem.epochs):
+        heads = set()
+        for before, time, loss in layer:
+            tail = START if before == problem.start else (problem.models[before], k, time, loss)
+            for m in np.flatnonzero(problem.allowed[k, before]).tolist():
+                i, j = time + int(steps.times[k, m]), loss + int(steps.losses[k, before, m])
+                j = max(j, 1) if printed else j  # lower losses are rounded up, too
+                if i <= steps.last_time and (j <= levels or not printed):
+                    heads.add((m, i, j))
+                    weight = float(problem.weights[k, m])
+                    graph.add_edge(tail, (problem.models[m], k + 1, i, j), weight=weight)
+        if printed:
+            times = range(1, levels + 1) if steps.last_time else range(1)
+            heads |= set(itertools.product(range(problem.start), times, range(1, levels + 1)))
+        _add_vertices(graph, problem, steps, k + 1, heads)
+        layer = heads
+    return graph
+
+
+def _add_vertices(
+    graph: networkx.DiGraph,
+    problem: AdditiveProblem,
+    steps: Steps,
+    epoch: int,
+    states: set[tuple[int, int, int]],
+) -> None:
+    """Add the states of an epoch, each with its time and loss, and with its edge to `OMEGA` if it has one."""
+    for m, i, j in states:
+        vertex = (problem.models[m], epoch, i, j)
+        time = i * steps.time_step if math.isfinite(steps.time_step) else 0.0
+        graph.add_node(vertex, time=time, loss=j * steps.loss_step)
+        if j - steps.levels <= steps.target:
+            graph.add_edge(vertex, OMEGA, weight=0.0)
+    if graph.number_of_nodes() > LARGEST_NETWORK:
+        raise NotCoveredError(
+            f"the graph has more than {LARGEST_NETWORK} vertices; take fewer levels, or search it with "
+            "depl.heuristics.paper.models.ExpandedGraph"
+        )
 
 
 def shortest_path(graph: networkx.DiGraph) -> tuple[float, tuple[str, ...]] | None:
@@ -481,64 +511,6 @@ def shortest_path(graph: networkx.DiGraph) -> tuple[float, tuple[str, ...]] | No
     except networkx.NetworkXNoPath:
         return None
     return float(weight), tuple(vertex[0] for vertex in path[1:-1])
-
-
-class _Network:
-    """Builds `expanded_graph` vertex by vertex, from the start on."""
-
-    def __init__(self, problem: AdditiveProblem, steps: Steps, capped: bool, every_head: bool) -> None:
-        self.problem, self.steps, self.capped, self.every_head = problem, steps, capped, every_head
-        self.graph = networkx.DiGraph(levels=steps.levels)
-
-    def built(self, every_vertex: bool) -> networkx.DiGraph:
-        self.graph.add_node(START, time=0.0, loss=self.problem.initial_loss)
-        self.graph.add_node(OMEGA)
-        if self.steps.target >= 0:
-            self.graph.add_edge(START, OMEGA, weight=0.0)
-        layer = {(self.problem.start, 0, self.steps.levels)}
-        for k in range(self.problem.epochs):
-            layer = {head for state in layer for head in self._extended(k, *state)}
-            if every_vertex:
-                levels = range(1, self.steps.levels + 1)
-                times = levels if self.steps.last_time else range(1)
-                layer |= set(itertools.product(range(self.problem.start), times, levels))
-                for state in layer:
-                    self._vertex(k, *state)
-            if self.graph.number_of_nodes() > LARGEST_NETWORK:
-                raise NotCoveredError(
-                    f"the graph has more than {LARGEST_NETWORK} vertices; take fewer levels, or search it "
-                    "with depl.heuristics.paper.models.ExpandedGraph"
-                )
-        return self.graph
-
-    def _extended(self, k: int, before: int, time: int, loss: int) -> Iterator[tuple[int, int, int]]:
-        """Add the edges of epoch k + 1 out of a state; the states they lead to."""
-        tail = START if before == self.problem.start else (self.problem.models[before], k, time, loss)
-        for model in np.flatnonzero(self.problem.allowed[k, before]).tolist():
-            later = time + int(self.steps.times[k, model])
-            for i, j in self._heads(later, loss + int(self.steps.losses[k, before, model])):
-                head = self._vertex(k, model, i, j)
-                self.graph.add_edge(tail, head, weight=float(self.problem.weights[k, model]))
-                yield model, i, j
-
-    def _heads(self, time: int, loss: int) -> Iterator[tuple[int, int]]:
-        """The tight head, or all later ones, too; with the cap, losses below level 1 are rounded up."""
-        last, loss = self.steps.last_time, max(loss, 1) if self.capped else loss
-        if time > last or (self.capped and loss > self.steps.levels):
-            return iter(())
-        if not self.every_head:
-            return iter([(time, loss)])
-        return itertools.product(range(time, last + 1), range(loss, self.steps.levels + 1))
-
-    def _vertex(self, k: int, model: int, i: int, j: int) -> tuple[str, int, int, int]:
-        """The vertex of a state after epoch k + 1, added with its edge to Omega where it is missing."""
-        head = (self.problem.models[model], k + 1, i, j)
-        if head not in self.graph:
-            time = i * self.steps.time_step if math.isfinite(self.steps.time_step) else 0.0
-            self.graph.add_node(head, time=time, loss=j * self.steps.loss_step)
-            if j - self.steps.levels <= self.steps.target:
-                self.graph.add_edge(head, OMEGA, weight=0.0)
-        return head
 
 
 class PaperLabel(Enum):

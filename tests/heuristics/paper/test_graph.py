@@ -65,8 +65,16 @@ def test_later_heads_change_no_shortest_path():
     finite = 0
     for case in CASES:
         problem = problem_of(*case)
-        tight = shortest_path(expanded_graph(problem, 5, capped=True))
-        every = shortest_path(expanded_graph(problem, 5, capped=True, every_head=True))
+        graph = expanded_graph(problem, 5, printed=True)
+        tight = shortest_path(graph)
+        for tail, head in list(graph.edges):
+            if head != OMEGA:
+                model, k, i, j = head
+                weight = graph.edges[tail, head]["weight"]
+                last = 5 if math.isfinite(problem.maximum_time) else 0
+                for later in itertools.product(range(i, last + 1), range(j, 6)):
+                    graph.add_edge(tail, (model, k, *later), weight=weight)
+        every = shortest_path(graph)
         assert (tight is None) == (every is None)
         if tight is not None:
             finite += 1
@@ -135,7 +143,7 @@ def test_a_peak_above_the_initial_loss_is_kept_unless_capped():
     problem = uniform(15, 0.5, 1.0, start=10.0, target=5.0, limit=math.inf)
     problem.losses[0, 1, 0] = 0.5
     assert cost_up(problem, 200) == 12
-    assert shortest_path(expanded_graph(problem, 200, capped=True)) is None
+    assert shortest_path(expanded_graph(problem, 200, printed=True)) is None
 
 
 def test_forbidden_steps_are_not_made():
@@ -208,18 +216,14 @@ def test_the_graph_object_has_the_vertices_of_the_paper_and_two_more():
 
 def test_the_whole_graph_of_the_paper_has_its_number_of_vertices_and_the_same_shortest_path():
     problem = problem_of(4, 5, 2)
-    whole = expanded_graph(problem, 9, capped=True, every_vertex=True)
+    whole = expanded_graph(problem, 9, printed=True)
     assert len(whole) == 2 + 2 * 5 * 9**2  # |M| K eta^2, the start and Omega
-    reachable = expanded_graph(problem, 9, capped=True)
+    reachable = expanded_graph(problem, 9)
     assert len(reachable) < len(whole)
     assert shortest_path(whole) == shortest_path(reachable)
 
 
-def test_the_graph_object_refuses_endless_heads_and_too_many_vertices(monkeypatch):
-    problem = problem_of(1, 3, 2)
-    for more in ({"every_head": True}, {"every_vertex": True}):
-        with pytest.raises(InvalidInputError, match="infinitely many"):
-            expanded_graph(problem, 4, **more)
+def test_a_graph_object_of_too_many_vertices_is_refused(monkeypatch):
     monkeypatch.setattr(module, "LARGEST_NETWORK", 3)
     with pytest.raises(NotCoveredError, match="ExpandedGraph"):
-        expanded_graph(problem, 40)
+        expanded_graph(problem_of(1, 3, 2), 40)

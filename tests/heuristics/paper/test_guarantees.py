@@ -87,7 +87,7 @@ def test_with_the_papers_cap_the_upper_bound_fails_where_a_path_rises_above_the_
     problem.losses[0, 1, 0] = 0.5
     outer = brute_force(with_budgets(problem, 1000, -1))
     assert cost_up(problem, 1000) <= outer < math.inf
-    assert shortest_path(expanded_graph(problem, 1000, capped=True)) is None
+    assert shortest_path(expanded_graph(problem, 1000, printed=True)) is None
 
 
 def test_one_percent_needs_a_hundred_levels_per_epoch():
