@@ -12,7 +12,7 @@ def submodular_peers(values: Values) -> Iterator[str]:
         "stabilised cutting planes with HiGHS",
         f"{values['speed_ratio_median_with_certificates']:.0f} times faster, "
         "median of ten families, *n* from 200 on",
-        "``submodular``",
+        "``data``",
     )
     assert len(values["speed_ratios"]) == 10
     assert values["false_claims"] == 0

@@ -263,7 +263,7 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/estimation.rst", "estimation-tests", honest_tests),
     ("docs/engines.rst", "graph", label_peers),
     ("docs/engines.rst", "risk-speed", risk_peers),
-    ("docs/engines.rst", "submodular", submodular_peers),
+    ("docs/engines.rst", "data", submodular_peers),
     ("docs/estimation.rst", "promises-held-out", promised_delivered),
     ("docs/estimation.rst", "promises-kept", promises_kept),
     ("docs/estimation.rst", "promises-held-out", few_runs),
@@ -298,7 +298,7 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("paper.md", "promises-kept", paper_promises),
     ("paper.md", "scale", paper_scale),
     ("paper.md", "ratios", paper_value),
-    ("paper.md", "submodular", paper_submodular),
+    ("paper.md", "data", paper_submodular),
 ]
 
 ELSEWHERE = {
@@ -307,10 +307,9 @@ ELSEWHERE = {
     ("README.md", "first-path"),
     *(("README.md", case) for case in ("samples", "scale")),
     # Named as what measures, without a figure.
-    ("docs/dataset_selection.rst", "submodular"),
+    ("docs/dataset_selection.rst", "data"),
     ("docs/loop.rst", "ratios"),
     ("docs/model_selection.rst", "graph"),
-    ("docs/reference/face.rst", "submodular"),  # the module
     ("docs/traces.rst", "closed-loop"),  # a page
     ("docs/benchmarks.rst", "limits"),  # a suite
     ("docs/questions.rst", "scale"),

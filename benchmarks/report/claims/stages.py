@@ -44,7 +44,7 @@ def no_help_no_further_help(evidence: Evidence) -> Findings:
 
 def solved_to_optimality(evidence: Evidence) -> Findings:
     """Whether the selection of datasets (7) is solved to its optimum, by submodularity and by other means."""
-    values = {} if "submodular" not in evidence.records else evidence.records["submodular"].values
+    values = {} if "data" not in evidence.records else evidence.records["data"].values
     readings = []
     if values:
         number, missed = int(values["selections"]), int(values["selections_missed"])

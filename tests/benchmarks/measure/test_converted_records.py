@@ -23,6 +23,7 @@ MOVED = {
     "default-drawn-anew": ("default", "anew_"),
     "default-reach": ("default", "reach_"),
     **dict.fromkeys(("ladder", "search-goals", "sample-size"), ("samples", "")),
+    "submodular": ("data", ""),
     "chance-knapsacks": ("knapsacks", "chance_"),
     "outside-knapsacks": ("knapsacks", "peers_"),
 }

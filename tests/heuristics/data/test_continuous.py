@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.studies.set_functions.random_selections import LAWS
+from depl.benchmarks.studies.set_functions.families import LAWS
 from depl.heuristics.data.branching import branch_and_bound
 from depl.heuristics.data.continuous import best_volume
 from depl.heuristics.data.epochs_needed import NeededEpochs

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.studies.set_functions.random_selections import (
+from depl.benchmarks.studies.set_functions.families import (
     LAWS,
     communicating_selection,
     interior_selection,

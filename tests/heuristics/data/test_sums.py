@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.studies.set_functions.random_selections import LAWS, interior_selection, random_selection
+from depl.benchmarks.studies.set_functions.families import LAWS, interior_selection, random_selection
 from depl.heuristics.data.branching import branch_and_bound
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers

@@ -4,7 +4,7 @@ import cvxpy
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.set_functions.random_set_functions import (
+from depl.benchmarks.studies.set_functions.families import (
     SUBMODULAR,
     random_cut,
 )

@@ -131,7 +131,7 @@ def tried(**changes: int) -> Evidence:
 
 def selected(missed: int, by_minimum_norm: int) -> Evidence:
     """How many selections of datasets are missed by branch and bound, and by minimum-norm points."""
-    submodular = record("submodular", selections=5, selections_missed=missed)
+    submodular = record("data", selections=5, selections_missed=missed)
     printed = tried(missed_by_minimum_norm=by_minimum_norm).records["printed-statements"]
     return evidence((), submodular, printed)
 
