@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depl.benchmarks.figures.style import COLOURS, legend_near, new_axes, plain
+from depl.benchmarks.figures.style import COLOURS, legend_near, new_axes, plain, title_near
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import number, percentage
+from depl.models.foundation.wording import number
 from depl.models.solving.budgets import Budget
-from depl.models.solving.front_points import Front, FrontPoint
+from depl.models.solving.front_points import Front
 from depl.models.solving.front_range import MARKS
 from depl.models.solving.result import Solution
 
@@ -106,20 +106,13 @@ def _draw_steps(front: Front, axes: "Axes") -> None:
         lower, cost = front.bounds((looser.budget + tighter.budget) / 2)
         if math.isfinite(lower):
             across += [looser.budget, tighter.budget]
-            below += [lower, lower]
+            below += [lower] * 2
             above += [cost if math.isfinite(cost) else math.nan] * 2
-    axes.fill_between(
-        across, below, above, color=_COST, alpha=0.2, linewidth=0, label="the optimum is in here"
-    )
+    inside: dict[str, Any] = {"color": _COST, "alpha": 0.2, "linewidth": 0}
+    axes.fill_between(across, below, above, label="the optimum is in here", **inside)
     axes.plot(across, above, color=_COST, linewidth=1.5, label="cheapest plan known")
-    axes.plot(
-        across,
-        below,
-        color=_BOUND,
-        linewidth=1.2,
-        linestyle="--",
-        label=f"no plan costs less: {_word(front)}",
-    )
+    label = f"no plan costs less: {_word(front)}"
+    axes.plot(across, below, color=_BOUND, linewidth=1.2, linestyle="--", label=label)
 
 
 def _word(front: Front) -> str:
@@ -132,83 +125,53 @@ def _draw_infeasible(front: Front, axes: "Axes", beyond: float) -> None:
     none = [point.budget for point in front if point.infeasible]
     what = "not promised on these runs" if front.instance.has_memory else "infeasible"
     label = f"{what}: {_word(front)}"
-    if front.nested:
-        known = [point.budget for point in front if point.plan is not None]
-        ends = none[0] if none else front.points[-1].budget
-        begins = known[-1] if known else front.points[0].budget
-        if begins != ends:
-            axes.axvspan(
-                begins, ends, fill=False, hatch="...", color="0.8", linewidth=0, label="no plan known"
-            )
+    if not front.nested:
         if none:
-            axes.axvspan(ends, beyond, color=_INFEASIBLE, linewidth=0, zorder=0, label=label)
-    elif none:
-        floor = axes.get_xaxis_transform()
-        axes.plot(none, [0.0] * len(none), "x", color="black", transform=floor, clip_on=False, label=label)
+            floor: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+            axes.plot(none, [0.0] * len(none), "x", color="black", label=label, **floor)
+        return
+    known = [point.budget for point in front if point.plan is not None]
+    ends = none[0] if none else front.points[-1].budget
+    begins = known[-1] if known else front.points[0].budget
+    if begins != ends:
+        dotted: dict[str, Any] = {"fill": False, "hatch": "...", "color": "0.8", "linewidth": 0}
+        axes.axvspan(begins, ends, label="no plan known", **dotted)
+    if none:
+        axes.axvspan(ends, beyond, color=_INFEASIBLE, linewidth=0, zorder=0, label=label)
 
 
 def _draw_points(front: Front, axes: "Axes") -> None:
     """A mark at every plan, hollow where it is not proved cheapest, with a line down to its own bound."""
-    proved: list[tuple[float, float]] = []
-    others: list[tuple[float, float]] = []
-    for point in front:
-        if point.cost is not None:
-            same = proved if point.solution is Solution.PROVEN_OPTIMAL else others
-            same.append((point.budget, point.cost))
-            if point.lower_bound < point.cost and same is others:
-                ends = point.lower_bound, point.cost
-                axes.vlines(point.budget, *ends, color=_BOUND, linewidth=1, label="down to its own bound")
-    for pairs, face, label in (
-        (proved, _COST, "proved cheapest"),
-        (others, "white", "feasible, not proved cheapest"),
-    ):
-        if pairs:
-            x, y = zip(*pairs, strict=True)
+    held = [(point.budget, point.cost, point) for point in front if point.cost is not None]
+    for face, label in ((_COST, "proved cheapest"), ("white", "feasible, not proved cheapest")):
+        some = [row for row in held if (row[2].solution is Solution.PROVEN_OPTIMAL) == (face == _COST)]
+        for budget, cost, point in some:
+            if face == "white" and point.lower_bound < cost:
+                look: dict[str, Any] = {"color": _BOUND, "linewidth": 1, "label": "down to its own bound"}
+                axes.vlines(budget, point.lower_bound, cost, **look)
+        if some:
+            x, y, _ = zip(*some, strict=True)
             axes.plot(x, y, "o", markersize=5, color=_COST, markerfacecolor=face, label=label)
 
 
 def _draw_marks(front: Front, axes: "Axes") -> None:
     """Lines at 0.9, 0.95 and 0.99, with the cost there."""
-    marked: list[FrontPoint] = [point for point in front if point.budget in MARKS]
-    for point in marked:
-        axes.axvline(point.budget, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
-        if point.cost is not None:
-            place = (point.budget, point.cost)
-            axes.annotate(
-                number(point.cost, 4),
-                place,
-                (-4, 5),
-                textcoords="offset points",
-                ha="right",
-                fontsize="small",
-            )
-
-
-def _message(front: Front) -> str:
-    """What tightening the budget costs: from 0.9 to 0.99 where both are there, else over the whole range."""
-    priced = [(point.budget, point.cost) for point in front if point.cost]
-    marked = [pair for pair in priced if pair[0] in (MARKS[0], MARKS[-1])]
-    ends = marked if front.against is Budget.PROBABILITY and len(marked) == 2 else [*priced[:1], *priced[-1:]]
-    if len({budget for budget, _ in ends}) < 2:
-        return "one budget has a plan" if priced else "no plan is known"
-    (loose, less), (tight, more) = ends
-    if front.against is Budget.PROBABILITY:
-        return f"{number(tight, 4)} instead of {number(loose, 4)} costs {percentage(more / less - 1)} more"
-    return (
-        f"from a cost of {number(less, 4)} at {number(loose, 4)} to {number(more, 4)} at {number(tight, 4)}"
-    )
+    for point in front:
+        if point.budget in MARKS:
+            axes.axvline(point.budget, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
+            if point.cost is not None:
+                aside: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "fontsize": "small"}
+                axes.annotate(number(point.cost, 4), (point.budget, point.cost), (-4, 5), **aside)
 
 
 def _finish(front: Front, axes: "Axes") -> None:
     costs = [point.cost for point in front if point.cost is not None]
     bounds = [point.lower_bound for point in front if math.isfinite(point.lower_bound)]
     axes.set_ylim(0, 1.1 * max([*costs, *bounds], default=1.0) or 1.0)
-    name = _NAMES[front.against]
-    axes.set_xlabel(
-        name + plain(front.instance.units.titled("", "time")) if front.against is Budget.TIME else name
-    )
-    axes.set_ylabel(plain(front.instance.units.titled("cost", "cost")))
+    units = front.instance.units
+    unit = units.titled("", "time") if front.against is Budget.TIME else ""
+    axes.set_xlabel(_NAMES[front.against] + plain(unit))
+    axes.set_ylabel(plain(units.titled("cost", "cost")))
     assumed = "under the fitted law" if front.instance.has_memory else "under the instance's laws"
-    title = f"{front.instance.name}: {_message(front)}\nplans certified {assumed}"
-    axes.set_title(plain(title), fontsize="small", loc="left")
+    title_near(axes, plain(f"{front.instance.name}: plans certified {assumed}"))
     legend_near(axes)

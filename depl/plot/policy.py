@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from depl.benchmarks.figures.style import legend_near, new_axes, plain, title_near
+from depl.benchmarks.figures.style import (
+    MODEL_COLOURS,
+    legend_near,
+    new_axes,
+    nth,
+    plain,
+    plain_logarithms,
+    title_near,
+)
 from depl.instances.training.recorded import named_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
@@ -14,8 +22,16 @@ from depl.models.policy.decisions import Stop
 from depl.models.policy.rules import Rules, read_rules
 from depl.models.problem.policy import Policy, PolicyNode
 from depl.models.traces.table import Traces
-from depl.plot.policy_map import colour_of, colours, lanes
-from depl.showing.policy_rows import Site, bands, loss_at
+from depl.showing.policy_rows import (
+    GIVE_UP,
+    NO_EPOCH_LEFT,
+    REACHED,
+    Action,
+    Site,
+    bands,
+    loss_at,
+    site_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,15 +46,16 @@ _ABOVE = 0.08
 """Share of the height that is left above the highest run or bound."""
 
 
-class Followed(NamedTuple):
-    """A run as far as it trained what the policy decides.
+STOP_COLOURS = {REACHED: "#009E73", GIVE_UP: "#D55E00", NO_EPOCH_LEFT: "#999999"}
+"""Of what ends a run; trainings have the colours of models."""
 
-    Attributes
-    ----------
-    points : list of (site, loss)
-        What was trained in each epoch, and the loss after it; at first the site of epoch 1 and l(0).
-    stopped : bool
-        Whether the policy stopped it.
+_SITE_COLOURS = tuple(colour for colour in MODEL_COLOURS if colour not in STOP_COLOURS.values())
+
+
+class Followed(NamedTuple):
+    """A run as far as it trained what the policy decides, and whether the policy stopped it.
+
+    Points are what was trained in each epoch with the loss after it, at first the site of epoch 1 with l(0).
     """
 
     points: list[tuple[Site, float]]
@@ -94,6 +111,29 @@ def policy(
     return drawn
 
 
+def lanes(policy: Policy) -> dict[Site, list[PolicyNode]]:
+    """The nodes of every site in the order of epochs; that before the first epoch with what it trains."""
+    found: dict[Site, list[PolicyNode]] = {}
+    for node in policy.nodes:
+        first = [(item.model, item.cluster) for item in node.trainings[:1]]
+        for site in [site for site in (site_of(node), *first) if site is not None][:1]:
+            found.setdefault(site, []).append(node)
+    return {site: sorted(nodes, key=lambda node: node.epoch) for site, nodes in found.items()}
+
+
+def colours(policy: Policy) -> dict[Action, str]:
+    """A colour for everything that a policy does, in the order of the legend."""
+    sites = [*lanes(policy), *((it.model, it.cluster) for node in policy.nodes for it in node.trainings)]
+    trainings = {trained(site): nth(_SITE_COLOURS, place) for place, site in enumerate(dict.fromkeys(sites))}
+    used = {band.action for node in policy.nodes for band in bands(policy, node)}
+    return trainings | {action: colour for action, colour in STOP_COLOURS.items() if action in used}
+
+
+def trained(site: Site) -> Action:
+    """The action of training there, which may be worded as going on or as a switch."""
+    return Action(site, f"train {site[0]} on {site[1]}")
+
+
 def _draw_nodes(policy: Policy, nodes: Sequence[PolicyNode], axis: "Axes") -> None:
     """Bands as coloured rectangles, one collection of them for each colour."""
     from matplotlib.collections import PolyCollection
@@ -110,7 +150,8 @@ def _draw_nodes(policy: Policy, nodes: Sequence[PolicyNode], axis: "Axes") -> No
             for band in bands(policy, node):
                 high = loss_at(policy, band.upto)
                 corners = [(left, low), (right, low), (right, high), (left, high)]
-                boxes[colour_of(known, band.action)].append(corners)
+                action = band.action if band.action.site is None else trained(band.action.site)
+                boxes[known[action]].append(corners)
                 low = high
     for colour, corners_of in boxes.items():
         axis.add_collection(PolyCollection(corners_of, facecolor=colour, linewidth=0, rasterized=True))
@@ -171,14 +212,11 @@ def _top(policy: Policy, followed: Sequence[Followed]) -> float:
 
 
 def _finish(policy: Policy, site: Site, top: float, axis: "Axes") -> None:
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+    from matplotlib.ticker import MaxNLocator
 
     low = min(loss_at(policy, 0), policy.maximum_loss)
     if policy.grid.scale == "log":
-        axis.set_yscale("log")
-        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        axis.yaxis.set_minor_formatter(NullFormatter())
+        plain_logarithms(axis, "y")
         low = policy.maximum_loss * (policy.maximum_loss / top) ** (2 * _ABOVE)
         axis.set_ylim(low, top * (top / low) ** _ABOVE)
     else:
