@@ -10,8 +10,7 @@ from depl.models.problem.instance import Instance
 from depl.models.solving.result import Result
 from depl.models.solving.solve import solve
 from depl.reporting.facts import facts_of
-from depl.reporting.page import page_of
-from depl.reporting.reproducing import Source
+from depl.reporting.page import Source, page_of
 
 
 def run(options: argparse.Namespace) -> Answer:

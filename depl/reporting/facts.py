@@ -1,6 +1,8 @@
-"""All that the page on a plan tells, gathered: nothing is worded here."""
+"""All that the page on a plan tells, gathered: the plan's own facts, and what solves for the page found."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from depl.models.evaluation.evaluate import Evaluation, evaluate
 from depl.models.evaluation.loss_law import loss_law
@@ -8,11 +10,53 @@ from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
+from depl.models.solving.budgets import Budget
 from depl.models.solving.early_stopping import EarlyStopping, early_stopping
-from depl.models.solving.explain_limits import declared
-from depl.models.solving.methods import Limits
+from depl.models.solving.explain_limits import declared, failing
+from depl.models.solving.methods import Limits, default_method, find
+from depl.models.solving.result import Result, Termination
 from depl.models.verifier.verify import Report, verify
-from depl.reporting.offers import Offers, Solver, offers_for
+from depl.showing import facts
+from depl.showing.parts import Fact, fact
+
+LEVELS = (0.9, 0.95, 0.99)
+"""Probabilities that are priced, besides the one that the instance asks for."""
+
+PEERS = ("depl", "density-greedy")
+"""Other methods that are asked for a plan: the loop, which also bounds the cost, and a greedy rule. Neither
+searches for a proof of optimality, so they end early where the default method does not."""
+
+Solver = Callable[[Instance, str], Result]
+"""Solves an instance by the method of a name, within some limit."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One solve: what was asked for, and the result, or why there is none."""
+
+    level: float
+    method: str
+    result: Result | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Offers:
+    """All solves of a page.
+
+    Attributes
+    ----------
+    prices : tuple of Offer
+        By the default method, by rising probability; one of them asks for what the instance asks for.
+    peers : tuple of Offer
+        By other methods, for the instance itself.
+    interrupted : bool
+        Whether the user stopped one of them; those after it were not begun.
+    """
+
+    prices: tuple[Offer, ...] = ()
+    peers: tuple[Offer, ...] = ()
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -21,15 +65,12 @@ class PlanFacts:
 
     Attributes
     ----------
-    evaluation : Evaluation
     verified : Report
         The independent verifier's word; its ``ok`` is the verdict of the page.
     rests_on : str or None
         What the probabilities rest on, where the law was fitted to runs.
-    stopping : EarlyStopping or None
-        None if it is not known.
-    no_stopping : str
-        Why not.
+    stopping : EarlyStopping or str
+        Or why it is not known.
     offers : Offers or None
         None if no solves were asked for.
     """
@@ -39,14 +80,53 @@ class PlanFacts:
     evaluation: Evaluation
     verified: Report
     rests_on: str | None
-    stopping: EarlyStopping | None
-    no_stopping: str
+    stopping: EarlyStopping | str
     offers: Offers | None
 
     @property
     def has_law(self) -> bool:
         """Whether a law of the plan's final loss is known."""
         return declared(self.evaluation)
+
+    @cached_property
+    def numbers(self) -> dict[str, Fact]:
+        """The facts of the evaluation."""
+        return facts(self.evaluation)
+
+    @property
+    def broken(self) -> int:
+        """How many limits fail, the probability apart, which is a promise and no limit."""
+        return sum(item.equation != "(3)" for item in failing(self.evaluation))
+
+    @property
+    def met(self) -> bool:
+        """Whether the plan is certified to meet the target under the law, if one is known."""
+        budget = self.instance.target.violation_budget
+        return not self.has_law or self.evaluation.violation.at_most(budget)
+
+    @property
+    def own(self) -> Offer | None:
+        """The solve by the default method at the probability that the instance asks for, if there is one."""
+        level = self.instance.target.quantile_level
+        offers = () if self.offers is None else self.offers.prices
+        return next((offer for offer in offers if offer.level == level), None)
+
+    @property
+    def rivals(self) -> list[Offer]:
+        """The solves for the very target of the instance."""
+        own = [] if self.own is None else [self.own]
+        return own if self.offers is None else [*own, *self.offers.peers]
+
+    @property
+    def looser(self) -> list[Offer]:
+        """Those at lower probabilities: every plan that keeps the own one keeps these, too."""
+        if self.offers is None or not Budget.PROBABILITY.nested(self.instance):
+            return []
+        return [offer for offer in self.offers.prices if offer.level < self.instance.target.quantile_level]
+
+    def said(self, name: str, value: float | None) -> Fact:
+        """A fact in the units of the instance."""
+        return fact(name, value, self.instance.units)
 
 
 def facts_of(
@@ -66,22 +146,47 @@ def facts_of(
     """
     evaluation = evaluate(instance, plan, lenient=True)
     known = declared(evaluation)
-    stopping, reason = None, "no law of the final loss is known for this plan"
+    stopping: EarlyStopping | str = "no law of the final loss is known for this plan"
     if known:
         try:
             with deadline(Limits(time_limit=seconds).lateness):
                 stopping = early_stopping(instance, plan, evaluation.violation)
         except InvalidInputError as error:
-            reason = error.message
+            stopping = error.message
         except OutOfTimeError:
-            reason = f"it takes longer than the limit of {seconds:g} seconds"
-    return PlanFacts(
-        instance=instance,
-        plan=plan,
-        evaluation=evaluation,
-        verified=verify(instance, plan),
-        rests_on=loss_law(instance).basis(plan) if known else None,
-        stopping=stopping,
-        no_stopping="" if stopping else reason,
-        offers=None if solver is None else offers_for(instance, solver),
+            stopping = f"it takes longer than the limit of {seconds:g} seconds"
+    verified, basis = verify(instance, plan), loss_law(instance).basis(plan) if known else None
+    offers = None if solver is None else _offers(instance, solver)
+    return PlanFacts(instance, plan, evaluation, verified, basis, stopping, offers)
+
+
+def _offers(instance: Instance, solver: Solver) -> Offers:
+    """Solve at every probability and by every other method; nothing where no law is declared."""
+    if not instance.declares_laws:
+        return Offers()
+    asking, own, usual = _Asking(solver), instance.target.quantile_level, default_method(instance)
+    prices = tuple(
+        asking(instance if level == own else instance.replace(quantile_level=level), usual)
+        for level in sorted({*LEVELS, own})
     )
+    able = [name for name in PEERS if find(name).memory or not instance.has_memory]
+    peers = tuple(asking(instance, name) for name in able)
+    return Offers(prices, peers, asking.interrupted)
+
+
+class _Asking:
+    """A solver that is not called again once the user stopped it."""
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver, self.interrupted = solver, False
+
+    def __call__(self, instance: Instance, method: str) -> Offer:
+        level = instance.target.quantile_level
+        if self.interrupted:
+            return Offer(level, method, None, "not solved: interrupted before")
+        try:
+            result = self._solver(instance, method)
+        except InvalidInputError as error:  # what a method does not cover is no end of the page
+            return Offer(level, method, None, f"refused: {error}")
+        self.interrupted = result.termination is Termination.INTERRUPTED
+        return Offer(level, method, result)

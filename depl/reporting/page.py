@@ -1,5 +1,8 @@
 """The page on a plan for whoever pays: one HTML file that opens offline and prints on two sheets at most."""
 
+import hashlib
+import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,15 +14,14 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.foundation.wording import number
 from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
-from depl.models.solving.defaults import REPORT_SECONDS
-from depl.models.solving.methods import Limits, require_limits
+from depl.models.problem.plan import Asked, Plan
+from depl.models.solving.defaults import DEFAULT_METHOD, REPORT_SECONDS
+from depl.models.solving.methods import Limits, registered, require_limits
 from depl.models.solving.result import Result
 from depl.models.solving.solve import solve
-from depl.reporting import certificate, words
-from depl.reporting.cheaper import cheaper
+from depl.models.solving.versions import versions
+from depl.reporting import words
 from depl.reporting.facts import PlanFacts, facts_of
-from depl.reporting.reproducing import Source, commands, identities
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -34,6 +36,29 @@ CAPTION = (
     "quantile at the end, all under the law of the instance."
 )
 """What the picture shows."""
+
+_SENTENCES = (
+    *("verdict", "promise", "assumptions", "shortfall", "readings", "limits", "stopping"),
+    *("others", "findings", "bounds", "recomputed"),
+)
+"""Functions of `depl.reporting.words` whose names are those of the template."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The words of the command line that name instance and plan.
+
+    Attributes
+    ----------
+    instance, plan : str
+        As they were given; a plan of a program has no file yet.
+    further : tuple of str
+        Options that belong to the instance: ``--target``, ``--import``.
+    """
+
+    instance: str
+    plan: str = "plan.json"
+    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,41 +142,26 @@ def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage
         Limit of each solve, and of the picture; None if there were none.
     """
     picture, no_picture = _picture(facts, seconds)
-    on_cheaper, warning = cheaper(facts)
-    content = {
-        "name": facts.instance.name,
-        "ok": facts.verified.ok,
-        "verdict": words.verdict(facts),
-        "promise": words.promise(facts),
-        "assumptions": words.assumptions(facts),
-        "shortfall": words.shortfall(facts),
-        "cheaper": on_cheaper,
-        "cheaper_known": warning,
-        "readings": words.readings(facts),
-        "picture": picture,
-        "caption": CAPTION,
-        "no_picture": no_picture,
-        "solved": facts.offers is not None,
-        "prices": words.price_list(facts),
-        "others": words.others(facts),
-        "limits": words.limits(facts),
-        "stopping": words.stopping(facts),
-        "findings": certificate.findings(facts),
-        "bounds": certificate.bounds(facts),
-        "claims": certificate.claims(facts),
-        "recomputed": certificate.recomputed(facts),
-        "commands": commands(facts, source, seconds),
-        "identities": identities(facts, seconds),
-        "loss": number(facts.instance.target.maximum_loss),
-    }
-    interrupted = facts.offers is not None and facts.offers.interrupted
-    return PlanPage(
-        rendered("depl.reporting", "page.html", **content),
-        facts.verified.ok,
-        words.promise(facts),
-        interrupted,
-        on_cheaper,
+    cheaper, warning = words.cheaper(facts)
+    html = rendered(
+        "depl.reporting",
+        "page.html",
+        name=facts.instance.name,
+        ok=facts.verified.ok,
+        **{name: getattr(words, name)(facts) for name in _SENTENCES},
+        cheaper=cheaper,
+        cheaper_known=warning,
+        picture=picture,
+        caption=CAPTION,
+        no_picture=no_picture,
+        solved=facts.offers is not None,
+        prices=words.price_list(facts),
+        commands=[shlex.join(line) for line in _commands(facts, source, seconds)],
+        identities=list(_identities(facts, seconds)),
+        loss=number(facts.instance.target.maximum_loss),
     )
+    interrupted = facts.offers is not None and facts.offers.interrupted
+    return PlanPage(html, facts.verified.ok, words.promise(facts), interrupted, cheaper)
 
 
 def _picture(facts: PlanFacts, seconds: float | None) -> "tuple[Markup | str, str]":
@@ -174,3 +184,29 @@ def _picture(facts: PlanFacts, seconds: float | None) -> "tuple[Markup | str, st
     if not isinstance(figure, Figure):  # axes of our own stand in a figure
         raise TypeError(f"axes stand in a {type(figure).__name__}")
     return inline_svg(svg_text(figure), "picture", CAPTION, "p"), ""
+
+
+def _commands(facts: PlanFacts, source: Source, seconds: float | None) -> Iterator[list[str]]:
+    """Commands that make the plan, check it, and make the page; the first needs a built-in method."""
+    claims, asked = facts.plan.claims, facts.plan.asked or Asked()
+    method = None if claims is None else claims.method
+    if claims is not None and method in [known.name for known in registered()]:
+        named = [] if method == DEFAULT_METHOD else ["--method", str(method)]
+        named += [] if asked.gap == 0 else ["--gap", f"{asked.gap:g}"]
+        named += [] if asked.time_limit is None else ["--time-limit", f"{asked.time_limit:g}"]
+        named += [] if asked.seed == 0 else ["--seed", str(asked.seed)]
+        named += [] if claims.scenarios is None else ["--scenarios", str(claims.scenarios.size)]
+        yield ["depl", "solve", source.instance, *source.further, *named, "--out", source.plan]
+    both = [source.instance, source.plan, *source.further]
+    yield ["depl", "check", *both]
+    limit = ["--no-prices"] if seconds is None else ["--time-limit", f"{seconds:g}"]
+    yield ["depl", "report", *both, *limit]
+
+
+def _identities(facts: PlanFacts, seconds: float | None) -> Iterator[tuple[str, str]]:
+    """Fingerprints, the seed and the limit of the solves, and versions."""
+    yield "instance", facts.instance.fingerprint
+    yield "plan, SHA-256 as depl writes it", hashlib.sha256(facts.plan.to_json().encode()).hexdigest()
+    if seconds is not None:
+        yield "solves for this page", f"seed 0, at most {seconds:g} s each"
+    yield "versions", ", ".join(f"{name} {text}" for name, text in versions().items())

@@ -122,7 +122,7 @@ def result_sections(result: Result) -> list[Section]:
             else _plan(result, instance, result.plan)
         )
     elif result.termination is not Termination.INFEASIBLE:
-        bound = _bound(result)
+        bound = bound_of(result).shown
         claimed = f", claimed by {_claimant(result)}" if result.claimed else ""
         pairs.append(("lower bound", (bound if _bounded(result) else "none is proved") + claimed))
     table = "" if result.plan is None or instance is None else short_plan(result.plan, instance)
@@ -143,12 +143,12 @@ def _cost(result: Result) -> str:
     gap = "" if result.gap is None else f" (gap {fact('gap', result.gap).shown})"
     claimed = f", claimed by {_claimant(result)}" if result.claimed else ""
     rows = " under your rows" if result.rows else ""
-    return f"{cost}, lower bound{rows} {_bound(result)}{gap}{claimed}"
+    return f"{cost}, lower bound{rows} {bound_of(result).shown}{gap}{claimed}"
 
 
-def _bound(result: Result) -> str:
+def bound_of(result: Result) -> Fact:
     """The lower bound, with the digits of a cost, so that it does not seem to exceed that beside it."""
-    return fact("lower_bound", result.lower_bound, units_of(result))._replace(digits=6).shown
+    return fact("lower_bound", result.lower_bound, units_of(result))._replace(digits=6)
 
 
 def _plan(result: Result, instance: Instance, plan: Plan) -> Iterator[tuple[str, str]]:

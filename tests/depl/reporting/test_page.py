@@ -23,12 +23,12 @@ from depl.models.problem.instance import ConstantImprovement, Instance
 from depl.models.problem.laws import Undeclared
 from depl.models.problem.plan import Claims, Plan
 from depl.models.solving.result import Termination
+from depl.models.verifier.findings import Finding, Kind
 from depl.reporting import facts as facts_module
 from depl.reporting import page as page_module
 from depl.reporting import words
 from depl.reporting.facts import PlanFacts, facts_of
-from depl.reporting.page import page_of
-from depl.reporting.reproducing import Source
+from depl.reporting.page import Source, page_of
 from tests.cases.memory_cases import FAR, FULL, instance_of
 from tests.cases.traced_law_cases import halves, plan_of
 
@@ -148,72 +148,47 @@ def too_short(plan: Plan) -> Plan:
     return bare(plan, data=tuple(row for row in plan.data if row.cluster == used), epochs=plan.epochs[:2])
 
 
-def test_the_page_is_well_formed_and_has_all_sections_in_order(priced) -> None:
-    seen = Seen(priced[1].html)
-    assert list(seen.sections) == SECTIONS
-    assert len(set(seen.ids)) == len(seen.ids)
-    assert "svg" in seen.tags
-    assert all(text.strip() for text in seen.sections.values())
-
-
-def test_the_page_asks_for_nothing_from_outside_and_runs_nothing(priced) -> None:
+def test_the_page_is_whole_asks_for_nothing_from_outside_and_runs_nothing(priced) -> None:
     text = priced[1].html
     seen = Seen(text)
+    assert list(seen.sections) == SECTIONS
+    assert len(set(seen.ids)) == len(seen.ids)
+    assert all(told.strip() for told in seen.sections.values())
+    assert "svg" in seen.tags
+    assert not {"script", "img", "iframe", "object", "embed"} & seen.tags
     assert not re.search(r"(?i)\w+://|@import|javascript:", text)
     assert all(goal.startswith(("data:", "#")) for goal in seen.goals)
-    assert not {"script", "img", "iframe", "object", "embed"} & seen.tags
     assert "default-src 'none'" in text
     assert set(re.findall(r"url\(([^)]*)\)", text)) <= {f"#{name}" for name in seen.ids}
-
-
-def test_the_page_has_colours_for_the_dark_and_a_sheet_to_be_printed_on(priced) -> None:
-    text = priced[1].html
     assert "@media screen and (prefers-color-scheme: dark)" in text
     assert re.search(r"@page \{ size: A4; margin: \d+mm", text)
 
 
-def test_numbers_are_those_of_evaluation_and_verifier(tiny, priced) -> None:
-    found, verified = depl.evaluate(*tiny), depl.check(*tiny)
-    seen = Seen(priced[1].html)
+def test_numbers_are_those_of_evaluation_verifier_and_solves(tiny, priced) -> None:
+    instance, _ = tiny
+    found, verified, seen = depl.evaluate(*tiny), depl.check(*tiny), Seen(priced[1].html)
     kept = counter_probability(found.violation.exact, 5)
     assert float(number(found.cost)) == verified.cost == 28
-    for text in (f"cost of {number(found.cost)} ", f"probability at least {kept}, certified under the laws"):
+    for text in (
+        f"cost of {number(found.cost)} ",
+        f"probability at least {kept}, certified under the laws",
+        f"the probability of missing the loss is exactly {found.violation.exact}",
+    ):
         assert text in seen.sections["promise"]
-    assert (
-        f"the probability of missing the loss is exactly {found.violation.exact}" in seen.sections["promise"]
-    )
     assert "the expected cost is exactly 109/4, in place of 28" in seen.sections["stopping"].lower()
     rows = {row[0]: row[1:] for row in seen.cells["certificate"]}
-    for finding in verified.findings:
-        assert rows[finding.equation][1] == finding.message
+    assert all(rows[finding.equation][1] == finding.message for finding in verified.findings)
     assert "No plan costs less than 28: proved again by the verifier" in seen.sections["certificate"]
-
-
-def test_prices_are_those_of_the_solves(tiny, priced) -> None:
-    instance, _ = tiny
-    header, *rows = Seen(priced[1].html).cells["prices"]
-    assert header == [
-        "probability", "cost", "lower bound", "gap", "epochs", "time", "proved under the law of the instance",
-    ]  # fmt: skip
+    _, *rows = seen.cells["prices"]
     assert [row[0] for row in rows] == ["0.7 (asked)", "0.9", "0.95", "0.99"]
     for level, row in zip((0.7, 0.9, 0.95, 0.99), rows, strict=True):
         result = depl.solve(instance.replace(quantile_level=level), "enumerate")
-        if result.plan is None:
-            assert row[1:] == ["–"] * 5 + ["proved infeasible: no plan meets the target"]
-        else:
-            cost = number(result.cost)
-            assert row[1:] == [
-                cost,
-                cost,
-                "0 %",
-                str(result.epochs),
-                number(result.training_time),
-                "proved cheapest",
-            ]
-
-
-def test_other_methods_are_compared_and_what_one_refuses_is_told(priced) -> None:
-    _, *rows = Seen(priced[1].html).cells["others"]
+        known = ["–"] * 5 + ["proved infeasible: no plan meets the target"]
+        if result.plan is not None:
+            cost, time = number(result.cost), number(result.training_time)
+            known = [cost, cost, "0 %", str(result.epochs), time, "proved cheapest"]
+        assert row[1:] == known
+    _, *rows = seen.cells["others"]
     assert rows[0] == ["auto", "28", "28", "the same plan", "proved cheapest"]
     assert rows[-1] == ["density-greedy", "–", "–", "–", "refused: too <small>"]
 
@@ -234,38 +209,41 @@ def test_a_long_reason_ends_with_a_clause_and_counts_no_characters(tiny) -> None
     assert "left out ...]" not in page.html
 
 
-def test_a_cheaper_plan_is_called_so(tiny) -> None:
+def test_a_cheaper_plan_is_called_so_and_of_the_cheapest_is_said_who_proved_it(tiny, priced) -> None:
     instance, plan = tiny
     more = tuple(msgspec.structs.replace(epoch, resources=4.0) for epoch in plan.epochs)
     expensive = bare(plan, epochs=more)
     page = page_of(facts_of(instance, expensive, by_lists), Source("tiny"), 5.0)
-    row = Seen(page.html).cells["others"][1]
     share = 100 * (28 / depl.evaluate(instance, expensive).cost - 1)
     assert page.ok
-    assert row[3] == f"{share:+.3g} %: CHEAPER"
+    assert Seen(page.html).cells["others"][1][3] == f"{share:+.3g} %: CHEAPER"
     assert page.cheaper == (
         "A cheaper plan for the same promise is known: 28 (method enumerate, proved cheapest), "
         f"{-share:.3g} % less."
     )
     assert f'<p class="warning">{page.cheaper}</p>' in page.html
+    cheapest = priced[1]
+    assert cheapest.cheaper.startswith("No plan for the same promise costs less under that law: proved by ")
+    assert cheapest.cheaper in Seen(cheapest.html).sections["promise"]
+    assert "warning" not in cheapest.html.partition("<body>")[2]
 
 
-def test_of_the_cheapest_plan_the_page_says_who_proved_it(tiny) -> None:
-    instance, plan = tiny
-    page = page_of(facts_of(instance, plan, by_lists), Source("tiny"), 5.0)
-    assert page.cheaper.startswith("No plan for the same promise costs less under that law: proved by ")
-    assert page.cheaper in Seen(page.html).sections["promise"]
-    assert "warning" not in page.html.partition("<body>")[2]
+def solver_with(bound: Callable[[float], float]) -> Callable[[Instance, str], depl.Result]:
+    """Solves that end without a proof, with a lower bound for each probability."""
+
+    def solver(target: Instance, method: str) -> depl.Result:
+        least = bound(target.target.quantile_level)
+        return replace(by_lists(target, method), lower_bound=least, termination=Termination.EXHAUSTED)
+
+    return solver
 
 
 def test_where_a_gap_is_left_the_page_says_how_much_could_be_saved(tiny) -> None:
     instance, plan = tiny
 
-    def weak(bound: float, termination: Termination = Termination.EXHAUSTED):
-        def solver(target: Instance, method: str):
-            return replace(by_lists(target, method), lower_bound=bound, termination=termination)
-
-        return page_of(facts_of(instance, bare(plan), solver), Source("tiny"), 5.0).cheaper
+    def weak(bound: float) -> str:
+        facts = facts_of(instance, bare(plan), solver_with(lambda _: bound))
+        return page_of(facts, Source("tiny"), 5.0).cheaper
 
     assert depl.check(instance, bare(plan)).proved_bound == 0
     assert weak(21.0) == (
@@ -285,40 +263,29 @@ def test_what_is_proved_at_a_lower_probability_is_used_at_a_higher_one(tiny) -> 
     instance = tiny[0].replace(maximum_loss=9.0, quantile_level=0.93)
     plan = bare(by_lists(instance, "enumerate").plan)
 
-    def solver(target: Instance, method: str):
-        known = target.target.quantile_level == 0.9
-        found = by_lists(target, method)
-        return replace(found, lower_bound=5.0 if known else 1.0, termination=Termination.EXHAUSTED)
+    def said(bound: Callable[[float], float]) -> str:
+        return page_of(facts_of(instance, plan, solver_with(bound)), Source("tiny"), 5.0).cheaper
 
-    said = page_of(facts_of(instance, plan, solver), Source("tiny"), 5.0).cheaper
-    assert "no plan costs less than 5: proved by a solve for this page, method enumerate at omega 0.9" in said
-    assert "which also holds at a higher one" in said
-
-    def at_higher(target: Instance, method: str):
-        found = by_lists(target, method)
-        bound = 5.0 if target.target.quantile_level > 0.93 else 1.0
-        return replace(found, lower_bound=bound, termination=Termination.EXHAUSTED)
-
-    said = page_of(facts_of(instance, plan, at_higher), Source("tiny"), 5.0).cheaper
-    assert "no plan costs less than 1: " in said
-
-
-def test_the_solve_that_made_a_plan_is_repeated_as_it_was_asked_for(tiny) -> None:
-    instance = tiny[0]
-    plan = depl.solve(instance, "exact", gap=0.05, time_limit=30, seed=3).plan
-    page = page_of(facts_of(instance, plan, None), Source("tiny"), None)
-    line = "depl solve tiny --method exact --gap 0.05 --time-limit 30 --seed 3 --out plan.json"
-    assert line in page.html
-    usual = depl.solve(instance, "exact").plan
+    lower = said(lambda level: 5.0 if level == 0.9 else 1.0)
     assert (
-        "depl solve tiny --method exact --out plan.json"
-        in page_of(facts_of(instance, usual, None), Source("tiny"), None).html
+        "no plan costs less than 5: proved by a solve for this page, method enumerate at omega 0.9" in lower
     )
-    counted = depl.solve(instance, "scenario-search", scenarios=20).plan
-    assert (
-        "--method scenario-search --scenarios 20 --out"
-        in page_of(facts_of(instance, counted, None), Source("tiny"), None).html
-    )
+    assert "which also holds at a higher one" in lower
+    assert "no plan costs less than 1: " in said(lambda level: 5.0 if level > 0.93 else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("method", "asked", "line"),
+    [
+        ("exact", {"gap": 0.05, "time_limit": 30, "seed": 3}, "exact --gap 0.05 --time-limit 30 --seed 3"),
+        ("exact", {}, "exact"),
+        ("scenario-search", {"scenarios": 20}, "scenario-search --scenarios 20"),
+    ],
+)
+def test_the_solve_that_made_a_plan_is_repeated_as_it_was_asked_for(tiny, method, asked, line) -> None:
+    plan = depl.solve(tiny[0], method, **asked).plan
+    page = page_of(facts_of(tiny[0], plan, None), Source("tiny"), None)
+    assert f"depl solve tiny --method {line} --out plan.json" in page.html
 
 
 def test_a_plan_that_misses_its_target_is_told_what_keeping_it_costs(tiny) -> None:
@@ -339,24 +306,20 @@ def test_names_are_shown_and_not_obeyed(tiny) -> None:
     assert "\u202e" not in page.html
 
 
-def test_without_prices_the_same_page_comes_out_twice(tiny) -> None:
+def test_without_prices_the_same_page_comes_out_twice_and_is_saved_as_it_is(tiny, tmp_path) -> None:
     first = depl.report(*tiny, prices=False)
     PICTURES.clear()
-    second = depl.report(*tiny, prices=False)
-    assert first == second
-    assert "Left out (--no-prices)" in first.html
-    assert "depl report tiny plan.json --no-prices" in first.html
-    assert "depl solve tiny --method enumerate --out plan.json" in first.html
-
-
-def test_a_plan_that_fails_gets_a_page_that_says_so(tiny) -> None:
-    instance, plan = tiny
-    page = depl.report(instance, too_short(plan), prices=False)
-    seen = Seen(page.html)
-    assert not page.ok
-    assert "NOT accepted" in page.html
-    assert "This is less than asked." in seen.sections["promise"]
-    assert seen.cells["certificate"][1][1] == "FAILED"  # what fails comes first
+    assert first == depl.report(*tiny, prices=False)
+    for said in (
+        "Left out (--no-prices)",
+        "depl report tiny plan.json --no-prices",
+        "depl solve tiny --method enumerate --out plan.json",
+    ):
+        assert said in first.html
+    first.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == first.html
+    with pytest.raises(InvalidInputError, match="time_limit must be positive"):
+        depl.report(*tiny, time_limit=0)
 
 
 def test_a_plan_with_many_failures_still_fits_on_its_sheets(tiny) -> None:
@@ -365,22 +328,61 @@ def test_a_plan_with_many_failures_still_fits_on_its_sheets(tiny) -> None:
     epochs = tuple(msgspec.structs.replace(plan.epochs[0], resources=99.0) for _ in range(60))
     rows = plan.data[:1] if plan.data[0].cluster == epochs[0].cluster else plan.data[1:]
     page = depl.report(longer, bare(plan, data=rows, epochs=epochs), prices=False)
-    promise = Seen(page.html).sections["promise"]
+    promise, cells = Seen(page.html).sections["promise"], Seen(page.html).cells["certificate"]
     assert "If the plan could be carried out, for a cost of" in promise
     assert re.search(r"It cannot be carried out: 6\d of its limits fail", promise)
-    cells = Seen(page.html).cells["certificate"]
     assert len({row[0] for row in cells}) == len(cells) < 20
     (capacity,) = (row for row in cells if row[0] == "(5)")
     assert capacity[1] == "FAILED"
     assert capacity[2].endswith("exceeds r(n) = 10 by 89; and 59 more: depl check")
 
 
-def test_a_plan_that_never_ends_has_no_picture_but_a_reason(tiny) -> None:
+def idle(plan: Plan) -> Plan:
+    """With a first epoch that never ends."""
+    first = msgspec.structs.replace(plan.epochs[0], resources=0.0)
+    return bare(plan, epochs=(first, *plan.epochs[1:]))
+
+
+EASY = {"maximum_loss": 15.0}
+NOTHING = "Nothing is proved here about cheaper plans."
+
+
+@pytest.mark.parametrize(
+    ("changes", "make", "ok", "said"),
+    [
+        ({}, too_short, False, {"promise": "This is less than asked.", "certificate": "FAILED"}),
+        ({}, idle, False, {"plan": "No picture: $.epochs[0].resources"}),
+        (
+            EASY,
+            lambda _: Plan(),
+            True,
+            {"promise": "For a cost of 0", "certificate": "The plan claims nothing."},
+        ),
+        (EASY, lambda _: Plan(), True, {"certificate": "Nothing is proved here about cheaper plans."}),
+    ],
+)
+def test_what_is_wrong_missing_or_only_claimed_is_called_so(tiny, changes, make, ok, said) -> None:
     instance, plan = tiny
-    idle = (msgspec.structs.replace(plan.epochs[0], resources=0.0), *plan.epochs[1:])
-    seen = Seen(depl.report(instance, bare(plan, epochs=idle), prices=False).html)
-    assert "No picture: $.epochs[0].resources" in seen.sections["plan"]
-    assert "svg" not in seen.tags
+    page = depl.report(instance.replace(**changes), make(plan), prices=False)
+    seen = Seen(page.html)
+    assert page.ok == ok
+    assert ("NOT accepted" in page.html) != ok
+    assert [words for section, words in said.items() if words not in seen.sections[section]] == []
+    assert ("svg" in seen.tags) != ("No picture" in seen.sections["plan"])
+    assert "The plan claims nothing." in seen.sections["certificate"]
+
+
+def test_a_claimed_bound_that_is_only_repeated_is_called_so(tiny) -> None:
+    instance, plan = tiny
+    facts = facts_of(instance, bare(plan, claims=Claims(lower_bound=5.0, method="my own")), None)
+    assert not any("my own" in line for line in words.bounds(facts))  # listing all plans proves more
+    repeated = Finding("claim: lower_bound", True, "", None, Kind.REPEATED)
+    unproved = replace(facts, verified=replace(facts.verified, findings=(repeated,), proved_bound=0.0))
+    (line,) = words.bounds(unproved)
+    assert line.startswith(
+        "No plan costs less than 5: claimed by method my own; the verifier does not contradict"
+    )
+    assert words.recomputed(unproved).endswith("again: none. Claims only repeated: lower_bound.")
 
 
 def test_without_a_law_nothing_is_promised_and_nothing_priced(tiny) -> None:
@@ -395,32 +397,12 @@ def test_without_a_law_nothing_is_promised_and_nothing_priced(tiny) -> None:
     assert "Not computed" in seen.sections["stopping"]
 
 
-def test_a_plan_without_training_or_claims_has_its_page() -> None:
-    instance = depl.load("tiny").replace(maximum_loss=15)
-    page = depl.report(instance, Plan(), prices=False)
-    seen = Seen(page.html)
-    assert page.ok
-    assert "For a cost of 0" in seen.sections["promise"]
-    assert "The plan claims nothing." in seen.sections["certificate"]
-    assert "Nothing is proved here about cheaper plans." in seen.sections["certificate"]
-
-
 def test_under_a_fitted_law_the_promise_names_its_runs() -> None:
     instance, schedule = instance_of(halves()), (FULL, FAR)
     page = depl.report(instance, plan_of(schedule), prices=False)
     promise = Seen(page.html).sections["promise"]
     assert "under a law fitted to training runs" in promise
     assert loss_law(instance).basis(plan_of(schedule)) in promise
-
-
-def test_a_claimed_bound_that_is_only_repeated_is_called_so(tiny) -> None:
-    instance, plan = tiny
-    many = instance.replace(maximum_epochs=3)
-    claims = Claims(lower_bound=5.0, method="my <own>")
-    facts = facts_of(many, bare(plan, claims=claims), None)
-    shown = Seen(page_of(facts, Source("tiny"), None).html).sections["certificate"]
-    repeated = "lower_bound" in [item.subject for item in facts.verified.repeated]
-    assert ("No plan costs less than 5: claimed by method my <own>" in shown) == repeated
 
 
 @pytest.fixture
@@ -431,21 +413,19 @@ def written(tiny, tmp_path, monkeypatch) -> Callable[..., int]:
     return lambda *words: main(["report", "tiny", "plan.json", *words])
 
 
-def test_the_command_writes_the_page_and_says_what_is_promised(written, tmp_path, capsys) -> None:
-    assert written() == ExitCode.ANSWERED
-    text = (tmp_path / "plan.html").read_text(encoding="utf-8")
-    assert list(Seen(text).sections) == SECTIONS
-    assert len(Seen(text).cells["prices"]) == 5
-    out = capsys.readouterr().out
-    assert "probability at least 0.75, certified under the laws that the instance declares" in out
-    assert "written to plan.html" in out
-
-
-def test_the_command_names_its_own_options_for_who_repeats_it(written, tmp_path) -> None:
-    assert written("--out", "a page.html", "--no-prices", "--target", "7") == ExitCode.INVALID  # no family
+def test_the_command_writes_the_page_and_names_its_own_options(written, tiny, tmp_path, capsys) -> None:
     assert written("--out", "a page.html", "--time-limit", "2.5") == ExitCode.ANSWERED
     text = (tmp_path / "a page.html").read_text(encoding="utf-8")
+    assert list(Seen(text).sections) == SECTIONS
+    assert len(Seen(text).cells["prices"]) == 5
     assert "depl report tiny plan.json --time-limit 2.5" in text
+    out = capsys.readouterr().out
+    assert "probability at least 0.75, certified under the laws that the instance declares" in out
+    assert "written to a page.html" in out
+    (tmp_path / "plan.json").write_text(too_short(tiny[1]).to_json(), encoding="utf-8")
+    assert written("--no-prices") == ExitCode.INFEASIBLE
+    assert "does NOT accept" in capsys.readouterr().out
+    assert "NOT accepted" in (tmp_path / "plan.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -455,29 +435,18 @@ def test_the_command_names_its_own_options_for_who_repeats_it(written, tmp_path)
         (["--out", "no/such/page.html"], "there is no folder"),
         (["--time-limit", "0"], "must be positive"),
         (["--no-prizes"], "--no-prices"),
+        (["--target", "7"], "made for another instance"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_the_work(written, words, said, tmp_path, capsys) -> None:
     before = (tmp_path / "plan.json").read_bytes()
     code = written(*words)
-    told = capsys.readouterr()
     assert code == ExitCode.INVALID
-    assert said in told.err
+    assert said in capsys.readouterr().err
     assert (tmp_path / "plan.json").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.json"]
-
-
-def test_a_plan_of_another_instance_is_refused_with_its_file(written, capsys) -> None:
     assert main(["report", "paper-alexnet-9", "plan.json"]) == ExitCode.INVALID
     assert "plan.json: $.instance: the plan was made for another instance" in capsys.readouterr().err
-
-
-def test_a_plan_that_fails_ends_with_code_3_and_its_page(written, tiny, tmp_path, capsys) -> None:
-    broken = too_short(tiny[1])
-    (tmp_path / "plan.json").write_text(broken.to_json(), encoding="utf-8")
-    assert written("--no-prices") == ExitCode.INFEASIBLE
-    assert "does NOT accept" in capsys.readouterr().out
-    assert "NOT accepted" in (tmp_path / "plan.html").read_text(encoding="utf-8")
 
 
 def test_after_an_interrupt_nothing_is_solved_and_the_page_is_written(written, tmp_path, monkeypatch) -> None:
@@ -485,25 +454,13 @@ def test_after_an_interrupt_nothing_is_solved_and_the_page_is_written(written, t
 
     def stopped(target, method, **_) -> depl.Result:
         asked.append(method)
-        result = depl.solve(target, "enumerate")
-        return replace(result, termination=Termination.INTERRUPTED)
+        return replace(depl.solve(target, "enumerate"), termination=Termination.INTERRUPTED)
 
     monkeypatch.setattr("depl.commands.report.solve", stopped)
     assert written() == ExitCode.STOPPED
     assert asked == ["auto"]
     rows = Seen((tmp_path / "plan.html").read_text(encoding="utf-8")).cells["prices"]
     assert [row[-1] for row in rows[1:]] == ["stopped by the user", *["not solved: interrupted before"] * 3]
-
-
-def test_the_library_refuses_a_limit_that_is_none(tiny) -> None:
-    with pytest.raises(InvalidInputError, match="time_limit must be positive"):
-        depl.report(*tiny, time_limit=0)
-
-
-def test_the_page_is_saved_as_it_is(tiny, tmp_path) -> None:
-    page = depl.report(*tiny, prices=False)
-    page.save(tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
 
 
 def test_what_takes_longer_than_the_limit_is_left_out_of_the_page_in_words(tiny, monkeypatch) -> None:
@@ -517,8 +474,7 @@ def test_what_takes_longer_than_the_limit_is_left_out_of_the_page_in_words(tiny,
     monkeypatch.setattr(facts_module, "early_stopping", slow)
     monkeypatch.setattr(importlib.import_module("depl.plot.plan"), "plan", slow)
     facts = facts_of(*tiny, None, 2.0)
-    assert facts.stopping is None
-    assert facts.no_stopping == "it takes longer than the limit of 2 seconds"
+    assert facts.stopping == "it takes longer than the limit of 2 seconds"
     assert words.stopping(facts) == ["Not computed: it takes longer than the limit of 2 seconds."]
     said = "No picture: its quantiles take longer than the limit of 2 seconds."
     assert DRAWN(facts, 2.0) == ("", said)

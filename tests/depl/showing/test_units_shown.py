@@ -10,8 +10,7 @@ from depl.models.problem.units import Units
 from depl.models.solving.explain import explain
 from depl.models.verifier.verify import verify
 from depl.reporting.facts import facts_of
-from depl.reporting.page import page_of
-from depl.reporting.reproducing import Source
+from depl.reporting.page import Source, page_of
 
 NAMED = Units(cost="EUR", time="h", resource="GPU", data="GB", size="MB", memory="GiB")
 
