@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.figures.drawing import Drawing, Instances, add_footer
-from depl.benchmarks.figures.estimation_figures import (
+from depl.benchmarks.figures.estimation import (
     TAIL,
     draw_fits,
     draw_loss_band,

@@ -23,41 +23,54 @@ _SAMPLES, _RESAMPLES = 1000, 199
 _LEVEL = 0.05
 _SHAPE, _SCALE, _OFFSET = 35.6, 2.0, 3.0
 _CURVE_EPOCHS = 77
+"""Of Fig. 4."""
 _RATIOS, _JUMPS = (_SHAPE, _SHAPE - 1), (5.0, 0.3, 0.1)
 _CHAIN, _CHAINS, _CORRELATION = 30, 400_000, 0.3
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     samples = 3 if smoke else _SAMPLES
-    curve, printed = _curve_size(rng, samples)
-    exact, counted = _autoregressive(rng, 2000 if smoke else _CHAINS)
-    scale, offset = _coverage(rng, samples)
+    improvements = [
+        fit_improvement(*_improvements(rng, 1, _CURVE_EPOCHS), rng, _RESAMPLES).law("inverse_gamma")
+        for _ in range(samples)
+    ]
+    curves = [fit_curve(*_improvements(rng, 40, 20), rng, _RESAMPLES) for _ in range(samples)]
     sizes = {
         "inverse_gamma": _size(INVERSE_GAMMA, _RATIOS, _CURVE_EPOCHS, rng, samples),
         "student_t": _size(STUDENT_T, _JUMPS, 100, rng, samples),
-        "whole_procedure": curve,
-        "variance_ratio": _independence_size(rng, samples),
+        "whole_procedure": _rejected([law.p_value for law in improvements]),
+        "variance_ratio": _rejected([_variance_ratio(rng) for _ in range(samples)]),
     }
+    formula = normal_violation(0.01, variance_ratio(np.ones(_CHAIN), Dependence.AUTOREGRESSIVE, _CORRELATION))
+    scale, offset = (
+        float(np.mean([bounds.lower <= truth <= bounds.upper for bounds in found]))
+        for truth, found in (
+            (_SCALE, [curve.scale_bounds for curve in curves]),
+            (_OFFSET, [curve.offset_bounds for curve in curves]),
+        )
+    )
     return {
         "samples": samples,
         "sizes": sizes,
         "farthest_size": max(abs(size - _LEVEL) for size in sizes.values()),
-        "size_as_printed": printed,
+        "size_as_printed": _rejected([law.goodness.paper_p_value for law in improvements]),
         "coverage_scale": scale,
         "coverage_offset": offset,
-        "ar1_formula": exact,
-        "ar1_counted": counted,
-        "ar1_difference": abs(exact - counted),
+        "ar1_formula": formula,
+        "ar1_difference": abs(formula - _autoregressive(rng, 2000 if smoke else _CHAINS)),
         "seconds_of_999_resamples": _seconds(rng),
     }
+
+
+def _rejected(p_values: list[float]) -> float:
+    return float(np.mean(np.array(p_values) <= _LEVEL))
 
 
 def _size(
     family: Family, truth: tuple[float, ...], size: int, rng: np.random.Generator, samples: int
 ) -> float:
     drawn = family.draw(np.array(truth), rng, (samples, size))
-    found = [goodness_of_fit(family, row, rng, _RESAMPLES).bootstrap_p_value for row in drawn]
-    return float(np.mean([value <= _LEVEL for value in found]))
+    return _rejected([goodness_of_fit(family, row, rng, _RESAMPLES).bootstrap_p_value for row in drawn])
 
 
 def _improvements(rng: np.random.Generator, runs: int, epochs: int) -> tuple[FloatArray, FloatArray]:
@@ -66,43 +79,22 @@ def _improvements(rng: np.random.Generator, runs: int, epochs: int) -> tuple[Flo
     return _SCALE / np.sqrt(ks + _OFFSET) * ratios, ks
 
 
-def _curve_size(rng: np.random.Generator, samples: int) -> tuple[float, float]:
-    """Share of curves of Fig. 4's length that are rejected, A and B fitted too; honestly and as printed."""
-    laws = [
-        fit_improvement(*_improvements(rng, 1, _CURVE_EPOCHS), rng, _RESAMPLES).law("inverse_gamma")
-        for _ in range(samples)
-    ]
-    honest = np.mean([law.p_value <= _LEVEL for law in laws])
-    return float(honest), float(np.mean([law.goodness.paper_p_value <= _LEVEL for law in laws]))
+def _variance_ratio(rng: np.random.Generator) -> float:
+    """p-value of the test of independence on losses whose improvements are independent."""
+    values, _ = _improvements(rng, 25, 8)
+    losses = np.concatenate([np.full((25, 1), 9.0), 9.0 - np.cumsum(values, axis=1)], axis=1)
+    return independence([losses], rng, _RESAMPLES).variance_ratio.p_value
 
 
-def _coverage(rng: np.random.Generator, samples: int) -> tuple[float, float]:
-    """Share of 95 % intervals from 40 runs of 20 epochs that contain A, and B."""
-    fits = [fit_curve(*_improvements(rng, 40, 20), rng, _RESAMPLES) for _ in range(samples)]
-    scale = np.mean([item.scale_bounds.lower <= _SCALE <= item.scale_bounds.upper for item in fits])
-    offset = np.mean([item.offset_bounds.lower <= _OFFSET <= item.offset_bounds.upper for item in fits])
-    return float(scale), float(offset)
-
-
-def _independence_size(rng: np.random.Generator, samples: int) -> float:
-    rejected = 0
-    for _ in range(samples):
-        values, _ = _improvements(rng, 25, 8)
-        losses = np.concatenate([np.full((25, 1), 9.0), 9.0 - np.cumsum(values, axis=1)], axis=1)
-        rejected += independence([losses], rng, _RESAMPLES).variance_ratio.p_value <= _LEVEL
-    return rejected / samples
-
-
-def _autoregressive(rng: np.random.Generator, chains: int) -> tuple[float, float]:
-    """What 1 % becomes under AR(1): by the formula, and counted on drawn chains."""
-    ratio = variance_ratio(np.ones(_CHAIN), Dependence.AUTOREGRESSIVE, _CORRELATION)
+def _autoregressive(rng: np.random.Generator, chains: int) -> float:
+    """What 1 % becomes under AR(1), counted on drawn chains."""
     state = rng.standard_normal(chains)
     total = state.copy()
     for _ in range(_CHAIN - 1):
         state = _CORRELATION * state + np.sqrt(1 - _CORRELATION**2) * rng.standard_normal(chains)
         total += state
     limit = 2.3263478740408408 * np.sqrt(_CHAIN)  # one per cent of independent sums exceed it
-    return normal_violation(0.01, ratio), float(np.mean(total > limit))
+    return float(np.mean(total > limit))
 
 
 def _seconds(rng: np.random.Generator) -> float:

@@ -60,8 +60,7 @@ def _drawn(
     if not options.figure:
         return ""
     # Drawing is all that needs matplotlib.
-    from depl.benchmarks.figures.estimation_figures import fit_figure, loss_band
-    from depl.benchmarks.figures.verdict_on_traces import verdict_figure
+    from depl.benchmarks.figures.estimation import fit_figure, loss_band, verdict_figure
 
     if chosen is found.fit:
         chosen = fit_traces(traces, rng, FitBy.SCHEDULE, options.metric, options.resamples)

@@ -5,7 +5,7 @@ Each function draws its own cases and counts. What is true, with proofs, stands 
 
 import numpy as np
 
-from depl.benchmarks.figures.estimation_figures import p_values
+from depl.benchmarks.figures.estimation import p_values
 from depl.benchmarks.studies.set_functions.families import LAWS, random_selection
 from depl.heuristics.data.set_function import SelectionFunction
 from depl.heuristics.set_functions.functions import all_values

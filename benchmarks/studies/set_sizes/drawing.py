@@ -4,11 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
-from depl.benchmarks.figures.style import COLOURS, MARKERS, legend_beside, make_room, nth, panels
+from depl.benchmarks.figures.style import (
+    COLOURS,
+    MARKERS,
+    legend_beside,
+    make_room,
+    nth,
+    panels,
+    plain_logarithms,
+)
 
 _OFFSET = 0.16
 """Half the distance of the two trainings of a plan, where plans are 1 apart."""
@@ -39,10 +45,8 @@ def _runs(axes: Axes, points: Rows) -> None:
         axes.plot([], [], color=nth(COLOURS, index), linewidth=4, label=name)
     for index, name in enumerate(names):
         axes.plot([], [], color="black", marker=nth(MARKERS, index), label=name, **_RUN)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    _numbers(axes.xaxis)
-    _numbers(axes.yaxis)
+    plain_logarithms(axes, "x")
+    plain_logarithms(axes, "y")
     axes.set_xlabel("final loss of the run")
     axes.set_ylabel("mean size of its sets")
     legend_beside(axes)
@@ -68,14 +72,6 @@ def _trainings(axes: Axes, comparisons: Rows) -> None:
     ]
     axes.set_yticks(range(len(rows)), labels, fontsize="x-small")
     axes.invert_yaxis()
-    axes.set_xscale("log")
-    _numbers(axes.xaxis)
+    plain_logarithms(axes, "x")
     axes.set_xlabel("size of the sets: mean and 0.95-quantile of the runs")
     legend_beside(axes)
-
-
-def _numbers(axis: Axis) -> None:
-    """Plain numbers at 1, 2 and 5 on a logarithmic axis."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter(NullFormatter())

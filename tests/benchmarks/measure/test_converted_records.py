@@ -33,8 +33,9 @@ MOVED = {
 def values_at(held: Any, path: list[str]) -> list[Any]:
     if not path:
         return [held]
-    rows = held if path[0] == "*" else [held[path[0]]]
-    return [value for row in rows for value in values_at(row, path[1:])]
+    if path[0] != "*":
+        return values_at(held[path[0]], path[1:])
+    return [value for row in held if not path[1:] or path[1] in row for value in values_at(row, path[1:])]
 
 
 @pytest.mark.parametrize("record", READ)

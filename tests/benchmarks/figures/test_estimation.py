@@ -1,16 +1,25 @@
 """What the figures of estimation show, read back from their axes."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from depl.benchmarks.figures.estimation_figures import fit_figure, loss_band, p_values, trace_curves
-from depl.benchmarks.figures.fitted_density import FittedCurve, fitted_density
-from depl.benchmarks.figures.p_values import p_value_histogram
-from depl.benchmarks.figures.verdict_on_traces import verdict_figure
+from depl.benchmarks.figures.estimation import (
+    draw_density,
+    draw_p_values,
+    fit_figure,
+    loss_band,
+    p_values,
+    trace_curves,
+    verdict_figure,
+)
+from depl.benchmarks.figures.style import panels
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.combinations import fit_traces
 from depl.models.estimation.diagnosis import diagnose
+from depl.models.estimation.fit import fit_switch
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
 from depl.models.problem.laws import InverseGamma, Normal
@@ -51,28 +60,30 @@ def test_bands_are_means_and_percentiles_of_the_most_frequent_schedules(drawn: T
     assert texts == [first.label, second.label, "1 to 99 % of runs"]
 
 
-def test_a_histogram_counts_all_values_and_densities_are_those_of_the_law() -> None:
+def test_a_histogram_counts_all_values_and_densities_are_those_of_the_law_with_its_mass() -> None:
     values = np.random.default_rng(0).normal(size=4000)
-    axes = fitted_density(values, [FittedCurve("normal", stats.norm.cdf)], "x")
+    laws = fit_switch(values, np.random.default_rng(1), resamples=9).laws
+    law = next(item for item in laws if item.family == "normal")
+    axes = panels(1)[1][0]
+    draw_density(axes, values, [law, dataclasses.replace(law, excluded=1000)], "x")
     (stairs,) = axes.patches
     heights, edges, _ = stairs.get_data()
     assert (heights * np.diff(edges)).sum() == pytest.approx(0.99, abs=0.002)
-    (line,) = axes.get_lines()
-    x, y = line.get_xydata().T
-    assert y == pytest.approx(stats.norm.pdf(x), abs=1e-4)
+    whole, part = axes.get_lines()
+    x, y = whole.get_xydata().T
+    assert y == pytest.approx(stats.norm.pdf(x, values.mean(), values.std()), abs=1e-4)
+    assert part.get_ydata() == pytest.approx(0.75 * y)
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["observed, 4000", "normal"]
 
 
 def test_p_values_stand_side_by_side_with_their_shares() -> None:
-    axes = p_value_histogram({"as printed": [0.01, 0.5, 0.99, 1.0], "honest": [0.0, 0.04]})
+    axes = panels(1)[1][0]
+    draw_p_values(axes, {"as printed": [0.01, 0.5, 0.99, 1.0], "honest": [0.0, 0.04]})
     first, second = axes.containers
-    assert sum(bar.get_height() for bar in first) == 4
-    assert sum(bar.get_height() for bar in second) == 2
+    assert [sum(bar.get_height() for bar in bars) for bars in (first, second)] == [4, 2]
     assert first[0].get_height() == 1
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        "as printed: 75 % above 0.05",
-        "honest: 0 % above 0.05",
-    ]
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert texts == ["as printed: 75 % above 0.05", "honest: 0 % above 0.05"]
 
 
 def test_the_fits_are_drawn_with_ratios_p_values_and_jumps(drawn: Traces) -> None:
