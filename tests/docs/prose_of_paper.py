@@ -27,7 +27,7 @@ def paper_ratio(values: Values) -> Iterator[str]:
 def paper_reach(values: Values) -> Iterator[str]:
     assert values["one_cluster_proved"] == values["whole_proved"] == 1
     assert values["disagreements"] == 0
-    count = len(values["one_cluster_rows"]) + len(values["whole_rows"])
+    count = values["one_cluster_instances"] + values["whole_instances"]
     yield f"all {count} instances of another draw within {values['seconds_allowed']:.0f} s each"
     yield f"the enumeration of all plans on the {values['compared']} that it covers"
 

@@ -150,7 +150,7 @@ def measured_graph(values: Values) -> Iterator[str]:
 
 def reach_of_exact(values: Values) -> Iterator[str]:
     assert values["one_cluster_proved"] == values["whole_proved"] == 1
-    counts = [len(values[f"{name}_rows"]) for name in ("one_cluster", "whole")]
+    counts = [values[f"{name}_instances"] for name in ("one_cluster", "whole")]
     yield f"all of {counts[0]} random instances with three models, one cluster and at most 30 epochs"
     yield f"and of {counts[1]} of the complete problem with up to three models, clusters and datasets"
     yield f"each within {values['seconds_allowed']:.0f} s"
