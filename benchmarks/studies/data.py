@@ -26,9 +26,8 @@ from depl.benchmarks.studies.set_functions.families import (
     random_selection,
     submodular_selection,
 )
-from depl.heuristics.data.branching import branch_and_bound
 from depl.heuristics.data.problem import SelectionProblem
-from depl.heuristics.data.select import select_datasets
+from depl.heuristics.data.select import branch_and_bound, select_datasets
 from depl.heuristics.data.set_function import SelectionFunction
 from depl.heuristics.set_functions.answers import Minimum
 from depl.heuristics.set_functions.brute_force import brute_force

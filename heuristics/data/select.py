@@ -1,30 +1,56 @@
-"""Which datasets to use, and which rule proves it: the dispatcher of stage 1.
+"""Stage 1 exactly: which datasets to use, and which rule proves it, without submodularity.
 
-1. K^ from a table, or transfers that count: all subsets.
-2. 1/K^ convex: the sorted prefix (`depl.heuristics.data.prefix`).
-3. One density and K^ T^ concave (where the paper's claim is true, E4): an end.
-4. Otherwise branch and bound (`depl.heuristics.data.branching`), which needs no submodularity. Where it
-   is stopped by its limit, the answer carries its bound and is not called optimal.
+1. *Table*: K^ from a table, or transfers that count: all subsets. 2. *Prefix*: 1/K^ is convex: some minimiser
+is a prefix of the datasets sorted by tau_d / q_d, or a single one. 3. *Ends*: one density and K^ T^ concave
+(where the paper's claim is true, E4): the smallest dataset or all. 4. *Branching*: otherwise branch and bound
+on the fractional frontier. Where all free datasets have one density,
+   a node is solved at once (`depl.heuristics.data.one_density`). Stopped, the answer carries its bound and is
+   not called optimal.
+
+The page "Dataset selection" proves the rules and the bound, and that it has to be a search (PARTITION).
 """
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from depl.heuristics.data.branching import branch_and_bound
 from depl.heuristics.data.conditions import product_is_concave
-from depl.heuristics.data.epochs_needed import TabledEpochs
-from depl.heuristics.data.prefix import best_prefix, rule_holds
-from depl.heuristics.data.problem import SelectionProblem, selection_problem
-from depl.heuristics.set_functions.functions import (
-    subset_of_index,
-)
+from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
+from depl.heuristics.data.one_density import candidates, one_density
+from depl.heuristics.data.problem import SelectionProblem, selection_problem, training_time
+from depl.models.foundation.best_first import BestFirst
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
 
 MOST_LISTED = 16
 """Datasets of which all sets are listed where transfers count: 65,536, in some hundredths of a second."""
+
+CLOSED = PROOF_TOLERANCE / 1000
+"""Relative gap below which a node cannot matter: a thousandth of what counts as proved."""
+
+_PARTS = 4
+"""Parts of an interval that is split: the error falls with the square of the width, so by a factor of 16. Set
+by hand: two take twice the rounds, more evaluate parts that one split would have settled."""
+
+_ROUNDS = 40
+"""Rounds of splitting: after 26 an interval is 4**26 = 2**52 times narrower, which is the rounding of
+doubles, and its bound is that of its ends. More, set by hand, keep the loop finite where K^ is so steep that
+rounding still shows."""
+
+_PRECISION = 2e-13
+"""Relative difference of a bound and a value that counts as none: a thousand roundings of doubles, and a
+fifth of `CLOSED`."""
+
+_MOST_WEAK = 5_000
+"""Intervals that may be open at once. Set by hand: where f is flat, splitting closes none of them; branching
+decides what is left, and the bound so far is valid."""
+
+IntArray = NDArray[np.int64]
 
 
 class Rule(Enum):
@@ -95,7 +121,7 @@ def select_datasets(
     Raises
     ------
     InvalidInputError
-        If the price is given for a problem, which has its units already.
+        If the price is given for a problem, which has its units already, or ``nodes`` is not positive.
     NotCoveredError
         If transfers count and there are more than `MOST_LISTED` datasets, or there is none to use.
     """
@@ -122,10 +148,44 @@ def select_datasets(
     return Selection(_names(problem, found.subset), found.value, found.lower_bound, rule, found.nodes)
 
 
+def rule_holds(problem: SelectionProblem, nonempty: bool = True) -> bool:
+    """Whether the prefix rule applies: K^ by volume, no prices, and 1/K^ convex where sets can be."""
+    if not isinstance(problem.needed, NeededEpochs) or problem.priced or problem.constant:
+        return False
+    least = float(problem.volumes.min()) if nonempty and problem.size else 0.0
+    return problem.needed.reciprocal_is_convex(least)
+
+
+def density_order(problem: SelectionProblem) -> IntArray:
+    """The datasets by rising tau_d / q_d; of equals the larger first."""
+    return np.lexsort((-problem.volumes, problem.durations / problem.volumes)).astype(np.int64)
+
+
+def best_prefix(problem: SelectionProblem, nonempty: bool = True) -> frozenset[int]:
+    """The best prefix, or for nonempty sets the best nonempty prefix or single dataset.
+
+    It is a minimiser where `rule_holds`, and a feasible set elsewhere.
+
+    Raises
+    ------
+    NotCoveredError
+        For K^ from a table, or if a dataset has to be used and there is none.
+    """
+    if not isinstance(problem.needed, NeededEpochs):
+        raise NotCoveredError("K^ from a table has no volumes to sort by")
+    if nonempty and not problem.size:
+        raise NotCoveredError("there is no dataset to use")
+    order, n = density_order(problem), problem.size
+    prefixes: NDArray[np.bool_] = np.zeros((n + 1, n), dtype=bool)
+    prefixes[:, order] = np.tri(n + 1, n, -1, dtype=bool)
+    sets = np.concatenate([prefixes[1:], np.eye(n, dtype=bool)]) if nonempty else prefixes
+    return frozenset(np.flatnonzero(sets[int(np.argmin(problem.values(sets)))]).tolist())
+
+
 def _best_of_table(problem: SelectionProblem, nonempty: bool) -> frozenset[int]:
     index = np.arange(1 if nonempty else 0, 1 << problem.size)
     members = (index[:, None] >> np.arange(problem.size)) & 1 == 1
-    return subset_of_index(int(index[int(np.argmin(problem.values(members)))]))
+    return frozenset(np.flatnonzero(members[int(np.argmin(problem.values(members)))]).tolist())
 
 
 def _best_end(problem: SelectionProblem) -> frozenset[int] | None:
@@ -135,8 +195,7 @@ def _best_end(problem: SelectionProblem) -> frozenset[int] | None:
     smallest = int(np.argmin(problem.volumes))
     if not product_is_concave(problem, float(problem.volumes[smallest])):
         return None
-    ends = frozenset({smallest}), frozenset(range(problem.size))
-    return min(ends, key=problem.value)
+    return min(frozenset({smallest}), frozenset(range(problem.size)), key=problem.value)
 
 
 def _answer(problem: SelectionProblem, subset: frozenset[int], rule: Rule) -> Selection:
@@ -146,3 +205,243 @@ def _answer(problem: SelectionProblem, subset: frozenset[int], rule: Rule) -> Se
 
 def _names(problem: SelectionProblem, subset: frozenset[int]) -> tuple[str, ...]:
     return tuple(problem.names[place] for place in sorted(subset))
+
+
+# --- branch and bound -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What the search knows at its end.
+
+    Attributes
+    ----------
+    subset : frozenset of int
+        The best set found.
+    value : float
+        f of it.
+    lower_bound : float
+        No set of the kind asked for has a smaller value.
+    nodes : int
+        Nodes whose bound was computed.
+    """
+
+    subset: frozenset[int]
+    value: float
+    lower_bound: float
+    nodes: int
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the bound meets the value to `PROOF_TOLERANCE`, relative."""
+        return counts_as_proved(self.value, self.lower_bound)
+
+
+def branch_and_bound(problem: SelectionProblem, nonempty: bool = True, nodes: int = 10_000) -> Searched:
+    """The best set by best-first branch and bound, for K^ by volume and without transfers.
+
+    A node fixes some datasets as used and some as left out; its bound is that of `relaxed`. Where the
+    relaxation takes a dataset in part, the two children take it whole and leave it out. Good sets come from
+    the best prefix and from rounding the relaxation down and up.
+
+    Parameters
+    ----------
+    problem : SelectionProblem
+    nonempty : bool
+        Whether a dataset has to be used.
+    nodes : int
+        Most nodes; then the best set so far is returned with the least bound that is left.
+
+    Raises
+    ------
+    NotCoveredError
+        For K^ from a table, for transfers, or if a dataset has to be used and there is none.
+    InvalidInputError
+        If ``nodes`` is not positive.
+    """
+    if nodes < 1:
+        raise InvalidInputError(f"must be at least 1, not {nodes}", "nodes")
+    search = _Search(problem, nonempty, best_prefix(problem, nonempty))
+    search.run(nodes)
+    return Searched(search.subset, search.value, search.lower_bound, search.nodes)
+
+
+class _Search:
+    """The best set so far, the nodes that wait, and the least bound of those that were given up."""
+
+    def __init__(self, problem: SelectionProblem, nonempty: bool, subset: frozenset[int]) -> None:
+        self.problem, self.nonempty = problem, nonempty
+        self.subset, self.value = subset, problem.value(subset)
+        self.closed, self.nodes = np.inf, 0
+        self.waiting = BestFirst[tuple[frozenset[int], frozenset[int], int]]()
+
+    @property
+    def lower_bound(self) -> float:
+        """No set of the problem has a smaller value."""
+        return min(self.value, self.closed, self.waiting.least)
+
+    @property
+    def cutoff(self) -> float:
+        """Nodes of at least this bound cannot hold a set that is better by more than `CLOSED`."""
+        return self.value - CLOSED * abs(self.value)
+
+    def run(self, nodes: int) -> None:
+        """Search until nothing can be better or the nodes are used up."""
+        self.add(frozenset(), frozenset())
+        while self.waiting and self.nodes + 2 <= nodes:
+            bound, (inside, outside, fractional) = self.waiting.pop()
+            if bound >= self.cutoff:
+                self.closed = min(self.closed, bound)
+                self.waiting.clear()
+                break
+            self.add(inside | {fractional}, outside)
+            self.add(inside, outside | {fractional})
+
+    def consider(self, subset: frozenset[int]) -> None:
+        """Keep a set if it is allowed and better."""
+        value = self.problem.value(subset)
+        if value < self.value and (subset or not self.nonempty):
+            self.subset, self.value = subset, value
+
+    def add(self, inside: frozenset[int], outside: frozenset[int]) -> None:
+        """Bound a node; close it, solve it at once, or let it wait."""
+        self.nodes += 1
+        fixed = inside | outside
+        places = np.array([place for place in range(self.problem.size) if place not in fixed], dtype=np.intp)
+        if not len(places):
+            self.consider(inside)
+            return
+        rest = self.problem.restricted(inside, outside) if fixed else self.problem
+        least = float(rest.volumes.min()) if self.nonempty and not inside else 0.0
+        found = relaxed(rest, self.cutoff, least)
+        order = places[found.order].tolist()
+        for count in {found.whole, found.whole + 1}:
+            self.consider(inside | frozenset(order[:count]))
+        if found.integral or found.bound >= self.cutoff:
+            self.closed = min(self.closed, found.bound)
+            return
+        density = one_density(rest)
+        sets, certain = ([], False) if density is None else candidates(rest, density)
+        for chosen in sets:
+            self.consider(inside | frozenset(places[sorted(chosen)].tolist()))
+        if not certain:
+            self.waiting.push(found.bound, (inside, outside, order[found.whole]))
+
+
+class Relaxed(NamedTuple):
+    """The bound of one part of the search.
+
+    Attributes
+    ----------
+    bound : float
+        No set of the part has a smaller value, up to rounding.
+    order : ndarray
+        The free datasets in the order of the frontier.
+    whole : int
+        So many datasets of ``order`` are taken whole at the best point.
+    integral : bool
+        Whether the best point takes no dataset in part.
+    """
+
+    bound: float
+    order: IntArray
+    whole: int
+    integral: bool
+
+
+def relaxed(problem: SelectionProblem, cutoff: float = np.inf, least: float = 0.0) -> Relaxed:
+    """The bound over all sets of a problem that add enough volume: that of its fractional frontier.
+
+    Without prices, f falls in Q and rises in T, so for a given added volume s only the least duration counts:
+    phi(s) = min {tau.x : q.x = s, 0 <= x <= 1}, fractional knapsack, piecewise linear with the prefix sums in
+    the order of tau_d / q_d as its corners. On an interval inside a piece K lies above its tangent at the
+    middle, and tangent times duration is concave, so its ends bound f; intervals that are not good enough are
+    split.
+
+    Parameters
+    ----------
+    problem : SelectionProblem
+        Of a part of the search, see `SelectionProblem.restricted`; with at least one dataset.
+    cutoff : float
+        Once the bound is known to be at least this, it is not refined further.
+    least : float
+        Least added volume: the smallest dataset where the empty set is not allowed [data].
+
+    Raises
+    ------
+    NotCoveredError
+        For K^ from a table, and for transfers.
+    """
+    if not isinstance(problem.needed, NeededEpochs):
+        raise NotCoveredError("K^ from a table has no volumes")
+    if problem.priced:
+        raise NotCoveredError("transfers have no fractional frontier; list all sets")
+    order = density_order(problem)
+    volume, length = _corners(problem.volumes[order]), _corners(problem.durations[order])
+    length += problem.fixed_duration
+    values = training_time(problem.needed.at(volume), length)
+    values[volume < least * (1 - _PRECISION)] = np.inf
+    corner = int(np.argmin(values))
+    lowest = float(values[corner])
+    pieces = _pieces(problem.needed, volume, length, least)
+    parts = _refined(problem.needed, pieces, min(cutoff - problem.constant, lowest))
+    place = int(np.argmin(parts.bound))
+    bound = float(parts.bound[place])
+    least_bound = min(bound, lowest) + problem.constant
+    if bound >= lowest * (1 - _PRECISION):
+        return Relaxed(least_bound, order, corner, True)
+    middle = float(parts.low[place] + parts.high[place]) / 2
+    whole = int(np.searchsorted(volume, middle, side="right")) - 1
+    return Relaxed(least_bound, order, min(whole, len(order) - 1), False)
+
+
+class _Parts(NamedTuple):
+    """Intervals of added volume inside pieces of the frontier: T at both ends, bounds, better ends."""
+
+    low: FloatArray
+    high: FloatArray
+    start: FloatArray
+    end: FloatArray
+    bound: FloatArray
+    ends: FloatArray
+
+
+def _pieces(needed: NeededEpochs, volume: FloatArray, length: FloatArray, least: float) -> _Parts:
+    """One interval for each piece of the frontier beyond ``least``."""
+    first = min(int(np.searchsorted(volume, least, side="right")) - 1, len(volume) - 2)
+    start = float(np.interp(least, volume, length))
+    volume = np.concatenate([[min(least, volume[-1])], volume[first + 1 :]])
+    length = np.concatenate([[start], length[first + 1 :]])
+    return _bounded(needed, volume[:-1], volume[1:], length[:-1], length[1:])
+
+
+def _bounded(
+    needed: NeededEpochs, low: FloatArray, high: FloatArray, start: FloatArray, end: FloatArray
+) -> _Parts:
+    middle = (low + high) / 2
+    value, slope = needed.at(middle), needed.slope(middle)
+    left = (value + slope * (low - middle)) * start
+    right = (value + slope * (high - middle)) * end
+    ends = np.minimum(training_time(needed.at(low), start), training_time(needed.at(high), end))
+    return _Parts(low, high, start, end, np.minimum(left, right), ends)
+
+
+def _refined(needed: NeededEpochs, parts: _Parts, cutoff: float) -> _Parts:
+    """Split intervals until every bound is at least the cutoff, or as good as rounding lets it be."""
+    share = np.arange(_PARTS + 1) / _PARTS
+    for _ in range(_ROUNDS):
+        target = min(cutoff, float(parts.ends.min()))
+        weak = parts.bound < np.minimum(target, parts.ends) * (1 - _PRECISION)
+        # where the product is flat, every interval stays weak: what is left is decided by branching
+        if not 0 < np.count_nonzero(weak) <= _MOST_WEAK:
+            break
+        volume = parts.low[weak, None] + share * (parts.high - parts.low)[weak, None]
+        length = parts.start[weak, None] + share * (parts.end - parts.start)[weak, None]
+        cells = (part.ravel() for grid in (volume, length) for part in (grid[:, :-1], grid[:, 1:]))
+        new = _bounded(needed, *cells)
+        parts = _Parts(*(np.concatenate([old[~weak], more]) for old, more in zip(parts, new, strict=True)))
+    return parts
+
+
+def _corners(numbers: FloatArray) -> FloatArray:
+    return np.concatenate([[0.0], np.cumsum(numbers)])

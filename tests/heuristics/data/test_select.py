@@ -14,12 +14,18 @@ from depl.benchmarks.studies.set_functions.families import (
     interior_selection,
     random_selection,
 )
-from depl.heuristics.data.branching import branch_and_bound
 from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
-from depl.heuristics.data.prefix import best_prefix, density_order, rule_holds
 from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers, selection_problem
-from depl.heuristics.data.relaxation import relaxed
-from depl.heuristics.data.select import MOST_LISTED, Rule, select_datasets
+from depl.heuristics.data.select import (
+    MOST_LISTED,
+    Rule,
+    best_prefix,
+    branch_and_bound,
+    density_order,
+    relaxed,
+    rule_holds,
+    select_datasets,
+)
 from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
 from depl.heuristics.set_functions.status import exhaustive
 from depl.heuristics.set_functions.verdicts import Verdict

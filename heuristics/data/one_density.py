@@ -1,17 +1,17 @@
 """Datasets of one density: f depends on their total volume alone, so only the sums next to one volume matter.
 
-With tau_d = rho q_d for all datasets that are still free, f is a function g of the added volume s. By
-`depl.heuristics.data.continuous`, g falls and then rises (power, inverse logarithm), or falls, rises and
-falls (logarithm). So the best set has no volume, all of it, or one of the two sums of volumes next to the
-inner minimum. Those are found exactly
+With tau_d = rho q_d for all datasets that are still free, f is a function g of the added volume s, Q = Q0 +
+s, and with g = K(Q) (t0 + rho Q) its derivative has the sign of
 
-- by halves, for at most 36 datasets: all sums of either half, sorted, and a binary search;
-- by reachable sums, where the volumes as written are multiples of a common unit and their total is not too
-  many units: a whole number as a set of bits, shifted once per dataset.
+    power        (1 - p) rho Q - p t0                rises or is negative
+    inverse_log  (1 + Q) ln(1 + Q) - Q - t0 / rho    rises
+    log          K(Q) / b - 1 - t0 / (rho Q)         rises up to Q = t0 / rho, falls after
 
-This is SUBSET SUM, hence NP-hard; but it is the usual case, because work is volume unless an instance says
-otherwise. For more datasets without a common unit, sums are so dense that a part of them comes within
-rounding.
+So g falls and then rises, or under the logarithm falls, rises and falls; the best set has no volume, all of
+it, or one of the two sums of volumes next to the inner minimum. Those are found exactly by halves, for at
+most 36 datasets (all sums of either half, and a binary search), or by reachable sums, where volumes as
+written are multiples of a common unit (a whole number as a set of bits, shifted once per dataset). This is
+SUBSET SUM, hence NP-hard, and the usual case, as work is volume unless an instance says otherwise.
 """
 
 import math
@@ -19,21 +19,25 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from scipy.optimize import brentq
 
-from depl.heuristics.data.continuous import best_volume
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.problem import SelectionProblem
-from depl.heuristics.set_functions.functions import FloatArray, as_set
+from depl.models.problem.laws import FloatArray
 
 MOST_BY_HALVES = 36
 """Datasets whose sums are all listed by halves. Set by hand: 2**18 sums of each half take 2 MiB; two datasets
 more double both time and memory."""
+
 _MOST_BITS = 200_000_000
 """Bits of the sums that are reachable with the first 1, 2, ... datasets: 25 MB in all. Set by hand: where
 they are more, good sets are taken without a proof that a best one is among them."""
+
 _SAME = 1e-12
 """Relative difference of densities that counts as none: products and quotients of decimals in doubles are off
 by a few times 1e-16, a thousandth of it."""
+
+Sets = list[frozenset[int]]
 
 
 def one_density(problem: SelectionProblem) -> float | None:
@@ -45,7 +49,7 @@ def one_density(problem: SelectionProblem) -> float | None:
     return low if high - low <= _SAME * high else None
 
 
-def candidates(problem: SelectionProblem, density: float) -> tuple[list[frozenset[int]], bool]:
+def candidates(problem: SelectionProblem, density: float) -> tuple[Sets, bool]:
     """Sets among which a best one is, and whether that is certain; without certainty they are good ones.
 
     Parameters
@@ -55,9 +59,8 @@ def candidates(problem: SelectionProblem, density: float) -> tuple[list[frozense
     density : float
         rho > 0 or 0.
     """
-    everything = frozenset(range(problem.size))
     smallest = frozenset({int(np.argmin(problem.volumes))})
-    ends = [frozenset[int](), smallest, everything]
+    ends = [frozenset[int](), smallest, frozenset(range(problem.size))]
     if density == 0 or not isinstance(problem.needed, NeededEpochs):
         return ends, True  # without durations, more data cost nothing
     whole = math.fsum(problem.volumes.tolist())
@@ -73,12 +76,42 @@ def candidates(problem: SelectionProblem, density: float) -> tuple[list[frozense
 
 
 def inner_minimum(needed: NeededEpochs, fixed: float, rate: float, whole: float) -> float | None:
-    """Where g has its inner minimum, even if an end is better; None if it has none [data]."""
-    found = best_volume(needed, fixed, rate, whole, inner=True)
-    return found if 0 < found < whole else None
+    """Where K(s) (fixed + rate s) has its inner minimum on [0, whole]; None if it has none [data].
+
+    Parameters
+    ----------
+    needed : NeededEpochs
+        K^, positive at ``whole`` [epochs].
+    fixed : float
+        T^ without added volume [time].
+    rate : float
+        Duration per volume, positive [time / data].
+    whole : float
+        W > 0 [data].
+
+    Returns
+    -------
+    float or None
+        To about 1e-12 relative to ``whole``, even if an end is better.
+    """
+    if needed.constant:
+        return None
+
+    def rise(volume: float) -> float:
+        """The derivative over -K' > 0, which keeps its sign: T^ < -K/K' rate."""
+        return float(rate * needed.at(volume) / -needed.slope(volume) - (fixed + rate * volume))
+
+    turn = whole  # where the sign may start to fall: at Q = t0 / rho under the logarithm
+    if needed.logarithmic:
+        base = needed.base_volume
+        turn = min(whole, max((fixed - rate * base) / rate - base, 0.0))
+    low = 1e-12 * whole if needed.base_volume == 0 else 0.0  # K^ is infinite at Q = 0, so g falls from there
+    if not (low < turn and rise(low) < 0 < rise(turn)):
+        return None
+    return float(brentq(rise, low, turn, xtol=1e-13 * whole))
 
 
-def by_halves(volumes: FloatArray, target: float) -> list[frozenset[int]]:
+def by_halves(volumes: FloatArray, target: float) -> Sets:
     """The set with the greatest sum up to ``target`` and the one with the least sum from it on."""
     half = len(volumes) // 2
     left, right = _sums(volumes[:half]), _sums(volumes[half:])
@@ -97,7 +130,7 @@ def by_halves(volumes: FloatArray, target: float) -> list[frozenset[int]]:
     return found
 
 
-def by_reachable_sums(volumes: Sequence[float], target: float) -> list[frozenset[int]] | None:
+def by_reachable_sums(volumes: Sequence[float], target: float) -> Sets | None:
     """The same for any number of datasets whose volumes have a common unit; None without a useful one.
 
     Parameters
@@ -133,17 +166,15 @@ def _read_off(total: int, counts: list[int], reached: list[int]) -> frozenset[in
     return frozenset(chosen)
 
 
-def _by_parts(volumes: FloatArray, target: float) -> list[frozenset[int]]:
+def _by_parts(volumes: FloatArray, target: float) -> Sets:
     """Fix all but 30 datasets by filling up, and choose among those exactly; three spread choices of 30."""
     found = []
     for start in range(3):
         free = np.unique(np.linspace(start, len(volumes) - 1 - start, 30).astype(np.int64))
         fixed = np.setdiff1d(np.arange(len(volumes)), free)
-        room = target - float(volumes[free].sum()) / 2
-        filled = fixed[np.cumsum(volumes[fixed]) <= room]
-        rest = target - float(volumes[filled].sum())
-        for chosen in by_halves(volumes[free], rest):
-            found.append(as_set(filled) | as_set(free[sorted(chosen)]))
+        filled = fixed[np.cumsum(volumes[fixed]) <= target - float(volumes[free].sum()) / 2]
+        for chosen in by_halves(volumes[free], target - float(volumes[filled].sum())):
+            found.append(frozenset(filled.tolist()) | frozenset(free[sorted(chosen)].tolist()))
     return found
 
 
