@@ -102,7 +102,7 @@ def left_out(attempts: Sequence[Attempt]) -> list[str]:
 def _figures(attempts: Sequence[Attempt], instances: Instances) -> Iterator[Drawing]:
     for family in dict.fromkeys(filter(None, map(_family, attempts))):
         own = [item for item in attempts if _family(item) == family]
-        levels = level_drawing(family, own, instances)
+        levels = level_drawing(family, own)
         if levels is not None:
             varied = [item for item in own if levels_of(item) is not None]
             yield _with_footer(levels, varied, instances)

@@ -10,7 +10,7 @@ import pytest
 from depl.benchmarks.analysis.growth import Growth, PowerLine
 from depl.benchmarks.analysis.profiles import Profile
 from depl.benchmarks.figures.drawing import Instances, assumptions, footer_of, plan_of
-from depl.benchmarks.figures.levels import guaranteed_ratio, level_drawing, level_points, levels_of
+from depl.benchmarks.figures.levels import level_drawing, level_points, levels_of
 from depl.benchmarks.figures.paper import training_drawings
 from depl.benchmarks.figures.sweeps import (
     figures_of,
@@ -20,14 +20,10 @@ from depl.benchmarks.figures.sweeps import (
     size_labels,
     time_against_size,
 )
-from depl.heuristics.paper.models import cost_up
-from depl.heuristics.paths.additive_labels import best_rate, entropic_label
-from depl.heuristics.paths.additive_problem import additive_problem
 from depl.instances.library import load
-from depl.models.evaluation.evaluate import final_loss
 from depl.models.foundation.documents import document
 from depl.models.problem.instance import InverseSqrtImprovement, Model, Switch
-from depl.models.problem.laws import InverseGamma, Normal, StudentT
+from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from tests.cases.attempts_factory import attempt_of
 from tests.cases.drawn_traces import draw_traces
@@ -398,7 +394,7 @@ def varied():
 
 @pytest.fixture(scope="module")
 def levels(varied):
-    return level_drawing("paper-alexnet", varied, Instances())
+    return level_drawing("paper-alexnet", varied)
 
 
 def test_ratios_are_over_optima_that_another_suite_proved(varied):
@@ -408,7 +404,7 @@ def test_ratios_are_over_optima_that_another_suite_proved(varied):
     assert points[50, "paper-alexnet-9"] == pytest.approx(14 / 12)
     assert points[800, "paper-alexnet-11"] == 1
     two = [attempt for attempt in varied if levels_of(attempt) != 50]
-    assert level_drawing("paper-alexnet", two, Instances()) is None
+    assert level_drawing("paper-alexnet", two) is None
 
 
 def test_only_an_option_counts_as_levels():
@@ -427,39 +423,6 @@ def test_curves_are_means_of_the_table_and_markers_are_hollow_where_targets_are_
     hollow, full = (line for line in axes.get_lines() if list(line.get_xdata()) in ([50], [200]))
     assert hollow.get_markerfacecolor() == "white"
     assert full.get_markerfacecolor() != "white"
-
-
-def test_the_band_narrows_to_one_and_is_drawn_where_every_target_has_one(levels):
-    bands = {eta: [row["guaranteed"] for row in rows(levels, eta=eta)] for eta in LEVELS}
-    assert bands[50][:2] == [None, None]  # 8 less than 7 or 9 is out of reach: the mean of 20 epochs is .4
-    assert all(upper >= 1 for upper in bands[200])
-    assert all(later <= upper for upper, later in zip(bands[200], bands[800], strict=True))
-    (band,) = levels.figure.axes[0].collections
-    corners = {tuple(point) for point in band.get_paths()[0].vertices.tolist()}
-    tops = {(eta, float(np.mean(bands[eta]))) for eta in (200, 800)}
-    assert np.array(sorted(corners)) == pytest.approx(np.array(sorted({(200, 1), (800, 1)} | tops)))
-
-
-@pytest.mark.parametrize("eta", [100, 200, 400, 800])
-@pytest.mark.parametrize("target", list(OPTIMA))
-def test_the_graph_with_the_same_label_costs_at_most_what_is_guaranteed(target, eta):
-    instance, optimum = load("paper-alexnet", target), plan_with(OPTIMA[target])
-    budget = instance.target.violation_budget
-    label = entropic_label(budget, best_rate(final_loss(instance, optimum), budget))
-    problem = additive_problem(instance, frozenset({"training-data"}), "A", label)
-    guaranteed = guaranteed_ratio(instance, optimum, OPTIMA[target], eta)
-    assert guaranteed is None or cost_up(problem, eta) <= OPTIMA[target] * guaranteed * (1 + 1e-9)
-
-
-def test_there_is_no_band_where_weights_are_not_the_cost_or_the_label_does_not_exist():
-    timed = load("paper-alexnet-deadline", 9)
-    assert timed.target.maximum_time is not None
-    assert guaranteed_ratio(timed, plan_with(12), 12.0, 800) is None
-    instance = load("paper-alexnet", 9)
-    jump = StudentT(location=0.1, scale=0.01, degrees_of_freedom=3)  # has no exponential moments
-    switches = [Switch(previous="fast-unsteady", following="slow-steady", law=jump)]
-    assert guaranteed_ratio(instance, plan_with(12), 12.0, 800) == 1 + 1 / 12
-    assert guaranteed_ratio(instance.replace(switches=switches), plan_with(12), 12.0, 800) is None
 
 
 # Figs. 2 and 4 -----------------------------------------------------------------------------------------
