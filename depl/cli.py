@@ -4,25 +4,87 @@ Every command returns an `Answer`; this module alone prints. Answers go to stand
 exactly one JSON object), everything else to standard error. Exit codes are `depl.commands.answer.ExitCode`.
 """
 
-import argparse
 import contextlib
 import ctypes
-import importlib
+import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TextIO
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import TextIO
 
-from depl.commands.answer import Answer, ExitCode, interrupted
-from depl.commands.guide import GUIDE
-from depl.commands.parser import asked, parser
+import click
+
+import depl
+from depl.commands.answer import Answer, ExitCode, defect, failure, interrupted, without_result
+from depl.commands.options import Group, Options, Run, refusal
 from depl.commands.printable import printable, printable_json
 from depl.models.foundation.errors import DeplError, shortened
 from depl.models.solving.interrupts import first_interrupt_ignored
 from depl.starting import Ending, arm, disarm
 
 _LONGEST_TRACE = 20_000
+
+FIRST = ("instances", "solve", "check", "explain", "front", "report", "fit", "certify", "policy")
+"""Commands that the first screen explains; of others it has the names."""
+
+OTHERS = {
+    "runs and logs": ("traces", "diagnose", "train", "replan"),
+    "methods and measurements": ("methods", "program", "knapsack", "bench", "figures"),
+    "learning and setting up": ("demo", "lessons", "warm-up", "completion"),
+}
+
+COMMANDS = {
+    name: f"depl.commands.{'parser' if name == 'bench' else module}:{module}"
+    for name in (*FIRST, *(name for names in OTHERS.values() for name in names))
+    if (module := {"figures": "paper_figures"}.get(name, name.replace("-", "_")))
+}
+"""Every command by its name: its module, and what it is there. Only that which is asked for is imported."""
+
+COMPLETING = "_DEPL_COMPLETE"
+"""The variable of the environment by which the script of a shell asks for completions."""
+
+
+class _Root(Group):
+    """All commands; the first screen has room for the first ones."""
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a screen of at most twenty lines."""
+        formatter.write(
+            f"Usage: {ctx.command_path} COMMAND; help and examples of each: depl COMMAND --help\n"
+        )
+        formatter.write(f"{self.help}\n\n")
+        found = {name: self.get_command(ctx, name) for name in FIRST}
+        rows = [f"  {name:9}  {item.get_short_help_str(70)}" for name, item in found.items() if item]
+        formatter.write("\n".join(rows) + "\n\n")
+        for group, names in OTHERS.items():
+            formatter.write(f"{group}: {', '.join(names)}\n")
+        self.format_epilog(ctx, formatter)
+
+
+def _version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        click.echo(f"depl {depl.__version__}")
+        ctx.exit()
+
+
+ROOT = _Root(
+    "depl",
+    lazy=COMMANDS,
+    subcommand_metavar="COMMAND",
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "show_default": True,
+        "max_content_width": 110,
+    },
+    help="Plan dependable distributed training, and prove how good the plans are.",
+    params=[click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_version)],
+    examples="""\
+depl solve paper-alexnet-9 --out plan.json
+depl instances new --out mine.json    # an instance of your own, with comments to start from
+""",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,50 +100,91 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    words = sys.argv[1:] if arguments is None else arguments
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments is None and COMPLETING in os.environ:
+        return _completed(os.environ[COMPLETING])
+    as_json = "--json" in takewhile(lambda word: word != "--", words)
     try:
-        try:
-            options = parser(asked(words)).parse_args(words) if words else None
-        except SystemExit as stop:  # argparse has printed its message, or what --help and --version ask for
-            _flush(sys.stdout)
-            code = stop.code if isinstance(stop.code, int) else ExitCode.INVALID
-        else:
-            answer = Answer(GUIDE.rstrip("\n")) if options is None else _answer(options)
-            code = _said(answer, getattr(options, "json", False))
+        code = _said(_answer(words, as_json), as_json)
     except KeyboardInterrupt:  # between the command and its answer, or while the answer would not go out
         arm(Ending(answered=True))
-        code = _said(interrupted(), "--json" in words)
+        code = _said(interrupted(), as_json)
     if arguments is None:
         arm(Ending(code, answered=True))
     return code
+
+
+def parsed(words: Sequence[str]) -> tuple[Run, Options]:
+    """What a command line asks to be run, and with what.
+
+    Raises
+    ------
+    click.UsageError
+        For wrong usage.
+    click.exceptions.Exit
+        After the help or the version was printed, where these are asked for.
+    """
+    with ROOT.make_context("depl", list(words) or ["--help"]) as context:
+        found: tuple[Run, Options] = ROOT.invoke(context)
+        return found
 
 
 def _said(answer: Answer, as_json: bool) -> int:
     """The exit code of an answer that is out; what may have taken an hour is not lost in its last moment."""
     with first_interrupt_ignored():
         _write(sys.stderr, printable(answer.aside))
-        written = _write(sys.stdout, printable_json(answer.json) if as_json else printable(answer.text))
+        written = _write(
+            sys.stdout,
+            printable_json(answer.json) if as_json and answer.json else printable(answer.text),
+        )
     return answer.code if written else ExitCode.INVALID
 
 
-def _answer(options: argparse.Namespace) -> Answer:
+def _answer(words: Sequence[str], as_json: bool) -> Answer:
     """The command's answer, or what became of it."""
     answer: Answer
     try:
-        run = _imported(options.run)
+        with contextlib.redirect_stdout(io.StringIO()) as page:
+            asked = _asked(words)
+        if isinstance(asked, Answer):
+            return asked._replace(text=page.getvalue().rstrip("\n"))
+        run, options = asked
         disarm()
-        with _answer_alone(getattr(options, "json", False)):
+        with _answer_alone(as_json):
             if getattr(options, "imports", ()):
-                _imported("depl.commands.options:import_users_code")(options)
+                from depl.commands.inputs import import_users_code
+
+                import_users_code(options)
             answer = run(options)
     except KeyboardInterrupt:
         return interrupted()
     except DeplError as error:
-        answer = _imported("depl.commands.endings:failure")(error)
+        answer = failure(error)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a defect still gets its exit code and JSON
         _write(sys.stderr, printable(shortened(traceback.format_exc(), _LONGEST_TRACE)))
-        answer = _imported("depl.commands.endings:defect")(error)
+        answer = defect(error)
     return answer
+
+
+def _asked(words: Sequence[str]) -> tuple[Run, Options] | Answer:
+    """What is to be run; or an answer, where help is asked for or the usage is wrong."""
+    try:
+        return parsed(words)
+    except click.UsageError as error:
+        said, path = refusal(error), "depl" if error.ctx is None else error.ctx.command_path
+        told = without_result("error", said, None)
+        return Answer("", ExitCode.INVALID, told, f"{said}\nHelp and examples: {path} --help")
+    except click.exceptions.Exit:
+        return Answer("")
+    except SystemExit as stop:  # argparse, by which the commands of bench are still parsed
+        return Answer("", ExitCode(stop.code if isinstance(stop.code, int) else ExitCode.INVALID))
+
+
+def _completed(instruction: str) -> int:
+    """What the script of a shell asks for."""
+    from click.shell_completion import shell_complete
+
+    return shell_complete(ROOT, {}, "depl", COMPLETING, instruction)
 
 
 @contextlib.contextmanager
@@ -104,17 +207,10 @@ def _answer_alone(as_json: bool) -> Iterator[None]:
 
 def _flush_all() -> None:
     """Bring out what was printed past ``sys.stdout``: Python's first stream and C keep it in buffers."""
-    with contextlib.suppress(OSError, ValueError):  # a stream that is closed
-        _flush(sys.__stdout__)
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # a stream that is closed, or none
+        sys.__stdout__.flush()  # type: ignore[union-attr]
     with contextlib.suppress(OSError, AttributeError):  # a system whose library has another name
         ctypes.CDLL(None).fflush(None)
-
-
-def _imported(name: str) -> Callable[[Any], Any]:
-    """The function of a name ``module:function``; what takes a second to import is imported here alone."""
-    module, _, function = name.partition(":")
-    found: Callable[[Any], Any] = getattr(importlib.import_module(module), function)
-    return found
 
 
 def _write(stream: TextIO | None, text: str) -> bool:
@@ -139,15 +235,6 @@ def _printable(text: str, encoding: str | None) -> str:
     """``text`` with escapes for what the stream cannot encode."""
     encoding = encoding or "utf-8"
     return text.encode(encoding, errors="backslashreplace").decode(encoding)
-
-
-def _flush(stream: TextIO | None) -> None:
-    if stream is None:
-        return
-    try:
-        stream.flush()
-    except OSError:
-        _forget(stream)
 
 
 def _forget(stream: TextIO) -> None:

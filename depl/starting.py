@@ -29,7 +29,7 @@ JSON = (
     '"versions":{},"wall_seconds":0.0,"cpu_seconds":0.0,"build_seconds":0.0,"stage_seconds":{},"phases":[],'
     '"plan":null,"path":null}'
 )
-"""What it says with ``--json``: `depl.commands.endings.without_result`, which takes a second to import."""
+"""What it says with ``--json``: `depl.commands.answer.without_result`."""
 
 _WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 

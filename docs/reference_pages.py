@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "reference" / "rooms"
 LAYERS = ("depl", "benchmarks", "heuristics", "instances", "models")
@@ -33,6 +35,7 @@ def write_pages() -> None:
     for name, text in pages.items():
         _write(PAGES / name, text)
     _write(PAGES / "summary.txt", summary())
+    _write(PAGES / "commands.txt", commands())
 
 
 def page(room: str, modules: list[str]) -> str:
@@ -54,6 +57,40 @@ def summary() -> str:
             told = f"{escaped(_told(_source(room)))} (:doc:`All of it <rooms/{room}>`.)"
             parts.append(f"{room}\n{'-' * len(room)}\n\n{told}\n\n{_list(lines)}")
     return "\n".join(parts)
+
+
+def commands() -> str:
+    """A table of all commands with their options, and of what each of them does."""
+    from depl.cli import ROOT
+    from depl.commands.options import every
+
+    rows = [
+        ".. list-table::",
+        "   :header-rows: 1",
+        "   :widths: 55 45",
+        "",
+        "   * - command",
+        "     - what it does",
+    ]
+    for words, command in every(ROOT):
+        if not isinstance(command, click.Group):
+            told = inspect.cleandoc(command.help or "").split("\n\n")[0].replace("\n", " ")
+            params = sorted(command.params, key=lambda param: isinstance(param, click.Option))
+            usage = " ".join(["depl", *words, *map(_usage, params)])
+            rows += [f"   * - ``{usage}``", f"     - {escaped(told)}"]
+    return "\n".join(rows) + "\n"
+
+
+def _usage(param: click.Parameter) -> str:
+    """How a parameter is written; in square brackets where it may be left out."""
+    context = click.Context(click.Command("depl"))
+    if not isinstance(param, click.Option):
+        return param.make_metavar(context)
+    written = "|".join((*param.opts, *param.secondary_opts))
+    kind = param.make_metavar(context)
+    kind = kind.strip("[]") if isinstance(param.type, click.Choice) else kind
+    written += "" if param.is_flag else f" {kind}"
+    return written if param.required else f"[{written}]"
 
 
 def escaped(line: str) -> str:

@@ -1,4 +1,1 @@
-"""The commands of the command line, one module each: ``run`` answers what was parsed.
-
-A command prints nothing. It returns an `depl.commands.answer.Answer`, which `depl.cli` prints once.
-"""
+"""The commands of the command line, one module each: a function of its options, with these above it."""

@@ -4,8 +4,9 @@ Nothing that takes time is imported, as every start of the command line comes he
 """
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from depl.models.foundation.errors import LONGEST_MESSAGE, DeplError, shortened
 from depl.starting import JSON, REASON
 
 
@@ -53,3 +54,34 @@ class Answer(NamedTuple):
 def interrupted() -> Answer:
     """The answer when the user stops a command that holds nothing yet."""
     return Answer("", ExitCode.NOTHING, JSON, f"depl: {REASON}")
+
+
+def failure(error: DeplError) -> Answer:
+    """The answer when an error ends a command."""
+    place = getattr(error, "path", "") or None
+    reason = shortened(str(error), 2 * LONGEST_MESSAGE)
+    return Answer("", ExitCode(error.exit_code), without_result("error", reason, place), f"depl: {reason}")
+
+
+def defect(error: Exception | SystemExit) -> Answer:
+    """The answer when something fails that should not: the user's own code, or depl."""
+    from depl.models.foundation.users_code import users_fault
+
+    fault = users_fault(error)
+    if fault is not None:
+        return failure(fault)
+    reason = shortened(f"internal error, please report it: {type(error).__name__}: {error}")
+    return Answer("", ExitCode.INTERNAL, without_result("error", reason, None), f"depl: {reason}")
+
+
+def without_result(ended: Literal["error", "interrupted"], reason: str, place: str | None) -> str:
+    """The JSON object of a command that has no result, with the keys that results have."""
+    import json
+
+    told = {"termination": ended, "reason": _encodable(reason), "path": place and _encodable(place)}
+    return json.dumps(json.loads(JSON) | told, separators=(",", ":"))
+
+
+def _encodable(text: str) -> str:
+    """Show bytes of names of files that are not UTF-8, as JSON must be, as escapes."""
+    return text.encode("utf-8", errors="backslashreplace").decode("utf-8")

@@ -14,8 +14,8 @@ from depl.benchmarks.sweep.run import Swept, Workers, sweep
 from depl.benchmarks.sweep.store import Store
 from depl.benchmarks.sweep.workers import Processes, Scheduler
 from depl.commands.answer import Answer, ExitCode
+from depl.commands.inputs import require_outputs, sources
 from depl.commands.json_text import as_json
-from depl.commands.options import require_outputs, sources
 from depl.commands.progress import Bar
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError

@@ -9,8 +9,8 @@ from depl.benchmarks.measure import results
 from depl.benchmarks.measure.registry import Study, all_studies, select
 from depl.benchmarks.measure.results import MeasuredGoal, Record, number
 from depl.commands.answer import Answer, ExitCode
+from depl.commands.inputs import make_folder
 from depl.commands.json_text import as_json
-from depl.commands.options import make_folder
 from depl.commands.progress import Bar
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted

@@ -18,8 +18,8 @@ from depl.benchmarks.sweep.recheck import Difference, differences, repeatable, s
 from depl.benchmarks.sweep.request import Request, job_of
 from depl.benchmarks.sweep.store import stored_requests
 from depl.commands.answer import Answer, ExitCode
+from depl.commands.inputs import make_folder, require_outputs, sources
 from depl.commands.json_text import as_json
-from depl.commands.options import make_folder, require_outputs, sources
 from depl.commands.progress import Bar
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError

@@ -17,8 +17,8 @@ from depl.benchmarks.report.own import OwnMethod, own_methods, own_names
 from depl.benchmarks.report.tables import report_tables
 from depl.benchmarks.report.verdicts import Verdict, counts, judged
 from depl.commands.answer import Answer
+from depl.commands.inputs import make_folder, require_outputs
 from depl.commands.json_text import as_json
-from depl.commands.options import make_folder, require_outputs
 from depl.commands.table import table
 from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.documents import write_text

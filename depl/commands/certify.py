@@ -1,26 +1,80 @@
-"""What ``depl certify`` does; `depl.arguments.certify` declares its options."""
+"""``depl certify``: whether held-out runs prove that a plan keeps its promise, without any law."""
 
-import argparse
+from __future__ import annotations
 
-from depl.certifying import named_choice
+import click
+
+from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.options import of_runs, read_plan
-from depl.instances.training.recorded import named_traces
-from depl.models.estimation.certificate import certificate
-from depl.models.estimation.combinations import schedule_label
-from depl.models.estimation.held_out import held_out
-from depl.showing import json_of, view
-from depl.showing.certificates import unnamed
+from depl.commands.options import NUMBER, TRACES, Options, command, names
+
+_DETECTED = """\
+Runs are recognised by their losses, not by their names. Those used to choose the plan are refused under any
+name, also if saved with less precision, truncated, or altered in some epochs; so is a run that the file
+contains twice. Not detected are runs altered in half of their epochs or more, by more than a hundredth or
+two of the spread between runs; epochs in another order, left out, or renumbered by more than one; a larger
+constant added to all; averages of runs; runs used to choose the plan but not given by --chosen-by, and runs
+that were made but withheld. Runs with fewer than about six different losses after training are refused as
+too short or too coarsely recorded: with so few, a match cannot be distinguished from chance.
+"""
 
 
-def run(options: argparse.Namespace) -> Answer:
-    """Judge the runs; a promise that is not certified is an answer with an exit code of its own."""
+@command(
+    epilog=_DETECTED,
+    examples="""\
+depl solve digits-alexnet --out plan.json
+depl train --family digits-alexnet --plan plan.json --out fresh.csv
+depl certify fresh.csv --target 0.35 --omega 0.95 --chosen-by digits-alexnet
+""",
+)
+@click.argument(
+    "traces",
+    metavar="TRACES",
+    shell_complete=TRACES,
+    help="runs of the plan that had no part in its choice: a file of traces, CSV or npz",
+)
+@click.option("--target", metavar="X", type=NUMBER, required=True, help="l_max, what is promised")
+@click.option(
+    "--omega", metavar="P", type=NUMBER, required=True, help="promised probability of keeping the target"
+)
+@click.option("--confidence", metavar="C", type=NUMBER, default=0.95, help="of the certificate")
+@click.option(
+    "--chosen-by",
+    metavar="FILE",
+    multiple=True,
+    help="traces that were used to choose the plan, or the instance (json) that 'depl fit' made of them; "
+    "none of their runs may be among the others. May be given several times",
+)
+@click.option(
+    "--plan",
+    metavar="PLAN",
+    help="what the runs were to train; needed unless the traces say so, as those of depl train --plan do",
+)
+@click.option(
+    "--diverged",
+    metavar="NAME,...",
+    type=names,
+    help="runs that diverged: they exceed the target, also where the file does not hold them",
+)
+@given.metric()
+@given.imports
+@given.as_json("the certificate")
+def certify(options: Options) -> Answer:
+    """Prove from held-out runs, without any law, that a plan keeps its promise."""
+    from depl.certifying import named_choice
+    from depl.commands.inputs import of_runs, read_plan
+    from depl.instances.training.recorded import named_traces
+    from depl.models.estimation.certificate import certificate
+    from depl.models.estimation.combinations import schedule_label
+    from depl.models.estimation.held_out import held_out
+    from depl.showing import json_of, view
+    from depl.showing.certificates import unnamed
+
     traces = named_traces(options.traces)
     plan = None if options.plan is None else read_plan(options.plan)
-    diverged = [name.strip() for name in options.diverged.split(",") if name.strip()]
     chosen_by = [named_choice(name) for name in options.chosen_by]
     with of_runs(options.traces, ("plan", "target", "confidence", "diverged", "metric", "chosen_by")):
-        judges = held_out(traces, chosen_by, plan, options.metric, diverged)
+        judges = held_out(traces, chosen_by, plan, options.metric, options.diverged or ())
         found = certificate(
             judges.losses,
             options.target,
@@ -35,7 +89,7 @@ def run(options: argparse.Namespace) -> Answer:
         "traces": options.traces,
         "metric": options.metric,
         "schedule": schedule_label(judges.schedule),
-        "chosen_by": options.chosen_by,
+        "chosen_by": list(options.chosen_by),
     }
     text = view(found, judges=judges, traces=options.traces, metric=options.metric).text()
     return Answer(text, code, json_of(found, judges=judges, **of), unnamed(judges, bool(chosen_by)))

@@ -1,20 +1,43 @@
-"""What ``depl check`` does; `depl.arguments.check` declares its options."""
+"""``depl check``: what the independent verifier says of a plan."""
 
-import argparse
+from typing import TYPE_CHECKING
 
+import click
+
+from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.figures import plan_figure
-from depl.commands.options import figure_files, inside, read_instance, read_plan, require_outputs
+from depl.commands.options import Options, command
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.plan import Plan
-from depl.models.scenarios.draws import Scenarios
-from depl.models.scenarios.files import load_scenarios
-from depl.models.verifier.verify import verify
-from depl.showing import json_of
+
+if TYPE_CHECKING:
+    from depl.models.problem.plan import Plan
+    from depl.models.scenarios.draws import Scenarios
 
 
-def run(options: argparse.Namespace) -> Answer:
-    """Verify the plan; one that fails is an answer, one that does not speak of the instance is not."""
+@command(
+    examples="""\
+depl solve tiny --method exact --out plan.json
+depl check tiny plan.json
+depl check tiny plan.json --json
+"""
+)
+@given.instance
+@given.plan
+@click.option(
+    "--scenarios",
+    metavar="FILE.npz",
+    help="the scenarios that the plan was made for; needed where they are not of a seeded stream",
+)
+@given.figure("the plan")
+@given.as_json("the findings")
+def check(options: Options) -> Answer:
+    """Verify a plan, independently of all solvers."""
+    from depl.commands.figures import plan_figure
+    from depl.commands.inputs import figure_files, inside, read_instance, read_plan, require_outputs
+    from depl.models.scenarios.files import load_scenarios
+    from depl.models.verifier.verify import verify
+    from depl.showing import json_of
+
     require_outputs(figure_files(options.figure), [options.instance, options.plan, options.scenarios])
     instance, plan = read_instance(options), read_plan(options.plan)
     with inside(options.plan):
@@ -30,7 +53,7 @@ def run(options: argparse.Namespace) -> Answer:
     return Answer(str(report), code, json_of(report, epochs=len(plan.epochs)), aside)
 
 
-def _require_same_origin(plan: Plan, scenarios: Scenarios, path: str) -> None:
+def _require_same_origin(plan: "Plan", scenarios: "Scenarios", path: str) -> None:
     """Refuse a file whose seed or rounding is not the plan's; its arrays are the verifier's affair."""
     claim = None if plan.claims is None else plan.claims.scenarios
     if claim is None:

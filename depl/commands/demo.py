@@ -1,29 +1,22 @@
-"""What ``depl demo`` does; `depl.arguments.demo` declares its options."""
+"""``depl demo``: methods side by side on the paper's instances, as tables with ratios, and as figures."""
 
-import argparse
+from __future__ import annotations
+
 import textwrap
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from depl.benchmarks.figures.comparison import (
-    AGREEMENT,
-    SAMPLED_METHODS,
-    SCENARIOS,
-    Entry,
-    agree,
-    compare,
-    lower_bound,
-    methods_agree,
-    optimum,
-    solve_by_all,
-    targets_of,
-)
+import click
+
 from depl.commands.answer import Answer
-from depl.commands.options import make_folder
-from depl.commands.progress import Bar
+from depl.commands.options import Options, command
 from depl.commands.table import table
 from depl.models.foundation.wording import counter_probability, number, rounded_down, rounded_up
-from depl.models.solving.result import Result, Solution
+
+if TYPE_CHECKING:
+    from depl.benchmarks.figures.comparison import Entry
+    from depl.models.solving.result import Result
 
 FAMILIES = ("paper-alexnet", "paper-alexnet-deadline")
 METHODS = ("auto", "depl", "depl-paper", "expected-cost", "expected-greedy")
@@ -33,10 +26,23 @@ _EXPECTED = "expected-greedy"
 _WRAPPED = textwrap.TextWrapper(110, break_long_words=False, break_on_hyphens=False)
 
 
-def run(options: argparse.Namespace) -> Answer:
-    """Solve, draw and tabulate."""
+@command(
+    examples="""\
+depl demo                                    # into the folder demo
+depl demo --out figures
+"""
+)
+@click.option(
+    "--out", metavar="DIR", default="demo", help="folder for the figures, beside each other as PNG and SVG"
+)
+def demo(options: Options) -> Answer:
+    """Compare methods on the paper's AlexNet instances, draw figures."""
     # Drawing is all that needs matplotlib, and no other command should wait for it.
+
+    from depl.benchmarks.figures.comparison import SAMPLED_METHODS, compare, solve_by_all, targets_of
     from depl.benchmarks.figures.family import Gallery, Shown
+    from depl.commands.inputs import make_folder
+    from depl.commands.progress import Bar
 
     started = time.perf_counter()
     folder = make_folder(options.out)
@@ -87,6 +93,8 @@ def comparison_table(entries: Sequence[Entry]) -> str:
 
 def agreement(entries: Sequence[Entry]) -> str:
     """Whether the second method proves the same optima as the methods of the table."""
+    from depl.benchmarks.figures.comparison import AGREEMENT, agree
+
     shown = [entry for entry in entries if entry.method != SECOND_METHOD]
     second = [entry for entry in entries if entry.method == SECOND_METHOD]
     if agree(shown, second):
@@ -102,6 +110,8 @@ lower bounds, under the laws of the instance, of the probability that the final 
 
 def _ground_truth(entries: Sequence[Entry]) -> str:
     """The exact methods on one sample of scenarios, and what the law says of their plan."""
+    from depl.benchmarks.figures.comparison import AGREEMENT, SCENARIOS, methods_agree
+
     header = ("method", "cost", "", "epochs per model", "scenarios missed", "P(loss <= target)", "seconds")
     rows = []
     for entry in entries:
@@ -134,6 +144,8 @@ def _row(entry: Entry, entries: Sequence[Entry]) -> tuple[str, ...]:
 
 
 def _bound(result: Result | None) -> str:
+    from depl.models.solving.result import Solution
+
     if result is None or not result.lower_bound > 0:
         return ""
     if result.solution is Solution.PROVEN_OPTIMAL:
@@ -149,6 +161,9 @@ def _reason(entry: Entry) -> str:
 
 def _ratio(entry: Entry, entries: Sequence[Entry]) -> str:
     """The cost over the optimum; where no method has proved one, at most what it is over the best bound."""
+    from depl.benchmarks.figures.comparison import lower_bound, optimum
+    from depl.models.solving.result import Solution
+
     if entry.result is not None and entry.result.solution is Solution.PROVEN_OPTIMAL:
         return "proved optimum"
     least, bound = optimum(entries, entry.target), lower_bound(entries, entry.target)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from depl.arguments.shared import FigureFiles
+from depl.commands.options import FigureFiles
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 

@@ -1,48 +1,131 @@
-"""What ``depl fit`` does; `depl.arguments.fit` declares its options."""
+"""``depl fit``: an instance from training traces and a setup, ready for ``depl solve``."""
 
-import argparse
+from __future__ import annotations
+
 import math
 import shlex
 from dataclasses import asdict
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import click
 
-from depl.arguments.fit import SCALES
+from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
-from depl.commands.logs import choices_of, log_words, named
-from depl.commands.options import inside, of_runs, require_outputs
+from depl.commands.logs import of_logs, traces
+from depl.commands.options import NUMBER, SETUPS, Choice, Options, command, names
 from depl.commands.table import fields
-from depl.fitting import fit
-from depl.instances.setups import load_setup
-from depl.instances.training.families import FAMILIES
-from depl.models.estimation.diagnosis import diagnose
-from depl.models.estimation.instance import runs_of_setup
-from depl.models.estimation.setup import Setup
-from depl.models.evaluation.traced_counting import runs_to_carry
-from depl.models.evaluation.traced_loss import only_whole_runs
-from depl.models.foundation.documents import write_text
+from depl.models.estimation.choices import CARE
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted, number, probability
-from depl.models.problem.instance import Instance
-from depl.models.problem.traced_law import TracedLaw
-from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger, listed
+from depl.models.problem.counting import MOST_DIVERGED
 from depl.models.traces.metrics import TARGETS
-from depl.models.traces.same_runs import ToldApart, told_apart
-from depl.models.traces.stages import StageRuns, stage_runs
-from depl.models.traces.table import Traces
-from depl.showing.diagnoses import REFUSED, stage_listing
-from depl.showing.parts import Section
 
+if TYPE_CHECKING:
+    from depl.models.estimation.setup import Setup
+    from depl.models.problem.instance import Instance
+    from depl.models.problem.traced_law import TracedLaw
+    from depl.models.traces.same_runs import ToldApart
+    from depl.models.traces.stages import StageRuns
+    from depl.models.traces.table import Traces
+
+SCALES = ("loss", "log")
 _RESAMPLES = 99
 _PARAMETERS = ("law", "residuals", "scale", "care", "confidence", "diverged", "metric", "name")
 """Of `depl.models.estimation.instance.fit_instance`, which options of the same names give."""
 
 
-def run(options: argparse.Namespace) -> Answer:
-    """Fit, write the instance, and say what it is worth."""
+def _runs(text: str) -> int | tuple[str, ...]:
+    """How many, or which."""
+    try:
+        value = int(text)
+    except ValueError:
+        return names(text)
+    if not 0 <= value <= MOST_DIVERGED:
+        raise click.BadParameter(f"{text} is no number of runs from 0 to {MOST_DIVERGED}")
+    return value
+
+
+@command(
+    examples="""\
+depl fit digits-alexnet --template digits-alexnet --out mine.json   # shipped traces, shipped setup
+depl instances new --setup --out setup.json                         # a commented setup to start from
+depl fit runs.csv --template setup.json --out mine.json             # traces of your own in runs.csv
+"""
+)
+@traces
+@click.option(
+    "--template",
+    metavar="SETUP",
+    required=True,
+    shell_complete=SETUPS,
+    help="clusters, sizes, costs and target: the path of a setup, as 'depl instances new --setup' prints "
+    "one, or the name of a shipped one, such as digits-alexnet",
+)
+@click.option("--out", metavar="INSTANCE", required=True, help="write the instance to this file")
+@click.option(
+    "--law",
+    type=Choice(("affine", "independent")),
+    default="affine",
+    help="affine: a law with memory, fitted to the runs; independent: the paper's",
+)
+@click.option(
+    "--residuals",
+    type=Choice(("per_run", "independent")),
+    default="per_run",
+    help="of the affine law: kept together per run, or independent of each other",
+)
+@click.option(
+    "--scale",
+    type=Choice(SCALES),
+    help="whether the affine law is one of the loss or of its logarithm; default: log, where all losses are "
+    "positive",
+)
+@click.option(
+    "--care",
+    metavar="Q",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=CARE,
+    help="plans that were never run get the margin that a share Q of plans did not exceed when they were "
+    "held out of the fit, 0 for none",
+)
+@click.option(
+    "--confidence",
+    metavar="C",
+    type=click.FloatRange(0.5, 1, max_open=True),
+    help="promise only plans that enough runs went through, and count as many misses as these leave "
+    "possible with confidence C, such as 0.95; default: promises are right on average over sets of runs",
+)
+@click.option(
+    "--diverged",
+    metavar="N|NAME,...",
+    type=_runs,
+    help="so many runs were lost in all, or those of these names and files: each counts as a miss of every "
+    "plan; default: those that are known to be lost, as they diverged, or ended before others of their "
+    "schedule",
+)
+@given.metric()
+@click.option("--target", metavar="L", type=NUMBER, help="l_max instead of that of the setup")
+@click.option("--name", metavar="NAME", help="of the instance; default: that of the setup")
+@click.option(
+    "--only-setup",
+    is_flag=True,
+    help="leave out runs that trained a model or used a cluster that the setup does not have",
+)
+@given.imports
+@given.as_json("what was fitted")
+@of_logs()
+def fit(options: Options) -> Answer:
+    """Turn training traces and a setup into an instance."""
+    from depl.commands.inputs import inside, of_runs, require_outputs
+    from depl.commands.logs import named
+    from depl.fitting import fit
+    from depl.instances.setups import load_setup
+    from depl.models.estimation.instance import runs_of_setup
+    from depl.models.foundation.documents import write_text
+    from depl.models.traces.same_runs import told_apart
+
     require_outputs([options.out], [*options.traces, options.template])
     with inside(options.template):
         setup = load_setup(options.template)
@@ -74,6 +157,11 @@ def _retargeted(setup: Setup, target: float) -> Setup:
 
 def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:
     """Whether the paper's laws may be used, and why not; None where the runs cannot tell."""
+    import numpy as np
+
+    from depl.models.estimation.diagnosis import diagnose
+    from depl.showing.diagnoses import REFUSED
+
     try:
         found = diagnose(traces, np.random.default_rng(0), metric, _RESAMPLES)
     except InvalidInputError as error:
@@ -82,7 +170,10 @@ def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:
     return found.usable, next(reasons, "")
 
 
-def _text(options: argparse.Namespace, apart: ToldApart, instance: Instance, content: dict[str, Any]) -> str:
+def _text(options: Options, apart: ToldApart, instance: Instance, content: dict[str, Any]) -> str:
+    from depl.showing.diagnoses import stage_listing
+    from depl.showing.parts import Section
+
     traces, target = apart.traces, instance.target
     plans = counted(content["schedules"], "schedule")
     left_out = f"; {content['left_out']} left out" if content["left_out"] else ""
@@ -110,6 +201,8 @@ def _text(options: argparse.Namespace, apart: ToldApart, instance: Instance, con
 
 
 def _stages(apart: ToldApart) -> tuple[StageRuns, ...]:
+    from depl.models.traces.stages import stage_runs
+
     return stage_runs(apart.traces, apart.origins)
 
 
@@ -120,7 +213,7 @@ def _start(instance: Instance) -> str:
     return "l(1) on as it was seen: runs were not evaluated before training"
 
 
-def _law(options: argparse.Namespace, instance: Instance) -> str:
+def _law(options: Options, instance: Instance) -> str:
     if instance.traced_law is None:
         return "independent improvements and switches, as in the paper"
     kept = "kept per run" if options.residuals == "per_run" else "independent"
@@ -130,6 +223,8 @@ def _law(options: argparse.Namespace, instance: Instance) -> str:
 
 def _counted(instance: Instance) -> list[tuple[str, str]]:
     """How runs count in promises, and what becomes of plans that were never run."""
+    from depl.models.evaluation.traced_counting import runs_to_carry
+
     traced = instance.traced_law
     if traced is None or traced.residuals != "per_run":
         return [] if traced is None else [("never run", _never_run(traced))]
@@ -152,6 +247,8 @@ def _counted(instance: Instance) -> list[tuple[str, str]]:
 
 def _lost(traces: Traces, instance: Instance) -> str:
     """How runs that diverged or were lost are counted, or that there are none."""
+    from depl.models.traces.lost import listed
+
     if instance.traced_law is None or not instance.traced_law.diverged:
         return (
             "none counted: promises are for runs that do not diverge; say --diverged N if N runs did, or let "
@@ -164,6 +261,8 @@ def _lost(traces: Traces, instance: Instance) -> str:
 
 def _told_of_runs(traces: Traces) -> list[tuple[str, str]]:
     """What was said of single runs, and is believed."""
+    from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger, listed
+
     found = [(key, ledger(traces.provenance, key)) for key in (LEFT_OUT, AT_RANDOM)]
     names = {LEFT_OUT: "left out", AT_RANDOM: "cut at random"}
     return [(names[key], f"{len(runs)}, as told: {listed(runs)}") for key, runs in found if runs]
@@ -171,6 +270,8 @@ def _told_of_runs(traces: Traces) -> list[tuple[str, str]]:
 
 def _never_run(traced: TracedLaw) -> str:
     """What plans that were never run are kept away from the target, or why they are refused."""
+    from depl.models.evaluation.traced_loss import only_whole_runs
+
     if traced.only_whole_runs:
         return f"refused: {only_whole_runs(traced)}"
     if not traced.deviations:
@@ -193,8 +294,11 @@ def _told(content: dict[str, Any]) -> str:
     return f"must NOT be used: {reason}"
 
 
-def _next(options: argparse.Namespace, traces: Traces, instance: Instance) -> str:
+def _next(options: Options, traces: Traces, instance: Instance) -> str:
     """The commands that lead on to a plan, and to runs that may judge it."""
+    from depl.commands.logs import choices_of, log_words
+    from depl.instances.training.families import FAMILIES
+
     target, family = instance.target, traces.provenance.get("family", "")
     out, runs, plan = shlex.quote(options.out), "FRESH-RUNS", " --plan plan.json"
     lines = [f"depl solve {out} --out plan.json"]
@@ -212,8 +316,10 @@ def _next(options: argparse.Namespace, traces: Traces, instance: Instance) -> st
 
 
 def _content(
-    options: argparse.Namespace, apart: ToldApart, instance: Instance, usable: bool | None, reason: str
+    options: Options, apart: ToldApart, instance: Instance, usable: bool | None, reason: str
 ) -> dict[str, Any]:
+    from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger
+
     traces, traced = apart.traces, instance.traced_law
     return {
         "out": options.out,

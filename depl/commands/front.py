@@ -1,27 +1,81 @@
-"""What ``depl front`` does; `depl.arguments.front` declares its options."""
+"""``depl front``: the cost of certified plans against a budget, each with its own proof."""
 
-import argparse
+from __future__ import annotations
+
 import csv
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import click
+
+from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.figures import front_figure
-from depl.commands.options import figure_files, make_folder, read_instance, require_outputs
-from depl.commands.progress import Bar
-from depl.models.foundation.csv_cells import shown
-from depl.models.foundation.documents import write_text
+from depl.commands.options import COUNT, NUMBER, Choice, Options, command
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
-from depl.models.solving.front import front
-from depl.models.solving.front_points import COLUMNS, Front
+from depl.models.solving.defaults import FRONT_POINTS, FRONTS_AGAINST
+
+if TYPE_CHECKING:
+    from depl.models.solving.front_points import Front
 
 _PARAMETERS = ("between", "points", "method", "gap", "time_limit", "seed")
 """Parameters of `depl.models.solving.front.front` that are options here."""
 
 
-def run(options: argparse.Namespace) -> Answer:
-    """Find the front; keep, draw and write what is asked for."""
+@command(
+    examples="""\
+depl front tiny --against probability --points 5 --plans plans
+depl front tiny --against loss --out front.json    # the same line again goes on where it stopped
+"""
+)
+@given.instance
+@click.option(
+    "--against",
+    type=Choice(FRONTS_AGAINST),
+    required=True,
+    help="the budget that varies: l_max, T_max or omega",
+)
+@click.option(
+    "--points",
+    metavar="N",
+    type=COUNT,
+    default=FRONT_POINTS,
+    help="budgets, evenly spaced; for omega, 0.9, 0.95 and 0.99 are added",
+)
+@click.option(
+    "--between",
+    metavar="LOW HIGH",
+    type=NUMBER,
+    nargs=2,
+    help="the range of the budgets; default: from the loosest to the tightest that a plan is found for, and "
+    "the budget of the instance",
+)
+@given.method
+@given.gap
+@given.time_limit
+@given.seed
+@click.option(
+    "--out",
+    metavar="FILE",
+    help="write the front to this file: JSON if its name ends in .json, else CSV; a JSON file is updated "
+    "after every point, and one that exists is resumed",
+)
+@click.option(
+    "--plans", metavar="DIR", help="write the plan of every point, and the instance with its budget"
+)
+@given.figure("it")
+@given.as_json("the front")
+def front(options: Options) -> Answer:
+    """Find the cost of certified plans against l_max, T_max or omega.
+
+    Each point is a plan that 'depl check' accepts at its budget, with a proved lower bound of the cost of any
+    plan there; budgets that no plan keeps are proved infeasible.
+    """
+    from depl.commands.figures import front_figure
+    from depl.commands.inputs import figure_files, make_folder, require_outputs
+    from depl.models.foundation.documents import write_text
+
     require_outputs([options.out, *figure_files(options.figure)], [options.instance])
     folder = None if options.plans is None else make_folder(options.plans)
     found = _found(options)
@@ -39,17 +93,18 @@ def run(options: argparse.Namespace) -> Answer:
     return Answer(str(found), code, found.to_json().rstrip(), "\n".join(filter(None, aside)))
 
 
-def _resumable(options: argparse.Namespace) -> bool:
+def _resumable(options: Options) -> bool:
     """Whether the front is kept in a form that can be gone on with."""
     return options.out is not None and options.out.endswith(".json")
 
 
-def _found(options: argparse.Namespace) -> Front:
+def _found(options: Options) -> Front:
+    from depl.commands.inputs import read_instance
+    from depl.commands.progress import Bar
+    from depl.models.solving.front import front
+
     instance = read_instance(options)
     asked = {name: getattr(options, name) for name in _PARAMETERS}
-    asked["seed"] = options.seed or 0
-    if options.between is not None:
-        asked["between"] = tuple(options.between)
     with Bar("range", options.points) as bar:
 
         def tell(so_far: Front) -> None:
@@ -72,6 +127,9 @@ def _found(options: argparse.Namespace) -> Front:
 
 def _plans_written(found: Front, folder: Path, taken: list[str | None]) -> str:
     """Write the plan of every point with its instance, and say how to check one."""
+    from depl.commands.inputs import require_outputs
+    from depl.models.foundation.documents import write_text
+
     named = ""
     kept = [point for point in found if point.plan is not None]
     for point in kept:
@@ -85,6 +143,9 @@ def _plans_written(found: Front, folder: Path, taken: list[str | None]) -> str:
 
 
 def _csv(found: Front) -> str:
+    from depl.models.foundation.csv_cells import shown
+    from depl.models.solving.front_points import COLUMNS
+
     page = io.StringIO()
     writer = csv.writer(page, lineterminator="\n")
     writer.writerow(COLUMNS)

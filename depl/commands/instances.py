@@ -1,46 +1,90 @@
-"""What ``depl instances`` does; `depl.arguments.instances` declares its options."""
+"""``depl instances``: list and show what is shipped, draw random ones, print the schema and a template."""
 
-import argparse
+from __future__ import annotations
+
+import json
 import os
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import numpy as np
+import click
 
-from depl.arguments.instances import SIZES
+from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.json_text import as_json
-from depl.commands.options import make_folder, read_instance, require_outputs
+from depl.commands.options import COUNT, SEED, Choice, Group, Options, together
 from depl.commands.table import table
-from depl.instances.generator import random_instances
-from depl.instances.heterogeneous import heterogeneous_instance
-from depl.instances.library import describe
-from depl.instances.regions import regional_instance
-from depl.instances.setups import setup_template
-from depl.instances.template import template
-from depl.models.estimation.setup import setup_schema
-from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
-from depl.models.problem.instance import Instance, json_schema
 
-_OF_ONE_SIZE: dict[str, Callable[[np.random.Generator, int], tuple[Instance, ...]]] = {
-    "small": random_instances,
+if TYPE_CHECKING:
+    from depl.models.problem.instance import Instance
+
+
+FAMILIES = {
+    "small": "every feature, at most 10 epochs, no sizes to choose",
+    "heterogeneous": "clusters that differ in everything, any size",
+    "regions": "hubs and regional prices, any size",
 }
-_OF_ANY_SIZE: dict[str, Callable[..., Instance]] = {
-    "heterogeneous": heterogeneous_instance,
-    "regions": regional_instance,
+"""The families that are drawn, with what they are like."""
+
+SIZES = {
+    "clusters": (10, "clusters"),
+    "datasets": (10, "datasets"),
+    "models": (5, "models"),
+    "epochs": (100, "epochs at most"),
 }
-"""What draws the families of `depl.arguments.instances`: a number of instances, or one of given sizes."""
+
+_setup = click.option("--setup", is_flag=True, help="a setup, which 'depl fit' takes, instead of an instance")
+_sizes = together(
+    *(
+        click.option(
+            f"--{name}",
+            metavar="N",
+            type=COUNT,
+            help=f"how many {what}, but of small ones; default: {default}",
+        )
+        for name, (default, what) in SIZES.items()
+    )
+)
+
+instances = Group(
+    "instances",
+    help="List, show, make or describe instances.",
+    examples="""\
+depl instances list
+depl instances show paper-alexnet-9
+depl instances new --out mine.json           # with comments, to start from
+""",
+)
 
 
-def run_list(options: argparse.Namespace) -> Answer:
-    """Name, targets and first line of every shipped file."""
+@instances.command(
+    "list",
+    examples="""\
+depl instances list
+depl solve paper-mobilenet-9                 # a family's name and one of its targets
+""",
+)
+def list_(options: Options) -> Answer:
+    """List the shipped instances and families."""
+    from depl.instances.library import describe
+
     rows = [(entry.name, " ".join(entry.targets), entry.summary) for entry in describe()]
     return Answer(table(("name", "targets", "summary"), rows))
 
 
-def run_show(options: argparse.Namespace) -> Answer:
-    """One instance; a shipped family without a target is shown at its first one."""
+@instances.command(
+    examples="""\
+depl instances show paper-alexnet-9
+depl instances show paper-alexnet --target 9 --json
+"""
+)
+@given.instance
+@given.as_json("the instance itself")
+def show(options: Options) -> Answer:
+    """Show one instance, and where its values come from; a family without a target at its first one."""
+    from depl.commands.inputs import read_instance
+    from depl.instances.library import describe
+
     targets = next((entry.targets for entry in describe() if entry.name == options.instance), ())
     aside = ""
     if options.target is None and len(targets) > 1:
@@ -50,9 +94,28 @@ def run_show(options: argparse.Namespace) -> Answer:
     return Answer(str(instance), json=instance.to_json().rstrip("\n"), aside=aside)
 
 
-def run_make(options: argparse.Namespace) -> Answer:
-    """Draw everything first, so that an error leaves no part of the set behind."""
-    drawn = _drawn(options)
+@instances.command(
+    examples="""\
+depl instances make --count 3 --seed 7 --out drawn
+depl instances make --family heterogeneous --clusters 5 --epochs 20 --out drawn
+"""
+)
+@click.option("--count", metavar="N", type=COUNT, default=1, help="how many")
+@click.option("--seed", metavar="S", type=SEED, default=0, help="of the generator")
+@click.option("--out", metavar="DIR", required=True, help="the folder for the files")
+@click.option(
+    "--family",
+    type=Choice(tuple(FAMILIES)),
+    default=next(iter(FAMILIES)),
+    help="; ".join(f"{name}: {like}" for name, like in FAMILIES.items()),
+)
+@_sizes
+def make(options: Options) -> Answer:
+    """Draw random instances and write them to files."""
+    from depl.commands.inputs import make_folder
+    from depl.models.foundation.documents import write_text
+
+    drawn = _drawn(options)  # all of them first, so that an error leaves no part of the set behind
     folder = make_folder(options.out)
     paths = [folder / f"{instance.name}.json" for instance in drawn]
     for path, instance in zip(paths, drawn, strict=True):
@@ -60,13 +123,38 @@ def run_make(options: argparse.Namespace) -> Answer:
     return Answer("\n".join(map(str, paths)), aside=f"{counted(len(paths), 'instance')} written")
 
 
-def run_schema(options: argparse.Namespace) -> Answer:
-    """The JSON Schema, indented."""
-    return Answer(_indented(as_json(setup_schema() if options.setup else json_schema())))
+@instances.command(
+    examples="""\
+depl instances schema
+depl instances schema --setup
+"""
+)
+@given.imports
+@_setup
+def schema(options: Options) -> Answer:
+    """Print the JSON Schema of instance files, or of setups."""
+    from depl.models.estimation.setup import setup_schema
+    from depl.models.problem.instance import json_schema
+
+    return Answer(json.dumps(setup_schema() if options.setup else json_schema(), indent=2))
 
 
-def run_new(options: argparse.Namespace) -> Answer:
-    """The template, printed or written to a file that does not exist yet."""
+@instances.command(
+    examples="""\
+depl instances new --out mine.json
+depl solve mine.json
+depl instances new --setup --out setup.json  # for depl fit
+"""
+)
+@_setup
+@click.option("--out", metavar="FILE", help="write it to this new file instead of printing it")
+def new(options: Options) -> Answer:
+    """Print a commented instance to start from, or a setup."""
+    from depl.commands.inputs import require_outputs
+    from depl.instances.setups import setup_template
+    from depl.instances.template import template
+    from depl.models.foundation.documents import write_text
+
     text = setup_template() if options.setup else template()
     if options.out is None:
         return Answer(text.rstrip("\n"))
@@ -77,30 +165,22 @@ def run_new(options: argparse.Namespace) -> Answer:
     return Answer("", aside=f"template written to {options.out}")
 
 
-def _drawn(options: argparse.Namespace) -> tuple[Instance, ...]:
+def _drawn(options: Options) -> tuple[Instance, ...]:
     """The instances of the family asked for; the first ones do not depend on how many follow."""
+    import numpy as np
+
+    from depl.instances.generator import random_instances
+    from depl.instances.heterogeneous import heterogeneous_instance
+    from depl.instances.regions import regional_instance
+
     rng = np.random.default_rng(options.seed)
-    given = {name: getattr(options, name) for name in SIZES if getattr(options, name) is not None}
-    if options.family in _OF_ONE_SIZE:
-        if given:
-            others = " and ".join(_OF_ANY_SIZE)
-            raise InvalidInputError(f"sizes are those of {others} instances", f"--{next(iter(given))}")
-        return _OF_ONE_SIZE[options.family](rng, options.count)
-    sizes = {name: given.get(name, default) for name, (default, _) in SIZES.items()}
-    draw = _OF_ANY_SIZE[options.family]
-    return tuple(
-        draw(
-            rng,
-            clusters=sizes["clusters"],
-            datasets=sizes["datasets"],
-            models=sizes["models"],
-            maximum_epochs=sizes["epochs"],
-        )
-        for _ in range(options.count)
-    )
-
-
-def _indented(text: str) -> str:
-    import json
-
-    return json.dumps(json.loads(text), indent=2)
+    asked = {name: getattr(options, name) for name in SIZES if getattr(options, name) is not None}
+    of_any_size = {"heterogeneous": heterogeneous_instance, "regions": regional_instance}
+    if options.family not in of_any_size:
+        if asked:
+            others = " and ".join(of_any_size)
+            raise InvalidInputError(f"sizes are those of {others} instances", f"--{next(iter(asked))}")
+        return random_instances(rng, options.count)
+    sizes = {name: default for name, (default, _) in SIZES.items()} | asked
+    sizes["maximum_epochs"] = sizes.pop("epochs")
+    return tuple(of_any_size[options.family](rng, **sizes) for _ in range(options.count))

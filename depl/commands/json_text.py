@@ -2,14 +2,14 @@
 
 from typing import Any
 
-import msgspec
-
 
 def as_json(content: dict[str, Any]) -> str:
     """``content`` as one line of JSON; what is not finite must be None already.
 
     Names of files need not be UTF-8, as JSON must be: bytes that are not are shown as escapes.
     """
+    import msgspec
+
     try:
         return msgspec.json.encode(content).decode()
     except UnicodeEncodeError:

@@ -1,37 +1,32 @@
-"""What ``depl knapsack`` does; `depl.arguments.knapsack` declares its options."""
+"""``depl knapsack``: a knapsack from a public file, solved as a planning problem, checked independently."""
 
-import argparse
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import click
+
+from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
-from depl.commands.options import require_outputs
+from depl.commands.options import KNAPSACKS, NUMBER, Choice, Options, Whole, command
 from depl.commands.table import fields
-from depl.instances.chance_knapsack_files import announced_items, read_chance_knapsack
-from depl.instances.knapsack_files import NamedKnapsack, read_knapsacks, shipped_knapsack
-from depl.instances.reductions.branch_and_bound import best_by_branching
-from depl.instances.reductions.chance_program import best_by_value_and_variance
-from depl.instances.reductions.dynamic_programs import KnapsackSolution, best_by_capacity, best_by_value
-from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
-from depl.instances.reductions.through import Answer as Found
-from depl.instances.reductions.through import solve_chance_knapsack, solve_knapsack, solver
-from depl.models.foundation.documents import write_text
+from depl.instances.reductions.names import REDUCTIONS
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import counted
-from depl.models.solving.result import Termination
-from depl.models.solving.solve import VerificationError
+
+if TYPE_CHECKING:
+    from depl.instances.knapsack_files import NamedKnapsack
+    from depl.instances.reductions.dynamic_programs import KnapsackSolution
+    from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
+    from depl.instances.reductions.through import Answer as Found
 
 _UNDER_THE_LAW = ("exact", "enumerate", "depl")
-_WAYS: dict[str, Callable[[Knapsack], KnapsackSolution]] = {
-    "dynamic program over the capacity": best_by_capacity,
-    "dynamic program over the value": best_by_value,
-    "branch and bound": best_by_branching,
-}
 
 
 @dataclass(frozen=True)
@@ -42,8 +37,54 @@ class Checked:
     value: Fraction | None
 
 
-def run(options: argparse.Namespace) -> Answer:
-    """Solve, check, and write the items where that was asked for."""
+@command(
+    examples="""\
+depl knapsack f4_l-d_kp_4_11
+depl knapsack f3_l-d_kp_4_20 --via exact --reduction by-time
+"""
+)
+@click.argument(
+    "file",
+    metavar="FILE",
+    shell_complete=KNAPSACKS,
+    help="number of items and capacity, then value and weight per line; or kplib's or Pisinger's format; or "
+    "the name of a shipped instance, such as knapPI_1_100_1000_1",
+)
+@click.option(
+    "--via",
+    type=Choice(("scenario-search", "exact", "milp", "enumerate", "depl")),
+    help="the method that plans; default: scenario-search, with --chance exact",
+)
+@click.option(
+    "--reduction",
+    type=Choice(tuple(REDUCTIONS)),
+    default="by-cost",
+    help="; ".join(f"{name}: {text}" for name, text in REDUCTIONS.items()),
+)
+@click.option(
+    "--instance", metavar="N", type=Whole(), default=1, help="which instance of the file, counted from 1"
+)
+@click.option(
+    "--chance",
+    is_flag=True,
+    help="normal weights: number of items, capacity and omega (0.95, or z=1.645, its factor of the "
+    "deviation), then value, mean and variance per line",
+)
+@click.option(
+    "--fewer-items",
+    is_flag=True,
+    help="with --chance: take a file as it is that has fewer items than its first line announces",
+)
+@click.option("--time-limit", metavar="S", type=NUMBER, help="seconds of planning; default: none")
+@given.seed
+@click.option("--out", metavar="ITEMS.txt", help="write the numbers of the items taken, one per line")
+@given.as_json()
+def knapsack(options: Options) -> Answer:
+    """Solve a knapsack from a public file as a planning problem, and check it."""
+    from depl.commands.inputs import require_outputs
+    from depl.instances.chance_knapsack_files import read_chance_knapsack
+    from depl.instances.reductions.through import solve_chance_knapsack, solve_knapsack, solver
+
     require_outputs([options.out], [options.file])
     method = options.via or ("exact" if options.chance else "scenario-search")
     if options.chance and method not in _UNDER_THE_LAW:
@@ -69,6 +110,8 @@ def run(options: argparse.Namespace) -> Answer:
 
 
 def _named(path: str, number: int) -> NamedKnapsack:
+    from depl.instances.knapsack_files import read_knapsacks, shipped_knapsack
+
     everything = read_knapsacks(path) if os.path.exists(path) else (shipped_knapsack(path),)
     if not 1 <= number <= len(everything):
         raise InvalidInputError(
@@ -79,7 +122,15 @@ def _named(path: str, number: int) -> NamedKnapsack:
 
 def _checked(named: NamedKnapsack) -> Checked:
     """The best value by the first of some ways without planning that covers the knapsack."""
-    for by, way in _WAYS.items():
+    from depl.instances.reductions.branch_and_bound import best_by_branching
+    from depl.instances.reductions.dynamic_programs import best_by_capacity, best_by_value
+
+    ways: dict[str, Callable[[Knapsack], KnapsackSolution]] = {
+        "dynamic program over the capacity": best_by_capacity,
+        "dynamic program over the value": best_by_value,
+        "branch and bound": best_by_branching,
+    }
+    for by, way in ways.items():
         try:
             value = way(named.knapsack).value
         except NotCoveredError:
@@ -92,6 +143,8 @@ def _checked(named: NamedKnapsack) -> Checked:
 
 def _checked_chance(knapsack: ChanceKnapsack) -> Checked:
     """The best value by a dynamic program, where its table is not too large."""
+    from depl.instances.reductions.chance_program import best_by_value_and_variance
+
     try:
         solution = best_by_value_and_variance(knapsack)
     except NotCoveredError:
@@ -107,6 +160,8 @@ def _require_agreement(found: Found, checked: Checked, method: str) -> None:
     VerificationError
         If the check finds more than what is proved to be possible, or less than what is found.
     """
+    from depl.models.solving.solve import VerificationError
+
     if checked.value is None:
         return
     if found.bound < checked.value or (found.value is not None and found.value > checked.value):
@@ -117,6 +172,8 @@ def _require_agreement(found: Found, checked: Checked, method: str) -> None:
 
 
 def _code(found: Found) -> ExitCode:
+    from depl.models.solving.result import Termination
+
     if found.items is None:
         return ExitCode.NOTHING
     if found.proved:
@@ -131,11 +188,14 @@ def _code(found: Found) -> ExitCode:
 def _content(
     name: str,
     method: str,
-    options: argparse.Namespace,
+    options: Options,
     problem: Knapsack | ChanceKnapsack,
     found: Found,
     checked: Checked,
 ) -> dict[str, Any]:
+    from depl.instances.chance_knapsack_files import announced_items
+    from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
+
     items = None if found.items is None else [item + 1 for item in found.items]
     weight = slack = None
     if found.items is not None and isinstance(problem, Knapsack):
@@ -209,6 +269,8 @@ def _decimal(number: Fraction) -> str:
 
 
 def _written(found: Found, path: str | None) -> str:
+    from depl.models.foundation.documents import write_text
+
     if path is None:
         return ""
     if found.items is None:

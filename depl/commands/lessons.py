@@ -1,25 +1,55 @@
-"""What ``depl lessons`` does; `depl.arguments.lessons` declares its options."""
+"""``depl lessons``: list the lessons, and export them."""
 
-import argparse
+from __future__ import annotations
+
 import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from depl.arguments.lessons import KINDS
+import click
+
+from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
-from depl.commands.options import make_folder, require_outputs
+from depl.commands.options import COUNT, Choice, Group, Options
 from depl.commands.table import table
-from depl.lessons.export import files_of, names_of
-from depl.lessons.shipped import Lesson, chosen, kit_of, lessons
-from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 
+if TYPE_CHECKING:
+    from depl.lessons.shipped import Lesson
 
-def run_list(options: argparse.Namespace) -> Answer:
-    """Number, title and exercises of every lesson, and whether it has a kit."""
+
+KINDS = {
+    "notebook": "to work in, with open exercises",
+    "slides": "one HTML page, turned by arrow keys",
+    "handout": "to print, with lines to write answers on",
+    "kit": "plan, handout, exercises and marking scheme for a lecture, where a lesson has one",
+}
+
+lessons = Group(
+    "lessons",
+    help="List the lessons, and export them as notebooks, slides, handouts and kits.",
+    examples="""\
+depl lessons list
+depl lessons export 1 --only notebook        # into the folder lessons
+""",
+)
+
+
+@lessons.command(
+    "list",
+    examples="""\
+depl lessons list
+depl lessons list --json
+""",
+)
+@given.as_json("the list")
+def list_(options: Options) -> Answer:
+    """List the lessons with their exercises, and which have a kit."""
+    from depl.lessons.shipped import kit_of, lessons
+
     content: list[dict[str, Any]] = [
         {
             "number": lesson.number,
@@ -37,8 +67,31 @@ def run_list(options: argparse.Namespace) -> Answer:
     return Answer(table(("lesson", "title", "exercises", "kit"), rows), json=as_json({"lessons": content}))
 
 
-def run_export(options: argparse.Namespace) -> Answer:
-    """Make everything first, so that an error leaves no part of the files behind."""
+@lessons.command(
+    examples="""\
+depl lessons export 1 2 --to course --only notebook
+depl lessons export 5 --to course --only slides --only handout    # needs pip install 'depl[teaching]'
+"""
+)
+@click.argument("numbers", metavar="[N]...", nargs=-1, type=COUNT, help="numbers of lessons; default: all")
+@click.option("--to", metavar="DIR", default="lessons", help="the folder for the files")
+@click.option(
+    "--only",
+    type=Choice(tuple(KINDS)),
+    multiple=True,
+    help="one kind of file, may be given several times; default: all. "
+    + "; ".join(f"{name}: {text}" for name, text in KINDS.items()),
+)
+@click.option("--force", is_flag=True, help="replace files that are there")
+@given.as_json("the names of the files")
+def export(options: Options) -> Answer:
+    """Write lessons as files to teach with."""
+    from depl.arguments.lessons import KINDS
+    from depl.commands.inputs import make_folder, require_outputs
+    from depl.lessons.export import files_of, names_of
+    from depl.lessons.shipped import chosen
+    from depl.models.foundation.documents import write_text
+
     kinds = options.only or list(KINDS)
     taught = chosen(options.numbers)
     names = [name for lesson in taught for name in names_of(lesson, kinds)]
@@ -74,6 +127,8 @@ def _refuse_existing(folder: str, names: Iterable[str], force: bool) -> None:
 
 
 def _refuse_no_kit(taught: Collection[Lesson]) -> None:
+    from depl.lessons.shipped import kit_of, lessons
+
     asked = " and ".join(str(lesson.number) for lesson in taught)
     having = ", ".join(str(lesson.number) for lesson in lessons() if kit_of(lesson))
     raise InvalidInputError(f"lesson {asked} has no kit; there is one for {having}", "--only")

@@ -1,26 +1,150 @@
 """Traces as commands are given them: files of depl, shipped ones, or the logs of a training tool."""
 
-import argparse
-import shlex
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
 
-from depl.commands.options import require_outputs
-from depl.instances.training.recorded import named_traces
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from depl.commands.options import COUNT, TRACES, Choice, F, Options, key_and_value, names, together
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.importing import Choices, Imported, import_logs
-from depl.models.traces.table import Traces
-from depl.models.traces.told import (
-    CUT_AT_RANDOM,
-    DIVERGED,
-    LEAVE_OUT,
-    counted_as_lost,
-    cut_at_random,
-    without,
+
+if TYPE_CHECKING:
+    from depl.models.tool_logs.importing import Choices, Imported
+    from depl.models.traces.table import Traces
+
+
+TOOLS = ("lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "transformers", "jsonl", "csv")
+"""Whose logs are read; those of `depl.models.tool_logs.points`, which comes with numpy."""
+
+_SEVERAL = "may be given several times"
+
+traces = click.argument(
+    "traces",
+    metavar="TRACES...",
+    nargs=-1,
+    required=True,
+    shell_complete=TRACES,
+    help="the path of traces, CSV or npz, or the name of shipped ones, such as digits-alexnet; with --loss "
+    "files or folders of logs",
+)
+lost_runs = click.option(
+    "--diverged",
+    metavar="NAME,...",
+    type=names,
+    help="runs that were lost, and files of such: each counts as a miss of every plan that is fitted or "
+    "certified; patterns such as 'seed1*' will do",
+)
+_clocks = together(
+    click.option(
+        "--run", "run_key", metavar="KEY", help="what names the runs, where one file of logs holds several"
+    ),
+    click.option(
+        "--epoch",
+        metavar="KEY",
+        help="what tells the epoch, or the global step; 'row' counts the losses, if there is one an epoch; "
+        "default: what is known of it",
+    ),
+    click.option(
+        "--first",
+        type=Choice(("0", "1")),
+        callback=lambda _ctx, _param, value: None if value is None else int(value),
+        help="what the first trained epoch is called; 1: what is called 0 is the evaluation before training",
+    ),
+    click.option(
+        "--steps-per-epoch", metavar="N", type=COUNT, help="of logs where global steps tell the epoch"
+    ),
+    click.option(
+        "--every",
+        metavar="N",
+        type=COUNT,
+        help="the loss stands at every Nth epoch alone (validation_freq of Keras), which then is an epoch",
+    ),
+)
+_stages = together(
+    click.option(
+        "--stages",
+        metavar="[RUNS=]STAGES",
+        multiple=True,
+        help="what was trained where: p50@edge:17,p75@far-edge is model p50 on cluster edge for 17 epochs, "
+        f"then p75 on far-edge; with a pattern in front, such as 'seed1*=', only of runs whose names match; "
+        f"{_SEVERAL}",
+    ),
+    click.option(
+        "--stages-from",
+        type=Choice(("hparams",)),
+        help="the same from the hyperparameter 'stages' of each run",
+    ),
+    click.option(
+        "--model",
+        metavar="KEY",
+        help="what tells the model of each epoch, or a hyperparameter of the run; default: model",
+    ),
+    click.option("--cluster", metavar="KEY", help="the same of its cluster; default: cluster"),
+    click.option("--cluster-name", metavar="NAME", help="the one cluster that all runs trained on"),
+)
+_rules = together(
+    click.option(
+        "--where",
+        metavar="KEY=VALUE",
+        type=key_and_value,
+        multiple=True,
+        help=f"read only what was logged with this value; {_SEVERAL}",
+    ),
+    click.option("--accuracy", metavar="KEY", help="keep this accuracy, too"),
+    click.option("--percent", is_flag=True, help="accuracies are in per cent"),
+    click.option(
+        "--on-missing",
+        type=Choice(("refuse", "end", "drop")),
+        default="refuse",
+        help="of a run whose loss is missing or not finite from some epoch on: end it before, or drop it",
+    ),
+    click.option(
+        "--on-repeated",
+        type=Choice(("refuse", "last", "first")),
+        default="refuse",
+        help="of epochs that were logged again: what was trained last counts, as after a restart, or what "
+        "was logged first, as before the best model is evaluated again at the end",
+    ),
+)
+_runs = together(
+    click.option(
+        "--leave-out",
+        metavar="PATTERN",
+        multiple=True,
+        help="do not count runs, files and folders of this name, such as 'seed1*'; the provenance says so; "
+        f"{_SEVERAL}",
+    ),
+    click.option(
+        "--cut-at-random",
+        metavar="NAME",
+        multiple=True,
+        help="runs of this name, such as 'seed1*', ended before others of their schedule for a reason "
+        f"unlike their losses, such as a limit of time; otherwise they count as misses; {_SEVERAL}",
+    ),
 )
 
 
-def choices_of(options: argparse.Namespace) -> Choices:
+def of_logs(required: bool = False) -> Callable[[F], F]:
+    """What says how logs of training tools are to be read; with ``required`` the loss has to be named."""
+    told = (
+        "" if required else "; with it TRACES may be logs of a training tool, as 'depl traces import' reads"
+    )
+    loss = click.option(
+        "--loss", metavar="KEY", required=required, help=f"what the tool calls the held-out loss{told}"
+    )
+    tool = click.option(
+        "--from", "tool", type=Choice(TOOLS), help="who wrote the logs; default: what the files look like"
+    )
+    return together(_runs, loss, tool, _clocks, _stages, _rules)
+
+
+def choices_of(options: Options) -> Choices:
     """What was said of logs."""
+    from depl.models.tool_logs.importing import Choices
+
     return Choices(
         loss=options.loss,
         tool=options.tool,
@@ -67,9 +191,9 @@ _OPTIONS = {
     "percent": "--percent",
     "on_missing": "--on-missing",
     "on_repeated": "--on-repeated",
-    "leave_out": LEAVE_OUT,
-    "diverged": DIVERGED,
-    "cut_at_random": CUT_AT_RANDOM,
+    "leave_out": "--leave-out",
+    "diverged": "--diverged",
+    "cut_at_random": "--cut-at-random",
 }
 """The option that says a choice, but for the loss."""
 _RUNS = ("leave_out", "diverged", "cut_at_random")
@@ -91,6 +215,8 @@ def log_words(choices: Choices, fresh: bool = False) -> list[str]:
 
 def _further_words(choices: Choices, but: Sequence[str] = ()) -> list[str]:
     """The same without the loss."""
+    from depl.models.tool_logs.importing import Choices
+
     untold = Choices(choices.loss)
     found: list[str] = []
     for name, option in _OPTIONS.items():
@@ -109,20 +235,23 @@ def _further_words(choices: Choices, but: Sequence[str] = ()) -> list[str]:
     return found
 
 
-def same_runs(options: argparse.Namespace) -> str:
+def same_runs(options: Options) -> str:
     """The runs of ``fit`` or ``diagnose`` as another command is told them, ready for a shell."""
     choices = choices_of(options)
     told = _further_words(choices) if options.loss is None else log_words(choices)
     return shlex.join([*options.traces, *told])
 
 
-def imported(options: argparse.Namespace, paths: list[str], out: str | None) -> Imported:
+def imported(options: Options, paths: list[str], out: str | None) -> Imported:
     """The logs that were named, which an output must not overwrite."""
+    from depl.commands.inputs import require_outputs
+    from depl.models.tool_logs.importing import import_logs
+
     require_outputs([] if out is None else [out], paths)
     return import_logs(paths, choices_of(options))
 
 
-def named(options: argparse.Namespace) -> Traces:
+def named(options: Options) -> Traces:
     """The traces of ``fit`` and ``diagnose``: logs if their loss is named, otherwise traces of depl.
 
     Raises
@@ -130,6 +259,10 @@ def named(options: argparse.Namespace) -> Traces:
     InvalidInputError
         If logs are named without their loss; or as the readers.
     """
+    from depl.instances.training.recorded import named_traces
+    from depl.models.tool_logs.importing import import_logs
+    from depl.models.traces.told import counted_as_lost, cut_at_random, without
+
     choices = choices_of(options)
     if options.loss is not None:
         return import_logs(options.traces, choices).traces

@@ -1,12 +1,17 @@
-"""What ``depl methods`` does; `depl.arguments.methods` declares its options."""
+"""``depl methods``: the registered methods, what each of them proves and needs, and its options."""
 
-import argparse
+from typing import TYPE_CHECKING
 
+import click
+
+from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
-from depl.method_table import Methods, described, methods
+from depl.commands.options import METHODS, Options, command
 from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_ON_SCENARIOS
-from depl.models.solving.methods import Registered, find
+
+if TYPE_CHECKING:
+    from depl.models.solving.methods import Registered
 
 _DEFAULTS = (
     f"Without --method it is {DEFAULT_METHOD}; for an instance without laws, on given scenarios, "
@@ -14,14 +19,30 @@ _DEFAULTS = (
 )
 
 
-def run(options: argparse.Namespace) -> Answer:
-    """All methods as a table, or some of them in full."""
-    asked = Methods(find(name) for name in dict.fromkeys(options.names)) or methods()
+@command(
+    examples="""\
+depl methods                                 # all, as a table
+depl methods depl-paper random               # with their options
+depl methods --json
+"""
+)
+@click.argument(
+    "names", metavar="[NAME]...", nargs=-1, shell_complete=METHODS, help="only these, with their options"
+)
+@given.imports
+@given.as_json("the methods")
+def methods(options: Options) -> Answer:
+    """List the methods: what each proves, needs and takes."""
+    from depl.method_table import Methods, described
+    from depl.method_table import methods as every
+    from depl.models.solving.methods import find
+
+    asked = Methods(find(name) for name in dict.fromkeys(options.names)) or every()
     text = "\n\n".join(map(described, asked)) if options.names else f"{asked}\n\n{_DEFAULTS}"
     return Answer(text, json=as_json({"methods": [_content(method) for method in asked]}))
 
 
-def _content(method: Registered) -> dict[str, object]:
+def _content(method: "Registered") -> dict[str, object]:
     return {
         "name": method.name,
         "default": method.name == DEFAULT_METHOD,

@@ -1,233 +1,423 @@
-"""What the options that several commands share stand for: instances, plans, scenarios, files of the user."""
+r"""What commands are made of: their class, options that several share, and kinds of values.
 
-import argparse
+A command is one function of its options, with what it takes above it, in a file that imports nothing heavy
+before it runs; the function says where the answer is from, and `depl.cli` prints it::
+
+    bench = Group("bench", help="Run studies.", examples="depl bench list\ndepl bench run scale")
+
+    @bench.command(examples="depl bench run scale\ndepl bench run scale --workers 2 --json")
+    @click.argument("study", metavar="STUDY", help="a name of 'depl bench list'")
+    @click.option("--workers", metavar="N", type=COUNT, default=1, help="so many at a time")
+    @imports
+    @as_json("what was done")
+    def run(options: Options) -> Answer:
+        \"\"\"Run a study, or go on with it.\"\"\"
+        from depl.benchmarks.measure.run import measure  # what takes time to import
+
+Then `depl.cli.COMMANDS` names it: ``"bench": "depl.commands.bench:bench"``. A default is shown by itself.
+"""
+
+import importlib
 import os
-import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
-import numpy as np
+import click
 
-from depl.arguments.shared import FigureFiles
-from depl.instances.library import load
-from depl.models.foundation.documents import found_there, read_text, reason_of
-from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.users_code import import_source, resolved
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
-from depl.models.scenarios.draws import Scenarios, draw_scenarios
-from depl.models.scenarios.files import load_scenarios
-from depl.models.solving.methods import default_method, find, registered, require_counting
-from depl.models.solving.options import read_options
+from depl.commands.answer import Answer
+from depl.models.foundation.errors import shortened
+from depl.models.foundation.names import advice, nearest
+from depl.models.foundation.removed import removed
+from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_SCENARIOS
 
-_LAST_DIGITS = 1e-9  # quantile functions of two machines differ by less, relatively
+F = TypeVar("F", bound=Callable[..., object] | click.Command)
 
 
-def sources(options: argparse.Namespace) -> tuple[str, ...]:
-    """What ``--import`` names, so that workers elsewhere in the file system find it."""
-    return tuple(dict.fromkeys(map(resolved, options.imports)))
+class Options(SimpleNamespace):
+    """What a command was given, by the names of its options and arguments."""
 
 
-def import_users_code(options: argparse.Namespace) -> None:
-    """Import what ``--import`` names.
-
-    Raises
-    ------
-    InvalidInputError
-        As `depl.models.foundation.users_code.import_source`.
-    """
-    for source in options.imports:
-        import_source(resolved(source))
+Run = Callable[[Options], Answer]
+"""What a command does."""
 
 
-def further_options(options: argparse.Namespace, instance: Instance) -> dict[str, object]:
-    """What `depl.arguments.shared.add_solving` declares and only some methods take, where it is given.
+class _Helpful(click.Command):
+    """A command or a group: its help ends with examples, and a slip is answered by what was meant."""
 
-    Raises
-    ------
-    InvalidInputError
-        If the method does not take an option, or not with this value, or one is given twice.
-    """
-    method = find(options.method or default_method(instance))
-    if not method.options:
-        _refuse_options(method.name, options)
-    texts: dict[str, str] = {}
-    if options.eta is not None:
-        texts["eta"] = str(options.eta)
-    for name, value in options.options:
-        if name in texts:
-            raise InvalidInputError("is given twice; keep one", f"--option {name}")
-        texts[name] = value
-    try:
-        return read_options(method.name, method.options, texts)
-    except InvalidInputError as error:
-        place = f"--option {error.path}" if error.path else ""
-        raise InvalidInputError(error.message, place) from error
+    def __init__(self, *given: Any, examples: str = "", **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.examples = tuple(examples.splitlines())
 
-
-def _refuse_options(method: str, options: argparse.Namespace) -> None:
-    """Refuse options where the method takes none, and name the methods that take the first one."""
-    given = [*([] if options.eta is None else ["eta"]), *(name for name, _ in options.options)]
-    for name in given:
-        able = [other.name for other in registered() if name in [item.name for item in other.options]]
-        hint = f"; of --method {' or '.join(able)} it is one" if able else "; it takes none"
-        raise InvalidInputError(f"method {method!r} takes no option {name!r}{hint}")
-
-
-def read_instance(options: argparse.Namespace) -> Instance:
-    """The instance that INSTANCE and ``--target`` name.
-
-    Raises
-    ------
-    InvalidInputError
-        As `depl.instances.library.load`, with the file in front of the place inside it.
-    """
-    with inside(options.instance):
-        return load(options.instance, options.target)
-
-
-def read_plan(path: str) -> Plan:
-    """The plan in a file.
-
-    Raises
-    ------
-    InvalidInputError
-        With the file in front of the place inside it.
-    """
-    with inside(path):
-        return Plan.from_json(read_text(path))
-
-
-@contextmanager
-def inside(source: str) -> Iterator[None]:
-    """Name the file in errors that only know the place inside it (``$.clusters[1]``)."""
-    try:
-        yield
-    except InvalidInputError as error:
-        if not error.path.startswith("$"):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse an option that there is not before all else, as what is missing may be its fault."""
+        if not ctx.resilient_parsing:
+            self._require_options(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.BadOptionUsage as error:
+            error.ctx = error.ctx or ctx
             raise
-        raise type(error)(error.message, f"{source}: {error.path}") from error
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples as they are, after what else stands at the end."""
+        super().format_epilog(ctx, formatter)
+        if self.examples:
+            formatter.write("\nexamples:\n" + "".join(f"  {line}\n" for line in self.examples))
+
+    def _require_options(self, ctx: click.Context, words: Sequence[str]) -> None:
+        known = {
+            name: param
+            for param in self.get_params(ctx)
+            if isinstance(param, click.Option)
+            for name in (*param.opts, *param.secondary_opts)
+        }
+        before, values = "", 0
+        for word in words:
+            option, equals, _ = word.partition("=")
+            named = word.startswith("-") and word != "-" and not (values and _is_number(word))
+            if word == "--" or (isinstance(self, click.Group) and not named):
+                return
+            if values and named:
+                ctx.fail(f"argument {before}: needs a value; if it is {word}, write {before}={word}")
+            if values:
+                values -= 1
+            elif named and option not in known:
+                _refuse_option(ctx, option, known)
+            elif named:
+                before, values = option, 0 if known[option].is_flag or equals else known[option].nargs
 
 
-@contextmanager
-def of_runs(traces: str, told: Iterable[str], setup: str | None = None) -> Iterator[None]:
-    """Name the file, or the option, in errors that only know the place inside the runs or their setup.
+class Command(_Helpful):
+    """A command; to invoke it says what is to be run with what."""
 
-    ``told`` are the parameters that an option of the same name gives.
-    """
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse what is left."""
+        ctx.allow_extra_args = True
+        left = super().parse_args(ctx, args)
+        if left and not ctx.resilient_parsing:
+            ctx.fail(f"{left[0]!r} is one argument too many")
+        return left
+
+    def invoke(self, ctx: click.Context) -> tuple[Run, Options]:
+        """Return what is to be run, and with what; `depl.cli` runs it."""
+        if self.callback is None:
+            raise TypeError(f"{ctx.command_path} has no function")
+        return self.callback, Options(**ctx.params)
+
+
+class Group(_Helpful, click.Group):
+    """A group of commands; those of ``lazy`` are imported when they are asked for."""
+
+    command_class = Command
+
+    def __init__(self, *given: Any, lazy: Mapping[str, str] | None = None, **named: Any) -> None:
+        settings: dict[str, Any] = {"subcommand_metavar": "ACTION", "no_args_is_help": False}
+        super().__init__(*given, **settings | named)
+        self.lazy = {} if lazy is None else lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which they are declared."""
+        return [*self.lazy, *self.commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import it where that was put off."""
+        if cmd_name not in self.lazy:
+            return self.commands.get(cmd_name)
+        module, _, name = self.lazy[cmd_name].partition(":")
+        found: click.Command = getattr(importlib.import_module(module), name)
+        return found
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Name the commands where none is asked for."""
+        left = super().parse_args(ctx, args)
+        if not args and not ctx.resilient_parsing:
+            known = ", ".join(self.list_commands(ctx))
+            ctx.fail(f"the following arguments are required: {self.subcommand_metavar}, one of {known}")
+        return left
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Refuse a command that there is not."""
+        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            known = self.list_commands(ctx)
+            meant = [" ".join(words) for words, _ in every(self)] + ["--help", "--version"]
+            hint = advice(args[0], known if nearest(args[0], known) else meant, known)
+            gone = removed(f"{ctx.command_path} {args[0]}")
+            ctx.fail(gone or f"there is no {str(self.subcommand_metavar).lower()} {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+
+def every(command: click.Command, *words: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """A command and all below it, each with its words."""
+    yield words, command
+    if isinstance(command, Group):
+        for name in (*command.lazy, *command.commands):
+            inner = command.get_command(click.Context(command), name)
+            if inner is not None:
+                yield from every(inner, *words, name)
+
+
+def command(name: str | None = None, **named: Any) -> Callable[[Run], Command]:
+    """Make a command of a function; ``examples`` are lines that run one after the other."""
+    return click.command(name, cls=Command, **named)
+
+
+def refusal(error: click.UsageError) -> str:
+    """What is wrong with a command line, in one line."""
+    ctx, said = error.ctx, error.format_message()
+    if isinstance(error, click.MissingParameter) and ctx is not None:
+        missing = [item for item in ctx.command.params if item.required and item.name not in ctx.params]
+        said = f"the following arguments are required: {', '.join(map(_name, missing))}"
+    elif isinstance(error, click.BadParameter) and error.param is not None:
+        said = f"argument {_name(error.param)}: {error.message}"
+    said = said[:1].lower() + said[1:]
+    return shortened(f"{'depl' if ctx is None else ctx.command_path}: error: {said}")
+
+
+def _name(param: click.Parameter) -> str:
+    return "/".join(param.opts) if isinstance(param, click.Option) else param.human_readable_name
+
+
+def _refuse_option(ctx: click.Context, option: str, known: Iterable[str]) -> NoReturn:
+    """What was meant by an option; of one that is cut short those that begin so."""
+    long = [name for name in known if name.startswith("--")]
+    begun = [name for name in long if option.startswith("--") and name.startswith(option)]
+    hint = (
+        f"did you mean {' or '.join(map(repr, begun))}? Write it in full" if begun else advice(option, long)
+    )
+    ctx.fail(removed(f"{ctx.command_path} {option}") or f"there is no option {option}; {hint}")
+
+
+def _is_number(word: str) -> bool:
     try:
-        yield
-    except InvalidInputError as error:
-        if error.path and not error.path.startswith("."):
-            raise
-        name = error.path.removeprefix(".")
-        if name in told:
-            place = f"--{name.replace('_', '-')}"
-        elif setup is not None and name.startswith(("models[", "clusters[", "target")):
-            place = f"{setup}: ${error.path}"
-        else:
-            place = f"{traces}: ${error.path}" if name else traces
-        raise type(error)(error.message, place) from error
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
-def require_outputs(outputs: Iterable[str | None], inputs: Iterable[str | None] = ()) -> None:
-    """Refuse files that could not be written, or would replace what is read, before the work that they hold.
+class Choice(click.Choice[str]):
+    """One of some words; another one is answered by those that are like it, or by what took its place."""
 
-    Parameters
-    ----------
-    outputs, inputs : iterable of str or None
-        What a command writes and reads; None for an option that is not given. An input may be a name of
-        something shipped.
-
-    Raises
-    ------
-    InvalidInputError
-        If an output is a folder, lies in one that is missing or closed to this user, or is the same file as
-        an input or another output, by whatever names.
-    """
-    read = list(filter(None, inputs))
-    written: list[str] = []
-    for path in filter(None, outputs):
-        _require_writable(path)
-        for others, what in ((read, "read"), (written, "written, too")):
-            for other in others:
-                if same_file(path, other):
-                    raise InvalidInputError(f"is the file {other}, which is {what}; name another one", path)
-        written.append(path)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word."""
+        if value in self.choices:
+            return str(value)
+        gone = None if ctx is None or param is None else removed(f"{ctx.command_path} {_name(param)} {value}")
+        message = gone or f"{value!r} is no choice; {advice(str(value), self.choices)}"
+        raise click.BadParameter(message, ctx, param)
 
 
-def same_file(path: str | Path, other: str | Path) -> bool:
-    """Whether two names lead to one regular file, or would to one new file; pipes and devices are none."""
+class Whole(click.IntRange):
+    """A whole number."""
+
+    name = "whole number"
+
+
+class Number(click.types.FloatParamType):
+    """A number; the command says which are too small or too large, as Python asks for the same."""
+
+    name = "number"
+
+
+COUNT, SEED, NUMBER = Whole(min=1), Whole(min=0), Number()
+
+
+def positive_seconds(text: str) -> float:
+    """A positive number of seconds."""
+    value = float(text) if _is_number(text) else float("nan")
+    if not 0 < value < float("inf"):
+        raise click.BadParameter(f"must be a number of seconds, positive and finite, not {text!r}")
+    return value
+
+
+def count_or_file(text: str) -> int | str:
+    """A whole number from 1 on, or the path of a file."""
+    if text.endswith(".npz") or os.path.exists(text):
+        return text
     try:
-        return os.path.samefile(path, other) and os.path.isfile(path)
-    except (OSError, ValueError):  # at least one of them is not there
-        there = os.path.exists(path) or os.path.exists(other)
-        return not there and os.path.realpath(path) == os.path.realpath(other)
+        return int(COUNT(text) or 0)
+    except click.BadParameter as error:
+        message = f"must be a whole number from 1 on, or an .npz file, not {text!r}"
+        raise click.BadParameter(message) from error
 
 
-def _require_writable(path: str) -> None:
-    folder = Path(os.path.realpath(path) if os.path.islink(path) else path).parent
-    if os.path.isdir(path):
-        raise InvalidInputError("is a folder; name a file in it", path)
-    if not os.path.isdir(folder):
-        raise InvalidInputError(f"there is no folder {str(folder)!r}; make it first", path)
+def relative_gap(text: str) -> float:
+    """A share in [0, 1), or a percentage."""
+    percent = text.rstrip().endswith("%")
     try:
-        found = found_there(path)
-    except (OSError, ValueError) as error:
-        raise InvalidInputError(f"cannot be written ({reason_of(error)})", path) from error
-    if found is not None and not stat.S_ISREG(found.st_mode):  # it is written to and not replaced
-        if not os.access(path, os.W_OK):
-            raise InvalidInputError("cannot be written to", path)
-    elif not os.access(folder, os.W_OK | os.X_OK):
-        raise InvalidInputError(f"the folder {str(folder)!r} cannot be written to", path)
+        value = float(text.rstrip().removesuffix("%"))
+    except ValueError:
+        message = f"must be a share such as 0.05, or a percentage such as 5%, not {text!r}"
+        raise click.BadParameter(message) from None
+    share = value / 100 if percent else value
+    if not 0 <= share < 1:
+        meant = "" if percent or not 1 <= value < 100 else f"; did you mean {text}%?"
+        raise click.BadParameter(f"must be at least 0 and less than 1, or 100%, not {text}{meant}")
+    return share
 
 
-def figure_files(target: FigureFiles | None, part: str = "") -> tuple[str, ...]:
-    """The files of a figure, or of one part of several, none for None."""
-    return () if target is None else target.paths(part)
+def key_and_value(text: str) -> tuple[str, str]:
+    """A key, an equals sign and a value."""
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise click.BadParameter(f"must be KEY=VALUE, not {text!r}")
+    return key, value
 
 
-def make_folder(path: str) -> Path:
-    """The folder of that name, made with its parents where there is none.
-
-    Raises
-    ------
-    InvalidInputError
-        If it cannot be made or written to.
-    """
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidInputError(f"cannot be made ({error.strerror or error})", path) from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise InvalidInputError("cannot be written to", path)
-    return folder
+def names(text: str) -> tuple[str, ...]:
+    """Names with commas between them."""
+    return tuple(name for part in text.split(",") if (name := part.strip()))
 
 
-def read_scenarios(options: argparse.Namespace, instance: Instance) -> int | Scenarios | None:
-    """The scenarios that ``--scenarios`` names: how many, or those of a file.
+FORMATS = ("png", "svg", "pdf")
+"""Endings of the files that a figure may be drawn in."""
+_DOTTED = tuple(f".{kind}" for kind in FORMATS)
 
-    Raises
-    ------
-    InvalidInputError
-        As `depl.models.scenarios.files.load_scenarios`, and if the method counts no scenarios.
-    """
-    given: int | str | None = options.scenarios
-    if not isinstance(given, str):
-        return given
-    require_counting(options.method or default_method(instance))
-    scenarios = load_scenarios(given, instance)
-    if scenarios.seed is not None:
-        drawn = draw_scenarios(instance, len(scenarios), scenarios.seed, scenarios.decimals)
-        for numbers, stream in (
-            (scenarios.improvements, drawn.improvements),
-            (scenarios.switch_losses, drawn.switch_losses),
-        ):
-            if not np.allclose(numbers, stream, rtol=_LAST_DIGITS, atol=0.0):
-                raise InvalidInputError(
-                    f"is {scenarios.seed}, whose stream has other numbers; leave the seed out of the file",
-                    f"{given}: seed",
-                )
-    return scenarios
+
+class FigureFiles(NamedTuple):
+    """Where ``--figure`` draws: a name without its ending, and the endings."""
+
+    name: str
+    formats: tuple[str, ...] = ("png", "svg")
+
+    def paths(self, part: str = "") -> tuple[str, ...]:
+        """The files; where there are several figures, of the one with this part of a name."""
+        return tuple(f"{self.name}{part}.{kind}" for kind in self.formats)
+
+
+def figure_files(text: str) -> FigureFiles:
+    """A name of figures: an ending of a picture chooses the format, and one of another file is refused."""
+    name, ending = os.path.splitext(text)
+    kind = ending[1:].lower()
+    if kind in FORMATS:
+        return FigureFiles(name, (kind,))
+    if kind[:1].isalpha():  # 9.5 is a name
+        message = f"figures are written as {', '.join(_DOTTED[:-1])} or {_DOTTED[-1]}, not as {ending}"
+        raise click.BadParameter(f"{message}; end {text!r} otherwise, or leave the ending out")
+    return FigureFiles(text)
+
+
+def together(*parts: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options and arguments as one, in this order."""
+
+    def declare(function: F) -> F:
+        for part in reversed(parts):
+            function = part(function)
+        return function
+
+    return declare
+
+
+def _shipped(module: str, function: str) -> Callable[..., list[str]]:
+    """Complete a word by the names that a function returns, which is imported when a shell asks."""
+
+    def complete(_ctx: object, _param: object, begun: str) -> list[str]:
+        known = getattr(importlib.import_module(module), function)()
+        names = [str(getattr(item, "name", item)) for item in known]
+        return [name for name in names if name.startswith(begun)]
+
+    return complete
+
+
+INSTANCES = _shipped("depl.instances.library", "full_names")
+METHODS = _shipped("depl", "methods")
+TRACES = _shipped("depl.instances.training.recorded", "recorded_names")
+SETUPS = _shipped("depl.instances.setups", "setup_names")
+KNAPSACKS = _shipped("depl.instances.knapsack_files", "shipped_knapsacks")
+"""Names that a shell completes."""
+
+imports = click.option(
+    "--import",
+    "imports",
+    metavar="MODULE",
+    multiple=True,
+    help="a module or a .py file that registers methods or laws; may be given several times",
+)
+target = click.option(
+    "--target",
+    metavar="L",
+    help="bound on the quantile of the final loss; chooses a family's instance",
+)
+instance = together(
+    click.argument(
+        "instance",
+        metavar="INSTANCE",
+        shell_complete=INSTANCES,
+        help="a name of 'depl instances list', or the path of a file",
+    ),
+    target,
+    imports,
+)
+plan = click.argument("plan", metavar="PLAN", help="the path of a plan, as 'depl solve --out' writes it")
+method = click.option(
+    "--method",
+    metavar="M",
+    shell_complete=METHODS,
+    help=f"one of 'depl methods'; default: {DEFAULT_METHOD}, which lets exact search and the loop take turns",
+)
+gap = click.option(
+    "--gap",
+    metavar="G",
+    type=relative_gap,
+    default="0",
+    help="relative gap that is good enough, such as 0.05 or 5%",
+)
+time_limit = click.option("--time-limit", metavar="S", type=NUMBER, help="seconds; default: none")
+seed = click.option("--seed", metavar="N", type=SEED, default=0, help="for methods that draw")
+details = click.option(
+    "--details", is_flag=True, help="with --explain: list every decision, including those taken back"
+)
+
+
+def as_json(content: str = "the answer") -> Callable[[F], F]:
+    """``--json``."""
+    return click.option("--json", is_flag=True, help=f"print {content} as one JSON object")
+
+
+def figure(what: str, parts: str = "") -> Callable[[F], F]:
+    """``--figure``; ``parts`` say what follows the name where there are several figures."""
+    written = f"draw {what} in NAME.png and NAME.svg{f' ({parts})' if parts else ''}"
+    return click.option(
+        "--figure",
+        metavar="NAME",
+        type=figure_files,
+        help=f"{written}; with one of {', '.join(_DOTTED)} at the end, in that alone",
+    )
+
+
+def metric(what: str = "what is bounded") -> Callable[[F], F]:
+    """``--metric``."""
+    from depl.models.traces.metrics import TARGETS
+
+    return click.option("--metric", type=Choice(TARGETS), default=TARGETS[0], help=what)
+
+
+def solving(files: bool = False) -> Callable[[F], F]:
+    """The method, its limits, and what some methods take besides; with ``files`` also scenarios."""
+    return together(
+        method,
+        gap,
+        time_limit,
+        seed,
+        click.option(
+            "--scenarios",
+            metavar="S|FILE.npz" if files else "S",
+            type=count_or_file if files else COUNT,
+            help="for methods that count scenarios: how many to draw"
+            f"{', or a file of them' if files else ''}; default: {DEFAULT_SCENARIOS}",
+        ),
+        click.option(
+            "--eta", metavar="N", type=COUNT, help="for depl-paper: levels of time and of loss; default: 200"
+        ),
+        click.option(
+            "--option",
+            "options",
+            metavar="KEY=VALUE",
+            type=key_and_value,
+            multiple=True,
+            help="an option of the method, which 'depl methods NAME' lists; may be given several times",
+        ),
+    )

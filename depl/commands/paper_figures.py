@@ -1,39 +1,113 @@
-"""What ``depl figures`` does; `depl.arguments.figures` declares its options."""
+"""``depl figures``: a figure of the paper again, in its layout, held against what the paper prints."""
 
-import argparse
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from depl.benchmarks.analysis.latex import booktabs, pivoted
-from depl.benchmarks.analysis.table import Cell, Table
-from depl.benchmarks.measure.attempt import Attempt
-from depl.benchmarks.measure.results import read_all
-from depl.benchmarks.measure.store import latest, read_attempts
-from depl.benchmarks.report.evidence import evidence_of
-from depl.benchmarks.report.printed import closest_reading, printed_about, printed_table
-from depl.benchmarks.report.verdicts import Verdict
+import click
+
+from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
-from depl.commands.options import make_folder, require_outputs
+from depl.commands.options import FORMATS, Choice, Options, command
 from depl.commands.table import table
-from depl.instances.training.recorded import named_traces
-from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
+
+if TYPE_CHECKING:
+    from depl.benchmarks.analysis.table import Cell, Table
+    from depl.benchmarks.measure.attempt import Attempt
+    from depl.benchmarks.report.verdicts import Verdict
 
 if TYPE_CHECKING:
     from depl.benchmarks.figures.drawing import Drawing
     from depl.models.problem.instance import Instance
 
+PRINTED = (2, 4, 5, 6, 7, 8, 9)
+"""Numbers of the paper's figures that show numbers: those of `depl.benchmarks.figures.paper.FAMILIES`."""
 _TRAINING = (2, 4)
 _WITH_LEVELS = (5, 6)
 _NOTHING_PRINTED = "The paper prints nothing about this figure that these measurements could be held against."
 
 
-def run(options: argparse.Namespace) -> Answer:
-    """Draw the figure, write it with its values, and hold what is printed against them."""
+def _places(text: str) -> tuple[str, ...]:
+    found = tuple(name.strip() for name in text.split(","))
+    if not all(found) or len(set(found)) < len(found):
+        raise click.BadParameter(f"must be different names with commas between them, not {text!r}")
+    return found
+
+
+def _formats(text: str) -> tuple[str, ...]:
+    kinds = tuple(dict.fromkeys(kind.strip().lower().removeprefix(".") for kind in text.split(",")))
+    wrong = [kind for kind in kinds if kind not in FORMATS]
+    if wrong:
+        raise click.BadParameter(f"there is no format {wrong[0]!r}; there are: {', '.join(FORMATS)}")
+    return kinds
+
+
+@command(
+    "figures",
+    examples="""\
+depl figures --paper 5                       # from the recorded attempts
+depl figures --paper 7 --methods exact,depl-paper,expected-cost --column-width --format pdf --latex
+depl figures --paper 9 --family paper-alexnet-deadline --json
+""",
+)
+@click.option(
+    "--paper",
+    type=Choice(tuple(map(str, PRINTED))),
+    callback=lambda _ctx, _param, value: int(value),
+    required=True,
+    help="which figure; Figs. 1 and 3 show no numbers",
+)
+@click.argument(
+    "files",
+    metavar="[FILE]...",
+    nargs=-1,
+    help="files of attempts, or names of recorded suites (default: paper, for Figs. 5 and 6 also "
+    "paper-eta); for Figs. 2 and 4 traces or a family of those shipped (default: digits-alexnet)",
+)
+@click.option(
+    "--family",
+    metavar="F",
+    help="the family of the attempts; default: paper-alexnet, in Fig. 6 paper-mobilenet",
+)
+@click.option(
+    "--methods",
+    "places",
+    metavar="A,B,C",
+    type=_places,
+    default="exact,depl,expected-greedy",
+    help="configurations in the places of the paper's optimal, DepL and best-exp",
+)
+@click.option(
+    "--format",
+    "formats",
+    metavar="KIND,...",
+    type=_formats,
+    default="png,svg",
+    help=f"of {', '.join(FORMATS)}",
+)
+@click.option(
+    "--column-width",
+    is_flag=True,
+    help="3.5 inches wide, with panels and legend below each other, for a page of two columns",
+)
+@click.option("--latex", is_flag=True, help="also write the values as a LaTeX table (package booktabs)")
+@click.option("--out", metavar="DIR", default=".", help="where to write")
+@given.as_json("the values and what is printed about them")
+def paper_figures(options: Options) -> Answer:
+    """Draw a figure of the paper again, beside what the paper prints about it.
+
+    It has the layout of the paper, and is drawn from recorded attempts or from yours. The paper publishes no
+    values of its points, so what it prints are sentences and a few numbers in them.
+    """
+    from depl.benchmarks.report.printed import printed_table
+    from depl.commands.inputs import make_folder, require_outputs
+
     number, folder = options.paper, make_folder(options.out)
     kinds = [*options.formats, "csv", *(["tex"] if options.latex else [])]
     stem = f"paper-figure-{number}"
@@ -55,10 +129,14 @@ def run(options: argparse.Namespace) -> Answer:
     return Answer(text, json=as_json(content))
 
 
-def _drawn(options: argparse.Namespace) -> "tuple[Drawing, list[Verdict]]":
+def _drawn(options: Options) -> tuple[Drawing, list[Verdict]]:
     # Drawing is all that needs matplotlib.
     from depl.benchmarks.figures.drawing import add_footer, unprinted_lines
     from depl.benchmarks.figures.paper import COLUMN, FAMILIES, WIDE, paper_drawing, training_drawing
+    from depl.benchmarks.measure.results import read_all
+    from depl.benchmarks.report.evidence import evidence_of
+    from depl.benchmarks.report.printed import printed_about
+    from depl.instances.training.recorded import named_traces
 
     number, layout = options.paper, COLUMN if options.column_width else WIDE
     attempts: list[Attempt] = []
@@ -80,19 +158,24 @@ def _drawn(options: argparse.Namespace) -> "tuple[Drawing, list[Verdict]]":
     return drawing, verdicts
 
 
-def _instances(attempts: Sequence[Attempt], family: str) -> "list[Instance]":
+def _instances(attempts: Sequence[Attempt], family: str) -> list[Instance]:
     """Those of a family behind attempts, as far as they can be made again."""
     from depl.benchmarks.figures.drawing import Instances
 
     return Instances().of_all([item for item in attempts if item.labels.get("family") == family])
 
 
-def _attempts(options: argparse.Namespace) -> list[Attempt]:
+def _attempts(options: Options) -> list[Attempt]:
+    from depl.benchmarks.measure.store import latest, read_attempts
+
     names = options.files or ["paper", *(["paper-eta"] if options.paper in _WITH_LEVELS else [])]
     return latest(attempt for name in names for attempt in read_attempts(name))
 
 
-def _write(drawing: "Drawing", folder: Path, options: argparse.Namespace) -> None:
+def _write(drawing: Drawing, folder: Path, options: Options) -> None:
+    from depl.benchmarks.analysis.latex import booktabs
+    from depl.models.foundation.documents import write_text
+
     drawing.write(folder, options.formats)
     if options.latex:
         wide = _wide(drawing.table)
@@ -102,6 +185,8 @@ def _write(drawing: "Drawing", folder: Path, options: argparse.Namespace) -> Non
 
 def _wide(values: Table) -> Table:
     """The values with methods or models side by side, where there is one value for each."""
+    from depl.benchmarks.analysis.latex import pivoted
+
     if "model" in values.columns:
         return pivoted(values, "model", values.columns[-1])
     both = {"method", "value"} <= set(values.columns)
@@ -130,6 +215,8 @@ def _compared(verdicts: Sequence[Verdict], methods: Sequence[str]) -> str:
 
 def _measured(verdict: Verdict, methods: Sequence[str]) -> str:
     """The reading that is closest to what is drawn, in how many cases it shows, and the numbers behind it."""
+    from depl.benchmarks.report.printed import closest_reading
+
     reading = closest_reading(verdict, methods)
     numbers = f"; {reading.measured}" if reading.measured else ""
     return f"{reading.statement}: so in {reading.shown} of {counted(reading.cases, 'case')}{numbers}"

@@ -1,13 +1,11 @@
-"""The commands and their parser, which understands a slip; nothing that runs a command is imported.
-
-Plain argparse, as ``depl --help`` must take less than 0.15 CPU seconds: the libraries that add suggestions,
-examples and completion to it import more than that allows, and here each of them is a page of code.
-"""
+"""The commands that argparse still parses, until they are written as `depl.commands.options` says."""
 
 import argparse
 import importlib
 from collections.abc import Container, Sequence
 from typing import Any, NamedTuple, NoReturn
+
+import click
 
 import depl
 from depl.commands.examples import EXAMPLES, examples
@@ -28,62 +26,11 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "demo": Command("depl.arguments.demo", "compare methods on the paper's AlexNet instances, draw figures"),
-    "solve": Command(
-        "depl.arguments.solve",
-        "find a cheap plan, and prove how much cheaper any plan could be at most",
-    ),
-    "methods": Command("depl.arguments.methods", "list the methods: what each proves, needs and takes"),
-    "check": Command("depl.arguments.check", "verify a plan, independently of all solvers"),
-    "explain": Command("depl.arguments.explain", "show the equations with the numbers of a plan"),
-    "report": Command(
-        "depl.arguments.report", "write one page on a plan for whoever pays: promise, prices, proof"
-    ),
-    "program": Command(
-        "depl.arguments.program",
-        "write the problem as a mathematical program for any solver, with its optimum",
-    ),
-    "front": Command(
-        "depl.arguments.front",
-        "the cost of certified plans against l_max, T_max or omega",
-    ),
-    "replan": Command("depl.arguments.replan", "plan the rest of a run again, seen from an observed state"),
-    "policy": Command(
-        "depl.arguments.policy",
-        "plan what a run does after every epoch, with a certified promise; show it and carry it out",
-    ),
-    "instances": Command("depl.arguments.instances", "list, show, make or describe instances"),
-    "knapsack": Command(
-        "depl.arguments.knapsack", "solve a knapsack from a public file as a planning problem, and check it"
-    ),
-    "train": Command("depl.arguments.train", "train small networks and record their losses as traces"),
-    "traces": Command("depl.arguments.traces", "read what training tools log, and write it as traces"),
-    "diagnose": Command(
-        "depl.arguments.diagnose", "fit the paper's laws to training traces and say whether they may be used"
-    ),
-    "fit": Command("depl.arguments.fit", "turn training traces and a setup into an instance"),
-    "certify": Command(
-        "depl.arguments.certify", "prove from held-out runs, without any law, that a plan keeps its promise"
-    ),
-    "warm-up": Command("depl.arguments.warm_up", "compile the kernels of methods now, and keep them"),
-    "lessons": Command(
-        "depl.arguments.lessons", "list the lessons, and export them as notebooks, slides, handouts and kits"
-    ),
-    "completion": Command(
-        "depl.arguments.completion", "print a script by which bash, zsh or fish completes words"
-    ),
-    "figures": Command(
-        "depl.arguments.figures", "draw a figure of the paper again, beside what the paper prints about it"
-    ),
     "bench": Command(
         "depl.arguments.bench",
         "run benchmarks: suites and their sweeps, cases with goals, the behaviour record; report on them",
     ),
 }
-_EXIT_CODES = """\
-exit codes: 0 answered; 2 wrong usage or input; 3 proved infeasible, or a checked plan that fails, or one
-that is not certified; 4 stopped by a limit or by the user with a plan; 5 ended without a plan or a proof;
-10 and 11 'policy decide' says to switch, or to stop; 70 internal error"""
 
 
 class _Layout(argparse.HelpFormatter):
@@ -189,7 +136,6 @@ def parser(asked: Container[str] = tuple(COMMANDS)) -> Parser:
     found = Parser(
         prog="depl",
         description="Plan dependable distributed training, and prove how good the plans are.",
-        epilog=_EXIT_CODES,
     )
     found.add_argument("--version", action="version", version=f"depl {depl.__version__}")
     commands = found.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -202,6 +148,19 @@ def parser(asked: Container[str] = tuple(COMMANDS)) -> Parser:
     return found
 
 
-def asked(words: Sequence[str]) -> Sequence[str]:
-    """The command among the words, if there is one: no option before it takes a value."""
-    return [word for word in words if not word.startswith("-")][:1]
+class Bridge(click.Command):
+    """A command whose words argparse parses."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words."""
+        ctx.args = list(args)
+        return ctx.args
+
+    def invoke(self, ctx: click.Context) -> tuple[Any, Any]:
+        """Return what is to be run, and with what."""
+        found = parser([str(ctx.info_name)]).parse_args([str(ctx.info_name), *ctx.args])
+        module, _, function = found.run.partition(":")
+        return getattr(importlib.import_module(module), function), found
+
+
+bench = Bridge("bench", help="Run studies of methods, and report on them.")

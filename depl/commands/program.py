@@ -1,36 +1,70 @@
-"""What ``depl program`` does; `depl.arguments.program` declares its options.
+"""``depl program``: the problem with counted scenarios as a mathematical program, in a file."""
 
-Pyomo is imported when a program is written, not before.
-"""
+from __future__ import annotations
 
-import argparse
 import math
 from typing import Any
 
+import click
+
+from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
-from depl.commands.options import read_instance, require_outputs
+from depl.commands.options import NUMBER, SEED, Choice, Options, command, count_or_file
 from depl.commands.table import fields
-from depl.models.scenarios.files import load_scenarios
+from depl.models.solving.defaults import DEFAULT_SCENARIOS
 
 _GAP = "ask your solver for a relative gap of 0"
 _ASK = {"cone": f"{_GAP} and a feasibility tolerance of 1e-8"}
 
 
-def run(options: argparse.Namespace) -> Answer:
-    """Write the program down, finished unless a relaxation is asked for."""
+@command(
+    examples="""\
+depl program tiny --scenarios 50 --out tiny.lp           # its optimum, 28, for any solver
+depl program tiny --relaxation --out tiny.mps
+"""
+)
+@given.instance
+@click.option(
+    "--out", metavar="FILE", required=True, help="the file; its ending, .lp, .mps or .nl, says the format"
+)
+@click.option(
+    "--form",
+    type=Choice(("price", "cone")),
+    default="price",
+    help="price of time, or resources as variables and cones (.lp, .nl; not for HiGHS)",
+)
+@click.option(
+    "--scenarios",
+    metavar="S|FILE.npz",
+    type=count_or_file,
+    help=f"how many scenarios to draw, or a file of them; default: {DEFAULT_SCENARIOS}",
+)
+@click.option("--seed", metavar="N", type=SEED, default=0, help="of the scenarios")
+@click.option("--relaxation", is_flag=True, help="do not solve: the optimum is then a lower bound")
+@click.option("--time-limit", metavar="S", type=NUMBER, help="seconds for solving; default: none")
+@given.as_json("what the file holds")
+def program(options: Options) -> Answer:
+    """Write the problem as a mathematical program for any solver, with its optimum.
+
+    The scenarios are counted, and the optimum of the file is the least cost of a plan on them: the problem is
+    solved first, and the rows that the proof needed are put into the program. With --relaxation nothing is
+    solved, and the optimum is a lower bound; the first line of the file says which of the two it is.
+    """
+    from depl.commands.inputs import read_instance, require_outputs
     from depl.models.programs.export import export, require_format
-    from depl.models.programs.finished import program
+    from depl.models.programs.finished import program as made
     from depl.models.programs.notes import note_of
+    from depl.models.scenarios.files import load_scenarios
 
     scenarios = options.scenarios
-    given = scenarios if isinstance(scenarios, str) else None
-    require_outputs([options.out], [options.instance, given])
+    file = scenarios if isinstance(scenarios, str) else None
+    require_outputs([options.out], [options.instance, file])
     require_format(options.out, cones=options.form == "cone")
     instance = read_instance(options)
-    if given is not None:
-        scenarios = load_scenarios(given, instance)
-    model = program(
+    if file is not None:
+        scenarios = load_scenarios(file, instance)
+    model = made(
         instance,
         scenarios,
         options.form,

@@ -1,20 +1,52 @@
-"""What ``depl report`` does; `depl.arguments.report` declares its options."""
+"""``depl report``: one page on a plan for whoever pays, also of a plan that fails."""
 
-import argparse
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import click
+
+from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.options import inside, read_instance, read_plan, require_outputs
-from depl.commands.progress import Watched
+from depl.commands.options import Options, command, positive_seconds
 from depl.commands.table import fields
-from depl.models.problem.instance import Instance
-from depl.models.solving.result import Result
-from depl.models.solving.solve import solve
-from depl.reporting.facts import facts_of
-from depl.reporting.page import Source, page_of
+from depl.models.solving.defaults import REPORT_SECONDS
+
+if TYPE_CHECKING:
+    from depl.models.problem.instance import Instance
+    from depl.models.solving.result import Result
 
 
-def run(options: argparse.Namespace) -> Answer:
-    """Write the page, also of a plan that fails."""
+@command(
+    examples="""\
+depl solve tiny --method exact --out plan.json
+depl report tiny plan.json --no-prices       # into plan.html, at once
+depl report tiny plan.json --out page.html --time-limit 2
+"""
+)
+@given.instance
+@given.plan
+@click.option("--out", metavar="FILE.html", default="plan.html", help="the page")
+@click.option(
+    "--prices/--no-prices",
+    default=True,
+    help="solve for the probabilities 0.90, 0.95 and 0.99, and by other methods, or leave that out",
+)
+@click.option(
+    "--time-limit",
+    metavar="S",
+    type=positive_seconds,
+    default=f"{REPORT_SECONDS:g}",
+    help="seconds of each of these solves, of the picture and of early stopping",
+)
+def report(options: Options) -> Answer:
+    """Write one page on a plan for whoever pays: promise, prices, proof."""
+    from depl.commands.inputs import inside, read_instance, read_plan, require_outputs
+    from depl.commands.progress import Watched
+    from depl.models.solving.solve import solve
+    from depl.reporting.facts import facts_of
+    from depl.reporting.page import Source, page_of
+
     require_outputs([options.out], [options.instance, options.plan])
     instance, plan = read_instance(options), read_plan(options.plan)
 

@@ -1,40 +1,65 @@
-"""What ``depl traces import`` does; `depl.arguments.traces` declares its options."""
+"""``depl traces``: traces from what training tools log."""
 
-import argparse
+from __future__ import annotations
+
 import shlex
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import click
 
+from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
-from depl.commands.logs import imported
+from depl.commands.logs import lost_runs, of_logs
+from depl.commands.options import Group, Options
 from depl.commands.table import fields, table
 from depl.models.estimation.choices import CARE, plans_needed
 from depl.models.foundation.wording import counted, number
-from depl.models.tool_logs.importing import Imported
-from depl.models.tool_logs.stages import told
-from depl.models.traces.files import write_traces
-from depl.models.traces.log_rules import What
-from depl.models.traces.lost import LEFT_OUT, ledger, listed
-from depl.models.traces.table import Traces
+
+if TYPE_CHECKING:
+    from depl.models.tool_logs.importing import Imported
+    from depl.models.traces.log_rules import What
+    from depl.models.traces.table import Traces
 
 _MOST_STAGES = 8
 """Schedules that are listed at most: set by hand, so that the answer stays on a screen."""
+
+
 _NOTES = {
-    What.SHORTER: "end before the longest",
-    What.STOPPED: "without a loss from some epoch on, ended before it",
-    What.DIVERGED: "with a loss that is not finite, ended before it",
-    What.DROPPED: "dropped, as a loss is missing",
-    What.REPEATED: "of epochs that were logged again, not counted",
-    What.SECOND: "begun again at the first epoch, each of which is a run of its own",
-    What.PASSED_OVER: "without a loss where another line has it",
+    "SHORTER": "end before the longest",
+    "STOPPED": "without a loss from some epoch on, ended before it",
+    "DIVERGED": "with a loss that is not finite, ended before it",
+    "DROPPED": "dropped, as a loss is missing",
+    "REPEATED": "of epochs that were logged again, not counted",
+    "SECOND": "begun again at the first epoch, each of which is a run of its own",
+    "PASSED_OVER": "without a loss where another line has it",
 }
+"""By the names of `depl.models.traces.log_rules.What`."""
+_EXAMPLES = """\
+depl traces import lightning_logs --loss val_loss --out runs.csv           # hparams.yaml tells the stages
+depl traces import runs --from tensorboard --loss loss/val --stages "net@edge" --out runs.csv
+depl traces import chart.csv --loss val_loss --first 0 --stages "seed1*=p50@edge:17,p75@far-edge"
+"""
+
+traces = Group("traces", help="Read what training tools log, and write it as traces.", examples=_EXAMPLES)
 
 
-def run_import(options: argparse.Namespace) -> Answer:
-    """Read the logs, show what was made of them, and write them."""
+@traces.command("import", examples=_EXAMPLES)
+@click.argument(
+    "paths", metavar="PATH...", nargs=-1, required=True, help="files of logs, or folders that hold them"
+)
+@of_logs(required=True)
+@lost_runs
+@click.option(
+    "--out", metavar="TRACES", help="write the traces to this .csv or .csv.gz file; without it they are shown"
+)
+@given.as_json("what was read")
+def import_(options: Options) -> Answer:
+    """Read logs of Lightning, Keras, TensorBoard, W&B, mlflow, Flower, JSON Lines or CSV."""
+    from depl.commands.logs import imported
+    from depl.models.traces.files import write_traces
+
     found = imported(options, options.paths, options.out)
     content = _content(options, found)
     text = _text(options, found, content)
@@ -44,12 +69,15 @@ def run_import(options: argparse.Namespace) -> Answer:
     return Answer(text, json=as_json(content), aside=f"traces written to {options.out}")
 
 
-def _content(options: argparse.Namespace, found: Imported) -> dict[str, Any]:
+def _content(options: Options, found: Imported) -> dict[str, Any]:
+    from depl.models.tool_logs.stages import told
+    from depl.models.traces.lost import LEFT_OUT, ledger
+
     traces, log = found.traces, found.log
     ends = traces.last_epochs
     return {
         "out": options.out,
-        "paths": options.paths,
+        "paths": list(options.paths),
         "tool": log.tool,
         "recognised_by": log.why or None,
         "runs": len(traces.runs),
@@ -72,13 +100,19 @@ def _content(options: argparse.Namespace, found: Imported) -> dict[str, Any]:
 
 def _noted(found: Imported) -> Counter[What]:
     """Notes by kind, and runs that are shorter than the longest, which only all runs together tell."""
+    import numpy as np
+
+    from depl.models.traces.log_rules import What
+
     counts = Counter(note.what for note in found.notes)
     ends = found.traces.last_epochs
     counts[What.SHORTER] = int(np.count_nonzero(ends < ends.max()))
     return +counts
 
 
-def _text(options: argparse.Namespace, found: Imported, content: dict[str, Any]) -> str:
+def _text(options: Options, found: Imported, content: dict[str, Any]) -> str:
+    from depl.models.traces.lost import listed
+
     traces, log = found.traces, found.log
     by = f", recognised by {log.why}" if log.why else ""
     pairs = [("logs", f"{counted(len(traces.runs), 'run')} of {log.tool}{by}"), *found.facts]
@@ -89,7 +123,7 @@ def _text(options: argparse.Namespace, found: Imported, content: dict[str, Any])
         which = "no run was" if without == len(traces.runs) else f"{counted(without, 'run')} not"
         first = "the law of l(1) is then as it was seen, and policies decide from epoch 1 on"
         pairs.append(("before training", f"{which} evaluated: {first}"))
-    pairs += [(str(what.value), f"{count} {_NOTES[what]}") for what, count in _noted(found).items()]
+    pairs += [(str(what.value), f"{count} {_NOTES[what.name]}") for what, count in _noted(found).items()]
     pairs += _of_policies(len(content["schedules"]))
     if traces.lost:
         pairs.append(
@@ -124,6 +158,8 @@ def _next(out: str) -> str:
 
 def _course(traces: Traces) -> str:
     """How the median loss went."""
+    import numpy as np
+
     first = traces.loss[traces.bounds[:-1]]
     last = traces.loss[traces.bounds[1:] - 1]
     begins = int(traces.epoch.min())

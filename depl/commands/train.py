@@ -1,30 +1,114 @@
-"""What ``depl train`` does; `depl.arguments.train` declares its options."""
+"""``depl train``: train small networks and record their losses as traces."""
 
-import argparse
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-import numpy as np
+import click
 
-from depl.benchmarks.measure.provenance import here
+from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.json_text import as_json
-from depl.commands.options import inside, read_plan, require_outputs
-from depl.commands.progress import Bar
+from depl.commands.options import COUNT, SEED, Options, command
 from depl.commands.table import fields
-from depl.instances.training.counterfactual import Switching, record_branches
-from depl.instances.training.families import Family, family
-from depl.instances.training.recording import Recording, fresh_seed, record, schedule_of
-from depl.instances.training.runs import Epoch, pruning_factor
+from depl.instances.training.names import SHIPPED
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted, number
-from depl.models.problem.plan import Plan
-from depl.models.traces.table import Traces
+
+if TYPE_CHECKING:
+    from depl.instances.training.counterfactual import Switching
+    from depl.instances.training.families import Family
+    from depl.instances.training.recording import Recording
+    from depl.models.problem.plan import Plan
+    from depl.models.traces.table import Traces
 
 
-def run(options: argparse.Namespace) -> Answer:
-    """Train what the file lacks; stopped by the user, keep what is there."""
+def _stages(text: str) -> tuple[tuple[str, str], ...]:
+    """Two pairs of a model and a cluster."""
+    parts = tuple(tuple(part.strip() for part in stage.split("@")) for stage in text.split(","))
+    if len(parts) != 2 or any(len(part) != 2 or not all(part) for part in parts):
+        example = "pruned-50@edge,pruned-75@far-edge"
+        raise click.BadParameter(
+            f"must be two stages MODEL@CLUSTER with a comma between them, such as {example}, not {text!r}"
+        )
+    return tuple((model, cluster) for model, cluster in parts)
+
+
+def _epochs(text: str) -> tuple[int, ...]:
+    """Whole numbers from 1 on, with commas between them."""
+    return tuple(int(COUNT(part) or 0) for part in text.split(","))
+
+
+def _families(_ctx: object, _param: object, begun: str) -> list[str]:
+    return [name for name in SHIPPED if name.startswith(begun)]
+
+
+@command(
+    examples="""\
+depl train --family digits-alexnet --runs 10 --out runs.csv
+depl train --family digits-alexnet --plan plan.json --out fresh.csv   # a plan of 'depl solve --out plan.json'
+depl train --family cells-perceptron --stages pruned-50@edge,pruned-75@edge --switch-epochs 4,6 --epochs 9 \
+--out b.csv
+"""
+)
+@click.option(
+    "--family",
+    metavar="NAME",
+    required=True,
+    help=f"what to train: {', '.join(SHIPPED)}",
+    shell_complete=_families,
+)
+@click.option("--runs", metavar="N", type=COUNT, default=100, help="how many runs")
+@click.option(
+    "--seed",
+    metavar="S",
+    type=SEED,
+    help="seed of the first run, which the others follow; default: 0, and with --plan or --stages a number "
+    "derived from them",
+)
+@click.option(
+    "--plan",
+    metavar="PLAN",
+    help="train what this plan does epoch by epoch; each cluster on all of its own data",
+)
+@click.option(
+    "--stages",
+    metavar="MODEL@CLUSTER,MODEL@CLUSTER",
+    type=_stages,
+    help="train the first stage once for each seed, and from each of --switch-epochs on the second; each of "
+    "these is a run of its own, SEED/SWITCH",
+)
+@click.option(
+    "--switch-epochs",
+    metavar="K,K,...",
+    type=_epochs,
+    help="for --stages: last epochs of the first stage, ascending",
+)
+@click.option("--epochs", metavar="K", type=COUNT, help="for --stages: epochs of every run")
+@click.option(
+    "--draw-switch",
+    metavar="S",
+    type=SEED,
+    help="for --stages: train one of the switch epochs for each seed, drawn with seed S; default: all",
+)
+@click.option(
+    "--out",
+    metavar="FILE",
+    required=True,
+    help="the file of traces, .csv or .csv.gz; runs that it holds already are not trained again",
+)
+@given.as_json("what was done")
+def train(options: Options) -> Answer:
+    """Train small networks and record their losses as traces; a file that is there is gone on with."""
+    from depl.commands.inputs import inside, read_plan, require_outputs
+    from depl.commands.progress import Bar
+    from depl.instances.training.counterfactual import record_branches
+    from depl.instances.training.families import family
+    from depl.instances.training.recording import record, schedule_of
+
     require_outputs([options.out], [options.plan])
     chosen, switching = family(options.family), _switching(options)
     plan = None if options.plan is None else read_plan(options.plan)
@@ -47,8 +131,11 @@ def run(options: argparse.Namespace) -> Answer:
     return Answer(_text(content), _code(done), as_json(content), _aside(done, options.out))
 
 
-def _switching(options: argparse.Namespace) -> Switching | None:
+def _switching(options: Options) -> Switching | None:
     """What ``--stages`` and the options that go with it ask for."""
+    from depl.instances.training.counterfactual import Switching
+    from depl.instances.training.runs import Epoch, pruning_factor
+
     if options.stages is None:
         for name in ("switch_epochs", "epochs", "draw_switch"):
             if getattr(options, name) is not None:
@@ -82,12 +169,16 @@ def _option(name: str) -> str:
 
 
 def _first_seed(plan: Plan | None, switching: Switching | None) -> int:
+    from depl.instances.training.recording import fresh_seed
+
     if switching is not None:
         return switching.first_seed()
     return 0 if plan is None else fresh_seed(plan)
 
 
-def _provenance(options: argparse.Namespace, first: int) -> dict[str, str]:
+def _provenance(options: Options, first: int) -> dict[str, str]:
+    from depl.benchmarks.measure.provenance import here
+
     words = [f"--family {options.family}", f"--runs {options.runs}", f"--seed {first}"]
     words += [] if options.plan is None else ["--plan PLAN"]
     if options.stages is not None:
@@ -117,6 +208,8 @@ def _content(chosen: Family, seeds: range, done: Recording, path: str) -> dict[s
 
 def _figures(traces: Traces) -> dict[str, object]:
     """Final losses of all runs in the file, whatever their schedules."""
+    import numpy as np
+
     last = traces.bounds[1:] - 1
     loss, rate = traces.loss[last], traces.target("error_rate")[last]
     return {

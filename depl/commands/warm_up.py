@@ -1,19 +1,19 @@
-"""What ``depl warm-up`` does; `depl.arguments.warm_up` declares its options."""
+"""``depl warm-up``: compile the kernels that methods need, and keep them."""
 
-import argparse
+from __future__ import annotations
+
 import contextlib
 import time
 from typing import NamedTuple
 
-from depl.arguments.warm_up import METHODS
+import click
+
+from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
+from depl.commands.options import METHODS, Options, command
 from depl.commands.table import table
-from depl.instances.library import load
-from depl.models.foundation.compiling import compiled_at_once, compiling_seconds
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.solving.methods import find
-from depl.models.solving.solve import solve
 
 _INSTANCES = ("tiny", "paper-alexnet-9")
 """Laws with atoms and laws with densities: between them they need the kernels of the methods."""
@@ -30,9 +30,29 @@ class _Prepared(NamedTuple):
     seconds: float
 
 
-def run(options: argparse.Namespace) -> Answer:
-    """Solve small instances by every method, and say what was compiled for it."""
-    methods = tuple(dict.fromkeys(options.method or METHODS))
+@command(
+    "warm-up",
+    examples="""\
+depl warm-up
+depl warm-up --method exact
+""",
+)
+@click.option(
+    "--method",
+    metavar="M",
+    multiple=True,
+    default=("exact", "density-greedy", "depl", "scenario-search"),
+    shell_complete=METHODS,
+    help="a method to prepare; may be repeated",
+)
+@given.imports
+@given.as_json()
+def warm_up(options: Options) -> Answer:
+    """Compile the kernels of methods now, and keep them, so that no later solve waits for them."""
+    from depl.models.foundation.compiling import compiled_at_once
+    from depl.models.solving.methods import find
+
+    methods = tuple(dict.fromkeys(options.method))
     for name in methods:
         find(name)
     with compiled_at_once():
@@ -52,6 +72,10 @@ def run(options: argparse.Namespace) -> Answer:
 
 
 def _prepared(method: str) -> _Prepared:
+    from depl.instances.library import load
+    from depl.models.foundation.compiling import compiling_seconds
+    from depl.models.solving.solve import solve
+
     started, before = time.perf_counter(), compiling_seconds()
     for name in _INSTANCES:
         with contextlib.suppress(NotCoveredError):  # then the method compiles nothing for such an instance

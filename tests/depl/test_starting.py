@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from depl import cli, starting
-from depl.commands.answer import Answer, ExitCode, interrupted
-from depl.commands.endings import without_result
+from depl.commands.answer import Answer, ExitCode, interrupted, without_result
+from depl.models.solving.result import Result, Solution, Termination
 from depl.starting import is_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,6 +73,8 @@ def test_a_press_while_the_process_ends_does_not_change_its_exit_code(start):
 
 def test_what_is_said_before_everything_is_imported_is_what_is_said_afterwards():
     assert without_result("interrupted", starting.REASON, None) == starting.JSON
+    result = Result(Termination.INTERRUPTED, Solution.NONE, "", None, None, float("-inf"))
+    assert json.loads(starting.JSON).keys() == {*result.to_dict(), "path"}
     assert (interrupted().json, interrupted().aside) == (starting.JSON, f"depl: {starting.REASON}")
     assert starting.NOTHING == ExitCode.NOTHING
 
@@ -81,8 +83,8 @@ def press(*_: object) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def test_a_press_while_the_parser_is_built_ends_without_a_traceback(ask, monkeypatch):
-    monkeypatch.setattr(cli, "parser", press)
+def test_a_press_while_the_words_are_read_ends_without_a_traceback(ask, monkeypatch):
+    monkeypatch.setattr(cli, "parsed", press)
     assert ask("solve", "tiny") == (5, "", "depl: interrupted before there was an answer\n")
     code, out, _ = ask("solve", "tiny", "--json")
     assert (code, json.loads(out)["termination"]) == (5, "interrupted")
@@ -107,7 +109,7 @@ def test_a_second_press_gives_an_answer_up_that_does_not_go_out(ask, monkeypatch
         raise AssertionError("unreachable")
 
     own, twice = cli._write, iter([stuck])
-    monkeypatch.setattr(cli, "_answer", lambda _: Answer("for a test"))
+    monkeypatch.setattr(cli, "_answer", lambda *_: Answer("for a test"))
     monkeypatch.setattr(cli, "_write", lambda *given: next(twice, own)(*given))
     assert ask("instances", "list") == (5, "", "depl: interrupted before there was an answer\n")
 

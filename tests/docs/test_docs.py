@@ -1,13 +1,11 @@
 """The documentation builds without a warning, its examples run, and it covers every module and erratum."""
 
-import argparse
 import doctest
 import html
 import importlib.util
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +14,6 @@ from docutils.utils.math.latex2mathml import tex2mathml
 
 import depl
 from depl.commands.answer import ExitCode
-from depl.commands.parser import parser as command_line
 from depl.instances.library import load
 from depl.instances.setups import load_setup
 from depl.models.estimation import combinations, diagnosis
@@ -25,6 +22,7 @@ from depl.models.policy import planner
 from depl.models.problem.instance import Instance
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces
+from tests.cases.command_line import leaves, options_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -203,33 +201,19 @@ def stands(name: str) -> bool:
     return not parts or re.search(rf"\b{parts[0]}\b", text) is not None
 
 
-def test_the_page_of_the_command_line_lists_every_command_with_its_options_and_exit_codes() -> None:
+def test_the_page_of_the_command_line_names_every_exit_code() -> None:
     page = (DOCS / "cli.rst").read_text(encoding="utf-8")
     assert {int(code) for code in re.findall(r"(?m)^   \* - (\d+)$", page)} == {
         int(code) for code in ExitCode
     }
-    groups = "(?:instances |policy |traces |lessons |bench cases |bench behaviour |bench )?"
-    commands = dict(re.findall(rf"(?m)^   \* - ``depl ({groups}[\w-]+)(.*)``$", page))
-    usages = {
-        name: {option for action in leaf._actions for option in action.option_strings if option[:2] == "--"}
-        for name, leaf in leaves(command_line())
-    }
-    documented = {name: set(re.findall(r"--[a-z-]+", text)) for name, text in commands.items()}
-    assert documented == {name: options - {"--help"} for name, options in usages.items()}
 
 
-def leaves(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Every command by its words."""
-    found = subcommands(parser)
-    if not found:
-        yield name, parser
-    for word, inner in found:
-        yield from leaves(inner, f"{name} {word}".strip())
-
-
-def subcommands(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.ArgumentParser]]:
-    groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    return [pair for group in groups for pair in group.choices.items()]
+def test_the_page_of_the_command_line_is_written_from_the_commands() -> None:
+    page = reference_pages.commands()
+    for name, command in leaves():
+        (row,) = re.findall(rf"(?m)^   \* - ``depl {name} ?(.*)``$", page)
+        assert set(re.findall(r"--[a-z-]+", row)) == options_of(command), name
+    assert ".. include:: reference/rooms/commands.txt" in (DOCS / "cli.rst").read_text(encoding="utf-8")
 
 
 def test_decimals_have_their_zero() -> None:

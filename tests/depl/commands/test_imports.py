@@ -208,22 +208,3 @@ def test_a_process_of_its_own_imports_before_anything_is_solved(tmp_path):
     assert "Traceback" not in done.stderr
     assert f"depl: {bad}: cannot be imported: ZeroDivisionError: division by zero (line 1)" in done.stderr
     assert "depl: good: cannot be imported: ModuleNotFoundError" in done.stderr
-
-
-def test_every_command_that_takes_a_method_an_instance_or_a_suite_has_the_option():
-    from depl.commands.parser import parser
-    from tests.docs.test_docs import leaves
-
-    without = {"completion", "demo", "knapsack", "train", "traces import", "diagnose"}
-    without |= {"instances list", "instances make", "instances new", "lessons list", "lessons export"}
-    without |= {"policy show", "policy schema", "policy replay"}
-    apart = {
-        "bench resume",
-        "bench export",
-        "bench report",
-        "figures",
-    }
-    for name, leaf in leaves(parser()):
-        has = any("--import" in action.option_strings for action in leaf._actions)
-        own = name.startswith(("bench cases", "bench behaviour", "lessons"))
-        assert has is not (name in without | apart or own), name

@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from depl.arguments.instances import FAMILIES
+from depl.commands.instances import FAMILIES
 from depl.instances.library import load, names
 from depl.models.problem.instance import Instance
 from tests.cases.documents import RICH, put

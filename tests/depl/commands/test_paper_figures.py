@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from depl.arguments.figures import PRINTED
 from depl.benchmarks.figures.paper import COLUMN, FAMILIES, METHODS, paper_drawing
 from depl.benchmarks.measure.store import read_attempts
+from depl.commands.paper_figures import PRINTED
 from tests.cases.picture_cases import require_legends_outside
 
 

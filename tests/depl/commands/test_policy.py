@@ -9,13 +9,12 @@ import jsonschema
 import pytest
 
 import depl
-from depl.arguments.policy import RUNGS, epoch_numbers
 from depl.commands.answer import ExitCode
-from depl.commands.policy import exit_code
+from depl.commands.policy import epoch_numbers, exit_code
 from depl.models.policy import planner
 from depl.models.policy.controller import Controller
+from depl.models.policy.result import RUNGS, PolicyResult
 from depl.models.policy.result import RUNGS as KNOWN_RUNGS
-from depl.models.policy.result import PolicyResult
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical
 from depl.models.problem.policy import json_schema

@@ -7,16 +7,15 @@ import sys
 
 import pytest
 
-from depl.commands import warm_up
-
 
 def test_named_methods_are_prepared_once_each(ask, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        warm_up, "solve", lambda instance, method, time_limit: asked.append((instance.name, method))
+        "depl.models.solving.solve.solve",
+        lambda instance, method, time_limit: asked.append((instance.name, method)),
     )
     spent = iter([0.0, 3.0, 3.0, 3.0])
-    monkeypatch.setattr(warm_up, "compiling_seconds", lambda: next(spent))
+    monkeypatch.setattr("depl.models.foundation.compiling.compiling_seconds", lambda: next(spent))
     code, out, err = ask("warm-up", "--method", "exact", "--method", "depl", "--method", "exact")
     assert (code, err) == (0, "")
     assert asked == [(name, method) for method in ("exact", "depl") for name in ("tiny", "paper-alexnet-9")]
@@ -35,7 +34,7 @@ def test_once_all_is_compiled_nothing_is(ask):
 
 
 def test_an_unknown_method_is_refused_before_anything_is_compiled(ask, monkeypatch):
-    monkeypatch.setattr(warm_up, "solve", lambda *_, **__: pytest.fail("solved"))
+    monkeypatch.setattr("depl.models.solving.solve.solve", lambda *_, **__: pytest.fail("solved"))
     code, out, err = ask("warm-up", "--method", "exact", "--method", "exakt")
     assert (code, out) == (2, "")
     assert "exakt" in err

@@ -408,7 +408,9 @@ def test_under_a_fitted_law_the_promise_names_its_runs() -> None:
 @pytest.fixture
 def written(tiny, tmp_path, monkeypatch) -> Callable[..., int]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("depl.commands.report.solve", lambda target, method, **_: by_lists(target, method))
+    monkeypatch.setattr(
+        "depl.models.solving.solve.solve", lambda target, method, **_: by_lists(target, method)
+    )
     (tmp_path / "plan.json").write_text(tiny[1].to_json(), encoding="utf-8")
     return lambda *words: main(["report", "tiny", "plan.json", *words])
 
@@ -456,7 +458,7 @@ def test_after_an_interrupt_nothing_is_solved_and_the_page_is_written(written, t
         asked.append(method)
         return replace(depl.solve(target, "enumerate"), termination=Termination.INTERRUPTED)
 
-    monkeypatch.setattr("depl.commands.report.solve", stopped)
+    monkeypatch.setattr("depl.models.solving.solve.solve", stopped)
     assert written() == ExitCode.STOPPED
     assert asked == ["auto"]
     rows = Seen((tmp_path / "plan.html").read_text(encoding="utf-8")).cells["prices"]

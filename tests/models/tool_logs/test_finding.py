@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from depl.cli import parsed
 from depl.commands.logs import choices_of
-from depl.commands.parser import parser
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs import folders
 from depl.models.tool_logs.importing import Choices, Imported, import_logs
@@ -300,7 +300,7 @@ def test_honest_folders_with_other_files_are_read_without_an_option(name: str, t
         },
     )
     (folder / "latest").symlink_to(next(path for path in sorted(folder.iterdir()) if path.is_file()).name)
-    options = parser(["traces"]).parse_args(["traces", "import", str(folder), *EVERY[name].options])
+    _, options = parsed(["traces", "import", str(folder), *EVERY[name].options])
     found = import_logs(options.paths, choices_of(options))
     assert len(found.traces.runs) == 24
     assert not found.traces.lost

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from depl.arguments.logs import TOOLS as DECLARED
+from depl.cli import parsed
+from depl.commands.logs import TOOLS as DECLARED
 from depl.commands.logs import choices_of
-from depl.commands.parser import parser
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.finding import read_logs
 from depl.models.tool_logs.importing import Imported, import_logs
@@ -31,7 +31,7 @@ ALIKE = (
 
 def read(logged: Logged, folder: Path, *more: str) -> Imported:
     path = str(unpacked(logged, folder))
-    options = parser(["traces"]).parse_args(["traces", "import", path, *logged.options, *more])
+    _, options = parsed(["traces", "import", path, *logged.options, *more])
     return import_logs(options.paths, choices_of(options))
 
 
