@@ -46,20 +46,15 @@ depl solve paper-alexnet-9 --method depl-paper --option eta=400 --json
 def solve(options: Options) -> Answer:
     """Find a cheap plan, and prove how much cheaper any plan could be."""
     from depl.commands.figures import plan_figure
-    from depl.commands.inputs import (
-        figure_files,
-        further_options,
-        read_instance,
-        read_scenarios,
-        require_outputs,
-    )
+    from depl.commands.inputs import further_options, read_instance, read_scenarios, require_outputs
     from depl.commands.progress import Watched
     from depl.models.solving.methods import default_method
     from depl.models.solving.solve import solve as solved
     from depl.showing import json_of
 
     file = options.scenarios if isinstance(options.scenarios, str) else None
-    require_outputs([options.out, *figure_files(options.figure)], [options.instance, file])
+    drawn = options.figure.paths() if options.figure else ()
+    require_outputs([options.out, *drawn], [options.instance, file])
     instance = read_instance(options)
     scenarios, further = read_scenarios(options, instance), further_options(options, instance)
     with Watched(options.method or default_method(instance), instance.units) as watched:

@@ -116,7 +116,7 @@ def answered_once(monkeypatch):
 
     A fit of shipped runs to their shipped setup is read from the file of the fit; slow tests make it anew.
     """
-    found = {}
+    found, anew = {}, diagnosis.diagnose
 
     def shipped(traces, setup, **options):
         instance = load(setup.name)
@@ -128,18 +128,18 @@ def answered_once(monkeypatch):
     def diagnosed(traces, rng, metric, resamples):
         key = (fingerprints(traces), repr(rng.bit_generator.state), metric, resamples)
         if key not in found:
-            found[key] = diagnosis.diagnose(traces, rng, metric, resamples)
+            found[key] = anew(traces, rng, metric, resamples)
         return found[key]
 
     monkeypatch.setattr("depl.fitting.fit_instance", shipped)
-    monkeypatch.setattr(fit, "diagnose", diagnosed)
-    monkeypatch.setattr(diagnose, "diagnose", diagnosed)
+    monkeypatch.setattr(diagnosis, "diagnose", diagnosed)
 
 
 @pytest.mark.usefixtures("answered_once")
 def test_the_examples_of_the_command_line_run_one_after_the_other(ask, tmp_path, monkeypatch):
     """With fewer resamples of the diagnosis (one is a part of ``depl fit``) than for a reader."""
-    monkeypatch.setattr("depl.arguments.diagnose.RESAMPLES", 5)
+    (resamples,) = (param for param in diagnose.diagnose.params if param.name == "resamples")
+    monkeypatch.setattr(resamples, "default", 5)
     monkeypatch.setattr(fit, "_RESAMPLES", 5)
     follow_the_commands(ask, tmp_path, monkeypatch)
 

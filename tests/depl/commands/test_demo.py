@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import depl
+from depl.benchmarks.figures.comparison import Entry
 from depl.commands import demo
 from depl.instances.library import load
 from depl.models.problem.instance import Instance
@@ -57,11 +58,11 @@ def test_the_demo_prints_a_row_for_every_target_and_draws_the_figures(ask, tmp_p
 def entries_of(*methods):
     instance = load("paper-alexnet", 9)
     results = [(method, depl.solve(instance, method)) for method in methods]
-    return [demo.Entry("9", instance, method, result) for method, result in results]
+    return [Entry("9", instance, method, result) for method, result in results]
 
 
 def test_ratios_are_over_the_proved_optimum_and_proved_is_said_only_of_what_is():
-    refused = demo.Entry("9", load("paper-alexnet", 9), "refuses", None, "covers nothing")
+    refused = Entry("9", load("paper-alexnet", 9), "refuses", None, "covers nothing")
     text = demo.comparison_table([*entries_of("exact", "expected-greedy"), refused])
     rows = rows_of(text, "exact", "expected-greedy", "refuses")
     assert [row[2] for row in rows] == ["12", "33.8", "no plan"]

@@ -87,7 +87,7 @@ def test_verdicts_and_assumed_values_are_told_in_every_layout(ask, tmp_path):
 
 def test_wrong_usage_is_refused(ask, tmp_path):
     for words, told in (
-        (["--paper", 3], "2, 4, 5, 6, 7, 8 or 9"),
+        (["--paper", 3], "2, 4, 5, 6, 7, 8, 9"),
         (["--paper", 5, "--format", "jpg"], "png, svg, pdf"),
         (["--paper", 5, "--methods", "depl,depl"], "different names"),
         (["--paper", 7, "--methods", "nobody", "--out", tmp_path], "nobody"),
