@@ -60,7 +60,7 @@ depl certify fresh.csv --target 0.35 --omega 0.95 --chosen-by digits-alexnet
 @given.imports
 @given.as_json("the certificate")
 def certify(options: Options) -> Answer:
-    """Prove from held-out runs, without any law, that a plan keeps its promise."""
+    """Prove from held-out runs, without a law, what a plan delivers."""
     from depl.certifying import named_choice
     from depl.commands.inputs import of_runs, read_plan
     from depl.instances.training.recorded import named_traces

@@ -61,7 +61,7 @@ def diagnose(options: Options) -> Answer:
         drawn = [file for kind in PARTS for file in figure_files(options.figure, f"-{kind}")]
         require_outputs(drawn, options.traces)
     traces, by = named(options), FitBy(options.by)
-    command_line = same_runs(options) + ("" if options.metric == TARGETS[0] else f" --metric {options.metric}")
+    runs = same_runs(options) + ("" if options.metric == TARGETS[0] else f" --metric {options.metric}")
     options.traces = " ".join(options.traces)
     rng = np.random.default_rng(options.seed)
     with of_runs(options.traces, ("metric", "resamples")):
@@ -72,7 +72,7 @@ def diagnose(options: Options) -> Answer:
             fit = fit_traces(traces, rng, by, options.metric, options.resamples)
         facts = _facts(traces, rng, options.metric) if options.details or options.json else None
     told = {"fit": fit, "facts": facts}
-    text = view(found, name=options.traces, details=options.details, command=command_line, **told).text()
+    text = view(found, name=options.traces, details=options.details, command=runs, **told).text()
     json = json_of(found, traces=options.traces, metric=options.metric, **told)
     return Answer(text, json=json, aside=_drawn(options, traces, found, fit, rng))
 

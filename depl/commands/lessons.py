@@ -86,7 +86,6 @@ depl lessons export 5 --to course --only slides --only handout    # needs pip in
 @given.as_json("the names of the files")
 def export(options: Options) -> Answer:
     """Write lessons as files to teach with."""
-    from depl.arguments.lessons import KINDS
     from depl.commands.inputs import make_folder, require_outputs
     from depl.lessons.export import files_of, names_of
     from depl.lessons.shipped import chosen

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 policy = Group(
     "policy",
-    help="Plan what a run does after every epoch, with a certified promise; show it and carry it out.",
+    help="Plan what a run does after every epoch, and carry it out.",
     examples="""\
 depl policy solve paper-alexnet-9 --gap 5% --out policy.json
 depl policy show policy.json
@@ -54,7 +54,7 @@ def failure_cost(text: str) -> float | str:
     """A positive number, or ``ratio``."""
     if text == "ratio":
         return text
-    value = float(NUMBER.convert(text, None, None))
+    value = float(NUMBER(text) or 0)
     if not 0 < value < math.inf:
         raise click.BadParameter(f"must be positive and finite, not {text}")
     return value

@@ -70,15 +70,15 @@ def solve(options: Options) -> Answer:
             options=further,
             memory=options.memory,
         )
-    explanation = _explanation(instance, result, options.details) if options.explain else ""
-    text = "\n\n".join(filter(None, [str(result), explanation]))
-    code, aside = exit_code(result), [explanation] if options.json and explanation else []
+    told = [_explanation(instance, result, options.details)] if options.explain else []
+    code, aside = exit_code(result), told if options.json else []
     try:  # the answer is worth showing even if a file cannot be written after all
         if options.out:
-            aside.append(_written(result.plan, options.out))
-        aside.append(plan_figure(options.figure, instance, result.plan))
+            aside = [*aside, _written(result.plan, options.out)]
+        aside = [*aside, plan_figure(options.figure, instance, result.plan)]
     except InvalidInputError as error:
         code, aside = ExitCode.INVALID, [*aside, f"depl: {error}"]
+    text = "\n\n".join(filter(None, [str(result), *told]))
     return Answer(text, code, json_of(result), "\n\n".join(filter(None, aside)))
 
 
