@@ -36,11 +36,30 @@ OTHERS = {
 }
 
 COMMANDS = {
-    name: f"depl.commands.{'parser' if name == 'bench' else module}:{module}"
-    for name in (*FIRST, *(name for names in OTHERS.values() for name in names))
-    if (module := {"figures": "paper_figures"}.get(name, name.replace("-", "_")))
+    "instances": "depl.commands.instances:instances",
+    "solve": "depl.commands.solve:solve",
+    "check": "depl.commands.check:check",
+    "explain": "depl.commands.explain:explain",
+    "front": "depl.commands.front:front",
+    "report": "depl.commands.report:report",
+    "fit": "depl.commands.fit:fit",
+    "certify": "depl.commands.certify:certify",
+    "policy": "depl.commands.policy:policy",
+    "traces": "depl.commands.traces:traces",
+    "diagnose": "depl.commands.diagnose:diagnose",
+    "train": "depl.commands.train:train",
+    "replan": "depl.commands.replan:replan",
+    "methods": "depl.commands.methods:methods",
+    "program": "depl.commands.program:program",
+    "knapsack": "depl.commands.knapsack:knapsack",
+    "bench": "depl.commands.parser:bench",
+    "figures": "depl.commands.paper_figures:paper_figures",
+    "demo": "depl.commands.demo:demo",
+    "lessons": "depl.commands.lessons:lessons",
+    "warm-up": "depl.commands.warm_up:warm_up",
+    "completion": "depl.commands.completion:completion",
 }
-"""Every command by its name: its module, and what it is there. Only that which is asked for is imported."""
+"""Every command: its module, and its name there. Only what is asked for is imported."""
 
 COMPLETING = "_DEPL_COMPLETE"
 """The variable of the environment by which the script of a shell asks for completions."""
