@@ -12,15 +12,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
+from depl import plot
 from depl.benchmarks.figures.style import COLOURS, DASHES, MARKERS, nth
 from depl.instances.reductions.knapsack import Knapsack
 from depl.models.evaluation.evaluate import Evaluation
 from depl.models.problem.allocation import Allocation
-from depl.models.problem.epochs import compute, loss_step
 from depl.models.problem.instance import Instance, Target
 from depl.models.problem.plan import Plan
 from depl.models.traces.table import Traces
-from depl.plot.traces import traces
 
 _GREY = "#444444"
 _BOX: dict[str, Any] = {"boxstyle": "round,pad=0.5", "linewidth": 1.2}
@@ -38,42 +37,18 @@ def drawn_on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
     plt.show()
 
 
-def draw_instance(instance: Instance, axes: Axes | None = None) -> None:
-    """Draw datasets, clusters and models with their numbers; arrows carry the costs of transfers."""
-    columns = {
-        "datasets": [f"{item.name}\nvolume {item.volume:g}" for item in instance.datasets],
-        "clusters": [
-            f"{place.name}\nr = {place.capacity:g}, b = {place.bandwidth:g}, κ = {place.unit_cost:g}"
-            for place in instance.clusters
-        ],
-        "models": [_model_text(instance, index) for index in range(len(instance.models))],
-    }
-    with drawn_on(axes, 7.6, 2.8) as drawn:
-        for column, (title, texts) in enumerate(columns.items()):
-            drawn.text(column, 1.28, title, ha="center", fontweight="bold")
-            box = {**_BOX, "facecolor": f"{COLOURS[column]}22", "edgecolor": COLOURS[column]}
-            for text, height in zip(texts, _heights(len(texts)), strict=True):
-                drawn.text(column, height, text, fontsize=9, bbox=box, **_MIDDLE)
-        ends = itertools.product(_placed(instance.datasets), _placed(instance.clusters))
-        for (dataset, low), (place, high) in ends:
-            arrow = {"arrowstyle": "->", "color": _GREY}
-            drawn.annotate("", (0.64, high), (0.22, low), arrowprops=arrow)
-            cost = f"β = {instance.transfer_cost(dataset, place):g}"
-            paper = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
-            drawn.text(0.34, 0.72 * low + 0.28 * high, cost, fontsize=8, bbox=paper, **_MIDDLE)
-        drawn.set(xlim=(-0.3, 2.45), ylim=(-0.25, 1.4))
-        drawn.axis("off")
+def draw_instance(instance: Instance) -> None:
+    """Draw clusters, models and transfers with their numbers, side by side in a new figure."""
+    _, axes = plt.subplots(1, 3, figsize=(10.5, 3.9), layout="constrained")
+    plot.instance(instance, axes.tolist())
+    plt.show()
 
 
-def draw_plan(instance: Instance, plan: Plan, title: str = "", axes: Axes | None = None) -> None:
-    """Draw a plan as a path through models and clusters, with the resources of every epoch."""
-    choices = [(model.name, place.name) for model in instance.models for place in instance.clusters]
-    path = [choices.index((epoch.model, epoch.cluster)) for epoch in plan.epochs]
-    notes = [
-        [f"x = {epoch.resources:.4g}" if place == chosen else "" for place in range(len(choices))]
-        for chosen, epoch in zip(path, plan.epochs, strict=True)
-    ]
-    draw_choices([f"{model} on {place}" for model, place in choices], notes, path, title, axes)
+def draw_plan(instance: Instance, plan: Plan) -> None:
+    """Draw the epochs of a plan and beneath them the course of its loss, in a new figure."""
+    _, axes = plt.subplots(2, figsize=(7.5, 5.0), layout="constrained")
+    plot.plan(instance, plan, (axes[0], axes[1]))
+    plt.show()
 
 
 def draw_choices(
@@ -182,7 +157,7 @@ def draw_curves(
 def draw_runs(runs: Traces, targets: Sequence[float] = (), axes: Axes | None = None) -> None:
     """Draw the loss of every run in the colour of the model that was trained, with lines at some targets."""
     with drawn_on(axes, 7.2, 3.8) as drawn:
-        traces(runs, targets, axes=drawn)
+        plot.traces(runs, targets, axes=drawn)
 
 
 def draw_missed(
@@ -223,28 +198,3 @@ def draw_allocations(
     right.plot(limits, [answer.cost for answer in answers], color=COLOURS[0])
     right.set(xlabel="limit of time T", ylabel="cost of all epochs")
     plt.show()
-
-
-def _heights(count: int) -> list[float]:
-    return [1 - index / max(count - 1, 1) for index in range(count)]
-
-
-def _placed(items: Sequence[Any]) -> list[tuple[str, float]]:
-    """The names of datasets or clusters with the heights at which they are drawn."""
-    return [(item.name, height) for item, height in zip(items, _heights(len(items)), strict=True)]
-
-
-def _model_text(instance: Instance, index: int) -> str:
-    model = instance.models[index]
-    everything = frozenset(dataset.name for dataset in instance.datasets)
-    step = loss_step(instance, 1, 0, None, model.name, everything)
-    work = compute(instance, 1, model.name, everything)
-    lines = [model.name, f"size {model.size:g}, work {work:g} on all data"]
-    if not step.terms:
-        lines.append(f"gains {-step.shift:g}")
-    for term in step.terms:
-        if term.law.has_atoms:
-            lines.append(
-                "gains " + " or ".join(f"{-term.coefficient * value:g}" for value in term.law.atoms()[0])
-            )
-    return "\n".join(lines)

@@ -41,7 +41,7 @@ draw_instance(tiny)
 
 result = depl.solve(tiny, "exact")
 assert result.solution is depl.Solution.PROVEN_OPTIMAL
-draw_plan(tiny, result.plan, f"cheapest plan: {result.cost:g}")
+draw_plan(tiny, result.plan)
 
 # %%
 # Three epochs, and in each a choice. Now take everything away that could make it
