@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.helpers import printed_statements
-from depl.benchmarks.studies.helpers.printed_statements import (
-    _helps_later,
-    _pairs_help,
+from depl.benchmarks.studies import printed_statements
+from depl.benchmarks.studies.printed_statements import (
     added_transforms,
+    helps_later,
     knapsacks,
+    pairs_help,
     selections,
 )
 
@@ -43,8 +43,8 @@ def rng() -> np.random.Generator:
     ],
 )
 def test_what_helps_after_what_did_not_is_found(values, later, pairs):
-    assert _helps_later(np.array(values), 2) is later
-    assert _pairs_help(np.array(values), 2) is pairs
+    assert helps_later(np.array(values)) is later
+    assert pairs_help(np.array(values)) is pairs
 
 
 @pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.slow)])
