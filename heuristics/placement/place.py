@@ -14,10 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.heuristics.placement.compact import compact_program
 from depl.heuristics.placement.dual import best_price, feasible, nonempty, prices
 from depl.heuristics.placement.problem import Assignment, PlacementProblem
-from depl.heuristics.placement.relaxation import relaxation
+from depl.heuristics.placement.program import PerspectiveProgram
 from depl.heuristics.placement.rounding import candidates, nearest_whole, repaired
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
@@ -108,7 +107,7 @@ def place(problem: PlacementProblem, *, prove: bool = True, time_limit: float = 
     found, bound = candidates(problem, dual), dual.value
     small = problem.dimensions[0] * problem.dimensions[1] <= _LARGEST
     if small and (problem.transfers > 0).any():
-        relaxed = relaxation(problem)
+        relaxed = PerspectiveProgram.of(problem).relax()
         bound = max(bound, relaxed.lower_bound)
         found += [] if relaxed.shares is None else [repaired(problem, nearest_whole(problem, relaxed.shares))]
     costs = problem.evaluate(found).costs
@@ -153,7 +152,8 @@ def _by_program(
     if len(near) * problem.dimensions[0] > _LARGEST:
         return best, -math.inf
     whole = len(near) == problem.dimensions[1]
-    found = compact_program(problem if whole else problem.on(near), PROOF_TOLERANCE / 2, time_limit)
+    program = PerspectiveProgram.of(problem if whole else problem.on(near))
+    found = program.solve(PROOF_TOLERANCE / 2, time_limit)
     bound = found.lower_bound if whole else -math.inf
     if found.assignment is None:
         return best, bound

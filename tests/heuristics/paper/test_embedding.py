@@ -10,7 +10,7 @@ from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.paper import resources as module
 from depl.heuristics.paper.resources import EmbeddingProgram, place_by_embedding
 from depl.heuristics.placement.problem import PlacementProblem
-from depl.heuristics.placement.relaxation import relaxation
+from depl.heuristics.placement.program import PerspectiveProgram
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.placement_cases import split_pair
 
@@ -40,7 +40,7 @@ def test_the_split_embedding_lies_between_the_relaxation_and_the_best_embedding(
     """`relaxation` is another program (perspective cuts instead of a grid) whose epochs may be split, too."""
     for seed in range(count):
         problem = drawn(seed, transfers)
-        least, most = relaxation(problem).objective, cheapest_embedding(problem)
+        least, most = PerspectiveProgram.of(problem).relax().objective, cheapest_embedding(problem)
         for epsilon in (1.0, 0.1, 0.01):
             shares, cost = EmbeddingProgram.of(problem, epsilon).solve()
             assert least * (1 - 1e-6) <= cost <= (1 + epsilon) * most * (1 + 1e-6)

@@ -12,7 +12,7 @@ from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.placement.dual import best_price, prices
 from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import PlacementProblem
-from depl.heuristics.placement.relaxation import charged_bound
+from depl.heuristics.placement.program import charged_bound
 from depl.heuristics.placement.rounding import candidates, repaired, rounded
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.suites.random_placements import random_placement
-from depl.heuristics.placement.compact import compact_program
 from depl.heuristics.placement.dual import best_price
 from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import PlacementProblem
-from depl.heuristics.placement.programs import PerspectiveProgram
-from depl.heuristics.placement.relaxation import relaxation
+from depl.heuristics.placement.program import PerspectiveProgram
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.placement_cases import least_cost, split_pair
 
@@ -27,7 +25,7 @@ def problems(count: int, transfers: bool) -> list[PlacementProblem]:
 @pytest.mark.parametrize("count", [5, pytest.param(12, marks=pytest.mark.slow)])
 def test_perspective_cuts_and_the_dual_meet(count: int) -> None:
     for problem in problems(count, transfers=False):
-        found, dual = relaxation(problem), best_price(problem)
+        found, dual = PerspectiveProgram.of(problem).relax(), best_price(problem)
         assert found.objective == pytest.approx(dual.value, rel=1e-8)
         assert dual.value * (1 - 1e-7) <= found.lower_bound <= dual.value * (1 + 1e-9)
         assert found.shares is not None
@@ -38,7 +36,7 @@ def test_perspective_cuts_and_the_dual_meet(count: int) -> None:
 @pytest.mark.parametrize("count", [5, pytest.param(12, marks=pytest.mark.slow)])
 def test_with_transfers_the_certified_bound_is_that_of_the_program(count: int) -> None:
     for problem in problems(count, transfers=True):
-        found, least = relaxation(problem), least_cost(problem)
+        found, least = PerspectiveProgram.of(problem).relax(), least_cost(problem)
         assert found.lower_bound == pytest.approx(found.objective, rel=1e-6)
         assert found.lower_bound <= least * (1 + 1e-9)
 
@@ -58,7 +56,7 @@ def test_every_set_of_cuts_is_a_lower_bound() -> None:
 def test_highs_with_whole_epochs_finds_the_least_of_all(transfers: bool) -> None:
     for problem in problems(5, transfers):
         small = problem.replace(counts=np.minimum(problem.counts, 2))
-        answer = compact_program(small)
+        answer = PerspectiveProgram.of(small).solve()
         assert answer.cost == pytest.approx(least_cost(small), rel=1e-9)
         assert answer.cost * (1 - 1e-6) <= answer.lower_bound <= answer.cost * (1 + 1e-6)
 
@@ -67,17 +65,17 @@ def test_placements_agree_with_highs_where_there_are_too_many_to_be_listed() -> 
     rng = np.random.default_rng(4)
     for i in range(5):
         problem = random_placement(rng, 5, 6, 60, transfers=i % 2 == 0)
-        answer, reference = place(problem), compact_program(problem, gap=1e-7)
+        answer, reference = place(problem), PerspectiveProgram.of(problem).solve(gap=1e-7)
         assert answer.cost <= reference.cost * (1 + 1e-6)
         assert answer.lower_bound <= reference.cost * (1 + 1e-9)
         assert reference.lower_bound <= answer.cost * (1 + 1e-6)
 
 
 def test_infeasible_programs_say_so() -> None:
-    assert relaxation(split_pair(0.15)).objective == math.inf
-    assert compact_program(split_pair(0.15)).assignment is None
+    assert PerspectiveProgram.of(split_pair(0.15)).relax().objective == math.inf
+    assert PerspectiveProgram.of(split_pair(0.15)).solve().assignment is None
     late = split_pair(2.2).replace(round_deadline=0.05)
-    assert relaxation(late).shares is None
-    assert compact_program(late).lower_bound == math.inf
+    assert PerspectiveProgram.of(late).relax().shares is None
+    assert PerspectiveProgram.of(late).solve().lower_bound == math.inf
     with pytest.raises(InvalidInputError, match="gap"):
-        compact_program(late, gap=-1)
+        PerspectiveProgram.of(late).solve(gap=-1)

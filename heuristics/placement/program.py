@@ -1,0 +1,366 @@
+r"""Placement as one program: perspective cuts of the cost kappa c a^2 / theta, relaxed or with whole epochs.
+
+The a epochs of a class on a cluster compute for theta = a c / x in all, at the cost a kappa x = kappa c a^2 /
+theta: jointly convex in (a, theta), the perspective of c kappa / theta. In units of full resources, phi =
+theta r / c and eta = cost / (kappa r), it reads eta >= a^2 / phi, which is the most of its tangents
+
+    eta >= 2 u a - u^2 phi,    0 < u = x / r <= 1.
+
+So a finite set of them gives an *outer* approximation: a lower bound. (Columns with fixed x would be an inner
+one, which bounds nothing.) On a geometric grid of ratio rho the error is at most a fraction ((rho - 1) /
+(rho + 1))^2; tangents at the solution found make it vanish in a few rounds. The rest of the program is
+
+    sum over n of a_gn = N_g,  a_gn <= phi_gn <= (r / x_min) a_gn,  a_gn <= N_g w_n,
+    sum of (c / r) phi + s a <= T_max,   minimise  sum of kappa r eta + F w.
+
+`PerspectiveProgram.relax` solves it with epochs that may be split. Without transfers its optimum is the best
+dual bound (`depl.heuristics.placement.dual`), which is far cheaper; with transfers its duals certify a bound
+by `charged_bound`, whatever the tolerances of the solver. `PerspectiveProgram.solve` demands whole epochs:
+the reference for placements. Its size does not depend on K, but the tree may: meant for small problems.
+"""
+
+import functools
+import math
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+from depl.heuristics.placement.dual import prices
+from depl.heuristics.placement.problem import Assignment, PlacementProblem
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tolerances import counts_as_proved
+from depl.models.problem.laws import FloatArray
+
+_RATIO, _LOWEST = 1.3, 1 / 64
+"""Ratio of the resources of neighbouring tangents, and the lowest of them as a share of the capacity. Set by
+hand: a first grid; tangents are added where a solution needs them, so a coarser one takes more rounds."""
+_NEAR = 1e-7
+"""Share of an epoch below which a solution counts as 0: the tolerance with which HiGHS keeps rows, 1e-7 by
+default."""
+
+_ROUNDS, _ENOUGH = 25, 1e-10
+"""Programs with tangents added after each, and the relative error of the cost at which they end. Set by hand:
+the bound is certified by the duals of any program, so fewer rounds make it weaker."""
+_ROUNDING = 1e-13
+"""Relative error of sums of charges: some hundred roundings of doubles. The bound is lowered by as much."""
+_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+_MOST_WHOLE = 30
+"""Programs, each with the tangents that the one before lacked. Set by hand: the loop ends once the bound
+meets the cost; one that is cut short returns its best assignment and bound."""
+
+
+Pairs = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """The optimum of the relaxation.
+
+    Attributes
+    ----------
+    shares : ndarray or None
+        a_gn, shape (G, N), not necessarily whole; a vertex of the last program. None if infeasible [epochs].
+    objective : float
+        Of the last program, within the solver's tolerances; infinite if infeasible [cost].
+    lower_bound : float
+        Certified by the duals in closed form: no placement costs less [cost].
+    multiplier : float
+        Dual of the time row [cost / time].
+    """
+
+    shares: FloatArray | None
+    objective: float
+    lower_bound: float
+    multiplier: float
+
+
+@dataclass(frozen=True, eq=False)
+class WholeEpochs:
+    """The best assignment of HiGHS, every epoch on one cluster.
+
+    Attributes
+    ----------
+    assignment : ndarray of int or None
+        None if infeasible, or nothing was found in time.
+    cost : float
+        Exact, transfers included; infinite without an assignment [cost].
+    lower_bound : float
+        Of HiGHS, within its tolerances [cost]; infinite if infeasible.
+    """
+
+    assignment: Assignment | None
+    cost: float
+    lower_bound: float
+
+
+@dataclass(eq=False)
+class PerspectiveProgram:
+    """The rows and columns; P pairs of a class and a cluster that may train it.
+
+    Columns are a (P), phi (P), eta (P) and w (N), in this order.
+
+    Attributes
+    ----------
+    problem : PlacementProblem
+    groups, places : ndarray of int
+        Class and cluster of every pair, shape (P,).
+    pairs, slopes : list
+        Pair and u of every tangent.
+    """
+
+    problem: PlacementProblem
+    groups: Pairs
+    places: Pairs
+    pairs: list[int] = field(default_factory=list)
+    slopes: list[float] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, problem: PlacementProblem) -> "PerspectiveProgram":
+        """The program with tangents on the grid."""
+        allowed = (problem.counts[:, None] > 0) & np.isfinite(problem.least)
+        groups, places = np.nonzero(allowed)
+        program = cls(problem, groups, places)
+        steps = np.exp(np.arange(0, -math.log(_LOWEST), math.log(_RATIO)) * -1)
+        everything = np.arange(len(groups))
+        for u in steps.tolist():
+            program.add(everything, np.maximum(u, program.least))
+        return program
+
+    def relax(self) -> Relaxation:
+        """The optimum where epochs may be split: tangents on a grid first, then where it is too cheap.
+
+        Raises
+        ------
+        RuntimeError
+            If HiGHS neither solves a program nor proves it infeasible.
+        """
+        problem, best = self.problem, -math.inf
+        if self.hopeless:
+            return Relaxation(None, math.inf, math.inf, 0.0)
+        live = problem.counts > 0
+        timed = problem.maximum_time is not None and problem.maximum_time != math.inf
+        for _ in range(_ROUNDS):
+            rows, sides = self.inequalities()
+            matrix, epochs = self.equalities()
+            answer = linprog(
+                self.costs,
+                A_ub=rows,
+                b_ub=sides,
+                A_eq=matrix,
+                b_eq=epochs,
+                method="highs-ds",
+                options=_OPTIONS,
+            )
+            if answer.status == 2:
+                return Relaxation(None, math.inf, math.inf, 0.0)
+            if answer.status != 0:
+                raise RuntimeError(f"HiGHS ended with: {answer.message}")
+            multiplier = max(0.0, -float(answer.ineqlin.marginals[0])) if timed else 0.0
+            values = np.zeros(len(problem.counts))
+            values[live] = answer.eqlin.marginals * problem.counts[live]
+            best = max(best, charged_bound(problem, multiplier, values))
+            if self.refine(answer.x) <= _ENOUGH * abs(answer.fun):
+                break
+        return Relaxation(self.assignment(answer.x), float(answer.fun), best, multiplier)
+
+    def solve(self, gap: float = 1e-8, time_limit: float = 60.0) -> WholeEpochs:
+        """The optimum with whole epochs: tangents at every solution until its exact cost meets the bound.
+
+        Parameters
+        ----------
+        gap : float
+            Relative gap at which to stop, at least 0.
+        time_limit : float
+            Of all programs together [s].
+
+        Raises
+        ------
+        InvalidInputError
+            If ``gap`` is negative or ``time_limit`` is not positive.
+        """
+        if not (gap >= 0 and time_limit > 0):
+            raise InvalidInputError(f"need gap >= 0 and time_limit > 0, not {gap} and {time_limit}", "gap")
+        best: Assignment | None = None
+        cost, bound = math.inf, -math.inf
+        if self.hopeless:
+            return WholeEpochs(None, math.inf, math.inf)
+        end = time.perf_counter() + time_limit
+        for _ in range(_MOST_WHOLE):
+            answer = self._with_whole_epochs(max(end - time.perf_counter(), 1e-3))
+            if answer.status == 2:
+                return WholeEpochs(best, cost, math.inf if best is None else bound)
+            if answer.mip_dual_bound is not None:
+                bound = max(bound, float(answer.mip_dual_bound))
+            if answer.x is None:
+                break
+            found = np.round(self.assignment(answer.x)).astype(np.int64)
+            exact = self.problem.evaluate([found])
+            if exact.costs[0] < cost:
+                best, cost = found, float(exact.costs[0])
+            if counts_as_proved(cost, bound, gap) or answer.status != 0:
+                break
+            self.refine(answer.x)
+            self._add_exact(found, float(exact.multipliers[0]))
+        return WholeEpochs(best, cost, bound)
+
+    @property
+    def size(self) -> int:
+        """P."""
+        return len(self.groups)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether some class may train nowhere, so that its row would be empty."""
+        return len(set(self.groups.tolist())) < int((self.problem.counts > 0).sum())
+
+    @property
+    def least(self) -> FloatArray:
+        """x_min / r of every pair, shape (P,)."""
+        return np.asarray(self.problem.least[self.groups, self.places] / self.problem.capacity[self.places])
+
+    @property
+    def busy(self) -> NDArray[np.bool_]:
+        """Whether a pair computes for money, so that tangents matter; shape (P,)."""
+        return (self.problem.work[self.groups, self.places] > 0) & (self.problem.price[self.places] > 0)
+
+    @property
+    def costs(self) -> FloatArray:
+        """Of all columns [cost]."""
+        full = self.problem.price[self.places] * self.problem.capacity[self.places]
+        nothing = np.zeros(self.size)
+        return np.concatenate([nothing, nothing, np.where(self.busy, full, 0.0), self.problem.transfers])
+
+    def add(self, pairs: Pairs, slopes: FloatArray) -> None:
+        """Add the tangents at u = ``slopes`` of some pairs, where they compute for money."""
+        kept = self.busy[pairs]
+        self.pairs += pairs[kept].tolist()
+        self.slopes += slopes[kept].tolist()
+
+    def refine(self, columns: FloatArray) -> float:
+        """Add tangents where a solution is below the true cost; returns by how much in all [cost]."""
+        a, phi, eta = (columns[i * self.size : (i + 1) * self.size] for i in range(3))
+        true = np.divide(a**2, phi, out=np.zeros(self.size), where=phi > _NEAR * np.maximum(a, _NEAR))
+        error = np.where(self.busy & (a > _NEAR), true - eta, 0.0)
+        weights = self.costs[2 * self.size : 3 * self.size]
+        worth = np.flatnonzero(error * weights > 1e-13 * float(weights @ eta))
+        self.add(worth, np.clip(a[worth] / phi[worth], 1e-12, 1.0))
+        return float(np.maximum(error, 0.0) @ weights)
+
+    def inequalities(self) -> tuple[sparse.csr_array, FloatArray]:
+        """Rows A z <= b: the time row first (if T_max is given), then bounds of phi, openings, tangents."""
+        rows, sides = self._lasting
+        return sparse.vstack([rows, self._tangents()]).tocsr(), np.append(sides, np.zeros(len(self.pairs)))
+
+    @functools.cached_property
+    def _lasting(self) -> tuple[sparse.csr_array, FloatArray]:
+        """The rows of `inequalities` before the tangents, which alone change."""
+        p, places, count = self.size, len(self.problem.clusters), np.arange(self.size)
+        weight = self.problem.counts[self.groups].astype(float)
+        one, void = sparse.eye_array(p), sparse.csr_array((p, p))
+        no_opening = sparse.csr_array((p, places))
+        rows = [sparse.hstack([one, -one, void, no_opening])]
+        sides = [np.zeros(p)]
+        held = np.flatnonzero(self.least > 0)
+        longest = np.divide(1.0, self.least, out=np.zeros(p), where=self.least > 0)
+        slack = sparse.hstack([-sparse.diags_array(longest), one, void, no_opening]).tocsr()
+        rows.append(slack[held])
+        sides.append(np.zeros(len(held)))
+        paid = np.flatnonzero(self.problem.transfers[self.places] > 0)
+        opening = sparse.csr_array((weight, (count, self.places)), shape=(p, places))
+        rows.append(sparse.hstack([one, void, void, -opening]).tocsr()[paid])
+        sides.append(np.zeros(len(paid)))
+        time = self._time_row()
+        if time is not None:
+            rows.insert(0, time)
+            sides.insert(0, np.array([self.problem.maximum_time]))
+        return sparse.vstack(rows).tocsr(), np.concatenate(sides)
+
+    def equalities(self) -> tuple[sparse.csr_array, FloatArray]:
+        """Rows that place every epoch, one for each class with epochs."""
+        live = np.flatnonzero(self.problem.counts)
+        position = np.searchsorted(live, self.groups)
+        columns = 3 * self.size + len(self.problem.clusters)
+        entries = (np.ones(self.size), (position, np.arange(self.size)))
+        matrix = sparse.csr_array(entries, shape=(len(live), columns))
+        return matrix, self.problem.counts[live].astype(float)
+
+    def assignment(self, columns: FloatArray) -> FloatArray:
+        """The a of a solution, shape (G, N) [epochs]."""
+        found = np.zeros(self.problem.dimensions)
+        found[self.groups, self.places] = columns[: self.size]
+        return found
+
+    def _with_whole_epochs(self, time_limit: float):  # type: ignore[no-untyped-def]  # of scipy
+        rows, sides = self.inequalities()
+        matrix, epochs = self.equalities()
+        size, places = self.size, len(self.problem.clusters)
+        whole = np.concatenate([np.ones(size), np.zeros(2 * size), np.ones(places)])
+        most = np.concatenate([np.full(3 * size, np.inf), np.ones(places)])
+        return milp(
+            self.costs,
+            constraints=[LinearConstraint(rows, -np.inf, sides), LinearConstraint(matrix, epochs, epochs)],
+            integrality=whole,
+            bounds=Bounds(0, most),
+            # without presolve, as all that depl proves by HiGHS; wrong optima came of a tolerance of 1e-9
+            options={"time_limit": time_limit, "mip_rel_gap": 0.0, "presolve": False},
+        )
+
+    def _add_exact(self, assignment: Assignment, multiplier: float) -> None:
+        """Tangents at the resources of the exact allocation, where the assignment trains."""
+        used = np.flatnonzero(assignment[self.groups, self.places] > 0)
+        shares = self.problem.resources(multiplier) / self.problem.capacity
+        self.add(used, np.clip(shares[self.groups[used], self.places[used]], 1e-12, 1.0))
+
+    def _tangents(self) -> sparse.csr_array:
+        rows, u = np.arange(len(self.pairs)), np.array(self.slopes)
+        pair = np.array(self.pairs, dtype=np.intp)
+        data = np.concatenate([2 * u, -(u**2), -np.ones(len(u))])
+        places = np.concatenate([pair, pair + self.size, pair + 2 * self.size])
+        shape = (len(rows), 3 * self.size + len(self.problem.clusters))
+        return sparse.csr_array((data, (np.tile(rows, 3), places)), shape=shape)
+
+    def _time_row(self) -> sparse.csr_array | None:
+        limit = self.problem.maximum_time
+        if limit is None or limit == math.inf:
+            return None
+        computing = (self.problem.work / self.problem.capacity)[self.groups, self.places]
+        sent = self.problem.communication[self.groups, self.places]
+        rest = np.zeros(self.size + len(self.problem.clusters))
+        return sparse.csr_array(np.concatenate([sent, computing, rest])[None, :])
+
+
+def charged_bound(problem: PlacementProblem, multiplier: float, values: FloatArray) -> float:
+    """The lower bound of a price and of charges v_g, lowered until it holds in spite of rounding.
+
+    For numbers v_g with  sum over g of max(0, v_g - N_g psi_gn(lam)) <= F_n  for every n, every placement
+    costs at least  sum of v_g - lam T_max  (proof: docs/placement, *Transfers*).
+
+    Parameters
+    ----------
+    values : ndarray
+        v_g, shape (G,), of any sign. Where they charge a cluster with more than its F_n, all are lowered
+        by the excess, so the bound holds whatever is given, such as the duals of a program [cost].
+
+    Raises
+    ------
+    InvalidInputError
+        If ``multiplier`` is negative or not finite, or positive without T_max.
+    """
+    limit = problem.maximum_time
+    if multiplier != 0 and (limit is None or limit == math.inf):
+        raise InvalidInputError("there is no T_max to be priced; only 0 is a multiplier", "multiplier")
+    live = problem.counts > 0
+    psi, _ = prices(problem, multiplier)
+    levels = problem.counts[live, None] * psi[live]
+    charged = np.maximum(values[live, None] - levels, 0.0).sum(axis=0)
+    broken = max(0.0, float(np.max(charged - problem.transfers, initial=0.0)))
+    charge = multiplier * limit if multiplier and limit is not None else 0.0
+    size = math.fsum(np.abs(values[live]).tolist()) + charge
+    lowered = broken * int(live.sum()) + _ROUNDING * size
+    return math.fsum(values[live].tolist()) - charge - lowered
