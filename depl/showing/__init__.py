@@ -1,17 +1,21 @@
 """One view and one set of facts for each kind of object: text, notebooks and ``--json`` take these.
 
-For every stem below its module has ``STEM_facts`` (what ``--json`` prints, labelled), ``STEM_sections`` (of
-the text and the page) and ``STEM_brief`` (a line). They are imported with the first object of their kind: to
-print an instance imports no method, no fit and no verifier.
+For every stem below its module has ``STEM_sections``, the parts of the text and the page. ``STEM_content``
+is what ``--json`` prints, where that is not the document of the object, and ``STEM_brief`` a line, where it
+is not the beginning of the text. Modules are imported with the first object of their kind: to print an
+instance imports no method, no fit and no verifier.
 """
 
 import importlib
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 from depl.commands.json_text import as_json
-from depl.showing.parts import Fact, View
+from depl.models.problem.units import NO_UNITS, Units
+from depl.showing.parts import NAMES, Fact, View, finite, labelled
 
 KINDS = {
     "depl.models.estimation.certificate.Certificate": "certificates.certificate",
@@ -47,8 +51,12 @@ def view(thing: object, **told: Any) -> View:
     LookupError
         If objects of its class have no view.
     """
-    sections = partial(_part(thing, "sections"), thing, **told)
-    return View(partial(_part(thing, "brief"), thing), sections, lambda: _part(thing, "frames")(thing))
+    module, stem = _place(thing)
+    sections = partial(getattr(module, f"{stem}_sections"), thing, **told)
+    brief: Callable[[object], str] | None = getattr(module, f"{stem}_brief", None)
+    line = None if brief is None else partial(brief, thing)
+    frames = getattr(module, f"{stem}_frames", None)
+    return View(type(thing).__name__, sections, line, None if frames is None else partial(frames, thing))
 
 
 def facts(thing: object, **told: Any) -> dict[str, Fact]:
@@ -59,8 +67,9 @@ def facts(thing: object, **told: Any) -> dict[str, Fact]:
     LookupError
         If objects of its class have no view.
     """
-    found: dict[str, Fact] = _part(thing, "facts")(thing, **told)
-    return found
+    module, stem = _place(thing)
+    content: Callable[..., Mapping[str, Any]] = getattr(module, f"{stem}_content", _document)
+    return labelled(finite(content(thing, **told)), _units(thing), getattr(module, "NAMES", NAMES))
 
 
 def json_of(thing: object, **told: Any) -> str:
@@ -68,12 +77,22 @@ def json_of(thing: object, **told: Any) -> str:
     return as_json({name: fact.value for name, fact in facts(thing, **told).items()})
 
 
-def _part(thing: object, part: str) -> Callable[..., Any]:
+def _document(thing: Any) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = thing.to_dict() if hasattr(thing, "to_dict") else json.loads(thing.to_json())
+    return found
+
+
+def _units(thing: object) -> Units:
+    """Those of the instance that an object is, or belongs to."""
+    for owner in (thing, getattr(thing, "problem", None), getattr(thing, "instance", None)):
+        if isinstance(units := getattr(owner, "units", None), Units):
+            return units
+    return NO_UNITS
+
+
+def _place(thing: object) -> tuple[ModuleType, str]:
     for kind in type(thing).__mro__:
         if name := KINDS.get(f"{kind.__module__}.{kind.__qualname__}"):
             module, _, stem = name.partition(".")
-            found: Callable[..., Any] = getattr(
-                importlib.import_module(f"depl.showing.{module}"), f"{stem}_{part}"
-            )
-            return found
+            return importlib.import_module(f"depl.showing.{module}"), stem
     raise LookupError(f"no view is known of {type(thing).__name__}")

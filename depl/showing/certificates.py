@@ -13,29 +13,19 @@ from depl.models.estimation.held_out import HeldOut
 from depl.models.foundation.wording import counted, number
 from depl.models.risk.discrete import decimal
 from depl.models.traces.lost import listed
-from depl.showing.parts import Fact, Names, Pairs, Rounding, Section, fact, finite, labelled, promised
+from depl.showing.parts import Names, Pairs, Rounding, Section, fact, promised
 
 _DIGITS = 4
-_NAMES: Names = {
+NAMES: Names = {
     "violation": ("delivered", "", Rounding.OUTWARD, _DIGITS),
     "quantile": ("quantile", "", Rounding.UP, _DIGITS),
 }
 
 
-def certificate_facts(found: Certificate, judges: HeldOut | None = None, **of: Any) -> dict[str, Fact]:
+def certificate_content(found: Certificate, judges: HeldOut | None = None, **of: Any) -> dict[str, Any]:
     """What the runs prove; ``of`` says of what, in front."""
-    of_judges: dict[str, Any] = {"certified": found.certified}
-    if judges is not None:
-        of_judges["left_out"] = dict(judges.left_out)
-    content = asdict(found) | {"verdict": found.verdict.value}
-    content |= {name: finite(content[name]) for name in ("quantile", "conformal")}
-    return labelled({**of, **of_judges, **content}, names=_NAMES)
-
-
-def certificate_brief(found: Certificate) -> str:
-    """One line on a certificate."""
-    promise = f"P(final loss <= {number(found.target)}) >= {number(found.level)}"
-    return f"<Certificate of {promise}: {_verdict(found)}>"
+    left_out = {} if judges is None else {"left_out": dict(judges.left_out)}
+    return {**of, "certified": found.certified, **left_out, **asdict(found), "verdict": found.verdict.value}
 
 
 def certificate_sections(
@@ -59,7 +49,7 @@ def _numbers(found: Certificate) -> Iterator[tuple[str, str]]:
     level, confidence = number(found.level), number(found.confidence)
     yield "runs", _runs(found)
     kept = promised(found.greatest_violation, _DIGITS).told
-    ends = fact("violation", (1 - found.violation.upper, 1 - found.violation.lower), names=_NAMES).number
+    ends = fact("violation", (1 - found.violation.upper, 1 - found.violation.lower), names=NAMES).number
     yield "delivered", f"{kept} with confidence {confidence}; from both sides {ends}"
     few, many = number(found.p_value, _DIGITS), number(found.refuting_p_value, _DIGITS)
     yield (
@@ -100,7 +90,7 @@ def _bound(bound: QuantileBound, runs: int, what: str, surety: str) -> str:
         return f"no bound, which takes {counted(bound.least_runs, 'run')}"
     if math.isinf(bound.value):
         return f"no bound, because too many runs have no final value (rank {bound.rank} of {runs})"
-    told = fact("quantile", bound.value, names=_NAMES).told
+    told = fact("quantile", bound.value, names=NAMES).told
     return f"{what} is {told} with {surety} (rank {bound.rank} of {runs})"
 
 

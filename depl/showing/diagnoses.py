@@ -12,7 +12,7 @@ from depl.models.estimation.independence import USABLE, Independence
 from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.foundation.wording import counted, number, percentage
 from depl.models.traces.stages import StageRuns
-from depl.showing.parts import Columns, Fact, Listing, Pairs, Section, finite, labelled
+from depl.showing.parts import Columns, Listing, Pairs, Section
 
 PROMISED = (0.8, 0.9, 0.95, 0.99)
 """Probabilities that promises are usually asked for."""
@@ -30,12 +30,12 @@ _READING = (
 )
 
 
-def diagnosis_facts(
+def diagnosis_content(
     found: Diagnosis, fit: TracesFit | None = None, facts: Facts | None = None, **of: str
-) -> dict[str, Fact]:
+) -> dict[str, Any]:
     """Every number of the tests and of a fit, with the three facts if there are any; ``of`` says of what."""
     fit = found.fit if fit is None else fit
-    content: dict[str, Any] = {
+    return {
         **of,
         "runs": found.runs,
         "same_runs": dict(found.same_runs),
@@ -63,18 +63,11 @@ def diagnosis_facts(
         "refused": dict(fit.refused),
         "facts": None if facts is None else asdict(facts),
     }
-    return labelled(finite(content))
 
 
 def _law(law: FittedLaw) -> dict[str, Any]:
     goodness = law.goodness._asdict()
     return {**asdict(law), "parameters": dict(law.parameters), "goodness": goodness, "p_value": law.p_value}
-
-
-def diagnosis_brief(found: Diagnosis) -> str:
-    """One line on a diagnosis."""
-    verdict, warnings = _usable(found), counted(len(found.warnings), "warning")
-    return f"<Diagnosis of {counted(found.runs, 'run')}: {verdict}; {warnings}>"
 
 
 def _usable(found: Diagnosis) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from depl.models.foundation.documents import document
 from depl.models.foundation.frames import frame_of
 from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import (
@@ -16,15 +15,10 @@ from depl.models.problem.instance import (
     PowerDataLaw,
 )
 from depl.models.problem.laws import Zero
-from depl.showing.parts import Columns, Fact, Listing, Pairs, Section, labelled, shortened_name
+from depl.showing.parts import Columns, Listing, Pairs, Section, shortened_name
 
 _LONGEST_NOTE = 240
 """Letters of a note, which may name hundreds of runs: only the file shows these."""
-
-
-def instance_facts(instance: Instance) -> dict[str, Fact]:
-    """The document."""
-    return labelled(document(instance))
 
 
 FRAMES = {

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from depl.models.foundation.documents import document
 from depl.models.foundation.wording import counted, number, probability, rounded_down
@@ -11,9 +12,9 @@ from depl.models.solving.budgets import Budget
 from depl.models.solving.front_points import Front, FrontPoint
 from depl.models.solving.replanning import Choice, Replanning
 from depl.models.solving.result import Termination
-from depl.showing.parts import Fact, Listing, Pairs, Section, fact, finite, labelled, promised, shortened_name
+from depl.showing.parts import Listing, Pairs, Section, fact, promised
 from depl.showing.plans import models_in_words
-from depl.showing.results import STATES, allowed, result_facts, result_sections, state_of
+from depl.showing.results import STATES, allowed, result_sections, state_of
 
 BUDGETS = {Budget.LOSS: "l_max", Budget.TIME: "T_max", Budget.PROBABILITY: "omega"}
 """What varies, by its symbol."""
@@ -33,22 +34,6 @@ _NOT_NESTED = (
     "Under this fitted law a plan may be refused at a lower omega and accepted at a higher one, so that "
     "between two budgets nothing is known."
 )
-
-
-def front_facts(front: Front) -> dict[str, Fact]:
-    """The front with the whole result of each point."""
-    return labelled(front.to_dict(), front.instance.units)
-
-
-def front_brief(front: Front) -> str:
-    """One line on a front."""
-    costs = [point.cost for point in front if point.cost is not None]
-    spread = ", no plan"
-    if costs:
-        spread = f", cost {number(min(costs))} to {front.instance.units.amount(max(costs), 'cost')}"
-    state = "complete" if front.complete else f"of {front.asked}"
-    name = f"{shortened_name(front.instance.name)} against {BUDGETS[front.against]}"
-    return f"<Front of {name}: {counted(len(front), 'point')}, {state}{spread}>"
 
 
 def front_sections(front: Front) -> list[Section]:
@@ -127,7 +112,7 @@ _WITHOUT_MARGIN = (
 )
 
 
-def replanning_facts(found: Replanning) -> dict[str, Fact]:
+def replanning_content(found: Replanning) -> dict[str, Any]:
     """The new rest with the keys that results have, and under "replan" what is to be done with it."""
     old, names = found.old, ("met", "level", "holds_over_all_runs", "sunk_cost", "cost_to_go", "total_cost")
     evaluation, violation = old.evaluation, old.evaluation.violation
@@ -140,20 +125,13 @@ def replanning_facts(found: Replanning) -> dict[str, Fact]:
             "epochs": evaluation.epochs,
             "cost": evaluation.cost,
             "violation": {"lower": violation.lower, "upper": violation.upper},
-            "training_time": finite(evaluation.training_time),
+            "training_time": evaluation.training_time,
             "outside": old.outside,
             "keeps_omega": old.keeps_omega,
             "broken": list(old.broken),
         },
     }
-    return {**result_facts(found.result), "replan": fact("replan", replan)}
-
-
-def replanning_brief(found: Replanning) -> str:
-    """One line on a replanning."""
-    amount = found.instance.units.amount
-    cost = "" if found.cost_to_go is None else f", cost to go {amount(found.cost_to_go, 'cost')}"
-    return f"<Replanning after epoch {found.state.epoch}: follow {found.choice.value}{cost}>"
+    return {**found.result.to_dict(), "replan": replan}
 
 
 def replanning_sections(found: Replanning) -> list[Section]:

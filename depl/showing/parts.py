@@ -2,9 +2,11 @@
 
 import html
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -190,17 +192,29 @@ class Section(NamedTuple):
         return title + (f"<p>{lines}</p>" if lines else "")
 
 
-class View(NamedTuple):
-    """What is shown of an object: a line, and sections, which are made where they are asked for."""
+_BRIEF = 160
+"""Letters of a line: what is one of many in a list is told in two lines of a terminal at most."""
 
-    line: Callable[[], str]
+
+class View(NamedTuple):
+    """What is shown of an object of a kind: sections, which are made where they are asked for, and a line."""
+
+    kind: str
     sections: Callable[[], Iterable[Section]]
-    tables: Callable[[], dict[str, Any]]
+    line: Callable[[], str] | None = None
+    tables: Callable[[], dict[str, Any]] | None = None
 
     @property
     def brief(self) -> str:
-        """One line, at most about 200 characters, for `repr`."""
-        return self.line()
+        """One line for `repr`: the beginning of the text, unless there is a better one."""
+        if self.line is not None:
+            return self.line()
+        told = takewhile(lambda section: not isinstance(section.body, Listing), self.sections())
+        lines = [line for section in told for line in section.text().splitlines()]
+        text = "; ".join(re.sub(" {2,}", ": ", line) for line in lines).removeprefix(f"{self.kind.lower()}: ")
+        if len(text) > _BRIEF:  # between two pairs, as half a number would be another one
+            text = f"{text[:_BRIEF].rpartition('; ')[0] or text[:_BRIEF]} ..."
+        return f"<{self.kind}: {text}>"
 
     def text(self) -> str:
         """All sections with an empty line between them."""
@@ -208,7 +222,7 @@ class View(NamedTuple):
 
     def frames(self) -> dict[str, Any]:
         """The parts of an instance as frames of pandas, by name."""
-        return self.tables()
+        return {} if self.tables is None else self.tables()
 
     def html(self) -> str:
         """All sections as one piece of HTML."""

@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import Any
 
 from depl.models.evaluation.evaluate import UNITS_OF_LIMITS, Constraint, Evaluation
-from depl.models.foundation.documents import document
 from depl.models.foundation.wording import at_most, counted, interval, number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Bounds, Claims, Plan, PlannedEpoch
@@ -22,9 +21,6 @@ _FEW_STAGES = 8
 _FEW_DATASETS = 3
 """Datasets that an answer names: more would not fit beside the rest on a line."""
 
-_BRIEF_MODELS = 3
-"""Models that a line names: with names of 20 letters these take a third of it."""
-
 _HEADER = ("epochs", "model", "cluster", "resources x of a node")
 
 
@@ -33,22 +29,6 @@ def models_in_words(plan: Plan, instance: Instance | None = None) -> str:
     counts = Counter(epoch.model for epoch in plan.epochs)
     order = counts if instance is None else [model.name for model in instance.models if counts[model.name]]
     return ", ".join(f"{counts[name]} {name}" for name in order)
-
-
-def plan_facts(plan: Plan) -> dict[str, Fact]:
-    """The document."""
-    return labelled(document(plan))
-
-
-def plan_brief(plan: Plan) -> str:
-    """One line on a plan."""
-    counts = Counter(epoch.model for epoch in plan.epochs)
-    words = [f"{count} {name[:20]}" for name, count in counts.items()]
-    more = f", {counted(len(words) - _BRIEF_MODELS, 'more model')}" if len(words) > _BRIEF_MODELS else ""
-    models = f": {', '.join(words[:_BRIEF_MODELS])}{more}" if words else ""
-    claimed = None if plan.claims is None else plan.claims.cost
-    cost = "" if claimed is None else f"; claims cost {number(claimed)}"
-    return f"<Plan of {counted(len(plan.epochs), 'epoch')}{models}{cost}>"
 
 
 def plan_sections(plan: Plan) -> list[Section]:
@@ -130,27 +110,19 @@ def most_resources(plan: Plan) -> dict[str, float]:
     return most
 
 
-def evaluation_facts(found: Evaluation) -> dict[str, Fact]:
+def evaluation_content(found: Evaluation) -> dict[str, Any]:
     """Every number, with the keys that results have; of the constraints those nearest to their limits."""
     names = ("feasible", "cost", "transfer_cost", "resource_cost", "epochs", "training_time", "violation")
     content: dict[str, Any] = {name: getattr(found, name) for name in (*names, "quantile", "expected_loss")}
     for name in ("violation", "quantile"):
         ends = content[name]
         content[name] = None if ends is None else {"lower": float(ends.lower), "upper": float(ends.upper)}
-    return labelled(content, found.units)
-
-
-def evaluation_brief(found: Evaluation) -> str:
-    """One line on an evaluation."""
-    broken = sum(not item.satisfied for item in found.constraints)
-    state = f"{counted(broken, 'constraint')} broken" if broken else "feasible"
-    cost, time = (fact(name, getattr(found, name), found.units).shown for name in ("cost", "training_time"))
-    return f"<Evaluation: {state}, cost {cost}, time {time}, {counted(found.epochs, 'epoch')}>"
+    return content
 
 
 def evaluation_sections(found: Evaluation) -> list[Section]:
     """Cost, time and loss, and of every kind of constraint the one that is nearest to its limit."""
-    known = evaluation_facts(found)
+    known = labelled(evaluation_content(found), found.units)
     split = " + ".join(
         f"{part.label} {part.number}" for part in (known["transfer_cost"], known["resource_cost"])
     )

@@ -5,16 +5,15 @@ from fractions import Fraction
 from functools import partial
 from itertools import groupby
 
-from depl.models.foundation.documents import document
 from depl.models.foundation.wording import counted, number, probability
 from depl.models.policy.result import PolicyResult
 from depl.models.problem.policy import Certificate, Policy
 from depl.models.solving.result import Termination
 from depl.showing import parts
-from depl.showing.parts import Fact, Listing, Names, Pairs, Rounding, Section, labelled, shortened_name
+from depl.showing.parts import Listing, Names, Pairs, Rounding, Section
 from depl.showing.policy_rows import cells_of, rows_of
 
-_NAMES: Names = {
+NAMES: Names = {
     "cost": ("expected cost", "cost", Rounding.UP, 6),
     "per_success": ("per success", "cost", Rounding.UP, 6),
     "objective": ("cost + failures", "cost", Rounding.UP, 6),
@@ -28,7 +27,7 @@ _NAMES: Names = {
 }
 """Of what is claimed of policies: their costs are expected costs, of which upper bounds are known."""
 
-fact = partial(parts.fact, names=_NAMES)
+fact = partial(parts.fact, names=NAMES)
 
 _STATES = {
     Termination.GAP_REACHED: "within the wanted gap of the best, proved",
@@ -54,20 +53,6 @@ _RANGES = (
 )
 
 
-def policy_facts(policy: Policy) -> dict[str, Fact]:
-    """The document."""
-    return labelled(document(policy), names=_NAMES)
-
-
-def policy_brief(policy: Policy) -> str:
-    """One line on a policy."""
-    found = policy.certificate
-    return (
-        f"<Policy {shortened_name(policy.name)}: loss {number(policy.maximum_loss)} reached with probability "
-        f"{_floor(found.reached)} at least, expected cost {fact('cost', found.cost).shown} at most>"
-    )
-
-
 def policy_sections(policy: Policy, *, details: bool = False) -> list[Section]:
     """What is claimed of a policy, and its table: losses, and what is done up to them."""
     lookup = "the ledger, which is never below the observed loss"
@@ -91,28 +76,6 @@ def _table(policy: Policy, details: bool = False) -> list[Section]:
     more = f"and {counted(len(lines) - len(kept), 'more line')}" if len(lines) > len(kept) else ""
     mixed = any(low != high for row in rows for low, high in row.ends)
     return [Section("", Listing(_HEADER, kept)), Section("", more), Section("", _RANGES if mixed else "")]
-
-
-def policy_result_facts(result: PolicyResult) -> dict[str, Fact]:
-    """All that was found."""
-    return labelled(result.to_dict(), result.instance.units, _NAMES)
-
-
-def policy_result_brief(result: PolicyResult) -> str:
-    """One line on an outcome."""
-    bound = (
-        f"lower bound {fact('lower_bound', result.lower_bound).shown}"
-        if result.lower_bound > 0
-        else "no bound"
-    )
-    if result.policy is None or result.cost is None or result.reached is None:
-        return f"<PolicyResult {result.termination.value}: no policy, {bound}>"
-    gap = "" if result.gap is None else f", gap {fact('gap', result.gap).shown}"
-    cost = fact("cost", result.cost, result.instance.units).shown
-    return (
-        f"<PolicyResult {result.termination.value}: cost {cost} at most, reached with probability "
-        f"{_floor(result.reached)} at least, {bound}{gap}>"
-    )
 
 
 def policy_result_sections(result: PolicyResult) -> list[Section]:

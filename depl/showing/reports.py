@@ -11,7 +11,7 @@ from depl.models.problem.units import NO_UNITS, Units
 from depl.models.verifier.findings import Finding, Kind
 from depl.models.verifier.policies import PolicyReport
 from depl.models.verifier.verify import Report
-from depl.showing.parts import Fact, Listing, Names, Pairs, Rounding, Section, fact, finite, labelled
+from depl.showing.parts import Listing, Names, Pairs, Rounding, Section, fact, labelled
 from depl.showing.plans import missed
 
 _ENDS = {
@@ -80,9 +80,9 @@ def _verdict_sections(report: Report | PolicyReport, name: str, what: str, rule:
     return [Section("", f"{name}: {verdict}"), Section("", Listing((rule, "verdict", "finding"), rows))]
 
 
-def report_facts(report: Report, epochs: int | None = None) -> dict[str, Fact]:
+def report_content(report: Report, epochs: int | None = None) -> dict[str, Any]:
     """The findings, and the numbers worked out again with the keys that results have."""
-    content = _verdict(report, "equation") | {
+    return _verdict(report, "equation") | {
         "termination": None,
         "solution": "feasible" if report.ok else "none",
         "cost": report.cost,
@@ -94,26 +94,18 @@ def report_facts(report: Report, epochs: int | None = None) -> dict[str, Fact]:
         "training_time": report.training_time,
         "expected_loss": report.expected_loss,
     }
-    return labelled(finite(content), _units(report))
-
-
-def report_brief(report: Report) -> str:
-    """One line on a report."""
-    state = "every equation holds" if report.ok else f"{counted(len(report.failures), 'finding')} FAILED"
-    cost = fact("cost", report.cost, _units(report)).shown
-    return f"<Report: {state}, {counted(len(report.findings), 'finding')}, cost {cost}>"
 
 
 def report_sections(report: Report) -> list[Section]:
     """The verdict, a row per finding, and what was recomputed."""
-    instance, known = report.problem, report_facts(report)
+    instance, known = report.problem, labelled(report_content(report), _units(report))
     name, limit, careful = "the plan", "l_max", False
     if instance is not None:
         name, limit = instance.name, number(instance.target.maximum_loss)
         careful = instance.traced_law is not None and instance.traced_law.counts_carefully
     numbers = [
-        ("cost", fact("cost", report.cost, _units(report)).shown),
-        ("training time", fact("training_time", report.training_time, _units(report)).shown),
+        known["cost"].pair,
+        known["training_time"].pair,
         (f"P(l(K) > {limit})", missed(known["violation"], careful)),
     ]
     if report.proved_bound > 0:
@@ -129,16 +121,10 @@ def _units(report: Report) -> Units:
     return NO_UNITS if report.problem is None else report.problem.units
 
 
-def policy_report_facts(report: PolicyReport) -> dict[str, Fact]:
+def policy_report_content(report: PolicyReport) -> dict[str, Any]:
     """The findings, and how runs end."""
     course = None if report.course is None else vars(report.course)
-    return labelled({**finite(_verdict(report, "rule")), "course": course})
-
-
-def policy_report_brief(report: PolicyReport) -> str:
-    """One line on a report."""
-    state = "everything holds" if report.ok else f"{counted(len(report.failures), 'finding')} FAILED"
-    return f"<PolicyReport: {state}, {counted(len(report.findings), 'finding')}>"
+    return _verdict(report, "rule") | {"course": course}
 
 
 def policy_report_sections(report: PolicyReport) -> list[Section]:
@@ -157,19 +143,14 @@ def policy_report_sections(report: PolicyReport) -> list[Section]:
     return [*sections, Section(f"Recomputed by the evaluator, {how}:", Pairs(numbers))]
 
 
-def simulation_facts(found: Simulation) -> dict[str, Fact]:
+def simulation_content(found: Simulation) -> dict[str, Any]:
     """The counts with their intervals."""
     ends = {"reached_interval": found.reached_interval, "cost_interval": _ends(found.cost_interval)}
-    return labelled({**vars(found), **ends})
+    return {**vars(found), **ends}
 
 
 def _ends(interval: tuple[float, float]) -> tuple[float, float] | None:
     return interval if all(map(math.isfinite, interval)) else None
-
-
-def simulation_brief(found: Simulation) -> str:
-    """One line on a simulation."""
-    return f"<Simulation of {counted(found.runs, 'run')}: {found.reached} {_ENDS['reached']}>"
 
 
 def simulation_sections(found: Simulation, claimed_cost: float, claimed_reached: float) -> list[Section]:
@@ -198,18 +179,13 @@ def _within(name: str, interval: Sequence[float], digits: int = 5) -> str:
     return f"{percentage(CONFIDENCE)} interval {ends}"
 
 
-def replay_facts(found: Replay) -> dict[str, Fact]:
+def replay_content(found: Replay) -> dict[str, Any]:
     """Every run, and the numbers of all of them."""
     names = ("delivered", "delivered_interval", "claimed", "cost")
     content: dict[str, Any] = {"runs": [vars(run) for run in found.runs], "ends": dict(found.ends)}
     content |= {name: getattr(found, name) for name in names}
-    content |= {"cost_interval": _ends(found.cost_interval), "per_success": finite(found.per_success)}
-    return labelled(content)
-
-
-def replay_brief(found: Replay) -> str:
-    """One line on a replay."""
-    return f"<Replay of {counted(len(found.runs), 'seed')}: {found.ends['reached']} {_ENDS['reached']}>"
+    content |= {"cost_interval": _ends(found.cost_interval), "per_success": found.per_success}
+    return content
 
 
 def replay_sections(found: Replay, claimed_cost: float) -> list[Section]:

@@ -10,7 +10,7 @@ from depl.models.problem.units import NO_UNITS, Units
 from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.solving.methods import Meaning, registered
 from depl.models.solving.result import Phase, Range, Result, Termination
-from depl.showing.parts import Fact, Pairs, Section, fact, labelled, promised, shortened_name
+from depl.showing.parts import Fact, Pairs, Section, fact, promised, shortened_name
 from depl.showing.plans import models_in_words, short_plan
 
 STATES = {
@@ -77,11 +77,6 @@ def _claimant(result: Result) -> str:
 def units_of(result: Result) -> Units:
     """Those of what was solved, where it is known."""
     return NO_UNITS if result.problem is None else result.problem.units
-
-
-def result_facts(result: Result) -> dict[str, Fact]:
-    """All that the solve found."""
-    return labelled(result.to_dict(), units_of(result))
 
 
 def result_brief(result: Result) -> str:
