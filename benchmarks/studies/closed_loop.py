@@ -10,29 +10,22 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import stats
 
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.studies.policies.frontier import frontier
 from depl.benchmarks.studies.policies.halves import half_rows
-from depl.benchmarks.studies.policies.problems import EPOCHS, TARGETS, Family, Problem, problems
-from depl.benchmarks.studies.policies.rivals import CELLS, Judged, reset_rule
-from depl.benchmarks.studies.policies.rungs import (
-    CLAIRVOYANT,
-    FIXED,
-    OPTIMAL_LEDGER,
-    POLICIES,
-    RESET,
-    STOPPED,
-    Row,
-    cost_ratios,
-    delivered,
-    number,
-    of_cost,
-    of_promise,
-    refuted,
+from depl.benchmarks.studies.policies.problems import (
+    EPOCHS,
+    TARGETS,
+    TIGHT_EPOCHS,
+    Family,
+    Problem,
+    problems,
 )
+from depl.benchmarks.studies.policies.rivals import CELLS, Judged, reset_rule
+from depl.models.estimation.binomial import clopper_pearson, refuting_p_value
 from depl.models.policy.planner import FAILURE_FACTOR
-from depl.models.policy.replay import replay
+from depl.models.policy.replay import ReplayedRun, replay
 from depl.models.policy.result import PolicyResult
 from depl.models.policy.solve import solve_policy
 from depl.models.solving.solve import solve
@@ -40,32 +33,94 @@ from depl.models.solving.solve import solve
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FIXED, STOPPED, CLAIRVOYANT, RESET = "fixed", "fixed, stopped", "clairvoyant", "reset rule"
+OPTIMAL_COUNTED, OPTIMAL_LEDGER = "optimal, counted", "optimal, ledger"
+POLICIES = ("static, counted", OPTIMAL_COUNTED, "static, ledger", OPTIMAL_LEDGER)
+"""Those with a certified promise: rung of `depl.solve_policy`, and certificate."""
+
+_SIGNIFICANCE = 0.05
+_HIGHEST = 0.999999
+"""The greatest promise that the exact test takes."""
+
 _GAP, _SECONDS = 0.02, 240.0
 """Of a policy on the ledger: reached on the first grid by most problems, and where it stays wider the wall
 time ends the search on ever finer grids. Counted policies have no limit, as work is counted."""
 _SPLITS, _HALVED = 20, Problem("digits-mobilenet", 0.65, EPOCHS, 0.95)
 _SMOKE_EVERY, _SMOKE_HALF_EVERY, _SMOKE_SWITCHES = 16, 4, (12,)
 
+Row = dict[str, object]
+
+
+def delivered(runs: Sequence[ReplayedRun], level: float) -> Row:
+    """What runs did: the share that reached the target, its 95 % interval, p-value against omega, costs."""
+    many = len(runs)
+    missed = sum(run.end != "reached" for run in runs)
+    interval = clopper_pearson(missed, many, 0.95)
+    cost = math.fsum(run.cost for run in runs) / many
+    return {
+        "runs": many,
+        "delivered": 1 - missed / many,
+        "lower": 1 - interval.upper,
+        "upper": 1 - interval.lower,
+        "p_value": refuting_p_value(missed, many, level),
+        "cost": cost,
+        "cost_error": math.sqrt(math.fsum((run.cost - cost) ** 2 for run in runs) / (many - 1) / many),
+        "abandoned_at_start": sum(run.end != "reached" and run.epochs == 0 for run in runs),
+    }
+
+
+def cost_ratios(rows: Sequence[Row], level: float, rung: str = OPTIMAL_COUNTED) -> list[float]:
+    """Costs in that of the fixed plan trained to its end, of the problems that are not tight."""
+    asked = [row for row in rows if row["omega"] == level and row["maximum_epochs"] != TIGHT_EPOCHS]
+    fixed = {
+        (row["family"], row["maximum_loss"]): number(row["cost"]) for row in asked if row["rung"] == FIXED
+    }
+    keys = [(row, (row["family"], row["maximum_loss"])) for row in asked if row["rung"] == rung]
+    return [number(row["cost"]) / fixed[key] for row, key in keys if "cost" in row and key in fixed]
+
+
+def refuted(p_values: Sequence[float]) -> int:
+    """How many of several promises are refuted at 5 % all together: Holm's step-down procedure."""
+    ordered = sorted(p_values)
+    for place, value in enumerate(ordered):
+        if value > _SIGNIFICANCE / (len(ordered) - place):
+            return place
+    return len(ordered)
+
+
+def of_promise(row: Mapping[str, object]) -> float:
+    """p-value of the certified probability itself, which is above omega where the promise is slack."""
+    promised, share, runs = (number(row[name]) for name in ("promised", "delivered", "runs"))
+    return refuting_p_value(round((1 - share) * runs), int(runs), min(promised, _HIGHEST))
+
+
+def of_cost(row: Mapping[str, object]) -> float:
+    """p-value of the certified cost: the mean of the runs against it, by Student's one-sided test."""
+    cost, error, runs = (number(row[name]) for name in ("cost", "cost_error", "runs"))
+    excess = cost - number(row["promised_cost"])
+    return float(stats.t.sf(excess / error, runs - 1)) if error > 0 else float(excess <= 0)
+
+
+def number(value: object) -> float:
+    """A number of a row; NaN where there is none."""
+    return float(value) if isinstance(value, int | float) else math.nan
+
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     del rng  # nothing is drawn but the halves, by seeds of their own
     rows: list[Row] = []
     prices: list[Row] = []
-    fronts: list[Row] = []
     for name in list(TARGETS)[:1] if smoke else TARGETS:
         family, asked = Family(name, _SMOKE_EVERY if smoke else 1), list(problems(name))
         known: dict[str, PolicyResult] = {}
         for problem in asked[-2:-1] if smoke else asked:
             known = _policies(family, problem, known, (OPTIMAL_LEDGER,) if smoke else POLICIES)
             rows += _rows(family, problem, known, smoke)
-        first = asked[0]
-        prices += [] if smoke else _prices(family, first)
-        switches = family.branches.switch_epochs[:: 5 if smoke else 1]
-        fronts.append({"family": name, **frontier(first.of(family.independent), switches, smoke=smoke)})
+        prices += [] if smoke else _prices(family, asked[0])
     family = Family(_HALVED.family, _SMOKE_HALF_EVERY if smoke else 1)
     switches = _SMOKE_SWITCHES if smoke else family.branches.switch_epochs
     halves = list(half_rows(family, _HALVED, 1 if smoke else _SPLITS, switches))
-    return {**_figures(rows, halves), "rows": rows, "prices": prices, "frontiers": fronts, "halves": halves}
+    return {**_figures(rows, halves), "rows": rows, "prices": prices, "halves": halves}
 
 
 def _policies(

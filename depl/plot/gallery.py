@@ -4,8 +4,6 @@ import sys
 from pathlib import Path
 
 from depl.benchmarks.figures.style import save
-from depl.benchmarks.measure.results import RESULTS, read
-from depl.benchmarks.studies.policies.drawing import frontier_figure
 from depl.fitting import fit
 from depl.instances.library import load, parse
 from depl.instances.template import template
@@ -19,7 +17,7 @@ METHODS = ("exact", "depl", "density-greedy", "expected-greedy")
 
 
 def main(folder: Path) -> None:
-    """Draw them all, as ``plot-NAME.png`` and ``closed-loop-frontier.png``."""
+    """Draw them all, as ``plot-NAME.png``."""
     paper = load("paper-alexnet-deadline", 9)
     answers = [solve(paper, method, time_limit=60) for method in METHODS]
     fitted = fit("digits-alexnet", "digits-alexnet")
@@ -47,7 +45,6 @@ def main(folder: Path) -> None:
             raise RuntimeError(f"the axes of {name} stand in no figure")
         _, drawing = save(figure, folder, f"plot-{name}")
         drawing.unlink()  # pages show the png
-    save(frontier_figure(read(RESULTS / "closed-loop.json").values), folder, "closed-loop-frontier", ("png",))
 
 
 if __name__ == "__main__":

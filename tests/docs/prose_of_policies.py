@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from depl.benchmarks.studies.policies.rungs import of_cost, refuted
+from depl.benchmarks.studies.closed_loop import of_cost, refuted
 from tests.docs.prose import Values, row
 
 NAMES = {"digits-alexnet-slow": "AlexNet", "digits-mobilenet": "MobileNet"}

@@ -1,8 +1,8 @@
-"""The figures of the study `closed-loop`: what they draw, from values written here."""
+"""The figure of the study `closed-loop`: what it draws, from values written here."""
 
 import pytest
 
-from depl.benchmarks.studies.policies.drawing import closed_loop_figure, frontier_figure
+from depl.benchmarks.studies.policies.drawing import closed_loop_figure
 from tests.cases.picture_cases import require_legends_outside
 
 PROBLEM = {"family": "digits-a", "maximum_loss": 0.5, "maximum_epochs": 9, "omega": 0.9}
@@ -14,13 +14,6 @@ ROWS = [
     {**PROBLEM, "rung": "clairvoyant", **SHARES},
     {**PROBLEM, "omega": 0.95, "rung": "optimal, counted", "promised": 0.96, **SHARES, "upper": 0.94},
 ]
-FRONTIER = {
-    "ratio": 10.0,
-    "fixed": [[0.6, 9.0], [0.95, 12.0]],
-    "stopped": [[0.7, 8.0], [0.97, 10.0]],
-    "policies": [[0.9, 9.0], [0.99, 9.9]],
-    "bound": [[10.0, 10.0], [20.0, 10.8]],
-}
 
 
 def test_a_panel_for_each_family_and_omega_draws_intervals_what_was_certified_and_what_was_not_promised():
@@ -35,19 +28,4 @@ def test_a_panel_for_each_family_and_omega_draws_intervals_what_was_certified_an
     assert ([0.95], pytest.approx(0.0)) in drawn
     assert [text.get_text() for text in axes.texts] == ["none"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["0.5, 9"]
-    require_legends_outside(figure)
-
-
-def test_the_bound_is_the_highest_of_its_lines_the_coin_starts_at_the_origin_and_real_runs_stand_near():
-    figure = frontier_figure({"rows": ROWS, "frontiers": [{**PROBLEM, **FRONTIER}]})
-    whole, near = figure.axes
-    (coin,) = (line for line in whole.get_lines() if line.get_label() == "coin: train or not")
-    assert (coin.get_ydata()[0], coin.get_ydata()[-1]) == (0.0, 10.0)
-    top = whole.collections[0].get_paths()[0].vertices
-    assert top[:, 1].max() == pytest.approx(10.8)  # at probability 1
-    assert top[abs(top[:, 0] - 0.5) < 1e-9][:, 1].max() == pytest.approx(5.0)  # 10 - 10 / 2 > 10.8 - 20 / 2
-    assert near.get_xlim() == (0.88, 1.0)
-    rungs = ["fixed", "optimal, counted", "clairvoyant", "optimal, counted"]
-    labels = [line.get_label() for line in near.get_lines()]
-    assert [label for label in labels if label.startswith("real")] == [f"real runs: {rung}" for rung in rungs]
     require_legends_outside(figure)

@@ -5,7 +5,7 @@ from scipy.stats import binom, t
 
 from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.studies import closed_loop
-from depl.benchmarks.studies.policies.rungs import cost_ratios, delivered, of_cost, of_promise, refuted
+from depl.benchmarks.studies.closed_loop import cost_ratios, delivered, of_cost, of_promise, refuted
 from depl.models.policy.replay import ReplayedRun
 
 
