@@ -13,7 +13,7 @@ the means of families, as draws of one family share runs. Of promises with confi
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,9 +43,6 @@ from depl.benchmarks.studies.promises.held_out import (
 )
 from depl.instances.training.recorded import recorded_traces
 from depl.models.traces.table import Traces
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SIZES = (12, 24, 60, 300)
 CONFIDENCE = 0.95
@@ -214,13 +211,6 @@ def _fixed_figures(rows: Sequence[Row]) -> Row:
     }
 
 
-def _figure(values: Mapping[str, Any]) -> "Figure":
-    # Drawing is all that needs matplotlib.
-    from depl.benchmarks.studies.promises.drawing import runs_per_plan_figure
-
-    return runs_per_plan_figure(values)
-
-
 _MARGIN = "marginal: delivered less omega plus two standard errors, worst"
 STUDY = Study(
     name="promises-held-out",
@@ -242,6 +232,5 @@ STUDY = Study(
         Goal("paper_known_least", "and deliver from a known loss instead of 0.90 at most", "<=", 0.6),
     ),
     run=_run,
-    draw=_figure,
     seed=20261122,
 )

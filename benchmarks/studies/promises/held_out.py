@@ -11,7 +11,7 @@ schedules with few runs are dealt into folds whole (``others``).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -135,23 +135,31 @@ def fixed_plans(
 
     ``draws`` give the order statistics that are the quantiles of the independent laws.
     """
-    counted = _Count(traces.matrix())
-    schedules = traces.by_schedule()
-    if everywhere := [setting for setting in settings if setting != PLAN]:
-        fold = _dealt(list(schedules.values()), folds, rng, len(traces.runs))
-        for number in range(folds):
-            laws = _Laws(traces.select(fold != number), rng, draws)
-            for plan, members in schedules.items():
-                judges = members[fold[members] == number]
-                if len(members) >= LEAST_RUNS and len(judges):
-                    for setting in everywhere:
-                        counted.add(laws, plan, judges, setting, schedule_label(plan))
-    for label, plans in _held_out_plans(schedules, folds, rng) if PLAN in settings else ():
-        away = np.isin(np.arange(len(traces.runs)), np.concatenate([schedules[plan] for plan in plans]))
-        laws = _Laws(traces.select(~away), rng, draws)
-        for plan in plans:
-            counted.add(laws, plan, schedules[plan], PLAN, label)
-    return counted.rows()
+    found: dict[tuple[str, str, str], NDArray[np.int64]] = defaultdict(
+        lambda: np.zeros((3, len(FIXED_LEVELS)), dtype=np.int64)
+    )
+    table = traces.matrix()
+    for laws, plan, judges, setting, label in _dealt_plans(traces, rng, folds, settings, draws):
+        final = table[judges, len(plan)]
+        for method in (PER_RUN, INDEPENDENT, PAPER):
+            limits = _limits(laws, method, plan, table[judges], setting)
+            promised = np.isfinite(limits)
+            kept = promised & (final[:, None] <= limits)
+            cells = promised.sum(axis=0), (~promised).sum(axis=0), kept.sum(axis=0)
+            found[label, setting, method] += np.array(cells)
+    return [
+        {
+            "plan": plan,
+            "setting": setting,
+            "method": method,
+            "promised": level,
+            "delivered": float(kept / runs) if runs else None,
+            "runs": int(runs),
+            "refused": int(refused),
+        }
+        for (plan, setting, method), counts in found.items()
+        for level, (runs, refused, kept) in zip(FIXED_LEVELS, counts.T, strict=True)
+    ]
 
 
 class _Laws:
@@ -213,60 +221,44 @@ class _Laws:
         return compose(0.0 if known is None else known.loss, steps)
 
 
-class _Count:
-    """Judged, refused and kept runs of every plan, setting, law and level."""
-
-    def __init__(self, table: FloatArray) -> None:
-        self._table = table
-        self._found: dict[tuple[str, str, str], NDArray[np.int64]] = defaultdict(
-            lambda: np.zeros((3, len(FIXED_LEVELS)), dtype=np.int64)
-        )
-
-    def add(self, laws: _Laws, plan: Schedule, runs: NDArray[np.int64], setting: str, label: str) -> None:
-        """Count how the runs of a plan end against what the laws promise."""
-        final = self._table[runs, len(plan)]
-        for method in (PER_RUN, INDEPENDENT, PAPER):
-            try:
-                limits = self._limits(laws, method, plan, runs, setting)
-            except NotCoveredError:  # outside the support, or too few runs for the level
-                limits = np.full((len(runs), len(FIXED_LEVELS)), np.nan)
-            promised = np.isfinite(limits)
-            self._found[label, setting, method] += (
-                promised.sum(axis=0),
-                (~promised).sum(axis=0),
-                (promised & (final[:, None] <= limits)).sum(axis=0),
-            )
-
-    def rows(self) -> list[Row]:
-        """All that was counted."""
-        return [
-            {
-                "plan": plan,
-                "setting": setting,
-                "method": method,
-                "promised": level,
-                "delivered": float(kept / runs) if runs else None,
-                "runs": int(runs),
-                "refused": int(refused),
-            }
-            for (plan, setting, method), cell in self._found.items()
-            for level, (runs, refused, kept) in zip(FIXED_LEVELS, cell.T, strict=True)
-        ]
-
-    def _limits(
-        self, laws: _Laws, method: str, plan: Schedule, runs: NDArray[np.int64], setting: str
-    ) -> FloatArray:
-        """Promised loss of every run and level."""
+def _limits(laws: _Laws, method: str, plan: Schedule, losses: FloatArray, setting: str) -> FloatArray:
+    """Promised loss of every run and level; NaN where nothing is promised."""
+    try:
         if setting != KNOWN:
-            promised = np.broadcast_to(laws.limits(method, plan, None), (len(runs), len(FIXED_LEVELS)))
+            promised = np.broadcast_to(laws.limits(method, plan, None), (len(losses), len(FIXED_LEVELS)))
         else:
             epoch = min(positions(plan)[-1].start + KNOWN_AGE, len(plan) - 1)
-            losses = self._table[runs, epoch]
-            losses = losses if method == PAPER else np.log(losses)
-            middle = float(np.median(losses))  # its plan is judged to lie within the support or not
+            known = losses[:, epoch] if method == PAPER else np.log(losses[:, epoch])
+            middle = float(np.median(known))  # its plan is judged to lie within the support or not
             base = laws.limits(method, plan, Known(epoch, middle))
-            promised = base + laws.retained(method, plan, epoch) * (losses[:, None] - middle)
-        return np.asarray(promised) if method == PAPER else np.exp(promised)
+            promised = base + laws.retained(method, plan, epoch) * (known[:, None] - middle)
+    except NotCoveredError:  # outside the support, or too few runs for the level
+        return np.full((len(losses), len(FIXED_LEVELS)), np.nan)
+    return np.asarray(promised) if method == PAPER else np.exp(promised)
+
+
+def _dealt_plans(
+    traces: Traces, rng: np.random.Generator, folds: int, settings: Sequence[str], draws: int
+) -> Iterator[tuple[_Laws, Schedule, NDArray[np.int64], str, str]]:
+    """What is fitted to the runs that are known, a plan, the runs that judge it, the setting, and a label."""
+    schedules = traces.by_schedule()
+    if everywhere := [setting for setting in settings if setting != PLAN]:
+        fold = _dealt(list(schedules.values()), folds, rng, len(traces.runs))
+        for number in range(folds):
+            laws = _Laws(traces.select(fold != number), rng, draws)
+            for plan, members in schedules.items():
+                judges = members[fold[members] == number]
+                if len(members) >= LEAST_RUNS and len(judges):
+                    yield from ((laws, plan, judges, item, schedule_label(plan)) for item in everywhere)
+    if PLAN in settings:  # every plan with many runs alone, the others in folds
+        few = [plan for plan, runs in schedules.items() if len(runs) < LEAST_RUNS]
+        away = [(schedule_label(plan), [plan]) for plan in schedules if plan not in few]
+        order = rng.permutation(len(few))
+        away += [("others", [few[index] for index in order[number::folds]]) for number in range(folds)]
+        for label, plans in away:
+            gone = [run for plan in plans for run in schedules[plan]]
+            laws = _Laws(traces.select(~np.isin(np.arange(len(traces.runs)), gone)), rng, draws)
+            yield from ((laws, plan, schedules[plan], PLAN, label) for plan in plans)
 
 
 def _dealt(
@@ -279,16 +271,3 @@ def _dealt(
         fold[rng.permutation(members)] = (first + np.arange(len(members))) % folds
         first += len(members)
     return fold
-
-
-def _held_out_plans(
-    schedules: Mapping[Schedule, NDArray[np.int64]], folds: int, rng: np.random.Generator
-) -> Iterator[tuple[str, list[Schedule]]]:
-    """What is held out whole: every plan with many runs alone, the others in folds."""
-    few = [plan for plan, runs in schedules.items() if len(runs) < LEAST_RUNS]
-    yield from ((schedule_label(plan), [plan]) for plan in schedules if plan not in few)
-    order = rng.permutation(len(few))
-    for number in range(folds):
-        chosen = [few[index] for index in order[number::folds]]
-        if chosen:
-            yield "others", chosen

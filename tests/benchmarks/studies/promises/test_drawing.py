@@ -1,7 +1,6 @@
-"""The figures of promises: what they draw, from rows written here and from a record."""
+"""The figure of promises: what it draws, from rows written here."""
 
-from depl.benchmarks.measure.results import RESULTS, read
-from depl.benchmarks.studies.promises.drawing import promises_figure, runs_per_plan_figure
+from depl.benchmarks.studies.promises.drawing import promises_figure
 from tests.cases.picture_cases import require_legends_outside
 
 TOLD = {"family": "digits-a", "setting": "never run", "promised": 0.9}
@@ -26,12 +25,3 @@ def test_every_promise_that_was_made_is_a_marker_with_its_interval_beside_what_w
     assert texts == told
     require_legends_outside(figure)
     assert len(promises_figure({"rows": [], "pilots": []}).axes) == 1
-
-
-def test_the_picture_of_known_runs_has_a_panel_per_probability_with_all_that_was_delivered():
-    values = read(RESULTS / "promises-held-out.json").values
-    figure = runs_per_plan_figure(values)
-    drawn = sum(len(line.get_xdata()) for axes in figure.axes for line in axes.lines)
-    families = [row for row in values["chosen"] if isinstance(row["known"], int)]
-    shown = [row for row in (*families, *values["pooled"]) if row["delivered"] is not None]
-    assert drawn == len(shown) + 4 * 2  # and both ends of the promised level
