@@ -10,6 +10,7 @@ T_max the time it takes with half of the capacity. As resources cost money, T_ma
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -95,52 +96,44 @@ def _draft(
     )
 
 
-def _models(rng: np.random.Generator, count: int, horizon: int) -> list[Model]:
+def _models(rng: np.random.Generator, count: int, horizon: int) -> Iterator[Model]:
     mean, deviation, demand, size = 1.0, rng.uniform(0.25, 0.4), rng.uniform(2, 4), rng.uniform(0.5, 1)
     step = 1 / max(1, count - 1)
-    found = []
     for index in range(count):
         offset = _rounded(rng.uniform(0, horizon))
-        found.append(
-            Model(
-                name=f"m{index + 1}",
-                size=_rounded(size),
-                demand=_rounded(demand),
-                improvement=InverseSqrtImprovement(
-                    scale=_rounded(math.sqrt(horizon / 2 + offset)),  # coefficient 1 in the middle
-                    offset=offset,
-                    noise=InverseGamma(mean=_rounded(mean), variance=_rounded((mean * deviation) ** 2)),
-                ),
-            )
+        yield Model(
+            name=f"m{index + 1}",
+            size=_rounded(size),
+            demand=_rounded(demand),
+            improvement=InverseSqrtImprovement(
+                scale=_rounded(math.sqrt(horizon / 2 + offset)),  # coefficient 1 in the middle
+                offset=offset,
+                noise=InverseGamma(mean=_rounded(mean), variance=_rounded((mean * deviation) ** 2)),
+            ),
         )
         mean *= rng.uniform(0.55, 0.75) ** step
         deviation *= rng.uniform(0.3, 0.6) ** step
         demand *= rng.uniform(0.35, 0.55) ** step
         size *= rng.uniform(0.2, 0.5) ** step
-    return found
 
 
-def _clusters(rng: np.random.Generator, count: int) -> list[Cluster]:
-    capacity, bandwidth, unit_cost = 20.0, 5.0, 1.0
-    found = []
+def _clusters(rng: np.random.Generator, count: int) -> Iterator[Cluster]:
+    capacity, bandwidth, price = 20.0, 5.0, 1.0
     for index in range(count):
-        found.append(
-            Cluster(
-                name=f"c{index + 1}",
-                capacity=_rounded(capacity),
-                bandwidth=_rounded(bandwidth),
-                unit_cost=_rounded(unit_cost),
-            )
+        yield Cluster(
+            name=f"c{index + 1}",
+            capacity=_rounded(capacity),
+            bandwidth=_rounded(bandwidth),
+            unit_cost=_rounded(price),
         )
         capacity *= rng.uniform(1.5, 2.5)
         bandwidth *= rng.uniform(1.5, 3)
-        unit_cost *= rng.uniform(1.05, 1.4)
-    return found
+        price *= rng.uniform(1.05, 1.4)
 
 
-def _datasets(rng: np.random.Generator, count: int) -> list[Dataset]:
-    shares = rng.dirichlet(np.full(count, 5.0))
-    return [Dataset(name=f"d{index + 1}", volume=_rounded(share)) for index, share in enumerate(shares)]
+def _datasets(rng: np.random.Generator, count: int) -> Iterator[Dataset]:
+    for index, share in enumerate(rng.dirichlet(np.full(count, 5.0))):
+        yield Dataset(name=f"d{index + 1}", volume=_rounded(share))
 
 
 def _transfers(
@@ -179,13 +172,10 @@ def _reference_plan(instance: Instance) -> Plan:
 
 def _time(instance: Instance, plan: Plan) -> float:
     asked = [
-        load(instance, k, epoch.model, epoch.cluster, plan.datasets(epoch.cluster))
+        (load(instance, k, epoch.model, epoch.cluster, plan.datasets(epoch.cluster)), epoch.resources)
         for k, epoch in enumerate(plan.epochs, start=1)
     ]
-    return math.fsum(
-        item.work / epoch.resources + item.communication
-        for item, epoch in zip(asked, plan.epochs, strict=True)
-    )
+    return math.fsum(item.work / resources + item.communication for item, resources in asked)
 
 
 def _rounded(value: float, figures: int = 4) -> float:

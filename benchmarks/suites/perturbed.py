@@ -4,11 +4,12 @@ from collections.abc import Callable
 from enum import Enum
 
 import numpy as np
+from msgspec.structs import replace
 
 from depl.models.estimation.curve import LEAST_OFFSET
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.instance import Instance, Model, Switch
-from depl.models.problem.laws import ImprovementLaw, SwitchLaw
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import SwitchLaw
 from depl.models.problem.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
 
 
@@ -49,43 +50,27 @@ def perturbed(instance: Instance, size: float, rng: np.random.Generator) -> Inst
 
 
 def _changed(instance: Instance, factor: Factor) -> Instance:
-    models = tuple(
-        Model(
-            name=model.name,
-            size=model.size,
-            improvement=_changed_improvement(model.improvement, factor),
-            demand=model.demand,
-            compute=model.compute,
-        )
-        for model in instance.models
-    )
+    def switched(law: SwitchLaw) -> SwitchLaw:
+        mean, spread = factor(Parameter.JUMP), factor(Parameter.JUMP_SPREAD)
+        return law.moved(mean, spread)
+
     return instance.replace(
         name=f"{instance.name} changed",
-        models=models,
-        switches=tuple(
-            Switch(previous=row.previous, following=row.following, law=_changed_switch(row.law, factor))
-            for row in instance.switches
+        models=tuple(
+            replace(row, improvement=_improving(row.improvement, factor)) for row in instance.models
         ),
-        other_switches=_changed_switch(instance.other_switches, factor),
+        switches=tuple(replace(row, law=switched(row.law)) for row in instance.switches),
+        other_switches=switched(instance.other_switches),
     )
 
 
-def _changed_improvement(improvement: Improvement, factor: Factor) -> Improvement:
+def _improving(improvement: Improvement, factor: Factor) -> Improvement:
     if not isinstance(improvement, InverseSqrtImprovement | ConstantImprovement):
         raise NotCoveredError("improvements listed by epoch have no parameters to change")
-    scale = improvement.scale * factor(Parameter.SCALE)
-    noise = _changed_noise(improvement.noise, factor(Parameter.VARIANCE))
+    scale, spread = improvement.scale * factor(Parameter.SCALE), factor(Parameter.VARIANCE)
+    improvement.noise.moments()  # refuses a law that is not declared
+    noise = improvement.noise if spread == 1 else improvement.noise.spread_out(spread)
     if isinstance(improvement, ConstantImprovement):
-        return ConstantImprovement(scale=scale, noise=noise)
+        return replace(improvement, scale=scale, noise=noise)
     offset = max(improvement.offset * factor(Parameter.OFFSET), LEAST_OFFSET)
-    return InverseSqrtImprovement(scale=scale, offset=offset, noise=noise)
-
-
-def _changed_noise(noise: ImprovementLaw, factor: float) -> ImprovementLaw:
-    noise.moments()  # refuses a law that is not declared
-    return noise if factor == 1 else noise.spread_out(factor)
-
-
-def _changed_switch(law: SwitchLaw, factor: Factor) -> SwitchLaw:
-    mean, spread = factor(Parameter.JUMP), factor(Parameter.JUMP_SPREAD)
-    return law.moved(mean, spread)
+    return replace(improvement, scale=scale, offset=offset, noise=noise)
