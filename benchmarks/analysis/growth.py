@@ -1,21 +1,19 @@
 """How time grows with size: exponents fitted on logarithms, beside what Property 2 prints.
 
-If seconds = c size^e, then log seconds = log c + e log size; e is the slope of a line through the logarithms,
-with the 95 % interval that belongs to independent errors of one variance. Two warnings belong to every such
-number. Property 2 bounds the worst case for large sizes; a slope on the sizes tried is neither. And what
-takes the same time whatever the size flattens the line: the slope between the two largest sizes alone, which
-stands beside, shows whether it is still rising. The time of an attempt that was stopped is only a lower
-bound, and those that ended at the same size are the easy ones: only sizes at which all ended are fitted.
+Property 2 bounds the worst case for large sizes; a slope on the sizes tried is neither. What takes the same
+time whatever the size flattens the line, as the slope between the two largest sizes shows. The time of an
+attempt that was stopped is only a lower bound, and those that ended at the same size are the easy ones: only
+sizes at which all ended are fitted.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from depl.benchmarks.analysis.order import ordered
-from depl.benchmarks.analysis.table import Cell, Table, table_of
+from depl.benchmarks.analysis.reference import ordered
+from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.measure.attempt import Attempt
 
 CONFIDENCE = 0.95
@@ -25,18 +23,8 @@ _KILLED = ("hung", "crashed")
 """Nothing but the time of the whole attempt is known of these."""
 
 
-@dataclass(frozen=True)
-class Printed:
-    """What Property 2 prints of one size.
-
-    Attributes
-    ----------
-    symbol : str
-    exponent : float or None
-        None if the size does not occur in the formula, so that time would not depend on it.
-    term : str
-        Where it stands, and the errata on it.
-    """
+class Printed(NamedTuple):
+    """What Property 2 prints of one size; no exponent where the size does not occur in the formula."""
 
     symbol: str
     exponent: float | None
@@ -54,22 +42,11 @@ PRINTED: Mapping[str, Printed] = {
 """By the label that holds the size."""
 
 
-@dataclass(frozen=True)
-class PowerLine:
-    """A line through the logarithms.
+class PowerLine(NamedTuple):
+    """A line through the logarithms: slope with its 95 % interval, and seconds at size 1 [s].
 
-    Attributes
-    ----------
-    exponent, lower, upper : float
-        Slope with its 95 % interval.
-    coefficient : float
-        Seconds at size 1 [s].
-    last : float
-        Slope between the two largest sizes, means of the logarithms.
-    points, sizes : int
-        Attempts, and different sizes among them.
-    smallest, largest : float
-        The range of those sizes; the line says nothing outside of it.
+    ``last`` is the slope between the two largest sizes; beyond ``smallest`` and ``largest`` the line says
+    nothing.
     """
 
     exponent: float
@@ -87,8 +64,7 @@ class PowerLine:
         return float(self.coefficient * size**self.exponent)
 
 
-@dataclass(frozen=True)
-class Growth:
+class Growth(NamedTuple):
     """Times of one configuration against one size.
 
     Attributes
@@ -193,15 +169,13 @@ def growths(attempts: Sequence[Attempt], sizes: Mapping[str, str]) -> list[Growt
     """
     found: dict[tuple[str, str, str, str], list[tuple[Attempt, float, float | None]]] = {}
     for attempt in ordered(attempts):
-        name = sizes.get(attempt.task.suite)
+        suite, name = attempt.task.suite, sizes.get(attempt.task.suite)
         size = None if name is None else size_of(attempt, name)
         if name is None or size is None or size <= 0 or attempt.ending == "refused":
             continue
-        configured = set_by_configuration(attempt, name)
-        label = attempt.method if configured else attempt.task.configuration
+        label = attempt.method if set_by_configuration(attempt, name) else attempt.task.configuration
         for measure, seconds in _times(attempt).items():
-            key = (attempt.task.suite, label, name, measure)
-            found.setdefault(key, []).append((attempt, size, seconds))
+            found.setdefault((suite, label, name, measure), []).append((attempt, size, seconds))
     return [_growth(key, timed) for key, timed in found.items()]
 
 
@@ -218,23 +192,22 @@ def set_by_configuration(attempt: Attempt, name: str) -> bool:
 
 def growth_table(found: Sequence[Growth]) -> Table:
     """Every growth with its exponent and what Property 2 prints of it."""
-    return table_of([_record(item) for item in found], _COLUMNS)
+    return Table(_COLUMNS, tuple(map(_row, found)))
 
 
 def _growth(key: tuple[str, str, str, str], timed: Sequence[tuple[Attempt, float, float | None]]) -> Growth:
-    ended = sorted(
-        (size, seconds, attempt.task.instance)
-        for attempt, size, seconds in timed
-        if attempt.ending in _ENDED and seconds is not None and seconds > 0
-    )
-    stopped = [size for attempt, size, _ in timed if attempt.ending not in _ENDED]
-    cut = sorted(
-        (size, seconds) for attempt, size, seconds in timed if attempt.ending not in _ENDED and seconds
-    )
+    ended, stopped, cut = [], [], []
+    for attempt, size, seconds in timed:
+        if attempt.ending not in _ENDED:
+            stopped.append(size)
+            cut += [(size, seconds)] if seconds else []
+        elif seconds is not None and seconds > 0:
+            ended.append((size, seconds, attempt.task.instance))
+    ended.sort()
     whole = [row for row in ended if row[0] not in stopped]
     several = len({name for *_, name in whole}) < len({(size, name) for size, _, name in whole})
     line = line_through([row[:2] for row in whole], [name for *_, name in whole] if several else None)
-    return Growth(*key, tuple(row[:2] for row in ended), len(stopped), tuple(cut), line)
+    return Growth(*key, tuple(row[:2] for row in ended), len(stopped), tuple(sorted(cut)), line)
 
 
 def _times(attempt: Attempt) -> dict[str, float | None]:
@@ -254,29 +227,19 @@ def _settings(attempt: Attempt) -> Mapping[str, object]:
 
 
 _COLUMNS = (
-    *(
-        "suite",
-        "configuration",
-        "measure",
-        "size",
-        "ended",
-        "stopped",
-        "fitted_sizes",
-        "fitted_from",
-        "fitted_to",
-    ),
-    *("smallest", "largest", "exponent", "lower", "upper", "last_exponent", "seconds_at_largest"),
+    *("suite", "configuration", "measure", "size", "ended", "stopped"),
+    *("fitted_sizes", "fitted_from", "fitted_to", "smallest", "largest"),
+    *("exponent", "lower", "upper", "last_exponent", "seconds_at_largest"),
     *("printed_exponent", "printed_term", "verdict"),
 )
 
 
-def _record(item: Growth) -> dict[str, Cell]:
+def _row(item: Growth) -> tuple[Cell, ...]:
     line, printed = item.line, item.printed
     sizes = [size for size, _ in item.points]
     largest = [seconds for size, seconds in item.points if size == max(sizes)]
-    values: tuple[Cell, ...] = (
-        *(item.suite, item.configuration, item.measure, item.size),
-        *(len(sizes), item.stopped),
+    return (
+        *(item.suite, item.configuration, item.measure, item.size, len(sizes), item.stopped),
         *((0, None, None) if line is None else (line.sizes, line.smallest, line.largest)),
         *(min(sizes, default=None), max(sizes, default=None)),
         *((None,) * 4 if line is None else (line.exponent, line.lower, line.upper, line.last)),
@@ -284,4 +247,3 @@ def _record(item: Growth) -> dict[str, Cell]:
         *((None, "") if printed is None else (printed.exponent, printed.term)),
         item.verdict,
     )
-    return dict(zip(_COLUMNS, values, strict=True))

@@ -134,19 +134,12 @@ def _question(attempt: Attempt) -> tuple[str, int, str, str]:
 def _row(own: Sequence[Judged]) -> tuple[Cell, ...]:
     ways = Counter(way for item in own for way in item.broken_by)
     limits = [allowed(float(item.attempt.settings["time_limit"])) for item in own]
-    clock = [item.attempt.solve_seconds for item in own]
-    cpu = [item.attempt.solve_cpu_seconds for item in own]
-    peaks = [item.attempt.peak_gibibytes for item in own if item.attempt.peak_gibibytes is not None]
-    return (
-        len(own),
-        sum(not item.broken_by for item in own),
-        *(ways[way] for way in BREACHES),
-        _most(clock, limits),
-        _most(cpu, limits),
-        max(peaks, default=None),
+    clock = [(item.attempt.solve_seconds, limit) for item, limit in zip(own, limits, strict=True)]
+    cpu = [(item.attempt.solve_cpu_seconds, limit) for item, limit in zip(own, limits, strict=True)]
+    longest = (
+        max((taken / limit for taken, limit in times if taken is not None), default=None)
+        for times in (clock, cpu)
     )
-
-
-def _most(seconds: Sequence[float | None], limits: Sequence[float]) -> float | None:
-    shares = [taken / limit for taken, limit in zip(seconds, limits, strict=True) if taken is not None]
-    return max(shares, default=None)
+    peaks = [item.attempt.peak_gibibytes for item in own if item.attempt.peak_gibibytes is not None]
+    kept = sum(not item.broken_by for item in own)
+    return (len(own), kept, *(ways[way] for way in BREACHES), *longest, max(peaks, default=None))

@@ -1,23 +1,17 @@
 """Performance profiles: the share of problems that a configuration answers within a factor of the best.
 
 Dolan and Moré, *Benchmarking optimization software with performance profiles*, Mathematical Programming 91
-(2002), eqs. (1) and (2): with t the cost or the time of configuration s on problem p, and r = t / (least t
-of all configurations), the profile of s is the share of problems with r <= tau, for tau >= 1. Here the least
-cost is the *proved* optimum, so a curve by cost does not depend on which other configurations are shown.
-
-A problem is an instance with a seed that every configuration shown has an attempt at. An attempt without a
-plan has r = infinity: it never counts, however large tau is, so the curve of a configuration that misses
-problems ends below 1.
+(2002), eqs. (1) and (2), where the least cost is the *proved* optimum. A problem is an instance with a seed
+that every configuration shown has an attempt at; without a plan its r is infinite, so it never counts.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from depl.benchmarks.analysis.order import configurations
-from depl.benchmarks.analysis.ratio_table import trials
+from depl.benchmarks.analysis.ratio_table import Trial, ratio, trials
+from depl.benchmarks.analysis.reference import configurations
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.analysis.tally import Trial, ratio
 from depl.benchmarks.measure.attempt import Attempt
 from depl.models.solving.methods import Meaning
 
@@ -27,7 +21,6 @@ WITHIN = 0.01
 """Relative excess over the optimum up to which a plan counts in a profile by time."""
 
 _Problem = tuple[str, int]
-_Scores = Mapping[str, Mapping[_Problem, float]]
 
 
 @dataclass(frozen=True)
@@ -36,7 +29,6 @@ class Profile:
 
     Attributes
     ----------
-    configuration : str
     factors : tuple of float
         r of every problem that it answers, ascending; each at least 1, but for rounding.
     problems : int
@@ -121,22 +113,13 @@ def _profiles(
                 scores[label][problem] = found
     everything = set().union(*tried.values())
     common = everything.intersection(*tried.values()) & proved
-    best = _least(scores) if relative else dict.fromkeys(common, 1.0)
-    problems = {problem for problem in common if problem in best}
-    return [
-        Profile(
-            label,
-            tuple(sorted(ratio(value, best[name]) for name, value in own.items() if name in problems)),
-            len(problems),
-            len(everything) - len(problems),
-        )
+    best: dict[_Problem, float] = {} if relative else dict.fromkeys(common, 1.0)
+    for problem, value in (pair for own in scores.values() for pair in own.items() if relative):
+        best[problem] = min(value, best.get(problem, math.inf))
+    problems = common & best.keys()
+    missing = len(everything) - len(problems)
+    factors = {
+        label: sorted(ratio(value, best[name]) for name, value in own.items() if name in problems)
         for label, own in scores.items()
-    ]
-
-
-def _least(scores: _Scores) -> dict[_Problem, float]:
-    least: dict[_Problem, float] = {}
-    for own in scores.values():
-        for problem, value in own.items():
-            least[problem] = min(value, least.get(problem, math.inf))
-    return least
+    }
+    return [Profile(label, tuple(own), len(problems), missing) for label, own in factors.items()]

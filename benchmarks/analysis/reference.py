@@ -1,38 +1,31 @@
 """What is known of the optimum of an instance, from all that attempts on it proved or found.
 
-Every attempt claims something: a plan (which the verifier has accepted), a lower bound, a proof that the plan
-is cheapest, or a proof that there is none. A plan that the verifier accepted is a fact. A proof or a bound
-that such a plan contradicts is wrong, so nothing is compared with it.
+A plan that the verifier accepted is a fact. A proof, or a bound, that such a plan contradicts is wrong, so
+nothing is compared with it.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.outcome import Ended
+from depl.benchmarks.suites.catalogue import all_suites
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 from depl.models.solving.methods import Meaning
 
 TOLERANCE = 1e-7
 """Relative amount up to which a bound above a cost, or a cost below an optimum, is put down to rounding."""
+_NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What one attempt says.
+    """What one attempt says: a plan that is proved cheapest, a proof that there is none, a cost, a bound.
 
-    Attributes
-    ----------
-    who : str
-        The configuration or method.
-    optimal, infeasible : bool
-        Whether it says that its plan is proved cheapest, or that it is proved that there is no plan.
-    cost : float
-        Of its verified plan; infinite without one [cost].
-    lower_bound : float
-        Minus infinity where it has none [cost].
+    The cost is infinite without a verified plan, the bound minus infinity without one [cost].
     """
 
     who: str
@@ -74,9 +67,7 @@ class Reference:
     @property
     def optimum(self) -> float | None:
         """The proved optimum [cost]; None if none was proved, or a cheaper plan refutes the proof."""
-        if self.claimed is None or below(self.cheapest, self.claimed):
-            return None
-        return self.claimed
+        return None if self.claimed is None or below(self.cheapest, self.claimed) else self.claimed
 
     @property
     def infeasible(self) -> bool:
@@ -93,13 +84,14 @@ class Reference:
 def reference_of(claims: Sequence[Claim]) -> Reference:
     """What the claims on one question come to; no claims, nothing known."""
     cheapest = min((item.cost for item in claims), default=math.inf)
-    claimed = min((item.cost for item in claims if item.optimal), default=None)
-    denied = any(item.infeasible for item in claims)
-    bounds = [item.lower_bound for item in claims if not item.infeasible]
-    bounds += [item.cost for item in claims if item.optimal]
+    proofs = [item for item in claims if item.optimal]
+    denials = [item.who for item in claims if item.infeasible]
+    bounds = [item.lower_bound for item in claims if not item.infeasible] + [item.cost for item in proofs]
     bound = max((value for value in bounds if not below(cheapest, value)), default=-math.inf)
-    found = Reference(claimed, denied, cheapest, bound)
-    return Reference(claimed, denied, cheapest, bound, _provers(claims, found))
+    found = Reference(min((item.cost for item in proofs), default=None), bool(denials), cheapest, bound)
+    best = found.optimum
+    stand = [item.who for item in proofs if best is not None and not below(best, item.cost)]
+    return replace(found, proved_by=tuple(dict.fromkeys(denials if found.infeasible else stand)))
 
 
 def below(cost: float, bound: float) -> bool:
@@ -107,27 +99,12 @@ def below(cost: float, bound: float) -> bool:
     return cost < bound - TOLERANCE * abs(bound) if math.isfinite(bound) else cost < bound
 
 
-def _provers(claims: Sequence[Claim], found: Reference) -> tuple[str, ...]:
-    if found.infeasible:
-        names = [item.who for item in claims if item.infeasible]
-    else:
-        best = found.optimum
-        proofs = [item for item in claims if item.optimal]
-        names = [item.who for item in proofs if best is not None and not below(best, item.cost)]
-    return tuple(dict.fromkeys(names))
-
-
 @dataclass(frozen=True)
 class Question:
     """What an attempt answers: attempts on one question can be compared with one another.
 
-    Under the law a question is an instance. Under scenarios it is an instance and a sample, and the optima of
-    different samples, or of a sample and of the law, are different things.
-
-    Attributes
-    ----------
-    sample : tuple of int or None
-        Number of scenarios and seed.
+    Under the law a question is an instance. Under scenarios it is an instance and a sample, that is a number
+    and a seed: the optima of different samples, or of a sample and of the law, are different things.
     """
 
     suite: str
@@ -139,27 +116,17 @@ class Question:
 
 def question_of(attempt: Attempt) -> Question:
     """The question that an attempt answers."""
-    sample = None
+    sample, task = None, attempt.task
     if attempt.meaning == Meaning.SCENARIOS.value:
-        sample = (int(attempt.settings.get("scenarios") or DEFAULT_SCENARIOS), attempt.task.seed)
-    task = attempt.task
+        sample = (int(attempt.settings.get("scenarios") or DEFAULT_SCENARIOS), task.seed)
     return Question(task.suite, task.version, task.instance, attempt.meaning, sample)
 
 
-def claim_of(attempt: Attempt) -> Claim:
-    """What an attempt says; one without a result says nothing."""
-    return claimed(attempt.task.configuration, attempt)
-
-
 def claimed(who: str, item: Ended) -> Claim:
-    """What a method says by the outcome of a solve."""
-    return Claim(
-        who=who,
-        optimal=item.proved_optimal,
-        infeasible=item.proved_infeasible,
-        cost=math.inf if item.cost is None else item.cost,
-        lower_bound=-math.inf if item.lower_bound is None else item.lower_bound,
-    )
+    """What a method says by the outcome of a solve; one without a result says nothing."""
+    cost = math.inf if item.cost is None else item.cost
+    bound = -math.inf if item.lower_bound is None else item.lower_bound
+    return Claim(who, item.proved_optimal, item.proved_infeasible, cost, bound)
 
 
 def references(attempts: Sequence[Attempt]) -> dict[Question, Reference]:
@@ -171,32 +138,59 @@ def references(attempts: Sequence[Attempt]) -> dict[Question, Reference]:
         If attempts on an instance of one name were made on different instances.
     """
     hashes = _hashes(attempts)
+    asked: dict[Question, Question] = {}
     claims: dict[Question, list[Claim]] = {}
     for attempt in attempts:
-        claims.setdefault(_shared(question_of(attempt), hashes), []).append(claim_of(attempt))
-    known = {question: reference_of(said) for question, said in claims.items()}
-    asked = dict.fromkeys(question_of(attempt) for attempt in attempts)
-    return {question: known[_shared(question, hashes)] for question in asked}
+        question = question_of(attempt)
+        known = hashes.get((question.suite, question.version, question.instance))
+        shared = question if known is None else replace(question, suite="", version=0, instance=known)
+        asked[question] = shared
+        claims.setdefault(shared, []).append(claimed(attempt.task.configuration, attempt))
+    found = {shared: reference_of(said) for shared, said in claims.items()}
+    return {question: found[shared] for question, shared in asked.items()}
 
 
-def _shared(question: Question, hashes: Mapping[tuple[str, int, str], str]) -> Question:
-    """The question asked of the instance itself, whatever suite it is in; of one never built, as it is."""
-    known = hashes.get((question.suite, question.version, question.instance))
-    return question if known is None else replace(question, suite="", version=0, instance=known)
-
-
-def _hashes(attempts: Sequence[Attempt]) -> dict[tuple[str, int, str], str]:
-    """Hash of the instance of every suite, version and name."""
+def _hashes(attempts: Sequence[Attempt]) -> Mapping[tuple[str, int, str], str]:
+    """Hash of the instance of every suite, version and name; none where no worker lived to build it."""
     seen: dict[tuple[str, int, str], str] = {}
     for attempt in attempts:
         task = attempt.task
-        if not attempt.instance_hash:  # the worker died before it had built the instance
-            continue
-        known = seen.setdefault((task.suite, task.version, task.instance), attempt.instance_hash)
-        if known != attempt.instance_hash:
-            raise InvalidInputError(
-                f"instance {task.instance!r} of suite {task.suite!r}, version {task.version}, stands for two "
-                f"different instances ({known:.12} and {attempt.instance_hash:.12}): results of different "
-                "code are mixed; keep those of one commit, or raise the version of the suite"
-            )
+        if attempt.instance_hash:
+            known = seen.setdefault((task.suite, task.version, task.instance), attempt.instance_hash)
+            if known != attempt.instance_hash:
+                raise InvalidInputError(
+                    f"instance {task.instance!r} of suite {task.suite!r}, version {task.version}, stands for "
+                    f"two different instances ({known:.12} and {attempt.instance_hash:.12}): results of "
+                    "different code are mixed; keep those of one commit, or raise the version of the suite"
+                )
     return seen
+
+
+def ordered(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """By suite, instance, configuration and seed, whenever they ended."""
+    places = {
+        (suite, label): place
+        for suite in {attempt.task.suite for attempt in attempts}
+        for place, label in enumerate(configurations(attempts, suite))
+    }
+
+    def key(attempt: Attempt) -> tuple[object, ...]:
+        task = attempt.task
+        place = places[task.suite, task.configuration]
+        return task.suite, task.version, natural(task.instance), place, task.seed
+
+    return sorted(attempts, key=key)
+
+
+def configurations(attempts: Sequence[Attempt], suite: str) -> list[str]:
+    """Labels in the order of the suite, if it is a shipped one; the others after them, by name."""
+    known = all_suites().get(suite)
+    listed = [] if known is None else [item.label for item in known.configurations]
+    present = {attempt.task.configuration for attempt in attempts if attempt.task.suite == suite}
+    return [label for label in listed if label in present] + sorted(present - set(listed), key=natural)
+
+
+def natural(name: str) -> tuple[tuple[int, float, str], ...]:
+    """A key that sorts ``alexnet-9`` before ``alexnet-13``."""
+    parts = _NUMBER.split(name)
+    return tuple((0, float(part), "") if index % 2 else (1, 0.0, part) for index, part in enumerate(parts))

@@ -1,4 +1,4 @@
-"""A table of results: named columns and rows of plain values, as CSV, as records and as a pandas frame."""
+"""A table of results: named columns and rows of plain values, as CSV, LaTeX, records and a pandas frame."""
 
 import csv
 import io
@@ -13,32 +13,26 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.frames import frame_of
 
 Cell = str | int | float | bool | None
+_ESCAPES = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "\u00a0": "~",
+        "–": "--",
+    }
+)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of plain values; None where there is nothing to say.
-
-    Attributes
-    ----------
-    columns : tuple of str
-        Different names.
-    rows : tuple of tuple
-        Each as long as ``columns``.
-    """
+    """Rows of plain values, each as long as ``columns``; None where there is nothing to say."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...] = ()
-
-    def __post_init__(self) -> None:
-        if len(set(self.columns)) != len(self.columns):
-            raise InvalidInputError(f"columns of a table must differ: {', '.join(self.columns)}")
-        for index, row in enumerate(self.rows):
-            if len(row) != len(self.columns):
-                raise InvalidInputError(
-                    f"a row of a table with {len(self.columns)} columns has {len(row)} values",
-                    f"rows[{index}]",
-                )
 
     def column(self, name: str) -> tuple[Cell, ...]:
         """The values below a heading.
@@ -50,8 +44,7 @@ class Table:
         """
         if name not in self.columns:
             raise InvalidInputError(f"no column {name!r}; there are: {', '.join(self.columns)}")
-        place = self.columns.index(name)
-        return tuple(row[place] for row in self.rows)
+        return tuple(row[self.columns.index(name)] for row in self.rows)
 
     def records(self) -> list[dict[str, Cell]]:
         """Every row by the names of its columns."""
@@ -64,9 +57,7 @@ class Table:
         front (`depl.models.foundation.csv_cells`).
         """
         text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(map(shown, self.columns))
-        writer.writerows(map(shown, row) for row in self.rows)
+        csv.writer(text, lineterminator="\n").writerows(map(shown, row) for row in (self.columns, *self.rows))
         return text.getvalue()
 
     def write(self, path: str | Path) -> None:
@@ -90,17 +81,74 @@ class Table:
         return frame_of(self.columns, self.rows, ".csv() does without")
 
 
-def table_of(records: Sequence[Mapping[str, Cell]], columns: Iterable[str] = ()) -> Table:
-    """A table of records that have the same keys in the same order.
+def table_of(records: Iterable[Mapping[str, Cell]], columns: Sequence[str] = ()) -> Table:
+    """A table of records with the same keys; ``columns`` are the headings of one without rows."""
+    rows = list(records)
+    names = tuple(rows[0]) if rows else tuple(columns)
+    return Table(names, tuple(tuple(row[name] for name in names) for row in rows))
+
+
+def selected(table: Table, columns: Sequence[str]) -> Table:
+    """Some of the columns, in this order."""
+    return Table(tuple(columns), tuple(zip(*map(table.column, columns), strict=True)))
+
+
+def booktabs(table: Table, caption: str = "", comments: Iterable[str] = ()) -> str:
+    """A table as LaTeX; the preamble has to load the package ``booktabs``.
+
+    Columns of numbers are set flush right, numbers with four significant digits, and None as a dash.
 
     Parameters
     ----------
-    records : sequence of mapping
-    columns : iterable of str
-        The headings of a table without rows.
+    table : Table
+    caption : str
+        Given, the tabular stands in an environment ``table`` with this caption.
+    comments : iterable of str
+        Lines above it that LaTeX skips, such as where the numbers are from.
     """
-    names = tuple(records[0]) if records else tuple(columns)
-    for index, record in enumerate(records):
-        if tuple(record) != names:
-            raise InvalidInputError(f"{', '.join(record)} instead of {', '.join(names)}", f"records[{index}]")
-    return Table(names, tuple(tuple(record.values()) for record in records))
+    numeric = [
+        all(isinstance(cell, int | float | None) for cell in table.column(name)) for name in table.columns
+    ]
+    lines = [f"% {comment}" for comment in comments]
+    lines += [r"\begin{table}", r"\centering", f"\\caption{{{escaped(caption)}}}"] if caption else []
+    flush = "".join("r" if number else "l" for number in numeric)
+    lines += [f"\\begin{{tabular}}{{{flush}}}", r"\toprule", _line(table.columns), r"\midrule"]
+    lines += [_line([short(cell) for cell in row]) for row in table.rows]
+    lines += [r"\bottomrule", r"\end{tabular}", *([r"\end{table}"] if caption else [])]
+    return "\n".join(lines) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text in which every sign means itself to LaTeX."""
+    return text.translate(_ESCAPES)
+
+
+def short(cell: Cell, nothing: str = "–") -> str:
+    """A value for people: four significant digits, and a sign where there is none."""
+    if cell is None or isinstance(cell, bool):
+        return nothing if cell is None else "yes" if cell else "no"
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def pivoted(table: Table, across: str, value: str) -> Table:
+    """A table in which the values of one column stand side by side, a column for every entry of ``across``.
+
+    Parameters
+    ----------
+    across : str
+        The column whose entries become headings, in the order in which they are first met.
+    value : str
+        The column that is spread; None where there is no row.
+    """
+    kept = [name for name in table.columns if name not in (across, value)]
+    headings = [str(cell) for cell in dict.fromkeys(table.column(across))]
+    rows: dict[tuple[Cell, ...], dict[str, Cell]] = {}
+    for record in table.records():
+        key = tuple(record[name] for name in kept)
+        rows.setdefault(key, {})[str(record[across])] = record[value]
+    spread = tuple((*key, *(cells.get(name) for name in headings)) for key, cells in rows.items())
+    return Table((*kept, *headings), spread)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return " & ".join(map(escaped, cells)) + r" \\"

@@ -17,11 +17,10 @@ from depl.benchmarks.analysis.growth import (
     set_by_configuration,
     size_of,
 )
-from depl.benchmarks.analysis.order import configurations, ordered
 from depl.benchmarks.analysis.profiles import Profile, cost_profiles, profile_table, time_profiles
-from depl.benchmarks.analysis.ratio_table import trials
+from depl.benchmarks.analysis.ratio_table import Trial, ratio, trials
+from depl.benchmarks.analysis.reference import configurations, ordered
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.analysis.tally import Trial, ratio
 from depl.benchmarks.figures.drawing import Drawing, Instances, add_footer, first_of_each, footer_of, plan_of
 from depl.benchmarks.figures.family import Gallery, Shown
 from depl.benchmarks.figures.levels import level_drawing, levels_of

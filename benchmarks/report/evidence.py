@@ -1,48 +1,63 @@
-"""What a report is made from: the attempts of sweeps, the records of cases, and nothing else."""
+"""What a report is made from: the attempts of sweeps, the records of studies, and nothing else."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import Any, NamedTuple
 
-from depl.benchmarks.analysis.order import ordered
-from depl.benchmarks.analysis.reference import Question, Reference, question_of, references
+from depl.benchmarks.analysis.reference import Question, Reference, ordered, question_of, references
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.results import Record
 from depl.benchmarks.measure.store import latest
 from depl.benchmarks.suites.catalogue import all_suites
-from depl.benchmarks.suites.suite import Configuration, Label
 
-_PROVER = "exact"
-"""The configuration that is run to prove optima."""
+OPTIMUM = "optimum"
+"""Among methods: not one of them, but the proved optimum."""
+SHIPPED, COMPLETIONS, RANDOM = "paper", "reconstruction", "random"
+"""Suites: the paper's families, the completions of Table I, and random instances, which are one family."""
+_FAMILY = {SHIPPED: "family", COMPLETIONS: "completion"}
+"""By suite the label that holds the family of an instance, which is asked at several targets."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """Of a shipped suite: on how many of its instances every configuration was run that was run at all."""
+class Point(NamedTuple):
+    """One instance of a family: its target [loss], its proved optimum [cost] and the attempts on it.
 
-    suite: str
-    measured: int
-    instances: int
+    Attempts are by configuration, and under ``optimum`` stands one that proved its plan cheapest.
+    """
 
-    @property
-    def words(self) -> str:
-        """Such as ``2 of 25 instances of paper``."""
-        return f"{self.measured} of {self.instances} instances of {self.suite}"
+    target: float
+    optimum: float | None
+    attempts: Mapping[str, Attempt]
+
+    def cost(self, name: str) -> float | None:
+        """Cost of a configuration's plan, or the proved optimum; None without one [cost]."""
+        plan = self.plan(name)
+        return self.optimum if name == OPTIMUM else None if plan is None else plan.cost
+
+    def plan(self, name: str) -> Attempt | None:
+        """The attempt of a configuration if it has a plan."""
+        attempt = self.attempts.get(name)
+        return attempt if attempt is not None and attempt.cost is not None else None
+
+    def measure(self, name: str, key: str) -> float | None:
+        """A further figure of a configuration's plan."""
+        plan = self.plan(name)
+        return None if plan is None else plan.measures.get(key)
+
+    def epochs(self, name: str) -> dict[str, int]:
+        """Epochs per model in a configuration's plan, models that it does not use left out."""
+        plan = self.plan(name)
+        return (
+            {} if plan is None else {model: count for model, count in plan.epochs_by_model.items() if count}
+        )
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Attempts and records.
+    """Attempts, at most one for a task (`evidence_of`), and records by the name of their study.
 
-    Attributes
-    ----------
-    attempts : tuple of Attempt
-        At most one for a task; `evidence_of` sees to that.
-    records : mapping of str to Record
-        By the name of their case.
-    superseded : int
-        How many attempts were left out because there is a later one for their task, or a later version of
-        their suite.
+    ``superseded`` counts attempts that were left out because there is a later one for their task, or a later
+    version of their suite.
     """
 
     attempts: tuple[Attempt, ...] = ()
@@ -54,6 +69,11 @@ class Evidence:
         """What all attempts together prove of every question."""
         return references(self.attempts)
 
+    @cached_property
+    def families(self) -> dict[str, dict[str, list[Point]]]:
+        """By suite and family the points of the paper's kind, from the tightest target to the loosest."""
+        return {suite: self._families(suite) for suite in (SHIPPED, COMPLETIONS, RANDOM)}
+
     def suite(self, name: str) -> tuple[Attempt, ...]:
         """The attempts of one suite, in the order of their tasks."""
         return tuple(attempt for attempt in self.attempts if attempt.task.suite == name)
@@ -62,51 +82,36 @@ class Evidence:
         """Names of the suites that there are attempts of, sorted."""
         return tuple(sorted({attempt.task.suite for attempt in self.attempts}))
 
-    @cached_property
-    def parts(self) -> tuple[Part, ...]:
-        """The shipped suites of which some configuration was run on a part of the instances only.
+    def values(self, study: str) -> dict[str, Any]:
+        """What a study recorded; nothing without its record."""
+        return self.records[study].values if study in self.records else {}
 
-        Where no attempt of the suite's own ``exact`` is there, proved optima count as its attempts.
-        """
-        found = []
-        for suite in self.suites():
-            tried: dict[str, set[str]] = {}
-            if any(item.label == _PROVER for item in _shipped(suite)):
-                tried[_PROVER] = {
-                    item.task.instance for item in self.suite(suite) if self.optimum(item) is not None
-                }
-            for attempt in self.suite(suite):
-                tried.setdefault(attempt.task.configuration, set()).add(attempt.task.instance)
-            whole = drawn(suite).keys()
-            least = min(len(whole & names) for names in tried.values())
-            if least < len(whole):
-                found.append(Part(suite, least, len(whole)))
-        return tuple(found)
-
-    def optimum(self, attempt: Attempt) -> float | None:
-        """The proved optimum of the question that an attempt answers [cost]; None if it is not proved."""
-        return self.references[question_of(attempt)].optimum
-
-    def feasible(self, attempt: Attempt) -> bool:
-        """Whether anybody holds a plan for the question that an attempt answers."""
-        return self.references[question_of(attempt)].feasible
+    def reference(self, attempt: Attempt) -> Reference:
+        """What is known of the question that an attempt answers."""
+        return self.references[question_of(attempt)]
 
     def ratio(self, attempt: Attempt) -> float | None:
         """Cost over the proved optimum; None without a plan, or where the optimum is not proved or is 0."""
-        optimum = self.optimum(attempt)
+        optimum = self.reference(attempt).optimum
         return attempt.cost / optimum if attempt.cost is not None and optimum else None
 
+    def _families(self, suite: str) -> dict[str, list[Point]]:
+        label, groups = _FAMILY.get(suite), dict[str, dict[float, list[Attempt]]]()
+        places: dict[tuple[str, int], float] = {}
+        for item in self.suite(suite):
+            place = places.setdefault((item.task.instance, item.task.seed), float(len(places)))
+            target = place if label is None else item.labels.get("target")
+            if isinstance(target, int | float) and (label is None or label in item.labels):
+                family = groups.setdefault(suite if label is None else str(item.labels[label]), {})
+                family.setdefault(float(target), []).append(item)
+        return {name: [self._point(at, own[at]) for at in sorted(own)] for name, own in groups.items()}
 
-@cache
-def drawn(suite: str) -> Mapping[str, Mapping[str, Label]]:
-    """Labels of every instance of a shipped suite, by its name; empty for a suite that is not shipped."""
-    known = all_suites().get(suite)
-    return {} if known is None else {draw.name: draw.labels for draw in known.draws()}
-
-
-def _shipped(suite: str) -> Sequence[Configuration]:
-    known = all_suites().get(suite)
-    return () if known is None else known.configurations
+    def _point(self, target: float, attempts: Sequence[Attempt]) -> Point:
+        law = [item for item in attempts if item.meaning == "law"]
+        optimum = self.reference(law[-1]).optimum if law else None
+        known = {item.task.configuration: item for item in reversed(attempts)}
+        proofs = [item for item in law if item.proved_optimal and optimum is not None]
+        return Point(target, optimum, known | ({OPTIMUM: proofs[0]} if proofs else {}))
 
 
 def evidence_of(attempts: Iterable[Attempt], records: Sequence[Record] = ()) -> Evidence:
@@ -120,3 +125,18 @@ def evidence_of(attempts: Iterable[Attempt], records: Sequence[Record] = ()) -> 
         newest[attempt.task.suite] = max(attempt.task.version, newest.get(attempt.task.suite, 0))
     kept = latest(attempt for attempt in given if attempt.task.version == newest[attempt.task.suite])
     return Evidence(tuple(ordered(kept)), {record.case: record for record in records}, len(given) - len(kept))
+
+
+def end_of(suite: str, family: str, points: Sequence[Point], place: int) -> Point | None:
+    """The point at the tightest (0) or loosest (-1) target that the suite has of a family, if it is there."""
+    targets = _targets(suite).get(family)
+    return points[place] if not targets or points[place].target == targets[place] else None
+
+
+@cache
+def _targets(suite: str) -> Mapping[str, list[float]]:
+    """The targets of every family of a suite, from the tightest to the loosest [loss]."""
+    found: dict[str, list[float]] = {}
+    for draw in all_suites()[suite].draws() if suite in all_suites() else ():
+        found.setdefault(str(draw.labels.get(_FAMILY[suite])), []).append(float(draw.labels["target"]))
+    return {family: sorted(own) for family, own in found.items()}

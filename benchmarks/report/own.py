@@ -3,18 +3,15 @@
 import glob
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from depl.benchmarks.analysis.order import ordered
-from depl.benchmarks.analysis.ratio_table import trials
-from depl.benchmarks.analysis.reference import Question, Reference, question_of
+from depl.benchmarks.analysis.ratio_table import EXACTLY, Fate, Trial, ratio, tally, trials
+from depl.benchmarks.analysis.reference import Question, question_of
 from depl.benchmarks.analysis.table import Cell, Table
-from depl.benchmarks.analysis.tally import EXACTLY, Fate, Trial, ratio, tally
 from depl.benchmarks.measure.attempt import Attempt
-from depl.benchmarks.report.disputes import contradicted
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.suites.catalogue import all_suites
 from depl.models.foundation.errors import InvalidInputError
@@ -26,27 +23,18 @@ WORST, GROUPS = 10, 15
 """Instances and groups that are listed."""
 _VALUES = range(2, 13)
 """How many values a label may have to form groups: one says nothing, and many are names."""
+_Tried = list[tuple[Attempt, Trial]]
+_Cheapest = Mapping[Question, Mapping[str, float]]
+"""The least cost by question and configuration; infinite where it was tried and found no plan."""
 
 
 @dataclass(frozen=True)
 class OwnMethod:
-    """What the page says of one method.
-
-    Attributes
-    ----------
-    name : str
-        Of the configuration.
-    sentence : str
-    against, groups, worst : Table
-        Against every other method, by labels of the instances, and the worst instances with the commands that
-        solve them again.
-    """
+    """A configuration in a sentence, and its tables by name: ``against``, ``groups`` and ``worst``."""
 
     name: str
     sentence: str
-    against: Table
-    groups: Table
-    worst: Table
+    tables: Mapping[str, Table]
 
 
 def own_names(evidence: Evidence, named: Sequence[str] = ()) -> tuple[str, ...]:
@@ -71,111 +59,91 @@ def own_names(evidence: Evidence, named: Sequence[str] = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def own_methods(evidence: Evidence, names: Sequence[str]) -> list[OwnMethod]:
-    """The figures of each configuration of these names."""
-    return [_own(evidence, name) for name in names]
-
-
-def _own(evidence: Evidence, name: str) -> OwnMethod:
-    attempts = [item for item in ordered(evidence.attempts) if item.task.configuration == name]
-    questions = {question_of(item) for item in attempts}
+def own_method(evidence: Evidence, name: str) -> OwnMethod:
+    """A configuration against the other methods on the same questions, by groups, and where it loses most."""
+    questions = {question_of(item) for item in evidence.attempts if item.task.configuration == name}
     beside = [item for item in evidence.attempts if question_of(item) in questions]
-    found = [(item, trial) for item, trial in trials(beside) if item.task.configuration == name]
-    cheapest = _cheapest(beside)
-    return OwnMethod(
-        name,
-        _sentence(name, [trial for _, trial in found]),
-        Table(_AGAINST, tuple(_against(name, attempts, cheapest))),
-        Table(_GROUPS, tuple(_groups(found)[:GROUPS])),
-        Table(_WORST, tuple(_line(item, trial, cheapest) for item, trial in _worst(found))),
-    )
+    own = [(item, trial) for item, trial in trials(beside) if item.task.configuration == name]
+    cheapest: dict[Question, dict[str, float]] = {}
+    for item in beside:
+        if item.ending != "refused":
+            known, label = cheapest.setdefault(question_of(item), {}), item.task.configuration
+            known[label] = min(math.inf if item.cost is None else item.cost, known.get(label, math.inf))
+    tables = {
+        "against": _against(name, own, cheapest),
+        "groups": _groups(own),
+        "worst": _worst(own, cheapest),
+    }
+    return OwnMethod(name, _sentence(name, [trial for _, trial in own]), tables)
 
 
 def _sentence(name: str, own: Sequence[Trial]) -> str:
     found = tally(own)
-    parts = [f"{name} was tried {counted(found.trials, 'time')} on {counted(found.instances, 'instance')}"]
-    if found.ratios is not None:
-        share = found.optimal_share or 0.0
+    parts = [
+        f"{name} was tried {counted(len(own), 'time')} on {counted(int(found['instances'] or 0), 'instance')}"
+    ]
+    if found["mean"] is not None:
         parts.append(
-            f"over the proved optimum its plans cost {found.ratios.mean:.3f} on average and "
-            f"{found.ratios.largest:.3f} at most ({found.ratios.count} compared, "
-            f"{percentage(share, 2)} optimal)"
+            f"over the proved optimum its plans cost {found['mean']:.3f} on average and "
+            f"{found['largest']:.3f} at most ({found['compared']} compared, "
+            f"{percentage(float(found['optimal_share'] or 0), 2)} optimal)"
         )
-    if found.ratios_to_bound is not None:
+    if found["bound_mean"] is not None:
         parts.append(
             "where only a lower bound is proved, they cost at most "
-            f"{found.ratios_to_bound.mean:.3f} times the optimum on average "
-            f"({counted(found.ratios_to_bound.count, 'plan')})"
+            f"{found['bound_mean']:.3f} times the optimum on average "
+            f"({counted(int(found['bounded'] or 0), 'plan')})"
         )
-    if found.ratios is None and found.ratios_to_bound is None:
+    if found["mean"] is found["bound_mean"] is None:
         parts.append("no optimum and no positive lower bound is proved, so that no ratio is formed")
-    missed = f"{counted(found.unserved, 'attempt')} ended without a plan where some method found one"
-    parts.append(missed if found.unserved else "it found a plan wherever some method did")
-    wrong, claims = contradicted(own)
+    missed = (
+        f"{counted(int(found['unserved'] or 0), 'attempt')} ended without a plan where some method found one"
+    )
+    parts.append(missed if found["unserved"] else "it found a plan wherever some method did")
+    said = [item for item in own if item.claim.optimal or item.claim.infeasible or item.claim.lower_bound > 0]
+    wrong = sum(trial.wrong_bound or trial.fate is Fate.FALSE_INFEASIBLE for trial in said)
     if wrong:
-        parts.append(f"claims of proof contradicted by cheaper plans: {wrong} of {claims}")
-    refused = found.fates[Fate.REFUSED]
-    if refused:
-        parts.append(f"it refused {counted(refused, 'instance')}")
+        parts.append(f"claims of proof contradicted by cheaper plans: {wrong} of {len(said)}")
+    if found["refused"]:
+        parts.append(f"it refused {counted(int(found['refused'] or 0), 'instance')}")
     return "; ".join(parts) + "."
 
 
-_Cheapest = dict[Question, dict[str, float]]
-
-
-def _cheapest(attempts: Sequence[Attempt]) -> _Cheapest:
-    """The least cost by question and configuration; infinite where it was tried and found no plan."""
-    found: _Cheapest = {}
-    for item in attempts:
-        if item.ending != "refused":
-            by_name = found.setdefault(question_of(item), {})
-            cost = math.inf if item.cost is None else item.cost
-            name = item.task.configuration
-            by_name[name] = min(cost, by_name.get(name, math.inf))
-    return found
-
-
-_AGAINST = (
-    *("against", "tried by both", "cheaper", "equal", "more expensive", "other without plan"),
-    *("itself without plan", "mean cost over the other's"),
-)
-
-
-def _against(name: str, attempts: Sequence[Attempt], cheapest: _Cheapest) -> Iterator[tuple[Cell, ...]]:
-    questions = list(dict.fromkeys(question_of(item) for item in attempts))
+def _against(name: str, own: _Tried, cheapest: _Cheapest) -> Table:
     pairs: dict[str, list[tuple[float, float]]] = {}
-    for question in questions:
+    for question in dict.fromkeys(question_of(item) for item, _ in own):
         costs = cheapest.get(question, {})
-        if name in costs:
-            for other in costs.keys() - {name}:
-                pairs.setdefault(other, []).append((costs[name], costs[other]))
+        for other in costs.keys() - {name} if name in costs else ():
+            pairs.setdefault(other, []).append((costs[name], costs[other]))
+    rows = []
     for other, compared in sorted(pairs.items()):
         both = [ratio(mine, its) for mine, its in compared if mine < math.inf and its < math.inf]
         cheaper, dearer = sum(one < 1 - EXACTLY for one in both), sum(one > 1 + EXACTLY for one in both)
         alone = sum(mine < math.inf == its for mine, its in compared)
         lost = sum(its < math.inf == mine for mine, its in compared)
         mean = float(np.mean(both)) if both else None
-        yield (other, len(compared), cheaper, len(both) - cheaper - dearer, dearer, alone, lost, mean)
+        rows.append((other, len(compared), cheaper, len(both) - cheaper - dearer, dearer, alone, lost, mean))
+    columns = ("against", "tried by both", "cheaper", "equal", "more expensive", "other without plan")
+    return Table((*columns, "itself without plan", "mean cost over the other's"), tuple(rows))
 
 
-_GROUPS = ("label", "value", "attempts", "compared", "mean", "largest", "no plan")
-
-
-def _groups(found: Sequence[tuple[Attempt, Trial]]) -> list[tuple[Cell, ...]]:
+def _groups(own: _Tried) -> Table:
     """By every label that has several values: ratios, the worst mean first."""
     rows: list[tuple[Cell, ...]] = []
-    for label in dict.fromkeys(label for item, _ in found for label in item.labels):
+    for label in dict.fromkeys(label for item, _ in own for label in item.labels):
         by_value: dict[str, list[Trial]] = {}
-        for item, trial in found:
+        for item, trial in own:
             if label in item.labels:
                 by_value.setdefault(str(item.labels[label]), []).append(trial)
-        if len(by_value) in _VALUES:
-            for value, own in by_value.items():
-                known = [over for trial in own if (over := _over(trial)) is not None]
-                missed = tally(own).unserved
-                mean, largest = (float(np.mean(known)), max(known)) if known else (None, None)
-                rows.append((label, value, len(own), len(known), mean, largest, missed))
-    return sorted(rows, key=lambda row: -float(row[4] or 0))
+        for value, group in by_value.items() if len(by_value) in _VALUES else ():
+            known = [over for trial in group if (over := _over(trial)) is not None]
+            mean, largest = (float(np.mean(known)), max(known)) if known else (None, None)
+            missed = sum(trial.unserved for trial in group)
+            rows.append((label, value, len(group), len(known), mean, largest, missed))
+    rows.sort(key=lambda row: -float(row[4] or 0))
+    return Table(
+        ("label", "value", "attempts", "compared", "mean", "largest", "no plan"), tuple(rows[:GROUPS])
+    )
 
 
 def _over(trial: Trial) -> float | None:
@@ -183,49 +151,31 @@ def _over(trial: Trial) -> float | None:
     return trial.ratio if trial.ratio is not None else trial.ratio_to_bound
 
 
-def _worst(found: Sequence[tuple[Attempt, Trial]]) -> list[tuple[Attempt, Trial]]:
+def _worst(own: _Tried, cheapest: _Cheapest) -> Table:
     """Some without a plan where there is one, half of the list at most, and those that cost most."""
 
-    def loss(trial: Trial) -> float:
-        if trial.claim.cost == math.inf:
-            return math.inf
+    def loss(pair: tuple[Attempt, Trial]) -> float:
+        trial = pair[1]
         known = (_over(trial), ratio(trial.claim.cost, trial.reference.cheapest))
         return max(value for value in known if value is not None)
 
-    lost = [
-        (item, trial)
-        for item, trial in found
-        if trial.fate is not Fate.REFUSED and trial.reference.feasible and loss(trial) > 1 + EXACTLY
-    ]
-    missed = [pair for pair in lost if loss(pair[1]) == math.inf]
-    costly = sorted((pair for pair in lost if loss(pair[1]) < math.inf), key=lambda pair: -loss(pair[1]))
-    room = max(WORST // 2, WORST - len(costly))
-    return [*missed[:room], *costly][:WORST]
-
-
-_WORST = (
-    *("instance", "suite", "seed", "ended", "cost", "best known cost", "found by", "lower bound"),
-    *("over best known", "over the optimum at most", "to run it again"),
-)
+    able = [pair for pair in own if pair[1].fate is not Fate.REFUSED and pair[1].reference.feasible]
+    missed = [pair for pair in able if pair[1].claim.cost == math.inf]
+    costly = [pair for pair in able if pair[1].claim.cost < math.inf and loss(pair) > 1 + EXACTLY]
+    costly.sort(key=lambda pair: -loss(pair))
+    listed = [*missed[: max(WORST // 2, WORST - len(costly))], *costly][:WORST]
+    columns = ("instance", "suite", "seed", "ended", "cost", "best known cost", "found by", "lower bound")
+    rows = tuple(_line(item, trial, cheapest) for item, trial in listed)
+    return Table((*columns, "over best known", "over the optimum at most", "to run it again"), rows)
 
 
 def _line(item: Attempt, trial: Trial, cheapest: _Cheapest) -> tuple[Cell, ...]:
-    known: Reference = trial.reference
-    costs = cheapest.get(question_of(item), {})
+    known, task, costs = trial.reference, item.task, cheapest.get(question_of(item), {})
     by = min(costs, key=lambda name: costs[name]) if costs else None
-    return (
-        item.task.instance,
-        item.task.suite,
-        item.task.seed,
-        item.ending,
-        item.cost,
-        known.cheapest,
-        by,
-        known.bound if known.bound > 0 else None,
-        None if item.cost is None else ratio(item.cost, known.cheapest),
-        _over(trial),
-        _command(item),
-    )
+    bound = known.bound if known.bound > 0 else None
+    over = None if item.cost is None else ratio(item.cost, known.cheapest)
+    held = (item.ending, item.cost, known.cheapest, by, bound, over, _over(trial))
+    return (task.instance, task.suite, task.seed, *held, _command(item))
 
 
 def _command(item: Attempt) -> str:

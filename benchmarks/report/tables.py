@@ -1,51 +1,208 @@
-"""The tables of the report, each under the name of its CSV file."""
+"""The tables of the report, each under the name of its CSV file, and where the numbers come from."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
 
 from depl.benchmarks.analysis.growth import growth_table, growths
 from depl.benchmarks.analysis.limits import broken_table, judged, limits_table
-from depl.benchmarks.analysis.ratio_table import ratio_table, reference_table
-from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.report.claims.theory import SIZES
-from depl.benchmarks.report.evidence import Evidence
-from depl.benchmarks.report.headline import headline_table
-from depl.benchmarks.report.own import OwnMethod
-from depl.benchmarks.report.printed_steps import printed_steps_table
+from depl.benchmarks.analysis.ratio_table import Fate, Trial, ratio_table, reference_table, tally, trials
+from depl.benchmarks.analysis.table import Cell, Table, selected
+from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.provenance import Provenance
+from depl.benchmarks.report.evidence import RANDOM, SHIPPED, Evidence
+from depl.benchmarks.report.predicates import SIZES
 from depl.benchmarks.report.verdicts import Verdict
+from depl.benchmarks.suites.catalogue import all_suites
+from depl.models.solving.methods import Meaning
+
+_WITHOUT_PLAN = ("missed", "timed_out", "rejected", "failed", "hung", "crashed")
+"""Fates of attempts that end without a plan on an instance that may have one."""
+_SAME = 1e-9
+"""What is within this of the exact stage loses nothing."""
 
 
-def report_tables(
-    evidence: Evidence, verdicts: Sequence[Verdict], own: Sequence[OwnMethod] = ()
-) -> Mapping[str, Table]:
-    """Headline, verdicts, ratios of all suites, what is proved of every instance, growth of time, limits.
-
-    And of each of the reader's own methods: against others, by groups, and its worst instances.
-
-    Returns
-    -------
-    mapping of str to Table
-        Tables without a row are left out.
-    """
-    claims = tuple(
-        (verdict.number, verdict.claim.key, verdict.claim.claim, verdict.words, verdict.reason)
-        for verdict in verdicts
-    )
+def report_tables(evidence: Evidence, verdicts: Sequence[Verdict]) -> Mapping[str, Table]:
+    """All tables of the report but those of the reader's own methods; those without a row are left out."""
     limits = judged(evidence.attempts)
     found = {
         "headline": headline_table(evidence),
-        "claims": Table(("number", "key", "claim", "verdict", "reason"), claims),
+        "claims": claims_table(verdicts),
+        "readings": readings_table(verdicts),
         "ratios": ratio_table(evidence.attempts),
         "references": reference_table(evidence.attempts),
         "printed-steps": printed_steps_table(evidence.attempts),
         "growth": growth_table(growths(evidence.attempts, SIZES)),
         "limits": limits_table(limits),
         "limits-broken": broken_table(limits),
+        "goals": goals_table(evidence),
+        "suites": suites_table(evidence),
+        "settings": settings_table(evidence),
+        "sources": sources_table(evidence),
     }
-    for place, method in enumerate(own, start=1):
-        for name, content in (
-            ("against", method.against),
-            ("groups", method.groups),
-            ("worst", method.worst),
-        ):
-            found[f"own-{place}-{name}"] = content
     return {name: table for name, table in found.items() if table.rows}
+
+
+def headline_table(evidence: Evidence) -> Table:
+    """A line for each method, a column for each family of the paper and for the random instances.
+
+    Without these two suites there is a column for each suite. Means of cost over proved optimum; the largest
+    ratio anywhere; how many plans were compared; attempts without a plan, and refused ones. Only methods that
+    mean the law.
+    """
+    lines: dict[str, dict[str, list[Trial]]] = {}
+    for suite in [name for name in (SHIPPED, RANDOM) if name in evidence.suites()] or evidence.suites():
+        for item, trial in trials(evidence.suite(suite)):
+            if item.meaning == Meaning.LAW.value:
+                group = str(item.labels.get("family", suite)) if suite == SHIPPED else suite
+                lines.setdefault(item.task.configuration, {}).setdefault(group, []).append(trial)
+    groups = list(dict.fromkeys(group for own in lines.values() for group in own))
+    rows = []
+    for method, own in lines.items():
+        every = tally([trial for group in own.values() for trial in group])
+        means = [tally(own.get(group, ()))["mean"] for group in groups]
+        without = sum(int(every[name] or 0) for name in _WITHOUT_PLAN)
+        rows.append((method, *means, every["largest"], every["compared"], without, every["refused"]))
+    return Table(("method", *groups, "largest", "compared", "no plan", "not covered"), tuple(rows))
+
+
+def claims_table(verdicts: Sequence[Verdict]) -> Table:
+    """A row for every claim: the verdict of its main reading, how many others agree, the figure, and why."""
+    rows = [
+        (
+            item.number,
+            item.claim.key,
+            item.ruling.value,
+            item.agreement,
+            item.figure,
+            item.claim.main.statement,
+        )
+        for item in verdicts
+    ]
+    return Table(("number", "claim", "verdict", "other readings", "figure", "main reading"), tuple(rows))
+
+
+def readings_table(verdicts: Sequence[Verdict]) -> Table:
+    """A row for every reading that was measured: what is printed, the verdict, and the numbers behind it."""
+    rows = [
+        (item.claim.text, item.claim.where, item.words, reading.statement, *found[:3])
+        for item in verdicts
+        for reading, found in item.found
+        if found.cases
+    ]
+    return Table(("printed", "where", "here", "reading", "shown", "cases", "measured"), tuple(rows))
+
+
+def printed_steps_table(attempts: Sequence[Attempt]) -> Table:
+    """What the printed steps of ``depl-paper`` lose, from the measures of its attempts.
+
+    ``data_*`` is K^ T^ of the first set over the least, ``placement_*`` the cost of plans over that of the
+    cheapest placement of their models and data; ``*_missed`` counts what is above 1, ``placements_late`` the
+    paths given up in stage 3.
+    """
+    groups: dict[tuple[str, str], list[Mapping[str, float | None]]] = {}
+    for attempt in attempts:
+        if "data_over_best" in attempt.measures:
+            key = (attempt.task.suite, attempt.task.configuration)
+            groups.setdefault(key, []).append(attempt.measures)
+    rows = []
+    for key, own in groups.items():
+        cells: list[Cell] = []
+        for name in ("data_over_best", "placement_over_best"):
+            known = np.array([value for measures in own if (value := measures.get(name)) is not None])
+            spread = (float(known.mean()), float(known.max())) if len(known) else (None, None)
+            cells += [len(known), *spread, int((known > 1 + _SAME).sum())]
+        rows.append((*key, *cells, int(sum(measures.get("placements_late") or 0 for measures in own))))
+    columns = ("suite", "configuration", "data_compared", "data_mean", "data_largest", "data_missed")
+    placed = ("placements_compared", "placement_mean", "placement_largest", "placement_missed")
+    return Table((*columns, *placed, "placements_late"), tuple(rows))
+
+
+def goals_table(evidence: Evidence) -> Table:
+    """Goals that were set before studies were run, what was measured, and where the record comes from."""
+    rows = [
+        (
+            *(name, goal.name, goal.sentence, f"{goal.comparison} {goal.threshold:.4g}", goal.measured),
+            *(goal.met, record.date, _commit(record), record.command),
+        )
+        for name, record in sorted(evidence.records.items())
+        for goal in record.goals
+    ]
+    columns = ("study", "figure", "meaning", "goal", "measured", "met", "date", "commit", "command")
+    return Table(columns, tuple(rows))
+
+
+def suites_table(evidence: Evidence) -> Table:
+    """A line for each suite: what it asks, its version, size, dates, processor time, and how to run it."""
+    rows = []
+    for name in evidence.suites():
+        own, known = evidence.suite(name), all_suites().get(name)
+        asks = "not known here: a suite of your own, or an older one" if known is None else known.summary
+        sizes = (len({item.task.instance for item in own}), len({item.task.configuration for item in own}))
+        dates = sorted(item.started[:10] for item in own)
+        minutes = sum(item.total_seconds for item in own) / 60
+        version = own[0].task.version
+        rows.append(
+            (name, asks, version, *sizes, len(own), dates[0], dates[-1], minutes, f"depl bench run {name}")
+        )
+    columns = ("suite", "asks", "version", "instances", "configurations", "attempts", "from", "to")
+    return Table((*columns, "total minutes", "command"), tuple(rows))
+
+
+def settings_table(evidence: Evidence) -> Table:
+    """How each configuration of each suite was run."""
+    seen: dict[tuple[str, str], Attempt] = {}
+    for attempt in evidence.attempts:
+        seen.setdefault((attempt.task.suite, attempt.task.configuration), attempt)
+    rows = []
+    for key, item in seen.items():
+        settings = [item.settings.get(name) for name in ("time_limit", "gap", "scenarios")]
+        options = ", ".join(f"{name} = {value}" for name, value in item.settings.get("options", {}).items())
+        rows.append((*key, item.method, item.meaning, *settings, options))
+    columns = ("suite", "configuration", "method", "meaning", "time limit [s]", "gap", "scenarios", "options")
+    return Table(columns, tuple(rows))
+
+
+def sources_table(evidence: Evidence) -> Table:
+    """Commits, machines and versions, each with the number of attempts made there."""
+    rows: list[tuple[Cell, ...]] = []
+    for kind, text in _SOURCES.items():
+        counts = Counter(map(text, evidence.attempts))
+        rows += [(kind, name, number) for name, number in sorted(counts.items())]
+    return Table(("what", "which", "attempts"), tuple(rows))
+
+
+def suite_tables(evidence: Evidence) -> Iterator[tuple[str, Table]]:
+    """For each suite its ratios by group, and what became of its attempts; each with its caption."""
+    fates = tuple(fate.value for fate in Fate)
+    quantiles = ("median", "quantile_90", "quantile_99", "largest", "optimal_share", "wrong_bounds")
+    ratios = ("attempts", "compared", "mean", "mean_lower", "mean_upper", *quantiles)
+    for suite in evidence.suites():
+        by = _GROUPS.get(suite, ())
+        own = ratio_table(evidence.suite(suite), by)
+        for columns, caption in (
+            (ratios, "cost over the proved optimum"),
+            (fates, "what became of attempts"),
+        ):
+            yield f"Suite {suite}: {caption}", selected(own, (*by, "configuration", *columns))
+
+
+_GROUPS = {SHIPPED: ("family",), "paper-eta": ("family",), "ablation": ("error",)}
+"""Labels by which the ratios of some suites are split."""
+
+
+def _commit(record: Provenance) -> str:
+    return record.source_words.removeprefix("commit ")
+
+
+def _machine(record: Provenance) -> str:
+    return record.machine_words + ("" if record.machine is None else f", {record.machine.system}")
+
+
+_SOURCES: Mapping[str, Callable[[Attempt], str]] = {
+    "commit": _commit,
+    "machine": _machine,
+    "Python": lambda attempt: attempt.python,
+    "libraries": lambda attempt: ", ".join(f"{name} {number}" for name, number in attempt.versions.items()),
+}

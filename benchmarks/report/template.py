@@ -1,6 +1,7 @@
 """Pages from templates: texts are escaped, and what would steer a reader's eye is shown as escapes."""
 
 import functools
+import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,15 @@ from depl.commands.printable import printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
+
+_ELSEWHERE = re.compile(
+    r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>| xmlns[^ >]*|(?<= )xlink:|"
+    r' (?:width|height)="[^"]*pt"',
+    re.DOTALL,
+)
+"""Of a drawing: what names other places, what would style the page around it, and its size on paper."""
+_IDS = re.compile(r'( id="|href="#|url\(#)')
 
 
 def rendered(package: str, name: str, /, **content: Any) -> str:
@@ -23,6 +33,23 @@ def rendered(package: str, name: str, /, **content: Any) -> str:
         What the template names; a name that is missing is an error and not an empty text.
     """
     return _environment(package).get_template(name).render(content)
+
+
+def inline_svg(svg: str, label: str, prefix: str) -> "Markup":
+    """A drawing of matplotlib as an element of the page.
+
+    Parameters
+    ----------
+    label : str
+        What it shows, instead of it for those who cannot see it.
+    prefix : str
+        Begins the ids of all its parts, so that two drawings do not mix up their parts.
+    """
+    from markupsafe import Markup, escape
+
+    text = _ELSEWHERE.sub("", svg[svg.index("<svg") :])
+    text = text.replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)
+    return Markup(_IDS.sub(rf"\g<1>{prefix}-", text))  # matplotlib escapes what it draws
 
 
 @functools.cache

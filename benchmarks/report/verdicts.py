@@ -1,248 +1,145 @@
-"""What a claim of the paper is, what was measured of it, and the one rule that turns this into a verdict.
+"""A claim of the paper, its readings, and the verdict: that of the main reading, with how many others agree.
 
-Where the paper leaves open what it means, a claim is measured under every *reading* that is documented. It
-holds if it holds under all of them, fails if it fails under all, and is not decidable from the paper if
-that depends on the reading. How many of the readings were measured stands beside a verdict that rests on a
-part of them, and so does every suite of which only a part was run. No claim has a verdict of its own making.
+The main reading is the literal one. No claim has a verdict of its own making: all follow by `ruling_of`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
-from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.report.evidence import Evidence, Part
+from depl.benchmarks.report.evidence import Evidence
+from depl.benchmarks.report.predicates import Found, Predicate
 from depl.models.foundation.wording import counted
 
 
 class Ruling(Enum):
-    """What measurements say of a claim."""
+    """What measurements say of a claim under a reading."""
 
     HOLDS = "holds"
-    """Under every reading that was measured."""
+    """In all cases."""
+    PARTLY = "holds in part"
+    """In some cases, and the reading is not about all."""
     FAILS = "fails"
-    """Under every reading that was measured."""
-    UNDECIDABLE = "not decidable from the paper"
-    """It depends on the reading, and the paper does not say which one is meant."""
+    """In no case, or not in all where the reading is about all."""
     UNMEASURED = "not measured"
-    """The results at hand say nothing about it."""
+    """The results at hand have no case."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A claim under one reading: in how many of the cases that were looked at it shows.
+    """A sentence that is true or false of cases, and what counts them: a predicate of a suite or a record.
 
-    Attributes
-    ----------
-    statement : str
-        The reading, so that it can be true or false of a case.
-    shown, cases : int
-        How many of so many cases show it; no case means that nothing was measured.
-    measured : str
-        The figures behind it, for people.
-    always : bool
-        Whether the claim is about all cases, so that one that does not show it refutes it. Otherwise some
-        cases for and some against leave it open.
+    ``names`` are the configurations that the predicate compares.
     """
 
     statement: str
-    shown: int
-    cases: int
-    measured: str = ""
-    always: bool = False
-
-    @property
-    def holds(self) -> bool | None:
-        """True or False; None if nothing was measured, or if cases differ in what they show."""
-        if self.cases and self.shown == self.cases:
-            return True
-        if self.cases and (self.always or self.shown == 0):
-            return False
-        return None
+    of: str
+    predicate: Predicate
+    names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Captioned:
-    """A table with the sentence above it."""
+class Place(NamedTuple):
+    """Where the paper says something, errata that prove more than can be measured, and figures of the report.
 
-    caption: str
-    table: Table
-
-
-@dataclass(frozen=True)
-class Findings:
-    """All that is measured of one claim.
-
-    Attributes
-    ----------
-    readings : sequence of Reading
-    tables : sequence of Captioned
-        The figures that the readings sum up.
+    Errata are names such as ``E10``, figures are patterns (`fnmatch`) of names; each separated by spaces.
     """
 
-    readings: Sequence[Reading]
-    tables: Sequence[Captioned] = ()
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One claim of the paper.
-
-    Attributes
-    ----------
-    key : str
-        Short name, which links use.
-    claim : str
-        What the paper says, in our words.
-    where : str
-        Where it says so.
-    open : str
-        What the paper leaves open, so that several readings are needed; empty if nothing.
-    judge : callable
-        From evidence to what is measured.
-    errata : tuple of str
-        Names of errata that prove more than can be measured, such as ``E10``.
-    short : str
-        A few words for narrow places.
-    figures : tuple of str
-        Patterns (`fnmatch`) of the names of figures that show the evidence.
-    """
-
-    key: str
-    claim: str
     where: str
-    open: str
-    judge: Callable[[Evidence], Findings]
-    errata: tuple[str, ...] = ()
-    short: str = ""
-    figures: tuple[str, ...] = ()
+    errata: str = ""
+    figures: str = ""
 
-    @property
-    def title(self) -> str:
-        """The few words, or the name where there are none."""
-        return self.short or self.key.replace("-", " ")
+
+class Claim:
+    """One claim of the paper: a name, what it says in our words, where, and how it can be read.
+
+    The first reading, ``main``, is the literal one; ``others`` are what else the words can mean.
+    """
+
+    def __init__(self, key: str, text: str, place: Place, main: Reading, *others: Reading) -> None:
+        self.key, self.text, self.main, self.others = key, text, main, others
+        self.where, self.errata, self.figures = place.where, place.errata.split(), place.figures.split()
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim, judged.
-
-    Attributes
-    ----------
-    number : int
-        From 1, in the order of the catalogue.
-    claim : Claim
-    ruling : Ruling
-    reason : str
-        Why, in one sentence.
-    findings : Findings
-    parts : tuple of Part
-        The suites of the evidence of which only a part was run; none where nothing was measured.
-    """
+    """A claim, judged: what was found under every reading, the main one first."""
 
     number: int
     claim: Claim
-    ruling: Ruling
-    reason: str
-    findings: Findings
-    parts: tuple[Part, ...] = ()
+    found: tuple[tuple[Reading, Found], ...]
 
     @property
-    def measured(self) -> int:
-        """How many readings have a case."""
-        return sum(reading.cases > 0 for reading in self.findings.readings)
+    def ruling(self) -> Ruling:
+        """That of the main reading."""
+        return ruling_of(self.found[0][1])
+
+    @property
+    def others(self) -> list[Ruling]:
+        """Of the other readings that are measured."""
+        return [ruling_of(found) for _, found in self.found[1:] if found.cases]
+
+    @property
+    def agree(self) -> int:
+        """How many of the other readings come to the same."""
+        return sum(ruling is self.ruling for ruling in self.others)
+
+    @property
+    def agreement(self) -> str:
+        """The same in words."""
+        number = len(self.others)
+        verb = "agrees" if number == 1 else "agree"
+        return f"{self.agree} of {counted(number, 'other reading')} {verb}" if number else "no other reading"
 
     @property
     def words(self) -> str:
-        """The ruling, and how many readings and instances were measured where it rests on a part of them."""
-        total = len(self.findings.readings)
-        parts = [f"{self.measured} of {total} readings"] if 0 < self.measured < total else []
-        parts += [part.words for part in self.parts]
-        return f"{self.ruling.value} ({_enumerated(parts)} measured)" if parts else self.ruling.value
+        """The ruling, and how many other readings agree with it."""
+        return f"{self.ruling.value}; {self.agreement}"
+
+    @property
+    def figure(self) -> str:
+        """In how many cases the main reading shows, and the figures behind that."""
+        return told(self.found[0][1])
+
+
+def told(found: Found) -> str:
+    """In how many cases a reading shows, and its figures."""
+    return f"{found.shown} of {found.cases}" + (f": {found.measured}" if found.measured else "")
 
 
 def judged(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
     """The verdict on every claim, numbered from 1."""
-    verdicts = []
-    for number, claim in enumerate(claims, start=1):
-        findings = claim.judge(evidence)
-        ruling = rule(findings.readings)
-        parts = () if ruling is Ruling.UNMEASURED else evidence.parts
-        reason = _reason(claim, ruling, findings.readings, parts)
-        verdicts.append(Verdict(number, claim, ruling, reason, findings, parts))
-    return verdicts
-
-
-def counts(verdicts: Iterable[Verdict]) -> list[tuple[Ruling, str]]:
-    """How many claims hold, fail, and so on: for each ruling that occurs the words."""
-    numbers = Counter(verdict.ruling for verdict in verdicts)
     return [
-        (ruling, f"{numbers[ruling]} {_verb(ruling, numbers[ruling])}")
-        for ruling in Ruling
-        if numbers[ruling]
+        Verdict(
+            number,
+            claim,
+            tuple(
+                (item, item.predicate(evidence, item.of, item.names)) for item in (claim.main, *claim.others)
+            ),
+        )
+        for number, claim in enumerate(claims, start=1)
     ]
 
 
-def answers(readings: Sequence[Reading]) -> str:
-    """In how many readings a claim holds, fails, differs among cases, and is not measured."""
-    found = Counter(reading.holds if reading.cases else "unmeasured" for reading in readings)
-    known = [(words, found[answer]) for answer, words in _ANSWERS.items() if found[answer]]
-    parts = [f"{words} in {number}" for words, number in known]
-    if known:
-        parts[0] = f"{known[0][0]} in {counted(known[0][1], 'reading')}"
-    return _enumerated(parts)
-
-
-_ANSWERS = {
-    True: "holds",
-    False: "fails",
-    None: "differs among cases",
-    "unmeasured": "is not measured",
-}
-
-
-def _verb(ruling: Ruling, number: int) -> str:
-    """The ruling as the verb of so many claims."""
-    word = str(ruling.value)
-    if ruling in (Ruling.HOLDS, Ruling.FAILS):
-        return word if number == 1 else word.removesuffix("s")
-    return f"{'is' if number == 1 else 'are'} {word}"
-
-
-def rule(readings: Sequence[Reading]) -> Ruling:
-    """The verdict that follows from all readings together; those without a case do not count."""
-    answers = {reading.holds for reading in readings if reading.cases}
-    if not answers:
+def ruling_of(found: Found) -> Ruling:
+    """The verdict that follows from what was counted."""
+    if not found.cases:
         return Ruling.UNMEASURED
-    if answers == {True}:
+    if found.shown == found.cases:
         return Ruling.HOLDS
-    return Ruling.FAILS if answers == {False} else Ruling.UNDECIDABLE
+    return Ruling.FAILS if found.always or not found.shown else Ruling.PARTLY
 
 
-def _reason(claim: Claim, ruling: Ruling, readings: Sequence[Reading], parts: Sequence[Part]) -> str:
-    measured = [reading for reading in readings if reading.cases]
-    number, total = len(measured), len(readings)
-    partly = f" Only {_enumerated([part.words for part in parts])} are measured." if parts else ""
-    if ruling is Ruling.UNMEASURED:
-        return "The results at hand hold no attempt or record that this needs."
-    if ruling is Ruling.UNDECIDABLE:
-        those = (
-            ""
-            if number == total
-            else f"Of {counted(total, 'reading')} {number} {'is' if number == 1 else 'are'} measured. "
+def counts(verdicts: Iterable[Verdict]) -> str:
+    """How many claims hold, hold in part, fail, and are not measured, in their main reading."""
+    numbers = Counter(verdict.ruling for verdict in verdicts)
+    parts = []
+    for ruling in Ruling:
+        many = numbers[ruling] != 1
+        words = {"holds": "hold", "holds in part": "hold in part", "fails": "fail"} if many else {}
+        verb = "" if ruling is not Ruling.UNMEASURED else "are " if many else "is "
+        parts += (
+            [f"{numbers[ruling]} {verb}{words.get(ruling.value, ruling.value)}"] if numbers[ruling] else []
         )
-        return f"{those}It {answers(measured)}.{partly} {claim.open}".strip()
-    what = "It holds" if ruling is Ruling.HOLDS else "It fails"
-    if number < total:
-        figures = f": {measured[0].measured}" if number == 1 and measured[0].measured else ""
-        which = "the one reading that is" if number == 1 else f"each of the {number} readings that are"
-        return f"{what} under {which} measured, of {total}{figures}.{partly}"
-    if number == 1:
-        return (f"{what}: {measured[0].measured}." if measured[0].measured else f"{what}.") + partly
-    return f"{what} under each of the {number} readings.{partly}"
-
-
-def _enumerated(parts: Sequence[str]) -> str:
-    """The parts, with commas and an "and"."""
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+    return ", ".join(parts)

@@ -2,18 +2,18 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from depl.benchmarks.analysis import limits
-from depl.benchmarks.analysis.table import Cell
+from depl.benchmarks.analysis.table import Table, short
 from depl.benchmarks.measure.results import read_all
 from depl.benchmarks.measure.store import RECORDED, read_attempts
-from depl.benchmarks.report.claims.catalogue import ALL
+from depl.benchmarks.report.claims import CLAIMS
 from depl.benchmarks.report.evidence import Evidence, evidence_of
-from depl.benchmarks.report.headline import headline_table
-from depl.benchmarks.report.own import OwnMethod, own_methods, own_names
+from depl.benchmarks.report.own import own_method, own_names
 from depl.benchmarks.report.tables import report_tables
 from depl.benchmarks.report.verdicts import Verdict, counts, judged
 from depl.commands.answer import Answer
@@ -39,26 +39,35 @@ def run(options: argparse.Namespace) -> Answer:
 
     require_outputs([options.out], options.files)
     folder = None if options.folder is None else make_folder(options.folder)
-    sources = options.files or [RECORDED]
-    attempts = [attempt for source in sources for attempt in read_attempts(source)]
+    attempts = [attempt for source in options.files or [RECORDED] for attempt in read_attempts(source)]
     claims = not options.files if options.claims is None else options.claims
     evidence = evidence_of(attempts, read_all() if claims else ())
-    verdicts = judged(ALL, evidence) if claims else []
+    verdicts = judged(CLAIMS, evidence) if claims else []
     named = list(filter(None, (options.methods or "").split(",")))
-    own = own_methods(evidence, own_names(evidence, named)) if named or options.files else []
+    marked = own_names(evidence, named) if named or options.files else ()
+    own = [own_method(evidence, name) for name in marked]
     figures, notes = ([], []) if options.no_figures else _figures(evidence, traces=not options.files)
-    tables = report_tables(evidence, verdicts, own)
+    tables = dict(report_tables(evidence, verdicts))
+    for place, method in enumerate(own, start=1):
+        tables |= {f"own-{place}-{name}": numbers for name, numbers in method.tables.items() if numbers.rows}
     if folder is not None:
-        names = [f"{name}.csv" for name in tables]
-        names += [f"{figure.name}.{kind}" for figure in figures for kind in ("png", "svg", "csv")]
-        require_outputs([options.out, *(str(folder / name) for name in names)], options.files)
+        require_outputs([options.out, *_named(folder, tables, figures)], options.files)
     write_text(options.out, report(evidence, verdicts, figures, notes, own))
     if folder is not None:
         for name, numbers in tables.items():
             numbers.write(folder / f"{name}.csv")
         for figure in figures:
             figure.write(folder)
-    return Answer(_told(options.out, evidence, verdicts, own), json=_json(options.out, evidence, verdicts))
+    sentences = [method.sentence for method in own]
+    return Answer(
+        _told(options.out, evidence, verdicts, tables, sentences), json=_json(options.out, evidence, verdicts)
+    )
+
+
+def _named(folder: Path, tables: dict[str, Table], figures: "Sequence[Drawing]") -> list[str]:
+    names = [f"{name}.csv" for name in tables]
+    names += [f"{figure.name}.{kind}" for figure in figures for kind in ("png", "svg", "csv")]
+    return [str(folder / name) for name in names]
 
 
 def _figures(evidence: Evidence, traces: bool) -> "tuple[list[Drawing], list[str]]":
@@ -73,43 +82,23 @@ def _figures(evidence: Evidence, traces: bool) -> "tuple[list[Drawing], list[str
     return found, left_out(evidence.attempts)
 
 
-def _told(path: str, evidence: Evidence, verdicts: Sequence[Verdict], own: Sequence[OwnMethod]) -> str:
-    content = f"{counted(len(evidence.attempts), 'attempt')} of {counted(len(evidence.suites()), 'suite')}"
-    claims, told = "", ""
+def _told(
+    path: str, evidence: Evidence, verdicts: Sequence[Verdict], tables: dict[str, Table], own: Sequence[str]
+) -> str:
+    headline = tables["headline"]
+    rows = [[short(cell, "") for cell in row] for row in headline.rows]
+    parts = [
+        "Mean cost over the proved optimum\n" + table(headline.columns, rows, right=headline.columns[1:])
+    ]
+    parts += own
     if verdicts:
-        rows = [(str(verdict.number), verdict.claim.claim, verdict.words) for verdict in verdicts]
-        claims = table(("", "claim of the paper", "verdict"), rows, right=("",))
-        told = f"Of {len(verdicts)} claims {', '.join(words for _, words in counts(verdicts))}.\n"
-    parts = (
-        _headline(evidence),
-        *(method.sentence for method in own),
-        claims,
-        _limits(evidence),
-        f"{told}{path}: {content}",
-    )
-    return "\n\n".join(filter(None, parts))
-
-
-def _limits(evidence: Evidence) -> str:
-    """Whether limits of time were kept; nothing where no attempt tells."""
+        claims = tables["claims"]
+        parts.append(table(claims.columns, [[short(cell) for cell in row] for row in claims.rows]))
+        parts.append(f"Of {len(verdicts)} claims of the paper, each in its main reading, {counts(verdicts)}.")
     found = limits.judged(evidence.attempts)
-    return limits.verdict(found) if found else ""
-
-
-def _headline(evidence: Evidence) -> str:
-    """The headline table; nothing where no suite of it was run."""
-    found = headline_table(evidence)
-    if not found.rows:
-        return ""
-    rows = [[_cell(value) for value in row] for row in found.rows]
-    text = table(found.columns, rows, right=found.columns[1:])
-    return f"Mean cost over the proved optimum, by family\n{text}"
-
-
-def _cell(value: Cell) -> str:
-    if value is None:
-        return ""
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    parts += [limits.verdict(found)] if found else []
+    content = f"{counted(len(evidence.attempts), 'attempt')} of {counted(len(evidence.suites()), 'suite')}"
+    return "\n\n".join([*parts, f"{path}: {content}"])
 
 
 def _json(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:
@@ -117,15 +106,13 @@ def _json(path: str, evidence: Evidence, verdicts: Sequence[Verdict]) -> str:
         {
             "number": verdict.number,
             "key": verdict.claim.key,
-            "claim": verdict.claim.claim,
+            "claim": verdict.claim.text,
             "where": verdict.claim.where,
             "verdict": verdict.ruling.value,
-            "readings": {"all": len(verdict.findings.readings), "measured": verdict.measured},
-            "parts": [
-                {"suite": part.suite, "measured": part.measured, "instances": part.instances}
-                for part in verdict.parts
-            ],
-            "reason": verdict.reason,
+            "main_reading": verdict.claim.main.statement,
+            "figure": verdict.figure,
+            "others": len(verdict.others),
+            "agree": verdict.agree,
         }
         for verdict in verdicts
     ]

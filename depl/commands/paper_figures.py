@@ -15,15 +15,12 @@ from depl.commands.json_text import as_json
 from depl.commands.options import FORMATS, Choice, Options, command
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import counted
 
 if TYPE_CHECKING:
-    from depl.benchmarks.analysis.table import Cell, Table
+    from depl.benchmarks.analysis.table import Table
+    from depl.benchmarks.figures.drawing import Drawing
     from depl.benchmarks.measure.attempt import Attempt
     from depl.benchmarks.report.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from depl.benchmarks.figures.drawing import Drawing
     from depl.models.problem.instance import Instance
 
 PRINTED = (2, 4, 5, 6, 7, 8, 9)
@@ -105,7 +102,7 @@ def paper_figures(options: Options) -> Answer:
     It has the layout of the paper, and is drawn from recorded attempts or from yours. The paper publishes no
     values of its points, so what it prints are sentences and a few numbers in them.
     """
-    from depl.benchmarks.report.printed import printed_table
+    from depl.benchmarks.report.tables import readings_table
     from depl.commands.inputs import make_folder, require_outputs
 
     number, folder = options.paper, make_folder(options.out)
@@ -115,13 +112,13 @@ def paper_figures(options: Options) -> Answer:
     require_outputs(map(str, files), options.files)
     drawing, verdicts = _drawn(options)
     _write(drawing, folder, options)
-    printed_table(verdicts).write(files[-1])
+    readings_table(verdicts).write(files[-1])
     content = {
         "figure": number,
         "caption": drawing.caption,
         "files": [str(path) for path in files],
         "values": drawing.table.records(),
-        "printed": printed_table(verdicts).records(),
+        "printed": readings_table(verdicts).records(),
     }
     text = "\n\n".join(
         [drawing.caption, _values(drawing.table), _compared(verdicts, options.places), _listed(files)]
@@ -134,8 +131,9 @@ def _drawn(options: Options) -> tuple[Drawing, list[Verdict]]:
     from depl.benchmarks.figures.drawing import add_footer, unprinted_lines
     from depl.benchmarks.figures.paper import COLUMN, FAMILIES, WIDE, paper_drawing, training_drawing
     from depl.benchmarks.measure.results import read_all
+    from depl.benchmarks.report.claims import about_figure
     from depl.benchmarks.report.evidence import evidence_of
-    from depl.benchmarks.report.printed import printed_about
+    from depl.benchmarks.report.verdicts import Ruling, judged
     from depl.instances.training.recorded import named_traces
 
     number, layout = options.paper, COLUMN if options.column_width else WIDE
@@ -148,7 +146,8 @@ def _drawn(options: Options) -> tuple[Drawing, list[Verdict]]:
     else:
         attempts = _attempts(options)
         drawing = paper_drawing(number, attempts, options.places, options.family, layout)
-    verdicts = printed_about(number, evidence_of(attempts, read_all()))
+    verdicts = judged(about_figure(number), evidence_of(attempts, read_all()))
+    verdicts = [item for item in verdicts if item.ruling is not Ruling.UNMEASURED]
     lines = _footer(verdicts, options.places, options.column_width)
     lines += unprinted_lines(_instances(attempts, options.family or FAMILIES[number]))
     if options.column_width:  # there is no room below the legend: the caption says it
@@ -173,7 +172,7 @@ def _attempts(options: Options) -> list[Attempt]:
 
 
 def _write(drawing: Drawing, folder: Path, options: Options) -> None:
-    from depl.benchmarks.analysis.latex import booktabs
+    from depl.benchmarks.analysis.table import booktabs
     from depl.models.foundation.documents import write_text
 
     drawing.write(folder, options.formats)
@@ -185,7 +184,7 @@ def _write(drawing: Drawing, folder: Path, options: Options) -> None:
 
 def _wide(values: Table) -> Table:
     """The values with methods or models side by side, where there is one value for each."""
-    from depl.benchmarks.analysis.latex import pivoted
+    from depl.benchmarks.analysis.table import pivoted
 
     if "model" in values.columns:
         return pivoted(values, "model", values.columns[-1])
@@ -194,38 +193,34 @@ def _wide(values: Table) -> Table:
 
 
 def _values(values: Table) -> str:
+    from depl.benchmarks.analysis.table import short
+
     wide = _wide(values)
-    rows = [[_cell(cell) for cell in row] for row in wide.rows]
+    rows = [[short(cell, "-") for cell in row] for row in wide.rows]
     return table(wide.columns, rows, right=wide.columns[1:])
-
-
-def _cell(cell: Cell) -> str:
-    if cell is None:
-        return "-"
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 
 def _compared(verdicts: Sequence[Verdict], methods: Sequence[str]) -> str:
     if not verdicts:
         return _NOTHING_PRINTED
-    rows = [(item.claim.claim, item.claim.where, item.words, _measured(item, methods)) for item in verdicts]
+    rows = [(item.claim.text, item.claim.where, item.words, _measured(item, methods)) for item in verdicts]
     header = ("printed in the paper", "where", "here", "measured, in the reading that names these methods")
     return table(header, rows)
 
 
 def _measured(verdict: Verdict, methods: Sequence[str]) -> str:
-    """The reading that is closest to what is drawn, in how many cases it shows, and the numbers behind it."""
-    from depl.benchmarks.report.printed import closest_reading
+    """Of the measured readings the first of those that name most of what is drawn, with its figures."""
+    from depl.benchmarks.report.verdicts import told
 
-    reading = closest_reading(verdict, methods)
-    numbers = f"; {reading.measured}" if reading.measured else ""
-    return f"{reading.statement}: so in {reading.shown} of {counted(reading.cases, 'case')}{numbers}"
+    known = [(reading, found) for reading, found in verdict.found if found.cases]
+    reading, found = max(known, key=lambda item: sum(name in item[0].names for name in methods))
+    return f"{reading.statement}: {told(found)}"
 
 
 def _footer(verdicts: Sequence[Verdict], methods: Sequence[str], narrow: bool) -> list[str]:
     """What is printed, with the verdict and, where there is room, the numbers; a line each."""
     return [
-        f"Printed: {item.claim.claim} Here: {item.words}."
+        f"Printed: {item.claim.text} Here: {item.words}."
         + ("" if narrow else f" {_measured(item, methods)}.")
         for item in verdicts
     ]

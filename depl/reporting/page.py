@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from depl.benchmarks.report.template import rendered
+from depl.benchmarks.report.template import inline_svg, rendered
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
@@ -169,7 +169,6 @@ def _picture(facts: PlanFacts, seconds: float | None) -> "tuple[Markup | str, st
     from matplotlib.figure import Figure
 
     from depl.benchmarks.figures.style import new_axes, svg_text
-    from depl.benchmarks.report.inline_svg import inline_svg
     from depl.plot.plan import plan as draw
 
     upper, lower = new_axes(2, 1, _WIDTH, _HEIGHT)
@@ -183,7 +182,7 @@ def _picture(facts: PlanFacts, seconds: float | None) -> "tuple[Markup | str, st
     figure = upper.figure
     if not isinstance(figure, Figure):  # axes of our own stand in a figure
         raise TypeError(f"axes stand in a {type(figure).__name__}")
-    return inline_svg(svg_text(figure), "picture", CAPTION, "p"), ""
+    return inline_svg(svg_text(figure), CAPTION, "p"), ""
 
 
 def _commands(facts: PlanFacts, source: Source, seconds: float | None) -> Iterator[list[str]]:

@@ -10,13 +10,12 @@ import pytest
 
 from depl.benchmarks.figures.comparison import compare, entry_of, optimum
 from depl.benchmarks.measure.registry import all_studies
-from depl.benchmarks.measure.results import RESULTS, read
-from depl.benchmarks.measure.store import read_attempts
-from depl.benchmarks.report.claims.catalogue import ALL
+from depl.benchmarks.measure.results import RESULTS, read, read_all
+from depl.benchmarks.measure.store import RECORDED, read_attempts
+from depl.benchmarks.report.claims import CLAIMS
 from depl.benchmarks.report.evidence import evidence_of
-from depl.benchmarks.report.headline import headline_table
-from depl.benchmarks.report.printed_steps import printed_steps_table
-from depl.benchmarks.report.verdicts import judged
+from depl.benchmarks.report.tables import headline_table, printed_steps_table
+from depl.benchmarks.report.verdicts import counts, judged, told
 from depl.benchmarks.studies.exact_law import FAMILIES
 from depl.benchmarks.studies.samples import PROGRAM, SEARCH, SIZES
 from depl.cli import main
@@ -341,22 +340,27 @@ def test_what_the_printed_steps_lose_is_what_was_measured(recorded):
 
 
 def test_what_is_said_of_the_claims_is_what_the_report_measures(recorded):
-    verdicts = {item.claim.key: item for item in judged(ALL, recorded)}
-    said = [
-        (item.statement, f"{item.measured}; {item.shown} of {item.cases}")
-        for key in ("over-27-percent", "closely-matches", "general-purpose")
-        for item in verdicts[key].findings.readings
-        if item.cases
-    ]
+    verdicts = {item.claim.key: item for item in judged(CLAIMS, recorded)}
+    text = " ".join(README.split())
+    said = []
+    for key, agree in (
+        ("over-27-percent", "agree"),
+        ("closely-matches", "agrees"),
+        ("general-purpose", "agree"),
+    ):
+        verdict = verdicts[key]
+        others = " other readings" if key == "over-27-percent" else ""
+        assert f"{verdict.ruling.value} ({verdict.agree} of {len(verdict.others)}{others} {agree})" in text
+        said += [(reading.statement, told(found)) for reading, found in verdict.found]
+    whole = judged(CLAIMS, evidence_of(read_attempts(RECORDED), read_all()))
+    assert f"{len(whole)} claims of the paper" in text
+    *rest, last = counts(whole).split(", ")
+    assert f"In it {', '.join(rest)} and {last};" in text
 
     def measured(*parts):
         (found,) = (text for statement, text in said if all(part in statement for part in parts))
-        return found.split("; ")
+        return found.split(": ")[::-1]
 
-    assert len(verdicts) == 33
-    assert "33 claims" in README
-    # The records have all instances of all suites that a claim rests on.
-    assert not any(item.parts for item in verdicts.values())
     saving, shipped, table = "saving relative to best-exp", "shipped", "completions of Table I"
     assert measured("with bounds against greedy", saving, shipped)[0] == "means from 31.0% to 64.8%"
     assert measured("with bounds against greedy", saving, table)[1] == "396 of 400"
@@ -369,9 +373,9 @@ def test_what_is_said_of_the_claims_is_what_the_report_measures(recorded):
     assert measured("as printed: a plan", table)[1] == "10 of 400"
     assert (
         "more expensive on 3, cheaper on 97 of"
-        in measured("annealing loses to DepL as printed", "suite random")[0]
+        in measured("annealing loses to DepL as printed", "on random")[0]
     )
-    assert ", cheaper on 0 of" in measured("annealing loses to DepL with bounds", "suite random")[0]
+    assert ", cheaper on 0 of" in measured("annealing loses to DepL with bounds", "on random")[0]
 
 
 def test_the_layout_names_the_folders_that_there_are():

@@ -8,8 +8,8 @@ What is proved of an instance, what a ratio is formed with, and how failures are
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from depl.benchmarks.analysis.ratio_table import Fate, Trial, tally
 from depl.benchmarks.analysis.reference import Reference, claimed, reference_of
-from depl.benchmarks.analysis.tally import Fate, Trial, tally
 from depl.benchmarks.measure.outcome import SolveOutcome, tried
 from depl.models.problem.instance import Instance
 
@@ -43,21 +43,20 @@ def figures_of(method: str, rows: Sequence[Row]) -> dict[str, object]:
     """
     name = method.replace("-", "_")
     found = tally([trial_of(method, row) for row in rows])
-    without_optimum = found.fates[Fate.BOUNDED] + found.fates[Fate.UNBOUNDED]
-    ratios, bounds = found.ratios, found.ratios_to_bound
+    without_optimum = sum(int(found[fate.value] or 0) for fate in (Fate.BOUNDED, Fate.UNBOUNDED))
     figures: dict[str, object] = {
-        "rejected": found.fates[Fate.REJECTED],
-        "compared": found.fates[Fate.COMPARED],
-        "found": found.fates[Fate.COMPARED] + without_optimum,
-        "missed": found.unserved,
-        "false_infeasible": found.fates[Fate.FALSE_INFEASIBLE],
-        "wrong_bounds": found.wrong_bounds,
-        "below_optimum": found.below_optimum,
-        "mean_ratio": None if ratios is None else ratios.mean,
-        "largest_ratio": None if ratios is None else ratios.largest,
+        "rejected": found["rejected"],
+        "compared": found["compared"],
+        "found": int(found["compared"] or 0) + without_optimum,
+        "missed": found["unserved"],
+        "false_infeasible": found["false_infeasible"],
+        "wrong_bounds": found["wrong_bounds"],
+        "below_optimum": found["below_optimum"],
+        "mean_ratio": found["mean"],
+        "largest_ratio": found["largest"],
         "unproved_compared": without_optimum,
-        "unproved_mean_ratio_to_bound": None if bounds is None else bounds.mean,
-        "unproved_largest_ratio_to_bound": None if bounds is None else bounds.largest,
+        "unproved_mean_ratio_to_bound": found["bound_mean"],
+        "unproved_largest_ratio_to_bound": found["bound_largest"],
     }
     return {f"{name}_{key}": value for key, value in figures.items()}
 

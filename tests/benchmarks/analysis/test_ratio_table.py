@@ -1,89 +1,167 @@
-"""The table of ratios: its lines, its columns, and CSV and frames of the same numbers."""
+"""Ratios against cases computed by hand, counts that add up, and the tables of both."""
 
-import csv
-import io
+import math
 import random
-import sys
 
 import numpy as np
 import pytest
 
-from depl.benchmarks.analysis.order import configurations, natural, ordered
-from depl.benchmarks.analysis.ratio_table import ratio_table, reference_table
-from depl.benchmarks.analysis.table import Table, table_of
-from depl.benchmarks.analysis.tally import Fate
-from depl.models.foundation.errors import InvalidInputError
+from depl.benchmarks.analysis.ratio_table import (
+    Fate,
+    Trial,
+    mean_interval,
+    ratio,
+    ratio_table,
+    reference_table,
+    tally,
+)
+from depl.benchmarks.analysis.reference import claimed, reference_of
 from tests.cases.attempts_factory import attempt_of
+
+
+def trial(attempt, *others):
+    said = [claimed(item.task.configuration, item) for item in (attempt, *others)]
+    return Trial(attempt.task.instance, attempt.ending, said[0], reference_of(said), attempt.wall_seconds)
+
+
+PROOF = attempt_of(configuration="proof", cost=10, ending="optimal")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "others", "fate"),
+    [
+        (attempt_of(cost=11), (PROOF,), Fate.COMPARED),
+        (attempt_of(cost=11, ending="time_limit"), (PROOF,), Fate.COMPARED),
+        (attempt_of(cost=11, bound=5), (), Fate.BOUNDED),
+        (attempt_of(cost=11, bound=0), (), Fate.UNBOUNDED),
+        (attempt_of(ending="infeasible"), (), Fate.INFEASIBLE),
+        (attempt_of(ending="infeasible"), (PROOF,), Fate.FALSE_INFEASIBLE),
+        (attempt_of(), (PROOF,), Fate.MISSED),
+        (attempt_of(), (), Fate.OPEN),
+        (attempt_of(), (attempt_of(ending="infeasible"),), Fate.OPEN),
+        (attempt_of(ending="time_limit"), (PROOF,), Fate.TIMED_OUT),
+        (attempt_of(ending="refused"), (PROOF,), Fate.REFUSED),
+        (attempt_of(ending="rejected"), (PROOF,), Fate.REJECTED),
+        (attempt_of(ending="failed"), (PROOF,), Fate.FAILED),
+        (attempt_of(ending="error"), (PROOF,), Fate.FAILED),
+        (attempt_of(ending="hung", seconds=None), (PROOF,), Fate.HUNG),
+        (attempt_of(ending="crashed", seconds=None), (PROOF,), Fate.CRASHED),
+    ],
+)
+def test_every_attempt_has_one_fate(attempt, others, fate):
+    assert trial(attempt, *others).fate is fate
+
+
+def test_the_fates_add_up_to_the_trials_and_every_failure_stays_in():
+    endings = ("exhausted", "time_limit", "refused", "rejected", "failed", "hung", "crashed", "infeasible")
+    found = tally([trial(attempt_of(ending=ending), PROOF) for ending in endings] + [trial(PROOF)])
+    assert sum(found[fate.value] for fate in Fate) == found["attempts"] == 9
+    assert found["compared"] == 1
+    assert found["unserved"] == 7  # all but the refusal, which promised nothing
+    assert found["proved_share"] == pytest.approx(1 / 9)
+    without = tally([trial(attempt_of(), PROOF)])
+    assert without["mean"] is without["optimal_share"] is None
+
+
+def test_ratios_are_those_over_proved_optima_and_bounds_stand_apart():
+    trials = [trial(attempt_of(f"i{cost}", cost=cost), PROOF) for cost in (10, 11, 15)]
+    found = tally([*trials, trial(attempt_of("open", cost=9, bound=6))])
+    assert (found["compared"], found["mean"], found["largest"]) == (3, pytest.approx(1.2), 1.5)
+    assert [found[name] for name in ("median", "quantile_90", "quantile_99")] == [1.1, 1.5, 1.5]
+    assert found["optimal_share"] == pytest.approx(1 / 3)
+    assert (found["bounded"], found["bound_mean"], found["mean_lower"]) == (1, 1.5, None)
+
+
+def test_a_plan_below_a_claimed_optimum_and_a_bound_above_a_plan_are_counted():
+    wrong, cheaper = attempt_of(cost=10, ending="optimal"), attempt_of(cost=9)
+    too_high = attempt_of(cost=9.5, bound=9.2)
+    found = tally([trial(wrong, cheaper), trial(cheaper, wrong), trial(too_high, cheaper)])
+    assert [found[name] for name in ("wrong_bounds", "below_optimum", "compared", "proved_share")] == [
+        2,
+        1,
+        0,
+        0,
+    ]
+
+
+def test_a_time_limit_with_a_plan_is_compared_and_seconds_leave_out_refusals_and_what_was_killed():
+    found = tally([trial(attempt_of(cost=12, ending="time_limit"), PROOF)])
+    assert (found["at_limit"], found["mean"]) == (1, 1.2)
+    trials = [
+        trial(attempt_of(cost=10, seconds=2.0)),
+        trial(attempt_of(ending="refused", seconds=0.0)),
+        trial(attempt_of(ending="hung", seconds=None)),
+    ]
+    assert tally(trials)["median_seconds"] == tally(trials)["largest_seconds"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("cost", "bound", "expected"), [(3, 2, 1.5), (0, 0, 1), (1, 0, math.inf), (2, -1, math.inf)]
+)
+def test_the_ratio_of_zero_costs_is_one(cost, bound, expected):
+    assert ratio(cost, bound) == expected
+
+
+def test_the_interval_of_a_mean_covers_it_about_as_often_as_it_says():
+    """Exponential values: 95 % nominal, n = 40; 150 intervals, so that 0.87 is five deviations below."""
+    rng = np.random.default_rng(3)
+    hits = 0
+    for _ in range(150):
+        values = [(str(index), float(value)) for index, value in enumerate(rng.exponential(size=40))]
+        lower, upper = mean_interval(values, rng)
+        assert lower < np.mean([value for _, value in values]) < upper
+        hits += lower <= 1 <= upper
+    assert 0.87 <= hits / 150 <= 1.0
+
+
+def test_trials_of_one_instance_are_drawn_together():
+    """Ten seeds on each of three instances tell no more than the three instances do."""
+    levels = {"a": 1.0, "b": 2.0, "c": 4.0}
+    once = list(levels.items())
+    often = once * 10
+    assert mean_interval(often, np.random.default_rng(0)) == pytest.approx(
+        mean_interval(once, np.random.default_rng(0))
+    )
+
+
+def test_the_interval_of_equal_values_has_no_width_and_that_of_one_instance_is_none():
+    rng = np.random.default_rng(0)
+    assert mean_interval([("a", 1.5), ("b", 1.5)], rng) == (1.5, 1.5)
+    alike = [(name, value) for name in "abc" for value in (1.0, 1.5)]
+    assert mean_interval(alike, rng) == (1.25, 1.25)  # whole instances are drawn, and these are equal
+    last_digit = [(name, 1.5 * (1 + number * 2.0**-52)) for number, name in enumerate("abc")]
+    assert mean_interval(last_digit, rng) == pytest.approx((1.5, 1.5))
+    assert mean_interval([("a", 1.5), ("a", 2.5)], rng) is None
+    assert mean_interval([("a", 1.5), ("b", math.inf)], rng) is None
 
 
 def sweep():
     """Three instances of two groups; ``fast`` misses the last, ``exact`` proves all but the middle one."""
     found = []
-    for instance, group, optimum, proved in (
-        ("i-1", "a", 10, True),
-        ("i-2", "a", 4, False),
-        ("i-10", "b", 6, True),
-    ):
-        ending = "optimal" if proved else "time_limit"
-        found.append(
-            attempt_of(
-                instance,
-                "exact",
-                cost=optimum,
-                bound=optimum if proved else 2,
-                ending=ending,
-                labels={"group": group},
-            )
-        )
+    for instance, group, optimum in (("i-1", "a", 10), ("i-2", "a", 4), ("i-10", "b", 6)):
+        known = {"bound": 2, "ending": "time_limit"} if instance == "i-2" else {"ending": "optimal"}
+        found.append(attempt_of(instance, "exact", cost=optimum, labels={"group": group}, **known))
         cost = None if instance == "i-10" else 1.5 * optimum
         found.append(attempt_of(instance, "fast", cost=cost, labels={"group": group}))
     return found
 
 
-def test_lines_are_by_suite_group_and_configuration():
-    table = ratio_table(sweep(), by=("group",))
-    keys = [(row["group"], row["configuration"]) for row in table.records()]
+def test_a_line_has_the_figures_of_its_suite_group_and_configuration():
+    keys = [(row["group"], row["configuration"]) for row in ratio_table(sweep(), by=("group",)).records()]
     assert keys == [("a", "exact"), ("a", "fast"), ("b", "exact"), ("b", "fast")]
-
-
-def test_figures_of_a_line_are_those_of_its_instances():
     exact, fast = ratio_table(sweep()).records()
-    assert (exact["attempts"], exact["compared"], exact["bounded"], exact["mean"]) == (3, 2, 1, 1.0)
-    assert exact["bound_mean"] == 2.0
-    assert (fast["compared"], fast["bounded"], fast["missed"]) == (1, 1, 1)
-    assert fast["mean"] == 1.5
-    assert fast["bound_mean"] == 3.0
-    assert exact["at_limit"] == 1
-
-
-def test_the_fates_of_every_line_add_up():
-    for row in ratio_table(sweep(), by=("group",)).records():
-        assert sum(row[fate.value] for fate in Fate) == row["attempts"]
+    names = ("attempts", "compared", "bounded", "missed", "at_limit", "mean", "bound_mean")
+    assert [exact[name] for name in names] == [3, 2, 1, 0, 1, 1.0, 2.0]
+    assert [fast[name] for name in names] == [3, 1, 1, 1, 0, 1.5, 3.0]
+    assert ratio_table(sweep()).frame()["mean"].tolist() == [1.0, 1.5]
+    assert ratio_table([]).columns == ratio_table(sweep()).columns
+    assert ratio_table([]).rows == ()
 
 
 def test_the_order_in_which_attempts_ended_changes_nothing():
-    attempts = sweep()
-    shuffled = random.Random(1).sample(attempts, len(attempts))
-    assert ratio_table(shuffled).csv() == ratio_table(attempts).csv()
-    assert reference_table(shuffled) == reference_table(attempts)
-
-
-def test_configurations_stand_as_in_their_suite_and_unknown_ones_by_name():
-    attempts = [
-        attempt_of("x", label, suite=suite)
-        for suite in ("paper", "made-up")
-        for label in ("zz", "depl", "exact", "aa")
-    ]
-    assert configurations(attempts, "paper") == ["exact", "depl", "aa", "zz"]
-    assert configurations(attempts, "made-up") == ["aa", "depl", "exact", "zz"]
-    assert [item.task.configuration for item in ordered(attempts)] == [
-        *("aa", "depl", "exact", "zz"),
-        *("exact", "depl", "aa", "zz"),
-    ]
-
-
-def test_numbers_in_names_sort_as_numbers():
-    assert sorted(["a-13", "a-9", "a-9.5", "a"], key=natural) == ["a", "a-9", "a-9.5", "a-13"]
+    shuffled = random.Random(1).sample(sweep(), 6)
+    assert ratio_table(shuffled).csv() == ratio_table(sweep()).csv()
+    assert reference_table(shuffled) == reference_table(sweep())
 
 
 def test_references_name_optimum_and_prover():
@@ -91,12 +169,6 @@ def test_references_name_optimum_and_prover():
     assert list(rows) == ["i-1", "i-2", "i-10"]
     assert (rows["i-1"]["optimum"], rows["i-1"]["proved_by"]) == (10, "exact")
     assert (rows["i-2"]["optimum"], rows["i-2"]["bound"], rows["i-2"]["cheapest"]) == (None, 2, 4)
-
-
-def test_no_attempts_give_a_table_without_lines():
-    assert ratio_table([]).columns == ratio_table(sweep()).columns
-    assert reference_table([]).columns == reference_table(sweep()).columns
-    assert ratio_table([]).rows == ()
 
 
 def test_intervals_need_two_instances_and_contain_the_mean():
@@ -109,35 +181,3 @@ def test_intervals_need_two_instances_and_contain_the_mean():
     assert fast["mean_lower"] < fast["mean"] < fast["mean_upper"]
     (single, _) = ratio_table(attempts[:2]).records()
     assert single["mean_lower"] is None
-
-
-def test_csv_reads_back_and_nothing_is_an_empty_field(tmp_path):
-    table = Table(("name", "value"), (("a,b", 1.5), ('say "no"', None)))
-    table.write(tmp_path / "t.csv")
-    text = (tmp_path / "t.csv").read_text()
-    assert text == table.csv()
-    assert list(csv.reader(io.StringIO(text))) == [["name", "value"], ["a,b", "1.5"], ['say "no"', ""]]
-
-
-def test_a_frame_holds_the_same_numbers():
-    frame = ratio_table(sweep()).frame()
-    assert frame["configuration"].tolist() == ["exact", "fast"]
-    assert frame["mean"].tolist() == [1.0, 1.5]
-
-
-def test_without_pandas_a_frame_is_refused_with_what_to_do(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InvalidInputError, match=r"pip install 'depl\[tables\]'"):
-        Table(("a",)).frame()
-
-
-def test_tables_that_do_not_fit_are_refused():
-    with pytest.raises(InvalidInputError, match="has 1 values"):
-        Table(("a", "b"), (("x",),))
-    with pytest.raises(InvalidInputError, match="must differ"):
-        Table(("a", "a"))
-    with pytest.raises(InvalidInputError, match=r"records\[1\]"):
-        table_of([{"a": 1}, {"b": 1}])
-    with pytest.raises(InvalidInputError, match="no column 'z'"):
-        Table(("a",)).column("z")
-    assert Table(("a", "b"), ((1, 2), (3, 4))).column("b") == (2, 4)

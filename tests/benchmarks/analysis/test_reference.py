@@ -4,14 +4,22 @@ import math
 
 import pytest
 
-from depl.benchmarks.analysis.reference import below, question_of, reference_of, references
-from depl.benchmarks.analysis.reference import claim_of as claim
+from depl.benchmarks.analysis.reference import (
+    below,
+    claimed,
+    configurations,
+    natural,
+    ordered,
+    question_of,
+    reference_of,
+    references,
+)
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.attempts_factory import attempt_of
 
 
 def known(*attempts):
-    return reference_of([claim(attempt) for attempt in attempts])
+    return reference_of([claimed(item.task.configuration, item) for item in attempts])
 
 
 def test_a_proof_gives_the_optimum_and_its_cost_is_the_best_bound():
@@ -113,3 +121,18 @@ def test_suites_that_hold_the_same_instance_share_its_optimum():
     found = references([proof, other, apart])
     assert found[question_of(other)].optimum == 10
     assert found[question_of(apart)].optimum is None
+
+
+def test_configurations_stand_as_in_their_suite_and_unknown_ones_by_name():
+    attempts = [
+        attempt_of("x", label, suite=suite)
+        for suite in ("paper", "made-up")
+        for label in ("zz", "depl", "exact", "aa")
+    ]
+    assert configurations(attempts, "paper") == ["exact", "depl", "aa", "zz"]
+    assert configurations(attempts, "made-up") == ["aa", "depl", "exact", "zz"]
+    assert [item.task.configuration for item in ordered(attempts)] == [
+        *("aa", "depl", "exact", "zz"),
+        *("exact", "depl", "aa", "zz"),
+    ]
+    assert sorted(["a-13", "a-9", "a-9.5", "a"], key=natural) == ["a", "a-9", "a-9.5", "a-13"]

@@ -9,7 +9,7 @@ import depl
 from depl.benchmarks.measure.outcome import tried
 from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.measure.store import read_attempts
-from depl.benchmarks.report.claims.catalogue import ALL
+from depl.benchmarks.report.claims import CLAIMS
 from depl.benchmarks.report.evidence import evidence_of
 from depl.benchmarks.report.verdicts import Ruling, judged
 from depl.benchmarks.suites.annealing import ANNEALING
@@ -23,10 +23,10 @@ SMALL = random_instances(np.random.default_rng(7), 2, clusters=(2, 3), datasets=
 
 def test_no_claim_that_the_committed_results_measure_is_left_without_a_measurement() -> None:
     attempts = [item for path in sorted((RESULTS / "attempts").iterdir()) for item in read_attempts(path)]
-    verdicts = judged(ALL, evidence_of(attempts, [read(path) for path in sorted(RESULTS.glob("*.json"))]))
+    verdicts = judged(CLAIMS, evidence_of(attempts, [read(path) for path in sorted(RESULTS.glob("*.json"))]))
     assert len(verdicts) == 33
     assert not [item.claim.key for item in verdicts if item.ruling is Ruling.UNMEASURED]
-    assert not [item.claim.key for item in verdicts if not all(row.cases for row in item.findings.readings)]
+    assert not [item.claim.key for item in verdicts if not all(found.cases for _, found in item.found)]
 
 
 def test_every_recorded_configuration_is_one_that_its_suite_still_runs() -> None:
