@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from operator import attrgetter
 from typing import Any
 
 from depl.models.estimation.combinations import TracesFit, fit_rows
@@ -12,7 +13,7 @@ from depl.models.estimation.independence import USABLE, Independence
 from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.foundation.wording import counted, number, percentage
 from depl.models.traces.stages import StageRuns
-from depl.showing.parts import Columns, Listing, Pairs, Section
+from depl.showing.parts import Listing, Pairs, Section
 
 PROMISED = (0.8, 0.9, 0.95, 0.99)
 """Probabilities that promises are usually asked for."""
@@ -160,15 +161,17 @@ def _next(found: Diagnosis, given: str) -> str:
 
 def stage_listing(behind: Sequence[StageRuns]) -> Listing:
     """A row per stage: by how many runs it was trained, after what, from when and how long."""
-    columns: Columns = {
-        "model": "model",
-        "cluster": "cluster",
-        "runs": "runs",
-        "after": lambda stage: "nothing" if stage.first else ", ".join(stage.after),
-        "epochs before it": lambda stage: "0" if stage.first else f"{stage.starts[0]} to {stage.starts[1]}",
-        "epochs at most": "epochs",
-    }
-    return Listing.of(behind, columns, left=("model", "cluster", "after"))
+    header = ("model", "cluster", "runs", "after", "epochs before it", "epochs at most")
+    values = ("model", "cluster", "runs", _after, _begins, "epochs")
+    return Listing.of(behind, header, values, left=("model", "cluster", "after"))
+
+
+def _after(stage: StageRuns) -> str:
+    return "nothing" if stage.first else ", ".join(stage.after)
+
+
+def _begins(stage: StageRuns) -> str:
+    return "0" if stage.first else f"{stage.starts[0]} to {stage.starts[1]}"
 
 
 def _details(found: Diagnosis, fit: TracesFit, facts: Facts | None) -> Iterator[Section]:
@@ -214,62 +217,39 @@ def _independence(whole: Independence) -> list[tuple[str, str]]:
 
 
 def _fits(fit: TracesFit) -> Listing:
-    columns: Columns = {
-        "model": "combination",
-        "runs": "runs",
-        "ratios": "ratios",
-        "<= 0": lambda row: percentage(row.nonpositive / row.ratios),
-        "A": "scale",
-        "B": "offset",
-        "shape": "gamma_shape",
-        "p printed": "paper_p_value",
-        "p honest": "p_value",
-        "best law": "best",
-    }
-    return Listing.of(fit_rows(fit.improvements), columns, ("model", "best law"), _DIGITS)
+    header = ("model", "runs", "ratios", "<= 0", "A", "B", "shape", "p printed", "p honest", "best law")
+    fitted = ("scale", "offset", "gamma_shape", "paper_p_value", "p_value", "best")
+    values = ("combination", "runs", "ratios", lambda row: percentage(row.nonpositive / row.ratios), *fitted)
+    return Listing.of(fit_rows(fit.improvements), header, values, ("model", "best law"), _DIGITS)
 
 
 def _jumps(fit: TracesFit) -> Listing:
-    laws = {pair: found.law("student_t") if found.laws else None for pair, found in fit.jumps.items()}
-    columns: Columns = {
-        "switch": lambda row: " -> ".join(row[0]),
-        "jumps": lambda row: row[1].jumps.size,
-        "estimated": lambda row: fit.estimated_jumps[row[0]],
-        "<= 0": lambda row: row[1].nonpositive,
-        "mean": lambda row: float(row[1].jumps.mean()),
-        "deviation": lambda row: float(row[1].jumps.std()),
-        "best law": lambda row: row[1].best,
-        "p printed": lambda row: (law := laws[row[0]]) and law.goodness.paper_p_value,
-        "p honest": lambda row: (law := laws[row[0]]) and law.p_value,
-    }
-    return Listing.of(fit.jumps.items(), columns, ("switch", "best law"), _DIGITS)
+    def cells(pair: tuple[str, str]) -> list[object]:
+        found = fit.jumps[pair]
+        law = found.law("student_t") if found.laws else None
+        tested = [None, None] if law is None else [law.goodness.paper_p_value, law.p_value]
+        moments = [float(found.jumps.mean()), float(found.jumps.std())]
+        counts = [found.jumps.size, fit.estimated_jumps[pair], found.nonpositive]
+        return [" -> ".join(pair), *counts, *moments, found.best, *tested]
+
+    moments, tested = ("mean", "deviation"), ("p printed", "p honest")
+    header = ("switch", "jumps", "estimated", "<= 0", *moments, "best law", *tested)
+    return Listing.rounded(map(cells, fit.jumps), header, ("switch", "best law"), _DIGITS)
 
 
 def _stages(found: Diagnosis) -> Listing:
-    columns: Columns = {
-        "model": lambda row: row[0],
-        "runs": lambda row: row[1].runs,
-        "variance ratio": lambda row: row[1].variance_ratio.value,
-        "from": lambda row: row[1].bounds.lower,
-        "to": lambda row: row[1].bounds.upper,
-        "p": lambda row: row[1].variance_ratio.p_value,
-    }
-    return Listing.of(found.stages.items(), columns, ("model",), _DIGITS)
+    tested = ("variance_ratio.value", "bounds.lower", "bounds.upper", "variance_ratio.p_value")
+    numbers = attrgetter("runs", *tested)
+    cells = ([model, *numbers(whole)] for model, whole in found.stages.items())
+    return Listing.rounded(cells, ("model", "runs", "variance ratio", "from", "to", "p"), ("model",), _DIGITS)
 
 
 def _levels(found: Diagnosis) -> Listing:
-    columns: Columns = {
-        "schedule": "schedule",
-        "runs": "runs",
-        "mean by law": "predicted_mean",
-        "mean": "observed_mean",
-        "deviation by law": "predicted_deviation",
-        "deviation": "observed_deviation",
-        "below 0.95-quantile": lambda item: percentage(item.delivered),
-    }
-    listing = Listing.of(found.levels, columns, ("schedule",), _DIGITS)
-    observed = ["observed" if name in ("mean", "deviation") else name for name in columns]
-    return listing._replace(header=observed, right=observed[1:])
+    mean, deviation = ("mean by law", "observed"), ("deviation by law", "observed")
+    header = ("schedule", "runs", *mean, *deviation, "below 0.95-quantile")
+    means, deviations = ("predicted_mean", "observed_mean"), ("predicted_deviation", "observed_deviation")
+    values = ("schedule", "runs", *means, *deviations, lambda item: percentage(item.delivered))
+    return Listing.of(found.levels, header, values, ("schedule",), _DIGITS)
 
 
 def _told(facts: Facts) -> Iterator[str]:

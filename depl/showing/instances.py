@@ -1,11 +1,11 @@
 """An instance for people: its target, its parts, and where its values come from."""
 
-from collections.abc import Callable
 from typing import Any
 
 from depl.models.foundation.frames import frame_of
 from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import (
+    Cluster,
     ConstantImprovement,
     Instance,
     InverseLogDataLaw,
@@ -15,7 +15,8 @@ from depl.models.problem.instance import (
     PowerDataLaw,
 )
 from depl.models.problem.laws import Zero
-from depl.showing.parts import Columns, Listing, Pairs, Section, shortened_name
+from depl.models.problem.units import Units
+from depl.showing.parts import Listing, Pairs, Section, shortened_name
 
 _LONGEST_NOTE = 240
 """Letters of a note, which may name hundreds of runs: only the file shows these."""
@@ -108,69 +109,79 @@ def _data_law(instance: Instance) -> str:
             return f"epochs needed are listed for {counted(len(tabled.subsets), 'subset')}"
 
 
-def _numbers(name: str) -> Callable[[Any], object]:
-    """A column of numbers, whole ones among them."""
-    return lambda item: number(getattr(item, name))
+_CAPABILITIES = ("capacity", "bandwidth", "unit_cost")
+"""What clusters and groups of their nodes have."""
 
 
-def _capabilities(instance: Instance) -> Columns:
-    """The columns that clusters and groups of their nodes have."""
-    titled = instance.units.titled
-    return {
-        titled("capacity r", "resource"): _numbers("capacity"),
-        titled("bandwidth b", "size", "time"): _numbers("bandwidth"),
-        titled("unit cost kappa", "cost", "resource"): _numbers("unit_cost"),
-    }
+def _numbers(thing: object, *names: str) -> list[str]:
+    """The numbers of a thing, of which some may be whole."""
+    return [number(getattr(thing, name)) for name in names]
 
 
-def _memory(absent: str) -> Callable[[Any], object]:
-    return lambda item: absent if item.memory is None else number(item.memory)
+def _capabilities(units: Units) -> tuple[str, str, str]:
+    return (
+        units.titled("capacity r", "resource"),
+        units.titled("bandwidth b", "size", "time"),
+        units.titled("unit cost kappa", "cost", "resource"),
+    )
 
 
 def _clusters(instance: Instance) -> Listing:
-    columns: Columns = {"name": "name", "nodes": "nodes", **_capabilities(instance)}
+    names = ["name", "nodes", *_capabilities(instance.units)]
+    rows = [[item.name, item.nodes, *_numbers(item, *_CAPABILITIES)] for item in instance.clusters]
     if any(item.memory is not None for item in instance.clusters):
-        columns[instance.units.titled("memory of a node", "memory")] = _memory("no limit")
-    return Listing.of(instance.clusters, columns, left=("name",))
+        names.append(instance.units.titled("memory of a node", "memory"))
+        for row, item in zip(rows, instance.clusters, strict=True):
+            row.append(_memory(item, "no limit"))
+    return Listing.rounded(rows, names, ("name",))
+
+
+def _memory(item: Cluster | Model, absent: str) -> str:
+    return absent if item.memory is None else number(item.memory)
 
 
 def _node_groups(instance: Instance) -> Listing:
-    rows = [(item.name, group) for item in instance.clusters for group in item.groups or ()]
-    columns: Columns = {"nodes": "count", "speed v": _numbers("speed"), **_capabilities(instance)}
-    listing = Listing.of([group for _, group in rows], columns)
-    cells = [(name, *row) for (name, _), row in zip(rows, listing.rows, strict=True)]
-    return Listing(("cluster", *columns), cells, listing.right)
+    rows = [
+        (item.name, group.count, *_numbers(group, "speed", *_CAPABILITIES))
+        for item in instance.clusters
+        for group in item.groups or ()
+    ]
+    return Listing.rounded(
+        rows, ("cluster", "nodes", "speed v", *_capabilities(instance.units)), ("cluster",)
+    )
 
 
 def _datasets(instance: Instance) -> Listing:
-    columns: Columns = {
-        "name": "name",
-        instance.units.titled("volume q", "data"): _numbers("volume"),
-        instance.units.titled("work", "data"): _numbers("workload"),
-    }
+    header = ["name", instance.units.titled("volume q", "data"), instance.units.titled("work", "data")]
+    rows = [[item.name, *_numbers(item, "volume", "workload")] for item in instance.datasets]
     if any(item.clusters is not None for item in instance.datasets):
-        columns["may be used on"] = lambda item: (
-            "everywhere" if item.clusters is None else ", ".join(item.clusters)
-        )
-    return Listing.of(instance.datasets, columns, left=("name", "may be used on"))
+        header.append("may be used on")
+        for row, item in zip(rows, instance.datasets, strict=True):
+            row.append("everywhere" if item.clusters is None else ", ".join(item.clusters))
+    return Listing.rounded(rows, header, ("name", "may be used on"))
 
 
 def _transfers(instance: Instance) -> Listing:
-    cost = instance.units.titled("beta", "cost")
-    columns: Columns = {"dataset": "dataset", "cluster": "cluster", cost: _numbers("cost")}
-    return Listing.of(instance.transfers, columns, left=("dataset", "cluster"))
+    rows = [(row.dataset, row.cluster, number(row.cost)) for row in instance.transfers]
+    header = ("dataset", "cluster", instance.units.titled("beta", "cost"))
+    return Listing.rounded(rows, header, ("dataset", "cluster"))
 
 
 def _models(instance: Instance) -> Listing:
-    columns: Columns = {
-        "name": "name",
-        instance.units.titled("size s", "size"): _numbers("size"),
-        "demand": lambda item: number(item.demand) if item.compute is None else "listed by epoch",
-    }
-    if any(item.memory is not None for item in instance.models):
-        columns[instance.units.titled("memory", "memory")] = _memory("any")
-    columns["improvement of epoch k"] = _improvement
-    return Listing.of(instance.models, columns, left=("name", "improvement of epoch k"))
+    units, limited = instance.units, any(item.memory is not None for item in instance.models)
+    rows = [
+        [
+            item.name,
+            number(item.size),
+            number(item.demand) if item.compute is None else "listed by epoch",
+            *([_memory(item, "any")] if limited else []),
+            _improvement(item),
+        ]
+        for item in instance.models
+    ]
+    memory = [units.titled("memory", "memory")] if limited else []
+    header = ("name", units.titled("size s", "size"), "demand", *memory, "improvement of epoch k")
+    return Listing.rounded(rows, header, (header[0], header[-1]))
 
 
 def _improvement(model: Model) -> str:
@@ -202,12 +213,8 @@ def _traced(instance: Instance) -> Pairs | str:
 def _switches(instance: Instance) -> Listing | str:
     if not instance.switches and instance.other_switches != Zero():
         return "none is listed"
-    columns: Columns = {
-        "from": "previous",
-        "to": "following",
-        "change of the loss": lambda row: row.law.in_words(),
-    }
-    return Listing.of(instance.switches, columns, left=tuple(columns))
+    rows = [(row.previous, row.following, row.law.in_words()) for row in instance.switches]
+    return Listing(("from", "to", "change of the loss"), rows)
 
 
 def _provenance(instance: Instance) -> Listing:

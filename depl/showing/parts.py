@@ -138,10 +138,6 @@ class Pairs(NamedTuple):
         return _table(_row("td", pair, (False, False)) for pair in self.pairs)
 
 
-Columns = dict[str, str | Callable[[Any], object]]
-"""What a column holds of a thing, by headings: an attribute by its name, or what a function makes of it."""
-
-
 class Listing(NamedTuple):
     """Rows under a header; the columns named in ``right`` are set flush right."""
 
@@ -153,14 +149,22 @@ class Listing(NamedTuple):
     def of(
         cls,
         things: Iterable[Any],
-        columns: Columns,
+        header: Sequence[str],
+        values: Sequence[str | Callable[[Any], object]],
         left: Collection[str] = (),
         digits: int = 6,
     ) -> "Listing":
-        """A row per thing."""
-        getters = [attrgetter(get) if isinstance(get, str) else get for get in columns.values()]
-        rows = [[_cell(get(thing), digits) for get in getters] for thing in things]
-        return cls(tuple(columns), rows, [name for name in columns if name not in left])
+        """A row per thing: under each heading an attribute by its name, or what a function makes of it."""
+        getters = [attrgetter(value) if isinstance(value, str) else value for value in values]
+        return cls.rounded(([get(thing) for get in getters] for thing in things), header, left, digits)
+
+    @classmethod
+    def rounded(
+        cls, rows: Iterable[Iterable[object]], header: Sequence[str], left: Collection[str], digits: int = 6
+    ) -> "Listing":
+        """Rows of texts, counts and numbers, flush right but for the columns that are named."""
+        cells = [[_cell(value, digits) for value in row] for row in rows]
+        return cls(header, cells, [name for name in header if name not in left])
 
     def text(self) -> str:
         """A table that is as wide as its content."""

@@ -10,7 +10,7 @@ from depl.models.evaluation.evaluate import UNITS_OF_LIMITS, Constraint, Evaluat
 from depl.models.foundation.wording import at_most, counted, interval, number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Bounds, Claims, Plan, PlannedEpoch
-from depl.showing.parts import Columns, Fact, Listing, Pairs, Section, fact, labelled
+from depl.showing.parts import Fact, Listing, Pairs, Section, fact, labelled
 
 _MOST_STAGES = 60
 """Stages that are listed one by one: two screens; the rest is counted."""
@@ -165,11 +165,6 @@ def _nearest(found: Evaluation) -> Listing:
     def verdict(item: Constraint) -> str:
         return "BROKEN" if not item.satisfied else "binds" if item.binding else "holds"
 
-    columns: Columns = {
-        "equation": "equation",
-        "constraint": "name",
-        "value": "value",
-        "limit": limit,
-        "verdict": verdict,
-    }
-    return Listing.of(nearest.values(), columns, left=("equation", "constraint", "verdict"))
+    header = ("equation", "constraint", "value", "limit", "verdict")
+    values = ("equation", "name", "value", limit, verdict)
+    return Listing.of(nearest.values(), header, values, left=("equation", "constraint", "verdict"))

@@ -14,21 +14,16 @@ from depl.showing.parts import Fact, Pairs, Section, fact, promised, shortened_n
 from depl.showing.plans import models_in_words, short_plan
 
 STATES = {
-    Termination.OPTIMAL: "proved cheapest",
-    Termination.GAP_REACHED: "within the wanted gap of the cheapest, proved",
-    Termination.INFEASIBLE: "proved infeasible: no plan meets the target",
+    Termination.OPTIMAL: "proved cheapest{where}",
+    Termination.GAP_REACHED: "within the wanted gap of the cheapest{where}, proved",
+    Termination.INFEASIBLE: "proved infeasible: no plan meets the target{where}",
     Termination.TIME_LIMIT: "stopped by the time limit",
     Termination.INTERRUPTED: "stopped by the user",
     Termination.EXHAUSTED: "ended without a proof",
     Termination.STUCK: "stuck: more time would prove no more",
     Termination.ERROR: "failed",
 }
-
-_SAMPLED = {
-    Termination.OPTIMAL: "proved cheapest on these scenarios",
-    Termination.GAP_REACHED: "within the wanted gap of the cheapest on these scenarios, proved",
-    Termination.INFEASIBLE: "proved infeasible: no plan meets the target on these scenarios",
-}
+"""Why a solve ended; a method that counts scenarios proves something on these alone, which is ``where``."""
 
 _NOT_PROMISED = "no plan can be promised on these runs: proved under the law fitted to them"
 """What infeasible means under a fitted law, which promises no more than its runs support: new runs may do."""
@@ -57,17 +52,16 @@ def state_of(result: Result) -> str:
         return f"{_UNDER_ROWS[result.termination]}: {', '.join(result.rows)}"
     if result.claimed and result.termination in _CLAIMED:
         return f"{_CLAIMED[result.termination]} by {_claimant(result)}"
-    sampled = any(
-        method.meaning is Meaning.SCENARIOS for method in registered() if method.name == result.method
-    )
-    state = _ending(result.termination, result)
-    return _SAMPLED.get(result.termination, state) if sampled else state
+    return _ending(result.termination, result)
 
 
 def _ending(termination: Termination, result: Result) -> str:
-    """How a solve ended, under declared laws or under a law that was fitted to runs."""
+    """How a solve ended, on scenarios, under declared laws, or under a law that was fitted to runs."""
+    sampled = result.method in {item.name for item in registered() if item.meaning is Meaning.SCENARIOS}
     fitted = result.problem is not None and result.problem.has_memory
-    return _NOT_PROMISED if fitted and termination is Termination.INFEASIBLE else STATES[termination]
+    if fitted and not sampled and termination is Termination.INFEASIBLE:
+        return _NOT_PROMISED
+    return STATES[termination].format(where=" on these scenarios" if sampled else "")
 
 
 def _claimant(result: Result) -> str:
