@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
+from depl.benchmarks.figures.style import make_room, panels, series_style, set_title, shared_legend
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.studies.policies.halves import half_rows
 from depl.benchmarks.studies.policies.problems import (
@@ -31,6 +32,7 @@ from depl.models.policy.solve import solve_policy
 from depl.models.solving.solve import solve
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FIXED, STOPPED, CLAIRVOYANT, RESET = "fixed", "fixed, stopped", "clairvoyant", "reset rule"
@@ -48,7 +50,11 @@ time ends the search on ever finer grids. Counted policies have no limit, as wor
 _SPLITS, _HALVED = 20, Problem("digits-mobilenet", 0.65, EPOCHS, 0.95)
 _SMOKE_EVERY, _SMOKE_HALF_EVERY, _SMOKE_SWITCHES = 16, 4, (12,)
 
-Row = dict[str, object]
+_ORDER = (FIXED, STOPPED, *POLICIES, RESET)
+_APART = 0.13
+"""Between two rungs of one problem in the figure, where problems are 1 apart."""
+
+Row = dict[str, Any]
 
 
 def delivered(runs: Sequence[ReplayedRun], level: float) -> Row:
@@ -104,6 +110,27 @@ def of_cost(row: Mapping[str, object]) -> float:
 def number(value: object) -> float:
     """A number of a row; NaN where there is none."""
     return float(value) if isinstance(value, int | float) else math.nan
+
+
+def closed_loop_figure(values: Mapping[str, Any]) -> "Figure":
+    """Promised against delivered, from ``rows``: a column for each family and a row for each omega."""
+    rows = [row for row in values["rows"] if row["rung"] in _ORDER]
+    families = list(dict.fromkeys(row["family"] for row in rows))
+    levels = sorted({row["omega"] for row in rows})
+    figure, axes = panels(max(len(families) * len(levels), 1), max(len(families), 1), (4.2, 4.6))
+    least = min((row["lower"] for row in rows if "lower" in row), default=0.0)
+    shown = [(level, family) for level in levels for family in families]
+    for (level, family), panel in zip(shown, axes, strict=False):
+        own = [row for row in rows if (row["family"], row["omega"]) == (family, level)]
+        _draw_delivered(panel, own, level)
+        certified = [row for row in own if row.get("promised") is not None]
+        below = sum(row["upper"] < level for row in certified)
+        told = f"{below} of {len(certified)} certified policies lie" if below else "no certified policy lies"
+        set_title(panel, f"{family}, {level:.2f} asked: {told} below it with the whole interval")
+        panel.set_xlim(max(0.0, least - 0.03), 1.01)
+    shared_legend(figure)
+    make_room(figure)
+    return figure
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
@@ -198,6 +225,34 @@ def _prices(family: Family, problem: Problem) -> Iterator[Row]:
             yield {**told, "failure_cost": price, **_policy(family, problem, result)}
 
 
+def _draw_delivered(axes: "Axes", rows: Sequence[Row], asked: float) -> None:
+    """A row for each problem, an interval for each rung, black strokes at what was certified."""
+    names = list(dict.fromkeys(f"{row['maximum_loss']:g}, {row['maximum_epochs']}" for row in rows))
+    axes.axvline(asked, color="0.4", linestyle="--", linewidth=1, label="asked")
+    certified: list[tuple[float, float]] = []
+    for row in rows:
+        style, height = (
+            series_style(_ORDER.index(row["rung"])),
+            names.index(f"{row['maximum_loss']:g}, {row['maximum_epochs']}"),
+        )
+        place = height + (_ORDER.index(row["rung"]) - (len(_ORDER) - 1) / 2) * _APART
+        if "delivered" not in row:
+            across = axes.get_yaxis_transform()
+            axes.text(0.02, place, "none", color=style.colour, va="center", fontsize=6, transform=across)
+            continue
+        axes.plot([row["lower"], row["upper"]], [place, place], color=style.colour, linewidth=1)
+        look: dict[str, Any] = {"color": style.colour, "markersize": 4.5, "label": row["rung"]}
+        axes.plot(row["delivered"], place, style.marker, **look)
+        if row.get("promised") is not None:
+            certified.append((row["promised"], place))
+    for at in certified:
+        axes.plot(*at, "|", color="black", markersize=7, label="certified")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    axes.set_ylabel("loss, and most epochs")
+    axes.set_xlabel("runs that reached the target, 95 % interval")
+
+
 def _figures(rows: list[Row], halves: list[Row]) -> Mapping[str, object]:
     policies = [row for row in rows if row["rung"] in POLICIES and row.get("promised") is not None]
     costs = {
@@ -230,13 +285,6 @@ def _most(values: list[float]) -> float:
     return max(values, default=math.nan)
 
 
-def _figure(values: Mapping[str, Any]) -> "Figure":
-    # Drawing is all that needs matplotlib.
-    from depl.benchmarks.studies.policies.drawing import closed_loop_figure
-
-    return closed_loop_figure(values)
-
-
 _BROKEN = "splits of 20 that deliver less than 0.95 - 2 s.e."
 STUDY = Study(
     name="closed-loop",
@@ -252,5 +300,5 @@ STUDY = Study(
         Goal("judged_broken", f"planned on a half: {_BROKEN} on the judging seeds", "<=", 2),
     ),
     run=_run,
-    draw=_figure,
+    draw=closed_loop_figure,
 )

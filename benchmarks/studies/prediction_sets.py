@@ -14,6 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depl.benchmarks.figures.style import (
+    COLOURS,
+    MARKERS,
+    legend_beside,
+    make_room,
+    nth,
+    panels,
+    plain_logarithms,
+)
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.studies.set_sizes.sets import mean_prediction_sets
 from depl.benchmarks.studies.set_sizes.trainings import Curves, budgets, choose, curves, targets
@@ -39,6 +48,13 @@ _DRAWS, _SMOKE_DRAWS = 2000, 20
 _TAILS = (0.025, 0.975)
 _DECIMALS = 4
 
+_MARK: dict[str, Any] = {
+    "markersize": 3.5,
+    "markeredgewidth": 0.6,
+    "markerfacecolor": "none",
+    "linestyle": "",
+}
+
 Row = dict[str, Any]
 
 
@@ -56,6 +72,29 @@ class Judges:
     loss: FloatArray
     size: FloatArray
     coverage: FloatArray
+
+
+def set_size_figure(values: Mapping[str, Any]) -> "Figure":
+    """Set size against final loss: one of the ``points`` per run; colours tell families, markers plans."""
+    points = values["points"]
+    figure, (axes,) = panels(1, size=(4.8, 4.4))
+    families = list(dict.fromkeys(item["family"] for item in points))
+    names = list(dict.fromkeys(item["plan"] for item in points))
+    for item in points:
+        colour = nth(COLOURS, families.index(item["family"]))
+        marker = nth(MARKERS, names.index(item["plan"]))
+        axes.plot(item["loss"], item["size"], color=colour, marker=marker, **_MARK)
+    for index, name in enumerate(families):
+        axes.plot([], [], color=nth(COLOURS, index), linewidth=4, label=name)
+    for index, name in enumerate(names):
+        axes.plot([], [], color="black", marker=nth(MARKERS, index), label=name, **_MARK)
+    plain_logarithms(axes, "x")
+    plain_logarithms(axes, "y")
+    axes.set_xlabel("final loss of the run")
+    axes.set_ylabel("mean size of its sets")
+    legend_beside(axes)
+    make_room(figure)
+    return figure
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
@@ -203,13 +242,6 @@ def _figures(associations: Sequence[Row], comparisons: Sequence[Row], equal_work
     }
 
 
-def _figure(values: Mapping[str, Any]) -> "Figure":
-    # Drawing is all that needs matplotlib.
-    from depl.benchmarks.studies.set_sizes.drawing import set_size_figure
-
-    return set_size_figure(values)
-
-
 STUDY = Study(
     name="prediction-sets",
     summary="Conformal prediction sets of fresh runs: against the loss, and after dependable training.",
@@ -224,6 +256,6 @@ STUDY = Study(
         Goal("equal_work_change", "change of set size by care at equal work, of any family", "<=", 0.01),
     ),
     run=_run,
-    draw=_figure,
+    draw=set_size_figure,
     seed=20261123,
 )

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from depl.benchmarks.figures.style import make_room, panels, series_style, set_title, shared_legend
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.studies.promises.afresh import Row, Trainer, chosen, piloted
+from depl.benchmarks.studies.promises.afresh import Row, chosen, count, piloted
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.choices import CARE
@@ -25,6 +26,7 @@ from depl.models.problem.instance import Instance
 from depl.models.traces.table import Traces
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _TARGETS: Mapping[str, tuple[float, ...]] = {"digits-alexnet": (0.35, 0.45), "digits-mobilenet": (0.4, 0.55)}
@@ -34,6 +36,33 @@ _SMOKE_EPOCHS, _SMOKE_TARGETS = 12, (1.0,)
 """Few epochs, and a target within their reach: schedules are few then."""
 _SIGNIFICANCE = 0.05
 _MANY = 30
+_LEGEND = {
+    "never run": "plan never run, with margin",
+    "all runs": "all runs known, with margin",
+    "flattered": "plan never run, no margin",
+    "piloted": "settled by a pilot",
+}
+"""What stands in the legend for them."""
+_SPREAD = 0.006
+"""Between equal promises, in probability."""
+
+
+def promises_figure(values: Mapping[str, Any]) -> "Figure":
+    """Promised against delivered, from ``rows`` and ``pilots``: a panel per family."""
+    told = [*values["rows"], *({**row, "setting": "piloted"} for row in values["pilots"])]
+    families = list(dict.fromkeys(row["family"] for row in values["rows"]))
+    figure, axes = panels(max(len(families), 1))
+    for family, panel in zip(families, axes, strict=False):
+        _draw_promises(
+            panel, [row for row in told if row["family"] == family and row.get("delivered") is not None]
+        )
+        set_title(panel, family)
+    lowest, highest = (end(panel.get_ylim()[side] for panel in axes) for side, end in enumerate((min, max)))
+    for panel in axes:
+        panel.set_ylim(lowest, highest)  # families stand side by side to be compared
+    shared_legend(figure)
+    make_room(figure)
+    return figure
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
@@ -41,7 +70,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     rows: list[dict[str, Any]] = []
     pilots: list[dict[str, Any]] = []
     for name, targets in _TARGETS.items():
-        trainer, setup, traces = Trainer(name, 1 if smoke else None), load_setup(name), recorded_traces(name)
+        setup, traces = load_setup(name), recorded_traces(name)
         for setting, known, care, wanted, runs in _settings(traces, targets, smoke):
             instance = fit_instance(known, setup, care=care)
             if smoke:
@@ -49,11 +78,11 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
             for target in wanted:
                 for level in _LEVELS[:1] if smoke else _LEVELS:
                     rows.append(
-                        {"family": name, "setting": setting, **_kept(trainer, instance, level, target, runs)}
+                        {"family": name, "setting": setting, **_kept(name, instance, level, target, runs)}
                     )
         if smoke:
             break
-        rounds, kept = piloted(trainer, traces, setup, (_HIGH, targets[0]), _PILOTS, _RUNS)
+        rounds, kept = piloted(name, traces, setup, (_HIGH, targets[0]), _PILOTS, _RUNS)
         told = [f"{item.exceedances} of {item.runs}: {item.verdict.value}" for item in rounds]
         pilots.append({"family": name, **(kept or {}), "rounds": told, "certified": kept is not None})
     return {**_figures(rows, pilots), "rows": rows, "pilots": pilots}
@@ -73,7 +102,7 @@ def _settings(
     yield "flattered", few, None, targets[:1], _FLATTERED_RUNS
 
 
-def _kept(trainer: Trainer, instance: Instance, level: float, target: float, runs: int) -> Row:
+def _kept(name: str, instance: Instance, level: float, target: float, runs: int) -> Row:
     """One promise, and what the paper's independent law says of the same plan."""
     asked, result = chosen(instance, level, target)
     if result.plan is None:
@@ -81,7 +110,7 @@ def _kept(trainer: Trainer, instance: Instance, level: float, target: float, run
     bare = msgspec.structs.replace(result.plan, instance=None, claims=None)  # the same for another instance
     paper = evaluate(asked.replace(traced_law=None), bare).quantile
     quantile = None if paper is None else paper.upper
-    return {**trainer.count(asked, result, runs), "paper_quantile": quantile}
+    return {**count(name, asked, result, runs), "paper_quantile": quantile}
 
 
 def _figures(rows: Sequence[Mapping[str, Any]], pilots: Sequence[Mapping[str, Any]]) -> dict[str, object]:
@@ -100,11 +129,26 @@ def _figures(rows: Sequence[Mapping[str, Any]], pilots: Sequence[Mapping[str, An
     }
 
 
-def _figure(values: Mapping[str, Any]) -> "Figure":
-    # Drawing is all that needs matplotlib.
-    from depl.benchmarks.studies.promises.drawing import promises_figure
-
-    return promises_figure(values)
+def _draw_promises(axes: "Axes", rows: Sequence[Mapping[str, Any]]) -> None:
+    """An interval per plan, around the share of fresh runs that kept its promise."""
+    levels = sorted({row["promised"] for row in rows})
+    for level in levels:
+        own = sorted((row for row in rows if row["promised"] == level), key=lambda row: row["setting"])
+        for index, row in enumerate(own):
+            place = level + (index - (len(own) - 1) / 2) * _SPREAD
+            colour, marker, _ = series_style(list(_LEGEND).index(row["setting"]))
+            axes.plot([place, place], [row["lower"], row["upper"]], color=colour, linewidth=1)
+            axes.plot(place, row["delivered"], marker, color=colour, markersize=4.5)
+        ends = [level - (len(own) + 1) / 2 * _SPREAD, level + (len(own) + 1) / 2 * _SPREAD]
+        axes.plot(ends, [level, level], color="0.4", linestyle="--", linewidth=1)
+    for index, (setting, label) in enumerate(_LEGEND.items()):
+        if any(row["setting"] == setting for row in rows):
+            colour, marker, _ = series_style(index)
+            axes.plot([], [], marker, color=colour, markersize=4.5, label=label)
+    axes.plot([], [], color="0.4", linestyle="--", linewidth=1, label="as promised")
+    axes.set_xticks(levels, [f"{level:g}" for level in levels])
+    axes.set_xlabel("promised probability")
+    axes.set_ylabel("delivered by fresh runs,\n95 % interval")
 
 
 STUDY = Study(
@@ -118,6 +162,6 @@ STUDY = Study(
         Goal("pilots_certified", "families in which pilot runs end up certifying 0.99", ">=", 1),
     ),
     run=_run,
-    draw=_figure,
+    draw=promises_figure,
     seed=20261122,
 )

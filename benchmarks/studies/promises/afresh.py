@@ -4,17 +4,11 @@ Nothing here looks at a run before its plan is fixed: the seeds are made of the 
 of a fitted instance, P(l(K) <= l_max) >= omega; what is delivered is a count.
 """
 
-import os
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import lru_cache, partial
-from multiprocessing import get_context
-
 import numpy as np
 
-from depl.instances.training.families import Family, family
+from depl.instances.training.families import family
 from depl.instances.training.recording import fresh_seed, schedule_of
-from depl.instances.training.runs import Epoch, Run, Task, as_traces, train_run
+from depl.instances.training.runs import as_traces, train_run
 from depl.models.estimation.binomial import clopper_pearson, refuting_p_value
 from depl.models.estimation.certificate import Certificate, Verdict, certify
 from depl.models.estimation.instance import fit_instance
@@ -27,53 +21,39 @@ from depl.models.solving.result import Result
 from depl.models.solving.solve import solve
 from depl.models.traces.table import Traces, joined
 
-_CHUNK = 25
 Row = dict[str, object]
 
 
-class Trainer:
-    """Trains runs of a family, on as many processes as there are cores; 1 trains in this process."""
+def trained(name: str, plan: Plan, runs: int, skip: int = 0) -> Traces:
+    """So many runs of a plan, trained by a family with fresh seeds; ``skip`` seeds have been used before."""
+    made, schedule, first = family(name), schedule_of(plan), fresh_seed(plan) + skip
+    task, seeds = made.task(), range(first, first + runs)
+    found = [train_run(task, schedule, made.generator(seed)) for seed in seeds]
+    return as_traces([f"fresh-{seed}" for seed in seeds], [schedule] * runs, found)
 
-    def __init__(self, name: str, workers: int | None = None) -> None:
-        self._name = name
-        self._workers = (os.cpu_count() or 1) if workers is None else workers
 
-    def traces(self, plan: Plan, runs: int, skip: int = 0) -> Traces:
-        """So many runs of a plan with fresh seeds; ``skip`` seeds have been used before."""
-        first, schedule = fresh_seed(plan) + skip, schedule_of(plan)
-        seeds = range(first, first + runs)
-        chunks = [seeds[start : start + _CHUNK] for start in range(0, runs, _CHUNK)]
-        work = partial(_trained, self._name, schedule)
-        if self._workers == 1:
-            found = [work(chunk) for chunk in chunks]
-        else:
-            with ProcessPoolExecutor(self._workers, mp_context=get_context("spawn")) as pool:
-                found = list(pool.map(work, chunks))
-        trained = [run for chunk in found for run in chunk]
-        return as_traces([f"fresh-{seed}" for seed in seeds], [schedule] * len(trained), trained)
-
-    def count(self, instance: Instance, result: Result, runs: int, skip: int = 0) -> Row:
-        """Train a plan with fresh seeds, and say how often its promise was kept."""
-        plan, level, limit = result.plan, instance.target.quantile_level, instance.target.maximum_loss
-        if plan is None:
-            raise ValueError("there is no plan to train")
-        final = np.sort(self.traces(plan, runs, skip).matrix()[:, len(plan.epochs)])
-        law = None if instance.traced_law is None else instance.traced_law.law
-        missed = runs - int((final <= limit).sum())  # a loss that is no number misses, too
-        bounds, schedule = clopper_pearson(missed, runs, 0.95), plan.schedule
-        switch = next((k for k in range(1, len(schedule)) if schedule[k] != schedule[k - 1]), len(schedule))
-        return {
-            "promised": level,
-            "target": limit,
-            "delivered": (runs - missed) / runs,
-            "lower": 1 - bounds.upper,
-            "upper": 1 - bounds.lower,
-            "p_value": refuting_p_value(missed, runs, level),
-            "runs": runs,
-            "plan": f"{switch} {schedule[0][0]}, {len(schedule) - switch} {schedule[-1][0]}",
-            "runs_before": 0 if law is None else len(runs_through(law, schedule)),
-            "observed": float(final[int(np.ceil(level * runs)) - 1]),
-        }
+def count(name: str, instance: Instance, result: Result, runs: int, skip: int = 0) -> Row:
+    """Train a plan with fresh seeds, and say how often its promise was kept."""
+    plan, level, limit = result.plan, instance.target.quantile_level, instance.target.maximum_loss
+    if plan is None:
+        raise ValueError("there is no plan to train")
+    final = np.sort(trained(name, plan, runs, skip).matrix()[:, len(plan.epochs)])
+    law = None if instance.traced_law is None else instance.traced_law.law
+    missed = runs - int((final <= limit).sum())  # a loss that is no number misses, too
+    bounds, schedule = clopper_pearson(missed, runs, 0.95), plan.schedule
+    switch = next((k for k in range(1, len(schedule)) if schedule[k] != schedule[k - 1]), len(schedule))
+    return {
+        "promised": level,
+        "target": limit,
+        "delivered": (runs - missed) / runs,
+        "lower": 1 - bounds.upper,
+        "upper": 1 - bounds.lower,
+        "p_value": refuting_p_value(missed, runs, level),
+        "runs": runs,
+        "plan": f"{switch} {schedule[0][0]}, {len(schedule) - switch} {schedule[-1][0]}",
+        "runs_before": 0 if law is None else len(runs_through(law, schedule)),
+        "observed": float(final[int(np.ceil(level * runs)) - 1]),
+    }
 
 
 def chosen(instance: Instance, level: float, target: float) -> tuple[Instance, Result]:
@@ -83,7 +63,7 @@ def chosen(instance: Instance, level: float, target: float) -> tuple[Instance, R
 
 
 def piloted(
-    trainer: Trainer, traces: Traces, setup: Setup, asked: tuple[float, float], pilots: int, runs: int
+    name: str, traces: Traces, setup: Setup, asked: tuple[float, float], pilots: int, runs: int
 ) -> tuple[list[Certificate], Row | None]:
     """Let fresh pilots certify a plan; if they do not, learn from them and choose again, three times at most.
 
@@ -95,22 +75,10 @@ def piloted(
         instance, result = chosen(fit_instance(traces, setup), *asked)
         if result.plan is None:
             break
-        fresh = trainer.traces(result.plan, pilots)
+        fresh = trained(name, result.plan, pilots)
         found = certify(fresh, asked[1], asked[0], chosen_by=traces, plan=result.plan)
         certificates.append(found)
         if found.verdict is Verdict.CERTIFIED:
-            return certificates, trainer.count(instance, result, runs, skip=pilots)
+            return certificates, count(name, instance, result, runs, skip=pilots)
         traces = joined([traces, fresh])
     return certificates, None
-
-
-def _trained(name: str, schedule: Sequence[Epoch], seeds: Sequence[int]) -> list[Run]:
-    made, task = _family(name)
-    return [train_run(task, schedule, made.generator(seed)) for seed in seeds]
-
-
-@lru_cache(maxsize=4)
-def _family(name: str) -> tuple[Family, Task]:
-    """A family with its data, loaded once per process."""
-    found = family(name)
-    return found, found.task()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from depl.benchmarks.studies.policies.drawing import closed_loop_figure
+from depl.benchmarks.studies.closed_loop import closed_loop_figure
 from tests.cases.picture_cases import require_legends_outside
 
 PROBLEM = {"family": "digits-a", "maximum_loss": 0.5, "maximum_epochs": 9, "omega": 0.9}

@@ -1,6 +1,6 @@
 """The figure of promises: what it draws, from rows written here."""
 
-from depl.benchmarks.studies.promises.drawing import promises_figure
+from depl.benchmarks.studies.promises_kept import promises_figure
 from tests.cases.picture_cases import require_legends_outside
 
 TOLD = {"family": "digits-a", "setting": "never run", "promised": 0.9}
