@@ -171,9 +171,10 @@ def _answer(words: Sequence[str], as_json: bool) -> Answer:
         disarm()
         with _answer_alone(as_json):
             if getattr(options, "imports", ()):
-                from depl.commands.inputs import import_users_code
+                from depl.models.foundation.users_code import import_source, resolved
 
-                import_users_code(options)
+                for source in options.imports:
+                    import_source(resolved(source))
             answer = run(options)
     except KeyboardInterrupt:
         return interrupted()

@@ -85,3 +85,21 @@ def without_result(ended: Literal["error", "interrupted"], reason: str, place: s
 def _encodable(text: str) -> str:
     """Show bytes of names of files that are not UTF-8, as JSON must be, as escapes."""
     return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
+
+
+STOPPED = ("time_limit", "interrupted")
+"""Ends of a solve that a limit or the user brought about."""
+
+
+def code_of(ended: str, held: bool, claimed: bool = False) -> ExitCode:
+    """What the end of a solve, by the value of its `Termination`, means to the shell.
+
+    An infeasibility that is only ``claimed``, by a method that nobody vouches for, is no proof.
+    """
+    if ended == "infeasible":
+        return ExitCode.NOTHING if claimed else ExitCode.INFEASIBLE
+    if ended == "error":
+        return ExitCode.INTERNAL
+    if not held:
+        return ExitCode.NOTHING
+    return ExitCode.STOPPED if ended in STOPPED else ExitCode.ANSWERED

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.options import NUMBER, TRACES, Options, command, names
+from depl.commands.inputs import of_runs, read_plan
+from depl.commands.options import NUMBER, TRACES, Options, argument, command, names, option
 
 _DETECTED = """\
 Runs are recognised by their losses, not by their names. Those used to choose the plan are refused under any
@@ -27,34 +26,28 @@ depl train --family digits-alexnet --plan plan.json --out fresh.csv
 depl certify fresh.csv --target 0.35 --omega 0.95 --chosen-by digits-alexnet
 """,
 )
-@click.argument(
-    "traces",
-    metavar="TRACES",
+@argument(
+    "TRACES",
+    "runs of the plan that had no part in its choice: a file of traces, CSV or npz",
     shell_complete=TRACES,
-    help="runs of the plan that had no part in its choice: a file of traces, CSV or npz",
 )
-@click.option("--target", metavar="X", type=NUMBER, required=True, help="l_max, what is promised")
-@click.option(
-    "--omega", metavar="P", type=NUMBER, required=True, help="promised probability of keeping the target"
-)
-@click.option("--confidence", metavar="C", type=NUMBER, default=0.95, help="of the certificate")
-@click.option(
-    "--chosen-by",
-    metavar="FILE",
-    multiple=True,
-    help="traces that were used to choose the plan, or the instance (json) that 'depl fit' made of them; "
+@option("--target X", "l_max, what is promised", NUMBER, required=True)
+@option("--omega P", "promised probability of keeping the target", NUMBER, required=True)
+@option("--confidence C", "of the certificate", NUMBER, default=0.95)
+@option(
+    "--chosen-by FILE",
+    "traces that were used to choose the plan, or the instance (json) that 'depl fit' made of them; "
     "none of their runs may be among the others. May be given several times",
+    multiple=True,
 )
-@click.option(
-    "--plan",
-    metavar="PLAN",
-    help="what the runs were to train; needed unless the traces say so, as those of depl train --plan do",
+@option(
+    "--plan PLAN",
+    "what the runs were to train; needed unless the traces say so, as those of depl train --plan do",
 )
-@click.option(
-    "--diverged",
-    metavar="NAME,...",
-    type=names,
-    help="runs that diverged: they exceed the target, also where the file does not hold them",
+@option(
+    "--diverged NAME,...",
+    "runs that diverged: they exceed the target, also where the file does not hold them",
+    names,
 )
 @given.metric()
 @given.imports
@@ -62,7 +55,6 @@ depl certify fresh.csv --target 0.35 --omega 0.95 --chosen-by digits-alexnet
 def certify(options: Options) -> Answer:
     """Prove from held-out runs, without a law, what a plan delivers."""
     from depl.certifying import named_choice
-    from depl.commands.inputs import of_runs, read_plan
     from depl.instances.training.recorded import named_traces
     from depl.models.estimation.certificate import certificate
     from depl.models.estimation.combinations import schedule_label

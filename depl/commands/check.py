@@ -2,11 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.options import Options, command
+from depl.commands.inputs import figure_files, inside, plan_figure, read_instance, read_plan, require_outputs
+from depl.commands.options import Options, command, option
 from depl.models.foundation.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -23,17 +22,14 @@ depl check tiny plan.json --json
 )
 @given.instance
 @given.plan
-@click.option(
-    "--scenarios",
-    metavar="FILE.npz",
-    help="the scenarios that the plan was made for; needed where they are not of a seeded stream",
+@option(
+    "--scenarios FILE.npz",
+    "the scenarios that the plan was made for; needed where they are not of a seeded stream",
 )
 @given.figure("the plan")
 @given.as_json("the findings")
 def check(options: Options) -> Answer:
     """Verify a plan, independently of all solvers."""
-    from depl.commands.figures import plan_figure
-    from depl.commands.inputs import figure_files, inside, read_instance, read_plan, require_outputs
     from depl.models.scenarios.files import load_scenarios
     from depl.models.verifier.verify import verify
     from depl.showing import json_of

@@ -1,9 +1,7 @@
 """``depl completion``: a script by which a shell asks depl what may follow."""
 
-import click
-
 from depl.commands.answer import Answer
-from depl.commands.options import Choice, Options, command
+from depl.commands.options import Choice, Options, argument, command
 
 _PLACES = {
     "bash": "~/.local/share/bash-completion/completions/depl",
@@ -19,11 +17,10 @@ depl completion zsh
 depl completion fish                         # > ~/.config/fish/completions/depl.fish
 """
 )
-@click.argument(
-    "shell",
-    metavar="SHELL",
-    type=Choice(tuple(_PLACES)),
-    help="; ".join(f"{name}, whose place is {place}" for name, place in _PLACES.items()),
+@argument(
+    "SHELL",
+    "; ".join(f"{name}, whose place is {place}" for name, place in _PLACES.items()),
+    Choice(tuple(_PLACES)),
 )
 def completion(options: Options) -> Answer:
     """Print a script by which bash, zsh or fish completes commands, options and names."""

@@ -7,10 +7,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import click
-
 from depl.commands.answer import Answer
-from depl.commands.options import Options, command
+from depl.commands.inputs import make_folder
+from depl.commands.options import Options, command, option
 from depl.commands.table import table
 from depl.models.foundation.wording import counter_probability, number, rounded_down, rounded_up
 
@@ -32,16 +31,13 @@ depl demo                                    # into the folder demo
 depl demo --out figures
 """
 )
-@click.option(
-    "--out", metavar="DIR", default="demo", help="folder for the figures, beside each other as PNG and SVG"
-)
+@option("--out DIR", "folder for the figures, beside each other as PNG and SVG", default="demo")
 def demo(options: Options) -> Answer:
     """Compare methods on the paper's AlexNet instances, draw figures."""
     # Drawing is all that needs matplotlib, and no other command should wait for it.
 
     from depl.benchmarks.figures.comparison import SAMPLED_METHODS, compare, solve_by_all, targets_of
     from depl.benchmarks.figures.family import Gallery, Shown
-    from depl.commands.inputs import make_folder
     from depl.commands.progress import Bar
 
     started = time.perf_counter()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer
+from depl.commands.inputs import figure_files, of_runs, require_outputs, saved
 from depl.commands.logs import lost_runs, of_logs, traces
-from depl.commands.options import COUNT, SEED, Choice, Options, command
+from depl.commands.options import COUNT, SEED, Choice, Options, command, option
 from depl.models.estimation.choices import RESAMPLES, FitBy
 from depl.models.traces.metrics import TARGETS
 
@@ -33,15 +32,15 @@ depl diagnose digits-alexnet --by model --resamples 20 --json
 )
 @traces
 @given.metric()
-@click.option(
+@option(
     "--by",
-    type=Choice([item.value for item in FitBy]),
+    "fit every model, every model on every cluster, or these in every schedule or run (Fig. 4)",
+    Choice([item.value for item in FitBy]),
     default=FitBy.MODEL.value,
-    help="fit every model, every model on every cluster, or these in every schedule or run (Fig. 4)",
 )
-@click.option("--resamples", metavar="N", type=COUNT, default=RESAMPLES, help="for intervals and p-values")
-@click.option("--seed", metavar="S", type=SEED, default=0, help="of the resamples")
-@click.option("--details", is_flag=True, help="fits, tests and warnings, too; --json always holds them")
+@option("--resamples N", "for intervals and p-values", COUNT, default=RESAMPLES)
+@option("--seed S", "of the resamples", SEED, default=0)
+@option("--details", "fits, tests and warnings, too; --json always holds them")
 @given.figure("the verdict, and Figs. 2 and 4 of the paper", "NAME-verdict, NAME-loss and NAME-fits")
 @given.as_json("fits, tests and verdict")
 @of_logs()
@@ -50,7 +49,6 @@ def diagnose(options: Options) -> Answer:
     """Fit the paper's laws to training traces and say whether they may be used."""
     import numpy as np
 
-    from depl.commands.inputs import figure_files, of_runs, require_outputs
     from depl.commands.logs import named, same_runs
     from depl.models.estimation.combinations import fit_traces
     from depl.models.estimation.diagnosis import diagnose as diagnosed
@@ -93,7 +91,6 @@ def _drawn(
     rng: np.random.Generator,
 ) -> str:
     """Draw what was asked for; p-values are those of every schedule unless ``--by`` chose other ones."""
-    from depl.commands.figures import saved
     from depl.models.estimation.combinations import fit_traces
 
     if not options.figure:

@@ -1,10 +1,9 @@
 """``depl explain``: the equations of the paper with the numbers of a plan, or what an instance can have."""
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.options import Options, command
+from depl.commands.inputs import figure_files, inside, plan_figure, read_instance, read_plan, require_outputs
+from depl.commands.options import Options, argument, command
 from depl.models.foundation.errors import InvalidInputError
 
 
@@ -15,11 +14,8 @@ depl explain tiny plan.json
 """
 )
 @given.instance
-@click.argument(
-    "plan",
-    metavar="PLAN",
-    required=False,
-    help="the path of a plan, as 'depl solve --out' writes it; without one the instance is explained",
+@argument(
+    "[PLAN]", "the path of a plan, as 'depl solve --out' writes it; without one the instance is explained"
 )
 @given.figure("the plan")
 def explain(options: Options) -> Answer:
@@ -28,8 +24,6 @@ def explain(options: Options) -> Answer:
     Without a plan: whether the instance has one, which limit alone would have to give way where it has none,
     and the nearest values of each limit that are reached.
     """
-    from depl.commands.figures import plan_figure
-    from depl.commands.inputs import figure_files, inside, read_instance, read_plan, require_outputs
     from depl.models.solving.explain import explain as explained
 
     require_outputs(figure_files(options.figure), [options.instance, options.plan])

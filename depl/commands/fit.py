@@ -12,9 +12,10 @@ import click
 
 from depl.commands import options as given
 from depl.commands.answer import Answer
+from depl.commands.inputs import inside, of_runs, require_outputs
 from depl.commands.json_text import as_json
 from depl.commands.logs import of_logs, traces
-from depl.commands.options import NUMBER, SETUPS, Choice, Options, command, names
+from depl.commands.options import NUMBER, SETUPS, Choice, Options, command, names, option
 from depl.commands.table import fields
 from depl.models.estimation.choices import CARE
 from depl.models.foundation.errors import InvalidInputError
@@ -55,70 +56,61 @@ depl fit runs.csv --template setup.json --out mine.json             # traces of 
 """
 )
 @traces
-@click.option(
-    "--template",
-    metavar="SETUP",
+@option(
+    "--template SETUP",
+    "clusters, sizes, costs and target: the path of a setup, as 'depl instances new --setup' prints "
+    "one, or the name of a shipped one, such as digits-alexnet",
     required=True,
     shell_complete=SETUPS,
-    help="clusters, sizes, costs and target: the path of a setup, as 'depl instances new --setup' prints "
-    "one, or the name of a shipped one, such as digits-alexnet",
 )
-@click.option("--out", metavar="INSTANCE", required=True, help="write the instance to this file")
-@click.option(
+@option("--out INSTANCE", "write the instance to this file", required=True)
+@option(
     "--law",
-    type=Choice(("affine", "independent")),
+    "affine: a law with memory, fitted to the runs; independent: the paper's",
+    Choice(("affine", "independent")),
     default="affine",
-    help="affine: a law with memory, fitted to the runs; independent: the paper's",
 )
-@click.option(
+@option(
     "--residuals",
-    type=Choice(("per_run", "independent")),
+    "of the affine law: kept together per run, or independent of each other",
+    Choice(("per_run", "independent")),
     default="per_run",
-    help="of the affine law: kept together per run, or independent of each other",
 )
-@click.option(
+@option(
     "--scale",
-    type=Choice(SCALES),
-    help="whether the affine law is one of the loss or of its logarithm; default: log, where all losses are "
+    "whether the affine law is one of the loss or of its logarithm; default: log, where all losses are "
     "positive",
+    Choice(SCALES),
 )
-@click.option(
-    "--care",
-    metavar="Q",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=CARE,
-    help="plans that were never run get the margin that a share Q of plans did not exceed when they were "
+@option(
+    "--care Q",
+    "plans that were never run get the margin that a share Q of plans did not exceed when they were "
     "held out of the fit, 0 for none",
+    click.FloatRange(0, 1, max_open=True),
+    default=CARE,
 )
-@click.option(
-    "--confidence",
-    metavar="C",
-    type=click.FloatRange(0.5, 1, max_open=True),
-    help="promise only plans that enough runs went through, and count as many misses as these leave "
+@option(
+    "--confidence C",
+    "promise only plans that enough runs went through, and count as many misses as these leave "
     "possible with confidence C, such as 0.95; default: promises are right on average over sets of runs",
+    click.FloatRange(0.5, 1, max_open=True),
 )
-@click.option(
-    "--diverged",
-    metavar="N|NAME,...",
-    type=_runs,
-    help="so many runs were lost in all, or those of these names and files: each counts as a miss of every "
+@option(
+    "--diverged N|NAME,...",
+    "so many runs were lost in all, or those of these names and files: each counts as a miss of every "
     "plan; default: those that are known to be lost, as they diverged, or ended before others of their "
     "schedule",
+    _runs,
 )
 @given.metric()
-@click.option("--target", metavar="L", type=NUMBER, help="l_max instead of that of the setup")
-@click.option("--name", metavar="NAME", help="of the instance; default: that of the setup")
-@click.option(
-    "--only-setup",
-    is_flag=True,
-    help="leave out runs that trained a model or used a cluster that the setup does not have",
-)
+@option("--target L", "l_max instead of that of the setup", NUMBER)
+@option("--name NAME", "of the instance; default: that of the setup")
+@option("--only-setup", "leave out runs that trained a model or used a cluster that the setup does not have")
 @given.imports
 @given.as_json("what was fitted")
 @of_logs()
 def fit(options: Options) -> Answer:
     """Turn training traces and a setup into an instance."""
-    from depl.commands.inputs import inside, of_runs, require_outputs
     from depl.commands.logs import named
     from depl.fitting import fit
     from depl.instances.setups import load_setup

@@ -7,16 +7,19 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.options import COUNT, NUMBER, Choice, Options, command
+from depl.commands.inputs import drawn, figure_files, kept, make_folder, read_instance, require_outputs
+from depl.commands.options import COUNT, NUMBER, Choice, Options, command, option
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 from depl.models.solving.defaults import FRONT_POINTS, FRONTS_AGAINST
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+
     from depl.models.solving.front_points import Front
 
 _PARAMETERS = ("between", "points", "method", "gap", "time_limit", "seed")
@@ -30,40 +33,30 @@ depl front tiny --against loss --out front.json    # the same line again goes on
 """
 )
 @given.instance
-@click.option(
-    "--against",
-    type=Choice(FRONTS_AGAINST),
-    required=True,
-    help="the budget that varies: l_max, T_max or omega",
-)
-@click.option(
-    "--points",
-    metavar="N",
-    type=COUNT,
+@option("--against", "the budget that varies: l_max, T_max or omega", Choice(FRONTS_AGAINST), required=True)
+@option(
+    "--points N",
+    "budgets, evenly spaced; for omega, 0.9, 0.95 and 0.99 are added",
+    COUNT,
     default=FRONT_POINTS,
-    help="budgets, evenly spaced; for omega, 0.9, 0.95 and 0.99 are added",
 )
-@click.option(
-    "--between",
-    metavar="LOW HIGH",
-    type=NUMBER,
-    nargs=2,
-    help="the range of the budgets; default: from the loosest to the tightest that a plan is found for, and "
+@option(
+    "--between LOW HIGH",
+    "the range of the budgets; default: from the loosest to the tightest that a plan is found for, and "
     "the budget of the instance",
+    NUMBER,
+    nargs=2,
 )
 @given.method
 @given.gap
 @given.time_limit
 @given.seed
-@click.option(
-    "--out",
-    metavar="FILE",
-    help="write the front to this file: JSON if its name ends in .json, else CSV; a JSON file is updated "
+@option(
+    "--out FILE",
+    "write the front to this file: JSON if its name ends in .json, else CSV; a JSON file is updated "
     "after every point, and one that exists is resumed",
 )
-@click.option(
-    "--plans", metavar="DIR", help="write the plan of every point, and the instance with its budget"
-)
+@option("--plans DIR", "write the plan of every point, and the instance with its budget")
 @given.figure("it")
 @given.as_json("the front")
 def front(options: Options) -> Answer:
@@ -72,25 +65,30 @@ def front(options: Options) -> Answer:
     Each point is a plan that 'depl check' accepts at its budget, with a proved lower bound of the cost of any
     plan there; budgets that no plan keeps are proved infeasible.
     """
-    from depl.commands.figures import front_figure
-    from depl.commands.inputs import figure_files, make_folder, require_outputs
-    from depl.models.foundation.documents import write_text
-
     require_outputs([options.out, *figure_files(options.figure)], [options.instance])
     folder = None if options.plans is None else make_folder(options.plans)
     found = _found(options)
-    code, aside = _exit_code(found), []
-    try:  # the answer is worth showing even if a file cannot be written after all
-        if options.out:
-            if not _resumable(options):
-                write_text(options.out, _csv(found))
-            aside.append(f"front written to {options.out}")
-        if folder is not None:
-            aside.append(_plans_written(found, folder, [options.instance, options.out]))
-        aside.append(front_figure(options.figure, found))
-    except InvalidInputError as error:
-        code, aside = ExitCode.INVALID, [*aside, f"depl: {error}"]
-    return Answer(str(found), code, found.to_json().rstrip(), "\n".join(filter(None, aside)))
+    code, aside = kept(
+        _exit_code(found),
+        lambda: _front_written(found, options),
+        lambda: "" if folder is None else _plans_written(found, folder, [options.instance, options.out]),
+        lambda: drawn(options.figure, "point", _drawing(found) if found.points else None),
+    )
+    return Answer(str(found), code, found.to_json().rstrip(), aside)
+
+
+def _front_written(found: Front, options: Options) -> str:
+    from depl.models.foundation.documents import write_text
+
+    if options.out and not _resumable(options):
+        write_text(options.out, _csv(found))
+    return f"front written to {options.out}" if options.out else ""
+
+
+def _drawing(found: Front) -> Callable[[], Axes]:
+    from depl.plot.front import front as draw
+
+    return lambda: draw(found)
 
 
 def _resumable(options: Options) -> bool:
@@ -99,7 +97,6 @@ def _resumable(options: Options) -> bool:
 
 
 def _found(options: Options) -> Front:
-    from depl.commands.inputs import read_instance
     from depl.commands.progress import Bar
     from depl.models.solving.front import front
 
@@ -127,7 +124,6 @@ def _found(options: Options) -> Front:
 
 def _plans_written(found: Front, folder: Path, taken: list[str | None]) -> str:
     """Write the plan of every point with its instance, and say how to check one."""
-    from depl.commands.inputs import require_outputs
     from depl.models.foundation.documents import write_text
 
     named = ""

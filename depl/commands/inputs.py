@@ -1,100 +1,50 @@
-"""What the options that several commands share stand for: instances, plans, scenarios, files of the user."""
+"""What options stand for: instances, plans, scenarios, and the files that are written and drawn."""
+
+from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from depl.commands.answer import ExitCode
 from depl.commands.options import FigureFiles, Options
-from depl.instances.library import load
-from depl.models.foundation.documents import found_there, read_text, reason_of
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.users_code import import_source, resolved
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
-from depl.models.scenarios.draws import Scenarios, draw_scenarios
-from depl.models.scenarios.files import load_scenarios
-from depl.models.solving.methods import default_method, find, registered, require_counting
-from depl.models.solving.options import read_options
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from depl.models.problem.instance import Instance
+    from depl.models.problem.plan import Plan
+    from depl.models.scenarios.draws import Scenarios
+    from depl.models.solving.result import Result
 
 _LAST_DIGITS = 1e-9  # quantile functions of two machines differ by less, relatively
 
 
 def sources(options: Any) -> tuple[str, ...]:
     """What ``--import`` names, so that workers elsewhere in the file system find it."""
+    from depl.models.foundation.users_code import resolved
+
     return tuple(dict.fromkeys(map(resolved, options.imports)))
 
 
-def import_users_code(options: Options) -> None:
-    """Import what ``--import`` names.
-
-    Raises
-    ------
-    InvalidInputError
-        As `depl.models.foundation.users_code.import_source`.
-    """
-    for source in options.imports:
-        import_source(resolved(source))
-
-
-def further_options(options: Options, instance: Instance) -> dict[str, object]:
-    """What `depl.commands.options.solving` declares and only some methods take, where it is given.
-
-    Raises
-    ------
-    InvalidInputError
-        If the method does not take an option, or not with this value, or one is given twice.
-    """
-    method = find(options.method or default_method(instance))
-    if not method.options:
-        _refuse_options(method.name, options)
-    texts: dict[str, str] = {}
-    if options.eta is not None:
-        texts["eta"] = str(options.eta)
-    for name, value in options.options:
-        if name in texts:
-            raise InvalidInputError("is given twice; keep one", f"--option {name}")
-        texts[name] = value
-    try:
-        return read_options(method.name, method.options, texts)
-    except InvalidInputError as error:
-        place = f"--option {error.path}" if error.path else ""
-        raise InvalidInputError(error.message, place) from error
-
-
-def _refuse_options(method: str, options: Options) -> None:
-    """Refuse options where the method takes none, and name the methods that take the first one."""
-    given = [*([] if options.eta is None else ["eta"]), *(name for name, _ in options.options)]
-    for name in given:
-        able = [other.name for other in registered() if name in [item.name for item in other.options]]
-        hint = f"; of --method {' or '.join(able)} it is one" if able else "; it takes none"
-        raise InvalidInputError(f"method {method!r} takes no option {name!r}{hint}")
-
-
 def read_instance(options: Options) -> Instance:
-    """The instance that INSTANCE and ``--target`` name.
+    """The instance that INSTANCE and ``--target`` name; errors have the file in front of the place."""
+    from depl.instances.library import load
 
-    Raises
-    ------
-    InvalidInputError
-        As `depl.instances.library.load`, with the file in front of the place inside it.
-    """
     with inside(options.instance):
         return load(options.instance, options.target)
 
 
 def read_plan(path: str) -> Plan:
-    """The plan in a file.
+    """The plan in a file; errors have the file in front of the place."""
+    from depl.models.foundation.documents import read_text
+    from depl.models.problem.plan import Plan
 
-    Raises
-    ------
-    InvalidInputError
-        With the file in front of the place inside it.
-    """
     with inside(path):
         return Plan.from_json(read_text(path))
 
@@ -167,6 +117,8 @@ def same_file(path: str | Path, other: str | Path) -> bool:
 
 
 def _require_writable(path: str) -> None:
+    from depl.models.foundation.documents import found_there, reason_of
+
     folder = Path(os.path.realpath(path) if os.path.islink(path) else path).parent
     if os.path.isdir(path):
         raise InvalidInputError("is a folder; name a file in it", path)
@@ -183,9 +135,60 @@ def _require_writable(path: str) -> None:
         raise InvalidInputError(f"the folder {str(folder)!r} cannot be written to", path)
 
 
+def kept(code: ExitCode, *steps: Callable[[], str]) -> tuple[ExitCode, str]:
+    """Write and draw what is asked for, and say so; an answer is worth showing even if that fails."""
+    said = []
+    for step in steps:
+        try:
+            said.append(step())
+        except InvalidInputError as error:
+            code = ExitCode.INVALID
+            said.append(f"depl: {error}")
+    return code, "\n\n".join(filter(None, said))
+
+
+def written(path: str | None, what: str, document: Any) -> str:
+    """Write a document to the file that is named for it, and say so; or that there is none."""
+    from depl.models.foundation.documents import write_text
+
+    if path is None:
+        return ""
+    if document is None:
+        return f"{path} not written: there is no {what}"
+    write_text(path, document.to_json())
+    return f"{what} written to {path}"
+
+
 def figure_files(target: FigureFiles | None, part: str = "") -> tuple[str, ...]:
     """The files of a figure, or of one part of several, none for None."""
     return () if target is None else target.paths(part)
+
+
+def drawn(target: FigureFiles | None, what: str, draw: Callable[[], Axes] | None) -> str:
+    """Draw what is asked for, and say where; or that there is nothing to be drawn."""
+    if target is None:
+        return ""
+    if draw is None:
+        return f"{target.name} not drawn: there is no {what}"
+    figure = draw().get_figure(root=True)
+    return "" if figure is None else f"drawn in {' and '.join(saved(figure, target))}"
+
+
+def plan_figure(target: FigureFiles | None, instance: Instance | None, plan: Plan | None) -> str:
+    """The same of a plan, None where a command has found none."""
+    if target is None or instance is None or plan is None:
+        return drawn(target, "plan", None)
+    from depl.plot.plan import plan as draw
+
+    return drawn(target, "plan", lambda: draw(instance, plan)[0])
+
+
+def saved(figure: Figure, target: FigureFiles, part: str = "") -> list[str]:
+    """Write a figure, or one part of several, and return its files."""
+    from depl.benchmarks.figures.style import save
+
+    place = Path(f"{target.name}{part}")
+    return [str(path) for path in save(figure, place.parent, place.name, target.formats)]
 
 
 def make_folder(path: str) -> Path:
@@ -206,6 +209,72 @@ def make_folder(path: str) -> Path:
     return folder
 
 
+def further_options(options: Options, instance: Instance) -> dict[str, object]:
+    """What `depl.commands.options.solving` declares and only some methods take, where it is given.
+
+    Raises
+    ------
+    InvalidInputError
+        If the method does not take an option, or not with this value, or one is given twice.
+    """
+    from depl.models.solving.methods import default_method, find
+    from depl.models.solving.options import read_options
+
+    method = find(options.method or default_method(instance))
+    if not method.options:
+        _refuse_options(method.name, options)
+    texts: dict[str, str] = {}
+    if options.eta is not None:
+        texts["eta"] = str(options.eta)
+    for name, value in options.options:
+        if name in texts:
+            raise InvalidInputError("is given twice; keep one", f"--option {name}")
+        texts[name] = value
+    try:
+        return read_options(method.name, method.options, texts)
+    except InvalidInputError as error:
+        place = f"--option {error.path}" if error.path else ""
+        raise InvalidInputError(error.message, place) from error
+
+
+@contextmanager
+def asked_of_solver(options: Options, instance: Instance) -> Iterator[dict[str, Any]]:
+    """What `depl.commands.options.solving` declares, as keywords; meanwhile a line shows how far it is."""
+    from depl.commands.progress import Watched
+    from depl.models.solving.methods import default_method
+
+    asked = {name: getattr(options, name) for name in ("method", "gap", "time_limit", "seed")}
+    asked["options"] = further_options(options, instance)
+    with Watched(options.method or default_method(instance), instance.units) as watched:
+        yield asked | {"progress": watched.progress, "on_phase": watched.on_phase}
+
+
+def explanation(result: Result, instance: Instance | None, plan: Plan | None, details: bool) -> str:
+    """How a plan came about, and its numbers in the equations; of an infeasible instance, why."""
+    from depl.models.solving.decisions import told
+    from depl.models.solving.explain import explain
+
+    parts = [f"Decisions of {result.method}\n{told(result.decisions, details)}"] if result.decisions else []
+    if instance is not None and (plan is not None or (instance.declares_laws and _is_infeasible(result))):
+        parts.append(explain(instance, plan))
+    return "\n\n".join(parts)
+
+
+def _is_infeasible(result: Result) -> bool:
+    return result.termination.value == "infeasible"
+
+
+def _refuse_options(method: str, options: Options) -> None:
+    """Refuse options where the method takes none, and name the methods that take the first one."""
+    from depl.models.solving.methods import registered
+
+    given = [*([] if options.eta is None else ["eta"]), *(name for name, _ in options.options)]
+    for name in given:
+        able = [other.name for other in registered() if name in [item.name for item in other.options]]
+        hint = f"; of --method {' or '.join(able)} it is one" if able else "; it takes none"
+        raise InvalidInputError(f"method {method!r} takes no option {name!r}{hint}")
+
+
 def read_scenarios(options: Options, instance: Instance) -> int | Scenarios | None:
     """The scenarios that ``--scenarios`` names: how many, or those of a file.
 
@@ -214,6 +283,12 @@ def read_scenarios(options: Options, instance: Instance) -> int | Scenarios | No
     InvalidInputError
         As `depl.models.scenarios.files.load_scenarios`, and if the method counts no scenarios.
     """
+    import numpy as np
+
+    from depl.models.scenarios.draws import draw_scenarios
+    from depl.models.scenarios.files import load_scenarios
+    from depl.models.solving.methods import default_method, require_counting
+
     given: int | str | None = options.scenarios
     if not isinstance(given, str):
         return given

@@ -6,11 +6,10 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.options import COUNT, SEED, Choice, Group, Options, together
+from depl.commands.inputs import make_folder, read_instance, require_outputs
+from depl.commands.options import COUNT, SEED, Choice, Group, Options, option, together
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
@@ -33,15 +32,10 @@ SIZES = {
     "epochs": (100, "epochs at most"),
 }
 
-_setup = click.option("--setup", is_flag=True, help="a setup, which 'depl fit' takes, instead of an instance")
+_setup = option("--setup", "a setup, which 'depl fit' takes, instead of an instance")
 _sizes = together(
     *(
-        click.option(
-            f"--{name}",
-            metavar="N",
-            type=COUNT,
-            help=f"how many {what}, but of small ones; default: {default}",
-        )
+        option(f"--{name} N", f"how many {what}, but of small ones; default: {default}", COUNT)
         for name, (default, what) in SIZES.items()
     )
 )
@@ -82,7 +76,6 @@ depl instances show paper-alexnet --target 9 --json
 @given.as_json("the instance itself")
 def show(options: Options) -> Answer:
     """Show one instance, and where its values come from; a family without a target at its first one."""
-    from depl.commands.inputs import read_instance
     from depl.instances.library import describe
 
     targets = next((entry.targets for entry in describe() if entry.name == options.instance), ())
@@ -100,19 +93,18 @@ depl instances make --count 3 --seed 7 --out drawn
 depl instances make --family heterogeneous --clusters 5 --epochs 20 --out drawn
 """
 )
-@click.option("--count", metavar="N", type=COUNT, default=1, help="how many")
-@click.option("--seed", metavar="S", type=SEED, default=0, help="of the generator")
-@click.option("--out", metavar="DIR", required=True, help="the folder for the files")
-@click.option(
+@option("--count N", "how many", COUNT, default=1)
+@option("--seed S", "of the generator", SEED, default=0)
+@option("--out DIR", "the folder for the files", required=True)
+@option(
     "--family",
-    type=Choice(tuple(FAMILIES)),
+    "; ".join(f"{name}: {like}" for name, like in FAMILIES.items()),
+    Choice(tuple(FAMILIES)),
     default=next(iter(FAMILIES)),
-    help="; ".join(f"{name}: {like}" for name, like in FAMILIES.items()),
 )
 @_sizes
 def make(options: Options) -> Answer:
     """Draw random instances and write them to files."""
-    from depl.commands.inputs import make_folder
     from depl.models.foundation.documents import write_text
 
     drawn = _drawn(options)  # all of them first, so that an error leaves no part of the set behind
@@ -147,10 +139,9 @@ depl instances new --setup --out setup.json  # for depl fit
 """
 )
 @_setup
-@click.option("--out", metavar="FILE", help="write it to this new file instead of printing it")
+@option("--out FILE", "write it to this new file instead of printing it")
 def new(options: Options) -> Answer:
     """Print a commented instance to start from, or a setup."""
-    from depl.commands.inputs import require_outputs
     from depl.instances.setups import setup_template
     from depl.instances.template import template
     from depl.models.foundation.documents import write_text

@@ -9,12 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
+from depl.commands.inputs import require_outputs
 from depl.commands.json_text import as_json
-from depl.commands.options import KNAPSACKS, NUMBER, Choice, Options, Whole, command
+from depl.commands.options import KNAPSACKS, NUMBER, Choice, Options, Whole, argument, command, option
 from depl.commands.table import fields
 from depl.instances.reductions.names import REDUCTIONS
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
@@ -43,45 +42,38 @@ depl knapsack f4_l-d_kp_4_11
 depl knapsack f3_l-d_kp_4_20 --via exact --reduction by-time
 """
 )
-@click.argument(
-    "file",
-    metavar="FILE",
-    shell_complete=KNAPSACKS,
-    help="number of items and capacity, then value and weight per line; or kplib's or Pisinger's format; or "
+@argument(
+    "FILE",
+    "number of items and capacity, then value and weight per line; or kplib's or Pisinger's format; or "
     "the name of a shipped instance, such as knapPI_1_100_1000_1",
+    shell_complete=KNAPSACKS,
 )
-@click.option(
+@option(
     "--via",
-    type=Choice(("scenario-search", "exact", "milp", "enumerate", "depl")),
-    help="the method that plans; default: scenario-search, with --chance exact",
+    "the method that plans; default: scenario-search, with --chance exact",
+    Choice(("scenario-search", "exact", "milp", "enumerate", "depl")),
 )
-@click.option(
+@option(
     "--reduction",
-    type=Choice(tuple(REDUCTIONS)),
+    "; ".join(f"{name}: {text}" for name, text in REDUCTIONS.items()),
+    Choice(tuple(REDUCTIONS)),
     default="by-cost",
-    help="; ".join(f"{name}: {text}" for name, text in REDUCTIONS.items()),
 )
-@click.option(
-    "--instance", metavar="N", type=Whole(), default=1, help="which instance of the file, counted from 1"
-)
-@click.option(
+@option("--instance N", "which instance of the file, counted from 1", Whole(), default=1)
+@option(
     "--chance",
-    is_flag=True,
-    help="normal weights: number of items, capacity and omega (0.95, or z=1.645, its factor of the "
+    "normal weights: number of items, capacity and omega (0.95, or z=1.645, its factor of the "
     "deviation), then value, mean and variance per line",
 )
-@click.option(
-    "--fewer-items",
-    is_flag=True,
-    help="with --chance: take a file as it is that has fewer items than its first line announces",
+@option(
+    "--fewer-items", "with --chance: take a file as it is that has fewer items than its first line announces"
 )
-@click.option("--time-limit", metavar="S", type=NUMBER, help="seconds of planning; default: none")
+@option("--time-limit S", "seconds of planning; default: none", NUMBER)
 @given.seed
-@click.option("--out", metavar="ITEMS.txt", help="write the numbers of the items taken, one per line")
+@option("--out ITEMS.txt", "write the numbers of the items taken, one per line")
 @given.as_json()
 def knapsack(options: Options) -> Answer:
     """Solve a knapsack from a public file as a planning problem, and check it."""
-    from depl.commands.inputs import require_outputs
     from depl.instances.chance_knapsack_files import read_chance_knapsack
     from depl.instances.reductions.through import solve_chance_knapsack, solve_knapsack, solver
 

@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer
+from depl.commands.inputs import make_folder, require_outputs
 from depl.commands.json_text import as_json
-from depl.commands.options import COUNT, Choice, Group, Options
+from depl.commands.options import COUNT, Choice, Group, Options, argument, option
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
@@ -73,20 +72,19 @@ depl lessons export 1 2 --to course --only notebook
 depl lessons export 5 --to course --only slides --only handout    # needs pip install 'depl[teaching]'
 """
 )
-@click.argument("numbers", metavar="[N]...", nargs=-1, type=COUNT, help="numbers of lessons; default: all")
-@click.option("--to", metavar="DIR", default="lessons", help="the folder for the files")
-@click.option(
+@argument("[N]...", "numbers of lessons; default: all", COUNT, name="numbers")
+@option("--to DIR", "the folder for the files", default="lessons")
+@option(
     "--only",
-    type=Choice(tuple(KINDS)),
-    multiple=True,
-    help="one kind of file, may be given several times; default: all. "
+    "one kind of file, may be given several times; default: all. "
     + "; ".join(f"{name}: {text}" for name, text in KINDS.items()),
+    Choice(tuple(KINDS)),
+    multiple=True,
 )
-@click.option("--force", is_flag=True, help="replace files that are there")
+@option("--force", "replace files that are there")
 @given.as_json("the names of the files")
 def export(options: Options) -> Answer:
     """Write lessons as files to teach with."""
-    from depl.commands.inputs import make_folder, require_outputs
     from depl.lessons.export import files_of, names_of
     from depl.lessons.shipped import chosen
     from depl.models.foundation.documents import write_text

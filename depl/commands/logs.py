@@ -6,9 +6,19 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import click
-
-from depl.commands.options import COUNT, TRACES, Choice, F, Options, key_and_value, names, together
+from depl.commands.inputs import require_outputs
+from depl.commands.options import (
+    COUNT,
+    TRACES,
+    Choice,
+    F,
+    Options,
+    argument,
+    key_and_value,
+    names,
+    option,
+    together,
+)
 from depl.models.foundation.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -21,108 +31,88 @@ TOOLS = ("lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "tran
 
 _SEVERAL = "may be given several times"
 
-traces = click.argument(
-    "traces",
-    metavar="TRACES...",
-    nargs=-1,
-    required=True,
-    shell_complete=TRACES,
-    help="the path of traces, CSV or npz, or the name of shipped ones, such as digits-alexnet; with --loss "
+traces = argument(
+    "TRACES...",
+    "the path of traces, CSV or npz, or the name of shipped ones, such as digits-alexnet; with --loss "
     "files or folders of logs",
+    shell_complete=TRACES,
 )
-lost_runs = click.option(
-    "--diverged",
-    metavar="NAME,...",
-    type=names,
-    help="runs that were lost, and files of such: each counts as a miss of every plan that is fitted or "
+lost_runs = option(
+    "--diverged NAME,...",
+    "runs that were lost, and files of such: each counts as a miss of every plan that is fitted or "
     "certified; patterns such as 'seed1*' will do",
+    names,
 )
 _clocks = together(
-    click.option(
-        "--run", "run_key", metavar="KEY", help="what names the runs, where one file of logs holds several"
-    ),
-    click.option(
-        "--epoch",
-        metavar="KEY",
-        help="what tells the epoch, or the global step; 'row' counts the losses, if there is one an epoch; "
+    option("--run KEY", "what names the runs, where one file of logs holds several", name="run_key"),
+    option(
+        "--epoch KEY",
+        "what tells the epoch, or the global step; 'row' counts the losses, if there is one an epoch; "
         "default: what is known of it",
     ),
-    click.option(
+    option(
         "--first",
-        type=Choice(("0", "1")),
+        "what the first trained epoch is called; 1: what is called 0 is the evaluation before training",
+        Choice(("0", "1")),
         callback=lambda _ctx, _param, value: None if value is None else int(value),
-        help="what the first trained epoch is called; 1: what is called 0 is the evaluation before training",
     ),
-    click.option(
-        "--steps-per-epoch", metavar="N", type=COUNT, help="of logs where global steps tell the epoch"
-    ),
-    click.option(
-        "--every",
-        metavar="N",
-        type=COUNT,
-        help="the loss stands at every Nth epoch alone (validation_freq of Keras), which then is an epoch",
+    option("--steps-per-epoch N", "of logs where global steps tell the epoch", COUNT),
+    option(
+        "--every N",
+        "the loss stands at every Nth epoch alone (validation_freq of Keras), which then is an epoch",
+        COUNT,
     ),
 )
 _stages = together(
-    click.option(
-        "--stages",
-        metavar="[RUNS=]STAGES",
-        multiple=True,
-        help="what was trained where: p50@edge:17,p75@far-edge is model p50 on cluster edge for 17 epochs, "
+    option(
+        "--stages [RUNS=]STAGES",
+        "what was trained where: p50@edge:17,p75@far-edge is model p50 on cluster edge for 17 epochs, "
         f"then p75 on far-edge; with a pattern in front, such as 'seed1*=', only of runs whose names match; "
         f"{_SEVERAL}",
+        multiple=True,
     ),
-    click.option(
-        "--stages-from",
-        type=Choice(("hparams",)),
-        help="the same from the hyperparameter 'stages' of each run",
+    option("--stages-from", "the same from the hyperparameter 'stages' of each run", Choice(("hparams",))),
+    option(
+        "--model KEY", "what tells the model of each epoch, or a hyperparameter of the run; default: model"
     ),
-    click.option(
-        "--model",
-        metavar="KEY",
-        help="what tells the model of each epoch, or a hyperparameter of the run; default: model",
-    ),
-    click.option("--cluster", metavar="KEY", help="the same of its cluster; default: cluster"),
-    click.option("--cluster-name", metavar="NAME", help="the one cluster that all runs trained on"),
+    option("--cluster KEY", "the same of its cluster; default: cluster"),
+    option("--cluster-name NAME", "the one cluster that all runs trained on"),
 )
 _rules = together(
-    click.option(
-        "--where",
-        metavar="KEY=VALUE",
-        type=key_and_value,
+    option(
+        "--where KEY=VALUE",
+        f"read only what was logged with this value; {_SEVERAL}",
+        key_and_value,
         multiple=True,
-        help=f"read only what was logged with this value; {_SEVERAL}",
     ),
-    click.option("--accuracy", metavar="KEY", help="keep this accuracy, too"),
-    click.option("--percent", is_flag=True, help="accuracies are in per cent"),
-    click.option(
+    option("--accuracy KEY", "keep this accuracy, too"),
+    option("--percent", "accuracies are in per cent"),
+    option(
         "--on-missing",
-        type=Choice(("refuse", "end", "drop")),
+        "of a run whose loss is missing or not finite from some epoch on: end it before, or drop it",
+        Choice(("refuse", "end", "drop")),
         default="refuse",
-        help="of a run whose loss is missing or not finite from some epoch on: end it before, or drop it",
     ),
-    click.option(
+    option(
         "--on-repeated",
-        type=Choice(("refuse", "last", "first")),
-        default="refuse",
-        help="of epochs that were logged again: what was trained last counts, as after a restart, or what "
+        "of epochs that were logged again: what was trained last counts, as after a restart, or what "
         "was logged first, as before the best model is evaluated again at the end",
+        Choice(("refuse", "last", "first")),
+        default="refuse",
     ),
 )
 _runs = together(
-    click.option(
-        "--leave-out",
-        metavar="PATTERN",
-        multiple=True,
-        help="do not count runs, files and folders of this name, such as 'seed1*'; the provenance says so; "
+    option(
+        "--leave-out PATTERN",
+        "do not count runs, files and folders of this name, such as 'seed1*'; the provenance says so; "
         f"{_SEVERAL}",
-    ),
-    click.option(
-        "--cut-at-random",
-        metavar="NAME",
         multiple=True,
-        help="runs of this name, such as 'seed1*', ended before others of their schedule for a reason "
+    ),
+    option(
+        "--cut-at-random NAME",
+        "runs of this name, such as 'seed1*', ended before others of their schedule for a reason "
         f"unlike their losses, such as a limit of time; otherwise they count as misses; {_SEVERAL}",
+        multiple=True,
     ),
 )
 
@@ -132,11 +122,9 @@ def of_logs(required: bool = False) -> Callable[[F], F]:
     told = (
         "" if required else "; with it TRACES may be logs of a training tool, as 'depl traces import' reads"
     )
-    loss = click.option(
-        "--loss", metavar="KEY", required=required, help=f"what the tool calls the held-out loss{told}"
-    )
-    tool = click.option(
-        "--from", "tool", type=Choice(TOOLS), help="who wrote the logs; default: what the files look like"
+    loss = option("--loss KEY", f"what the tool calls the held-out loss{told}", required=required)
+    tool = option(
+        "--from", "who wrote the logs; default: what the files look like", Choice(TOOLS), name="tool"
     )
     return together(_runs, loss, tool, _clocks, _stages, _rules)
 
@@ -219,19 +207,19 @@ def _further_words(choices: Choices, but: Sequence[str] = ()) -> list[str]:
 
     untold = Choices(choices.loss)
     found: list[str] = []
-    for name, option in _OPTIONS.items():
+    for name, written in _OPTIONS.items():
         value = getattr(choices, name)
         if name in but or value == getattr(untold, name):
             continue
         if value is True:
-            found.append(option)
+            found.append(written)
             continue
         if name == "diverged":
             value = ",".join(value)
         if isinstance(value, Mapping):
             value = [f"{key}={wanted}" for key, wanted in value.items()]
         for item in value if isinstance(value, list | tuple) else (value,):
-            found += [option, str(item)]
+            found += [written, str(item)]
     return found
 
 
@@ -244,7 +232,6 @@ def same_runs(options: Options) -> str:
 
 def imported(options: Options, paths: list[str], out: str | None) -> Imported:
     """The logs that were named, which an output must not overwrite."""
-    from depl.commands.inputs import require_outputs
     from depl.models.tool_logs.importing import import_logs
 
     require_outputs([] if out is None else [out], paths)

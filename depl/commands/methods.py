@@ -2,12 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
-from depl.commands.options import METHODS, Options, command
+from depl.commands.options import METHODS, Options, argument, command
 from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_ON_SCENARIOS
 
 if TYPE_CHECKING:
@@ -26,9 +24,7 @@ depl methods depl-paper random               # with their options
 depl methods --json
 """
 )
-@click.argument(
-    "names", metavar="[NAME]...", nargs=-1, shell_complete=METHODS, help="only these, with their options"
-)
+@argument("[NAME]...", "only these, with their options", shell_complete=METHODS, name="names")
 @given.imports
 @given.as_json("the methods")
 def methods(options: Options) -> Answer:

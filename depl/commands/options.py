@@ -6,8 +6,8 @@ before it runs; the function says where the answer is from, and `depl.cli` print
     bench = Group("bench", help="Run studies.", examples="depl bench list\ndepl bench run scale")
 
     @bench.command(examples="depl bench run scale\ndepl bench run scale --workers 2 --json")
-    @click.argument("study", metavar="STUDY", help="a name of 'depl bench list'")
-    @click.option("--workers", metavar="N", type=COUNT, default=1, help="so many at a time")
+    @argument("STUDY", "a name of 'depl bench list'")
+    @option("--workers N", "so many at a time", COUNT, default=1)
     @imports
     @as_json("what was done")
     def run(options: Options) -> Answer:
@@ -19,6 +19,7 @@ Then `depl.cli.COMMANDS` names it: ``"bench": "depl.commands.bench:bench"``. A d
 
 import importlib
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple, NoReturn, TypeVar
@@ -75,7 +76,7 @@ class _Helpful(click.Command):
         before, values = "", 0
         for word in words:
             option, equals, _ = word.partition("=")
-            named = word.startswith("-") and word != "-" and not (values and _is_number(word))
+            named = word.startswith("-") and word != "-" and not (values and is_number(word))
             if word == "--" or (isinstance(self, click.Group) and not named):
                 return
             if values and named:
@@ -164,6 +165,23 @@ def command(name: str | None = None, **named: Any) -> Callable[[Run], Command]:
     return click.command(name, cls=Command, **named)
 
 
+def option(declared: str, help: str, type: Any = None, *, name: str = "", **more: Any) -> Callable[[F], F]:  # noqa: A002
+    """An option as its usage shows it: ``--points N`` takes a value, ``--json`` is a switch."""
+    words, _, metavar = declared.partition(" ")
+    if metavar:
+        more["metavar"] = metavar
+    elif type is None and "/" not in words:
+        more["is_flag"] = True
+    return click.option(words, *filter(None, [name]), help=help, type=type, **more)
+
+
+def argument(metavar: str, help: str, type: Any = None, *, name: str = "", **more: Any) -> Callable[[F], F]:  # noqa: A002
+    """An argument as its usage shows it: ``[NAME]...`` are any number of them."""
+    more |= {"metavar": metavar, "nargs": -1 if metavar.endswith("...") else 1}
+    name = name or re.sub(r"\W", "", metavar.lower())
+    return click.argument(name, help=help, type=type, required=not metavar.startswith("["), **more)
+
+
 def refusal(error: click.UsageError) -> str:
     """What is wrong with a command line, in one line."""
     ctx, said = error.ctx, error.format_message()
@@ -190,7 +208,8 @@ def _refuse_option(ctx: click.Context, option: str, known: Iterable[str]) -> NoR
     ctx.fail(removed(f"{ctx.command_path} {option}") or f"there is no option {option}; {hint}")
 
 
-def _is_number(word: str) -> bool:
+def is_number(word: str) -> bool:
+    """Whether Python reads a word as a number."""
     try:
         float(word)
     except ValueError:
@@ -227,7 +246,7 @@ COUNT, SEED, NUMBER = Whole(min=1), Whole(min=0), Number()
 
 def positive_seconds(text: str) -> float:
     """A positive number of seconds."""
-    value = float(text) if _is_number(text) else float("nan")
+    value = float(text) if is_number(text) else float("nan")
     if not 0 < value < float("inf"):
         raise click.BadParameter(f"must be a number of seconds, positive and finite, not {text!r}")
     return value
@@ -329,62 +348,42 @@ SETUPS = _shipped("depl.instances.setups", "setup_names")
 KNAPSACKS = _shipped("depl.instances.knapsack_files", "shipped_knapsacks")
 """Names that a shell completes."""
 
-imports = click.option(
-    "--import",
-    "imports",
-    metavar="MODULE",
+imports = option(
+    "--import MODULE",
+    "a module or a .py file that registers methods or laws; may be given several times",
     multiple=True,
-    help="a module or a .py file that registers methods or laws; may be given several times",
+    name="imports",
 )
-target = click.option(
-    "--target",
-    metavar="L",
-    help="bound on the quantile of the final loss; chooses a family's instance",
-)
+target = option("--target L", "bound on the quantile of the final loss; chooses a family's instance")
 instance = together(
-    click.argument(
-        "instance",
-        metavar="INSTANCE",
-        shell_complete=INSTANCES,
-        help="a name of 'depl instances list', or the path of a file",
-    ),
+    argument("INSTANCE", "a name of 'depl instances list', or the path of a file", shell_complete=INSTANCES),
     target,
     imports,
 )
-plan = click.argument("plan", metavar="PLAN", help="the path of a plan, as 'depl solve --out' writes it")
-method = click.option(
-    "--method",
-    metavar="M",
+plan = argument("PLAN", "the path of a plan, as 'depl solve --out' writes it")
+method = option(
+    "--method M",
+    f"one of 'depl methods'; default: {DEFAULT_METHOD}, which lets exact search and the loop take turns",
     shell_complete=METHODS,
-    help=f"one of 'depl methods'; default: {DEFAULT_METHOD}, which lets exact search and the loop take turns",
 )
-gap = click.option(
-    "--gap",
-    metavar="G",
-    type=relative_gap,
-    default="0",
-    help="relative gap that is good enough, such as 0.05 or 5%",
-)
-time_limit = click.option("--time-limit", metavar="S", type=NUMBER, help="seconds; default: none")
-seed = click.option("--seed", metavar="N", type=SEED, default=0, help="for methods that draw")
-details = click.option(
-    "--details", is_flag=True, help="with --explain: list every decision, including those taken back"
-)
+gap = option("--gap G", "relative gap that is good enough, such as 0.05 or 5%", relative_gap, default="0")
+time_limit = option("--time-limit S", "seconds; default: none", NUMBER)
+seed = option("--seed N", "for methods that draw", SEED, default=0)
+details = option("--details", "with --explain: list every decision, including those taken back")
 
 
 def as_json(content: str = "the answer") -> Callable[[F], F]:
     """``--json``."""
-    return click.option("--json", is_flag=True, help=f"print {content} as one JSON object")
+    return option("--json", f"print {content} as one JSON object")
 
 
 def figure(what: str, parts: str = "") -> Callable[[F], F]:
     """``--figure``; ``parts`` say what follows the name where there are several figures."""
     written = f"draw {what} in NAME.png and NAME.svg{f' ({parts})' if parts else ''}"
-    return click.option(
-        "--figure",
-        metavar="NAME",
-        type=figure_files,
-        help=f"{written}; with one of {', '.join(_DOTTED)} at the end, in that alone",
+    return option(
+        "--figure NAME",
+        f"{written}; with one of {', '.join(_DOTTED)} at the end, in that alone",
+        figure_files,
     )
 
 
@@ -392,7 +391,7 @@ def metric(what: str = "what is bounded") -> Callable[[F], F]:
     """``--metric``."""
     from depl.models.traces.metrics import TARGETS
 
-    return click.option("--metric", type=Choice(TARGETS), default=TARGETS[0], help=what)
+    return option("--metric", what, Choice(TARGETS), default=TARGETS[0])
 
 
 def solving(files: bool = False) -> Callable[[F], F]:
@@ -402,22 +401,19 @@ def solving(files: bool = False) -> Callable[[F], F]:
         gap,
         time_limit,
         seed,
-        click.option(
+        option(
             "--scenarios",
-            metavar="S|FILE.npz" if files else "S",
-            type=count_or_file if files else COUNT,
-            help="for methods that count scenarios: how many to draw"
+            "for methods that count scenarios: how many to draw"
             f"{', or a file of them' if files else ''}; default: {DEFAULT_SCENARIOS}",
+            count_or_file if files else COUNT,
+            metavar="S|FILE.npz" if files else "S",
         ),
-        click.option(
-            "--eta", metavar="N", type=COUNT, help="for depl-paper: levels of time and of loss; default: 200"
-        ),
-        click.option(
-            "--option",
-            "options",
-            metavar="KEY=VALUE",
-            type=key_and_value,
+        option("--eta N", "for depl-paper: levels of time and of loss; default: 200", COUNT),
+        option(
+            "--option KEY=VALUE",
+            "an option of the method, which 'depl methods NAME' lists; may be given several times",
+            key_and_value,
             multiple=True,
-            help="an option of the method, which 'depl methods NAME' lists; may be given several times",
+            name="options",
         ),
     )

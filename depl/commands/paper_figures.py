@@ -11,8 +11,9 @@ import click
 
 from depl.commands import options as given
 from depl.commands.answer import Answer
+from depl.commands.inputs import make_folder, require_outputs
 from depl.commands.json_text import as_json
-from depl.commands.options import FORMATS, Choice, Options, command
+from depl.commands.options import FORMATS, Choice, Options, argument, command, option
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError
 
@@ -53,48 +54,33 @@ depl figures --paper 7 --methods exact,depl-paper,expected-cost --column-width -
 depl figures --paper 9 --family paper-alexnet-deadline --json
 """,
 )
-@click.option(
+@option(
     "--paper",
-    type=Choice(tuple(map(str, PRINTED))),
+    "which figure; Figs. 1 and 3 show no numbers",
+    Choice(tuple(map(str, PRINTED))),
     callback=lambda _ctx, _param, value: int(value),
     required=True,
-    help="which figure; Figs. 1 and 3 show no numbers",
 )
-@click.argument(
-    "files",
-    metavar="[FILE]...",
-    nargs=-1,
-    help="files of attempts, or names of recorded suites (default: paper, for Figs. 5 and 6 also "
+@argument(
+    "[FILE]...",
+    "files of attempts, or names of recorded suites (default: paper, for Figs. 5 and 6 also "
     "paper-eta); for Figs. 2 and 4 traces or a family of those shipped (default: digits-alexnet)",
+    name="files",
 )
-@click.option(
-    "--family",
-    metavar="F",
-    help="the family of the attempts; default: paper-alexnet, in Fig. 6 paper-mobilenet",
-)
-@click.option(
-    "--methods",
-    "places",
-    metavar="A,B,C",
-    type=_places,
+@option("--family F", "the family of the attempts; default: paper-alexnet, in Fig. 6 paper-mobilenet")
+@option(
+    "--methods A,B,C",
+    "configurations in the places of the paper's optimal, DepL and best-exp",
+    _places,
     default="exact,depl,expected-greedy",
-    help="configurations in the places of the paper's optimal, DepL and best-exp",
+    name="places",
 )
-@click.option(
-    "--format",
-    "formats",
-    metavar="KIND,...",
-    type=_formats,
-    default="png,svg",
-    help=f"of {', '.join(FORMATS)}",
+@option("--format KIND,...", f"of {', '.join(FORMATS)}", _formats, default="png,svg", name="formats")
+@option(
+    "--column-width", "3.5 inches wide, with panels and legend below each other, for a page of two columns"
 )
-@click.option(
-    "--column-width",
-    is_flag=True,
-    help="3.5 inches wide, with panels and legend below each other, for a page of two columns",
-)
-@click.option("--latex", is_flag=True, help="also write the values as a LaTeX table (package booktabs)")
-@click.option("--out", metavar="DIR", default=".", help="where to write")
+@option("--latex", "also write the values as a LaTeX table (package booktabs)")
+@option("--out DIR", "where to write", default=".")
 @given.as_json("the values and what is printed about them")
 def paper_figures(options: Options) -> Answer:
     """Draw a figure of the paper again, beside what the paper prints about it.
@@ -103,7 +89,6 @@ def paper_figures(options: Options) -> Answer:
     values of its points, so what it prints are sentences and a few numbers in them.
     """
     from depl.benchmarks.report.tables import readings_table
-    from depl.commands.inputs import make_folder, require_outputs
 
     number, folder = options.paper, make_folder(options.out)
     kinds = [*options.formats, "csv", *(["tex"] if options.latex else [])]

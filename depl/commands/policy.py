@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from depl.commands import options as given
-from depl.commands.answer import Answer, ExitCode
+from depl.commands.answer import Answer, ExitCode, code_of
+from depl.commands.inputs import (
+    drawn,
+    figure_files,
+    inside,
+    kept,
+    read_instance,
+    read_plan,
+    require_outputs,
+    written,
+)
 from depl.commands.options import (
     INSTANCES,
     NUMBER,
@@ -21,14 +31,18 @@ from depl.commands.options import (
     Group,
     Options,
     Whole,
+    argument,
+    is_number,
+    option,
     relative_gap,
     together,
 )
 from depl.models.foundation.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from depl.models.policy.controller import Controller
-    from depl.models.policy.result import PolicyResult
     from depl.models.policy.rules import Rules
     from depl.models.problem.policy import Policy
 
@@ -42,9 +56,7 @@ depl policy show policy.json
 depl policy decide policy.json --log run.jsonl               # exit code 0 go on, 10 switch, 11 stop
 """,
 )
-_policy = click.argument(
-    "policy", metavar="POLICY", help="the path of a policy, as 'depl policy solve --out' writes it"
-)
+_policy = argument("POLICY", "the path of a policy, as 'depl policy solve --out' writes it")
 _MOST_EPOCHS = 1_000_000
 """As in instances."""
 _CODES = {"continue": ExitCode.ANSWERED, "switch": ExitCode.SWITCH, "stop": ExitCode.STOP}
@@ -54,9 +66,9 @@ def failure_cost(text: str) -> float | str:
     """A positive number, or ``ratio``."""
     if text == "ratio":
         return text
-    value = float(NUMBER(text) or 0)
+    value = float(text) if is_number(text) else math.nan
     if not 0 < value < math.inf:
-        raise click.BadParameter(f"must be positive and finite, not {text}")
+        raise click.BadParameter(f"must be a positive and finite number, or ratio, not {text!r}")
     return value
 
 
@@ -84,25 +96,19 @@ def epoch_numbers(text: str) -> tuple[int, ...]:
 
 
 _allowed = together(
-    click.option(
-        "--switch-epochs",
-        metavar="K,K,...|K-K",
-        type=epoch_numbers,
-        help="after how many epochs model or cluster may change, such as 4,6,8 or 4-34; default: after any",
+    option(
+        "--switch-epochs K,K,...|K-K",
+        "after how many epochs model or cluster may change, such as 4,6,8 or 4-34; default: after any",
+        epoch_numbers,
     ),
-    click.option(
-        "--data",
-        metavar="CLUSTER=D,D",
-        multiple=True,
-        type=data_of_cluster,
-        help="which datasets a cluster uses; may be given for several clusters, others are not used; "
+    option(
+        "--data CLUSTER=D,D",
+        "which datasets a cluster uses; may be given for several clusters, others are not used; "
         "default: all clusters, with all data that may be used there",
+        data_of_cluster,
+        multiple=True,
     ),
-    click.option(
-        "--abandon-at-start",
-        is_flag=True,
-        help="a run may be given up before its first epoch, on a bad first loss",
-    ),
+    option("--abandon-at-start", "a run may be given up before its first epoch, on a bad first loss"),
 )
 
 
@@ -114,34 +120,26 @@ depl policy solve digits.json --switch-epochs 4,6,8-34 --time-limit 300 --json  
 """
 )
 @given.instance
-@click.option("--out", metavar="POLICY.json", help="write the policy to this file")
-@click.option(
+@option("--out POLICY.json", "write the policy to this file")
+@option(
     "--rung",
-    type=Choice(("optimal", "static")),
+    "optimal: any policy; static: a fixed plan, left when the target is reached",
+    Choice(("optimal", "static")),
     default="optimal",
-    help="optimal: any policy; static: a fixed plan, left when the target is reached",
 )
-@click.option(
-    "--failure-cost",
-    metavar="ratio|C",
-    type=failure_cost,
+@option(
+    "--failure-cost ratio|C",
+    "price of a run that fails; ratio: 1.5 times the least expected cost of a success",
+    failure_cost,
     default="ratio",
-    help="price of a run that fails; ratio: 1.5 times the least expected cost of a success",
 )
-@click.option(
-    "--gap",
-    metavar="G",
-    type=relative_gap,
-    default="1%",
-    help="certified relative gap that is good enough",
-)
-@click.option("--time-limit", metavar="S", type=NUMBER, default=60, help="seconds")
+@option("--gap G", "certified relative gap that is good enough", relative_gap, default="1%")
+@option("--time-limit S", "seconds", NUMBER, default=60)
 @_allowed
-@click.option("--explain", is_flag=True, help="show the mathematics with its numbers: price, bound and gap")
+@option("--explain", "show the mathematics with its numbers: price, bound and gap")
 @given.as_json("the result")
 def solve(options: Options) -> Answer:
     """Plan a policy, and prove what it promises and how much cheaper any could be."""
-    from depl.commands.inputs import read_instance, require_outputs
     from depl.commands.progress import Watched
     from depl.models.policy.solve import solve_policy
     from depl.showing import json_of
@@ -149,37 +147,21 @@ def solve(options: Options) -> Answer:
 
     require_outputs([options.out], [options.instance])
     instance = read_instance(options)
+    names = ("failure_cost", "gap", "time_limit", "switch_epochs", "abandon_at_start")
+    asked = {name: getattr(options, name) for name in names} | {"data": _data(options.data)}
     with Watched(f"{options.rung} policy", instance.units, "policy") as watched:
-        result = solve_policy(
-            instance,
-            options.rung,
-            failure_cost=options.failure_cost,
-            gap=options.gap,
-            time_limit=options.time_limit,
-            data=_data(options.data),
-            switch_epochs=options.switch_epochs,
-            abandon_at_start=options.abandon_at_start,
-            progress=watched.progress,
-        )
-    explanation = mathematics(result) if options.explain else ""
-    text = "\n\n".join(filter(None, [str(result), explanation]))
-    code, aside = exit_code(result), [explanation] if options.json and explanation else []
-    if options.out:
-        try:  # the answer is worth showing even if a file cannot be written after all
-            aside.append(_written(result.policy, options.out))
-        except InvalidInputError as error:
-            code, aside = ExitCode.INVALID, [*aside, f"depl: {error}"]
-    return Answer(text, code, json_of(result), "\n\n".join(filter(None, aside)))
+        result = solve_policy(instance, options.rung, progress=watched.progress, **asked)
+    explained = mathematics(result) if options.explain else ""
+    code, aside = kept(
+        code_of(result.termination.value, result.policy is not None),
+        lambda: explained if options.json else "",
+        lambda: written(options.out, "policy", result.policy),
+    )
+    return Answer("\n\n".join(filter(None, [str(result), explained])), code, json_of(result), aside)
 
 
 def _data(named: Sequence[tuple[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]] | None:
-    """Datasets by cluster; None for all.
-
-    Raises
-    ------
-    InvalidInputError
-        If a cluster is named twice.
-    """
+    """Datasets by cluster; None for all."""
     if not named:
         return None
     clusters = [cluster for cluster, _ in named]
@@ -197,30 +179,33 @@ depl policy show policy.json --details
 """
 )
 @_policy
-@click.option("--details", is_flag=True, help="list every state of a run by itself, and merge no epochs")
+@option("--details", "list every state of a run by itself, and merge no epochs")
 @given.figure("epochs and losses, coloured by what is done there,")
-@click.option(
-    "--runs",
-    "traces",
-    metavar="TRACES",
+@option(
+    "--runs TRACES",
+    "with --figure: draw the losses of these runs over it; a file of traces, or shipped ones",
     shell_complete=TRACES,
-    help="with --figure: draw the losses of these runs over it; a file of traces, or shipped ones",
+    name="traces",
 )
 @given.metric("of these runs")
 @given.as_json("the policy itself")
 def show(options: Options) -> Answer:
     """Show a policy as rows of losses, or draw it."""
-    from depl.commands.figures import policy_figure
-    from depl.commands.inputs import figure_files, require_outputs
     from depl.showing import view
 
     require_outputs(figure_files(options.figure), [options.policy, options.traces])
     if options.traces is not None and options.figure is None:
         raise InvalidInputError("runs are drawn over a figure; name one by --figure", "--runs")
     policy = read_policy(options.policy)
-    drawn = policy_figure(options.figure, policy, options.traces, options.metric)
+    aside = drawn(options.figure, "policy", lambda: _map(policy, options))
     text = view(policy, details=options.details).text()
-    return Answer(text, json=policy.to_json().rstrip("\n"), aside=drawn)
+    return Answer(text, json=policy.to_json().rstrip("\n"), aside=aside)
+
+
+def _map(policy: Policy, options: Options) -> Axes:
+    from depl.plot.policy import policy as draw
+
+    return draw(policy, options.traces, options.metric)[0]
 
 
 @policy.command(
@@ -237,40 +222,12 @@ def schema(options: Options) -> Answer:
 
 
 def read_policy(path: str) -> Policy:
-    """The policy in a file.
-
-    Raises
-    ------
-    InvalidInputError
-        With the file in front of the place inside it.
-    """
-    from depl.commands.inputs import inside
+    """The policy in a file; errors have the file in front of the place."""
     from depl.models.foundation.documents import read_text
     from depl.models.problem.policy import Policy
 
     with inside(path):
         return Policy.from_json(read_text(path))
-
-
-def exit_code(result: PolicyResult) -> ExitCode:
-    """What an outcome means to the shell."""
-    from depl.models.solving.result import Termination
-
-    if result.termination is Termination.INFEASIBLE:
-        return ExitCode.INFEASIBLE
-    if result.policy is None:
-        return ExitCode.NOTHING
-    stopped = result.termination in (Termination.TIME_LIMIT, Termination.INTERRUPTED)
-    return ExitCode.STOPPED if stopped else ExitCode.ANSWERED
-
-
-def _written(policy: Policy | None, path: str) -> str:
-    from depl.models.foundation.documents import write_text
-
-    if policy is None:
-        return f"{path} not written: there is no policy"
-    write_text(path, policy.to_json())
-    return f"policy written to {path}"
 
 
 @policy.command(
@@ -281,28 +238,26 @@ echo '{"epoch": 0, "loss": 13}' > run.jsonl
 depl policy decide policy.json --log run.jsonl   # or a plan: plan.json --instance paper-alexnet-9
 """,
 )
-@click.argument(
-    "policy",
-    metavar="POLICY|PLAN",
-    help="the path of a policy, as 'depl policy solve --out' writes it; with --instance that of a plan",
+@argument(
+    "POLICY|PLAN",
+    "the path of a policy, as 'depl policy solve --out' writes it; with --instance that of a plan",
+    name="policy",
 )
-@click.option(
-    "--instance",
-    metavar="INSTANCE",
-    shell_complete=INSTANCES,
-    help="follow a plan of this instance, and stop once the target is reached; a name of 'depl instances "
+@option(
+    "--instance INSTANCE",
+    "follow a plan of this instance, and stop once the target is reached; a name of 'depl instances "
     "list', or the path of a file",
+    shell_complete=INSTANCES,
 )
 @given.target
 @given.imports
-@click.option(
-    "--log",
-    metavar="RUN.jsonl",
+@option(
+    "--log RUN.jsonl",
+    "the log of depl.Controller, or lines of JSON with epoch and loss, from epoch 0 on",
     required=True,
-    help="the log of depl.Controller, or lines of JSON with epoch and loss, from epoch 0 on",
 )
-@click.option("--loss", metavar="KEY", default="loss", help="the key of the loss in such lines")
-@click.option("--epoch", metavar="KEY", default="epoch", help="the key of the epoch in such lines")
+@option("--loss KEY", "the key of the loss in such lines", default="loss")
+@option("--epoch KEY", "the key of the epoch in such lines", default="epoch")
 @given.as_json("the decision")
 def decide(options: Options) -> Answer:
     """Decide once, from the log of a run: go on, switch or stop."""
@@ -318,18 +273,11 @@ def decide(options: Options) -> Answer:
 
 
 def _followed(options: Options) -> str | Rules:
-    """The path of a policy, or the rules of a plan of the instance that is named.
-
-    Raises
-    ------
-    InvalidInputError
-        If one of them cannot be read, they do not belong together, or a target is named without an instance.
-    """
+    """The path of a policy, or the rules of a plan of the instance that is named."""
     if options.instance is None:
         if options.target is not None:
             raise InvalidInputError("chooses the instance of a plan: name it, too, by --instance", "--target")
         return str(options.policy)
-    from depl.commands.inputs import read_instance, read_plan
     from depl.models.policy.followed_plan import plan_rules
 
     return plan_rules(read_plan(options.policy), read_instance(options))
@@ -363,7 +311,6 @@ depl policy check paper-alexnet-9 policy.json
 @given.as_json("the findings")
 def check(options: Options) -> Answer:
     """Work out again, independently, what a policy claims."""
-    from depl.commands.inputs import read_instance
     from depl.models.verifier.policies import verify_policy
     from depl.showing import json_of, view
 
@@ -380,12 +327,11 @@ depl policy simulate paper-alexnet-9 policy.json --runs 10000 --seed 0
 )
 @given.instance
 @_policy
-@click.option("--runs", metavar="N", type=Whole(), default=100_000, help="runs to draw")
-@click.option("--seed", metavar="S", type=SEED, default=0, help="of the draws")
+@option("--runs N", "runs to draw", Whole(), default=100_000)
+@option("--seed S", "of the draws", SEED, default=0)
 @given.as_json("the numbers")
 def simulate(options: Options) -> Answer:
     """Follow a policy on runs drawn from the law of its instance; exit code 3 if they refute a claim."""
-    from depl.commands.inputs import read_instance
     from depl.models.policy.simulation import simulate as simulated
     from depl.showing import json_of, view
 
@@ -404,11 +350,11 @@ depl policy replay policy.json runs.csv      # runs named SEED/SWITCH: every swi
 """
 )
 @_policy
-@click.argument(
-    "traces",
-    metavar="RUNS",
+@argument(
+    "RUNS",
+    "counterfactual runs (depl train --stages): a file of traces, or the name of shipped ones",
     shell_complete=TRACES,
-    help="counterfactual runs (depl train --stages): a file of traces, or the name of shipped ones",
+    name="traces",
 )
 @given.metric("that the target is one of")
 @given.as_json("the numbers")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
+from depl.commands.inputs import read_instance, require_outputs
 from depl.commands.json_text import as_json
-from depl.commands.options import NUMBER, SEED, Choice, Options, command, count_or_file
+from depl.commands.options import NUMBER, SEED, Choice, Options, command, count_or_file, option
 from depl.commands.table import fields
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 
@@ -25,24 +24,21 @@ depl program tiny --relaxation --out tiny.mps
 """
 )
 @given.instance
-@click.option(
-    "--out", metavar="FILE", required=True, help="the file; its ending, .lp, .mps or .nl, says the format"
-)
-@click.option(
+@option("--out FILE", "the file; its ending, .lp, .mps or .nl, says the format", required=True)
+@option(
     "--form",
-    type=Choice(("price", "cone")),
+    "price of time, or resources as variables and cones (.lp, .nl; not for HiGHS)",
+    Choice(("price", "cone")),
     default="price",
-    help="price of time, or resources as variables and cones (.lp, .nl; not for HiGHS)",
 )
-@click.option(
-    "--scenarios",
-    metavar="S|FILE.npz",
-    type=count_or_file,
-    help=f"how many scenarios to draw, or a file of them; default: {DEFAULT_SCENARIOS}",
+@option(
+    "--scenarios S|FILE.npz",
+    f"how many scenarios to draw, or a file of them; default: {DEFAULT_SCENARIOS}",
+    count_or_file,
 )
-@click.option("--seed", metavar="N", type=SEED, default=0, help="of the scenarios")
-@click.option("--relaxation", is_flag=True, help="do not solve: the optimum is then a lower bound")
-@click.option("--time-limit", metavar="S", type=NUMBER, help="seconds for solving; default: none")
+@option("--seed N", "of the scenarios", SEED, default=0)
+@option("--relaxation", "do not solve: the optimum is then a lower bound")
+@option("--time-limit S", "seconds for solving; default: none", NUMBER)
 @given.as_json("what the file holds")
 def program(options: Options) -> Answer:
     """Write the problem as a mathematical program for any solver, with its optimum.
@@ -51,7 +47,6 @@ def program(options: Options) -> Answer:
     solved first, and the rows that the proof needed are put into the program. With --relaxation nothing is
     solved, and the optimum is a lower bound; the first line of the file says which of the two it is.
     """
-    from depl.commands.inputs import read_instance, require_outputs
     from depl.models.programs.export import export, require_format
     from depl.models.programs.finished import program as made
     from depl.models.programs.notes import note_of

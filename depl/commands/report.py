@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.options import Options, command, positive_seconds
+from depl.commands.inputs import inside, read_instance, read_plan, require_outputs
+from depl.commands.options import Options, command, option, positive_seconds
 from depl.commands.table import fields
 from depl.models.solving.defaults import REPORT_SECONDS
 
@@ -26,22 +25,20 @@ depl report tiny plan.json --out page.html --time-limit 2
 )
 @given.instance
 @given.plan
-@click.option("--out", metavar="FILE.html", default="plan.html", help="the page")
-@click.option(
+@option("--out FILE.html", "the page", default="plan.html")
+@option(
     "--prices/--no-prices",
+    "solve for the probabilities 0.90, 0.95 and 0.99, and by other methods, or leave that out",
     default=True,
-    help="solve for the probabilities 0.90, 0.95 and 0.99, and by other methods, or leave that out",
 )
-@click.option(
-    "--time-limit",
-    metavar="S",
-    type=positive_seconds,
+@option(
+    "--time-limit S",
+    "seconds of each of these solves, of the picture and of early stopping",
+    positive_seconds,
     default=f"{REPORT_SECONDS:g}",
-    help="seconds of each of these solves, of the picture and of early stopping",
 )
 def report(options: Options) -> Answer:
     """Write one page on a plan for whoever pays: promise, prices, proof."""
-    from depl.commands.inputs import inside, read_instance, read_plan, require_outputs
     from depl.commands.progress import Watched
     from depl.models.solving.solve import solve
     from depl.reporting.facts import facts_of

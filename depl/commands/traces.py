@@ -6,13 +6,11 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
 from depl.commands.logs import lost_runs, of_logs
-from depl.commands.options import Group, Options
+from depl.commands.options import Group, Options, argument, option
 from depl.commands.table import fields, table
 from depl.models.estimation.choices import CARE, plans_needed
 from depl.models.foundation.wording import counted, number
@@ -46,14 +44,10 @@ traces = Group("traces", help="Read what training tools log, and write it as tra
 
 
 @traces.command("import", examples=_EXAMPLES)
-@click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, help="files of logs, or folders that hold them"
-)
+@argument("PATH...", "files of logs, or folders that hold them", name="paths")
 @of_logs(required=True)
 @lost_runs
-@click.option(
-    "--out", metavar="TRACES", help="write the traces to this .csv or .csv.gz file; without it they are shown"
-)
+@option("--out TRACES", "write the traces to this .csv or .csv.gz file; without it they are shown")
 @given.as_json("what was read")
 def import_(options: Options) -> Answer:
     """Read logs of Lightning, Keras, TensorBoard, W&B, mlflow, Flower, JSON Lines or CSV."""

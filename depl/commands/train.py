@@ -11,8 +11,9 @@ import click
 
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
+from depl.commands.inputs import inside, read_plan, require_outputs
 from depl.commands.json_text import as_json
-from depl.commands.options import COUNT, SEED, Options, command
+from depl.commands.options import COUNT, SEED, Options, command, option
 from depl.commands.table import fields
 from depl.instances.training.names import SHIPPED
 from depl.models.foundation.errors import InvalidInputError
@@ -54,56 +55,36 @@ depl train --family cells-perceptron --stages pruned-50@edge,pruned-75@edge --sw
 --out b.csv
 """
 )
-@click.option(
-    "--family",
-    metavar="NAME",
-    required=True,
-    help=f"what to train: {', '.join(SHIPPED)}",
-    shell_complete=_families,
-)
-@click.option("--runs", metavar="N", type=COUNT, default=100, help="how many runs")
-@click.option(
-    "--seed",
-    metavar="S",
-    type=SEED,
-    help="seed of the first run, which the others follow; default: 0, and with --plan or --stages a number "
+@option("--family NAME", f"what to train: {', '.join(SHIPPED)}", required=True, shell_complete=_families)
+@option("--runs N", "how many runs", COUNT, default=100)
+@option(
+    "--seed S",
+    "seed of the first run, which the others follow; default: 0, and with --plan or --stages a number "
     "derived from them",
+    SEED,
 )
-@click.option(
-    "--plan",
-    metavar="PLAN",
-    help="train what this plan does epoch by epoch; each cluster on all of its own data",
-)
-@click.option(
-    "--stages",
-    metavar="MODEL@CLUSTER,MODEL@CLUSTER",
-    type=_stages,
-    help="train the first stage once for each seed, and from each of --switch-epochs on the second; each of "
+@option("--plan PLAN", "train what this plan does epoch by epoch; each cluster on all of its own data")
+@option(
+    "--stages MODEL@CLUSTER,MODEL@CLUSTER",
+    "train the first stage once for each seed, and from each of --switch-epochs on the second; each of "
     "these is a run of its own, SEED/SWITCH",
+    _stages,
 )
-@click.option(
-    "--switch-epochs",
-    metavar="K,K,...",
-    type=_epochs,
-    help="for --stages: last epochs of the first stage, ascending",
+@option("--switch-epochs K,K,...", "for --stages: last epochs of the first stage, ascending", _epochs)
+@option("--epochs K", "for --stages: epochs of every run", COUNT)
+@option(
+    "--draw-switch S",
+    "for --stages: train one of the switch epochs for each seed, drawn with seed S; default: all",
+    SEED,
 )
-@click.option("--epochs", metavar="K", type=COUNT, help="for --stages: epochs of every run")
-@click.option(
-    "--draw-switch",
-    metavar="S",
-    type=SEED,
-    help="for --stages: train one of the switch epochs for each seed, drawn with seed S; default: all",
-)
-@click.option(
-    "--out",
-    metavar="FILE",
+@option(
+    "--out FILE",
+    "the file of traces, .csv or .csv.gz; runs that it holds already are not trained again",
     required=True,
-    help="the file of traces, .csv or .csv.gz; runs that it holds already are not trained again",
 )
 @given.as_json("what was done")
 def train(options: Options) -> Answer:
     """Train small networks and record their losses as traces; a file that is there is gone on with."""
-    from depl.commands.inputs import inside, read_plan, require_outputs
     from depl.commands.progress import Bar
     from depl.instances.training.counterfactual import record_branches
     from depl.instances.training.families import family

@@ -6,12 +6,10 @@ import contextlib
 import time
 from typing import NamedTuple
 
-import click
-
 from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.json_text import as_json
-from depl.commands.options import METHODS, Options, command
+from depl.commands.options import METHODS, Options, command, option
 from depl.commands.table import table
 from depl.models.foundation.errors import NotCoveredError
 
@@ -37,13 +35,12 @@ depl warm-up
 depl warm-up --method exact
 """,
 )
-@click.option(
-    "--method",
-    metavar="M",
+@option(
+    "--method M",
+    "a method to prepare; may be repeated",
     multiple=True,
     default=("exact", "density-greedy", "depl", "scenario-search"),
     shell_complete=METHODS,
-    help="a method to prepare; may be repeated",
 )
 @given.imports
 @given.as_json()

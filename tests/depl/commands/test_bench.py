@@ -213,7 +213,7 @@ def test_a_users_suite_is_run_by_its_file(tmp_path, monkeypatch, ask):
         (("run", "paper", "--import", "none.py", "--out", "x.sqlite"), "none.py: there is no such file"),
         (("run", "paper", "--seconds", "0"), "--seconds: must be positive"),
         (("run", "paper", "--seconds", "soon"), "--seconds: must be a number"),
-        (("run", "paper", "--workers", "0"), "--workers: must be at least 1"),
+        (("run", "paper", "--workers", "0"), "--workers: 0 is not in the range x>=1"),
         (("run", "paper", "--workers", "2", "--scheduler", "tcp://there:1"), "not allowed with"),
         (("resume", "none.sqlite"), "none.sqlite: there is no such file"),
         (("export", "none.sqlite", "--out", "."), "none.sqlite: no such file"),

@@ -209,7 +209,7 @@ def test_a_confidence_asks_for_more_runs_and_is_named(ask) -> None:
     assert load("mine.json").traced_law.confidence == 0.95
     code, _, err = ask("fit", "runs.csv", *WORDS, "--confidence", "0.4")
     assert code == 2
-    assert "0.4 is no confidence: it must be at least 0.5 and below 1" in err
+    assert "argument --confidence: 0.4 is not in the range 0.5<=x<1" in err
 
 
 def test_json_holds_what_was_fitted(ask) -> None:

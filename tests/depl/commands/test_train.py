@@ -166,8 +166,8 @@ def test_an_interrupt_before_anything_is_done_holds_nothing(ask, tmp_path, monke
     [
         (("--family", "none"), "there is no family 'none'"),
         (("--family", "zen-attention"), "zen-attention is no longer trained"),
-        (("--family", "points", "--runs", "0"), "must be at least 1"),
-        (("--family", "points", "--seed", "-1"), "must not be negative"),
+        (("--family", "points", "--runs", "0"), "0 is not in the range x>=1"),
+        (("--family", "points", "--seed", "-1"), "-1 is not in the range x>=0"),
         (("--family", "points", "--plan", "nowhere.json"), "cannot be read"),
         ((), "--family"),
         (("--family", "points", *STAGES), "--stages: needs --switch-epochs"),
@@ -189,8 +189,11 @@ def test_an_interrupt_before_anything_is_done_holds_nothing(ask, tmp_path, monke
             ("--family", "points", "--stages", "pruned-50@edge,pruned-50@edge", *SWITCHES),
             "--stages: are the same twice",
         ),
-        (("--family", "points", *STAGES, "--switch-epochs", "2,x"), "must be a whole number"),
-        (("--family", "points", *STAGES, "--switch-epochs", "0,2", "--epochs", "6"), "must be at least 1"),
+        (("--family", "points", *STAGES, "--switch-epochs", "2,x"), "'x' is not a valid whole number"),
+        (
+            ("--family", "points", *STAGES, "--switch-epochs", "0,2", "--epochs", "6"),
+            "0 is not in the range x>=1",
+        ),
         (
             ("--family", "points", *STAGES, "--switch-epochs", "2,6", "--epochs", "6"),
             "--switch-epochs: 6 leaves one of the stages without an epoch; switch after epoch 1 to 5 of 6",

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import depl
-from depl.commands.answer import ExitCode
-from depl.commands.solve import exit_code
+from depl.commands.answer import ExitCode, code_of
 from depl.heuristics.depl import improve as polish
 from depl.heuristics.depl.model_stage import ModelStage
 from depl.heuristics.paths import kernels as label_kernels
@@ -77,7 +76,7 @@ def require_stopped(press: Press, result: Result) -> None:
     assert result.termination is Termination.INTERRUPTED
     assert press.looks <= LOOKS_AFTERWARDS
     held = result.plan is not None
-    assert exit_code(result) == (ExitCode.STOPPED if held else ExitCode.NOTHING)
+    assert code_of(result.termination.value, held) == (ExitCode.STOPPED if held else ExitCode.NOTHING)
     assert result.solution is (Solution.FEASIBLE if held else Solution.NONE)
 
 
