@@ -248,7 +248,7 @@ def positive_seconds(text: str) -> float:
     """A positive number of seconds."""
     value = float(text) if is_number(text) else float("nan")
     if not 0 < value < float("inf"):
-        raise click.BadParameter(f"must be a number of seconds, positive and finite, not {text!r}")
+        raise click.BadParameter(f"must be positive and finite seconds, not {text!r}")
     return value
 
 

@@ -166,7 +166,7 @@ def test_an_interrupt_before_anything_is_done_holds_nothing(ask, tmp_path, monke
     [
         (("--family", "none"), "there is no family 'none'"),
         (("--family", "zen-attention"), "zen-attention is no longer trained"),
-        (("--family", "points", "--runs", "0"), "0 is not in the range x>=1"),
+        (("--family", "points", "--runs", "0"), "0 is not in the range"),
         (("--family", "points", "--seed", "-1"), "-1 is not in the range x>=0"),
         (("--family", "points", "--plan", "nowhere.json"), "cannot be read"),
         ((), "--family"),
