@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.studies.paths.peers import arc_flow_optimum, cspy_optimum, has_cspy, sparse_graph
+from depl.benchmarks.studies.paths.peers import arc_flow_optimum, cspy_optimum, has_cspy
 from depl.benchmarks.studies.paths.problems import FAMILIES, family_problem, random_path_problem
 from depl.heuristics.paper.loop import depl_paper
-from depl.heuristics.paper.models import cost_down, cost_up, expanded_graph, shortest_path, with_budgets
+from depl.heuristics.paper.models import cost_down, cost_up, with_budgets
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.setting import least_weight
 from depl.instances.counterexamples import almost_one_level, short_epochs
@@ -36,8 +36,6 @@ _SAME, _EXACT = 1e-7, 1e-9
 """Relative differences that count as none: of weights by HiGHS, whose rows hold to 1e-9, and of our own."""
 _LEVELS = (10, 25, 50, 100, 200, 400, 800, 1600)
 _PAPER_LEVELS = 200
-_SMALL, _LARGE = 50, _PAPER_LEVELS
-"""eta of the graphs that peers search."""
 
 
 def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
@@ -46,20 +44,16 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         **_agreement(rng, 1 if smoke else 100),
         **_label_peers(rng, smoke),
         **_large(rng, *((1, 20, 5) if smoke else (5, 1000, 50))),
-        **_graph_peers(random_path_problem(rng, 6 if smoke else 20), smoke),
         **_against_optimum(rng, smoke),
         **_counterexamples(),
     }
 
 
-def _timed(action: Callable[..., Any], *given: object, repeats: int = 1) -> tuple[float, Any]:
-    """Median wall time and the answer."""
-    times, answer = [], None
-    for _ in range(repeats):
-        start = time.perf_counter()
-        answer = action(*given)
-        times.append(time.perf_counter() - start)
-    return float(np.median(times)), answer
+def _timed(action: Callable[..., Any], *given: object) -> tuple[float, Any]:
+    """Wall time and the answer."""
+    start = time.perf_counter()
+    answer = action(*given)
+    return time.perf_counter() - start, answer
 
 
 def _apart(one: float, other: float) -> float:
@@ -120,61 +114,6 @@ def _large(rng: np.random.Generator, count: int, epochs: int, models: int) -> di
     return {"large_most_seconds_to_one_percent": max(near), "large_most_seconds_to_optimum": max(proof)}
 
 
-def _graph_peers(drawn: AdditiveProblem, smoke: bool) -> dict[str, object]:
-    """The same graphs by the layered search, csgraph and networkx; build and search apart."""
-    small, large = (8, 20) if smoke else (_SMALL, _LARGE)
-    problems = {levels: _just_solvable(drawn, levels) for levels in (small, large)}
-    own = {eta: _timed(cost_up, p, eta, repeats=2 if smoke else 7) for eta, p in problems.items()}
-    found: dict[str, object] = {
-        "small_layered_seconds": own[small][0],
-        "large_layered_seconds": own[large][0],
-    }
-    apart = []
-    for part, peer, levels in (
-        ("small", "csgraph", small),
-        ("small", "networkx", small),
-        ("whole", "networkx", small),
-        ("large", "csgraph", large),
-    ):
-        start = time.perf_counter()
-        search, vertices = _graph_of(problems[levels], levels, part, peer)
-        built = time.perf_counter() - start
-        searched, cost = _timed(search)
-        apart.append(_apart(own[levels][1], cost))
-        found |= {
-            f"{part}_{peer}_vertices": vertices,
-            f"{part}_{peer}_build_seconds": built,
-            f"{part}_{peer}_search_seconds": searched,
-            f"{part}_times_faster_than_{peer}": (built + searched) / own[levels][0],
-            f"{part}_times_faster_than_{peer}_search": searched / own[levels][0],
-        }
-    return {**found, "largest_difference_among_peers": max(apart)}
-
-
-def _graph_of(problem: AdditiveProblem, levels: int, part: str, peer: str) -> tuple[Callable[[], float], int]:
-    """What searches a graph, and its vertices: all that can be reached, or *whole*, all that there are."""
-    if peer == "csgraph":
-        matrix = sparse_graph(problem, levels)
-        return matrix.least_weight, matrix.matrix.shape[0]
-    graph = expanded_graph(problem, levels, printed=part == "whole")
-    return lambda: (shortest_path(graph) or (math.inf,))[0], len(graph)
-
-
-def _just_solvable(problem: AdditiveProblem, levels: int) -> AdditiveProblem:
-    """The problem with a little more of both budgets, so that the graph has a path.
-
-    By the bicriteria inequality the last of the steps is enough.
-    """
-    for part in (0.0, 0.125, 0.25, 0.5, 1.0):
-        share = part * problem.epochs / levels
-        larger = problem.within(
-            problem.maximum_time / (1 - share), problem.maximum_loss + share * problem.initial_loss
-        )
-        if math.isfinite(cost_up(larger, levels)):
-            break
-    return larger
-
-
 def _against_optimum(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
     """The graph's cost over the optimum for K = 20, 50 and 100, and breaches of the bicriteria inequality."""
     rows, breaches = [], 0
@@ -195,7 +134,7 @@ def _against_optimum(rng: np.random.Generator, smoke: bool) -> dict[str, object]
         "curves": rows,
         "bicriteria_breaches": breaches,
         "worst_share_missed_at_eta_200": max(
-            row["missed"] for row in rows if row["eta"] == (_SMALL if smoke else _PAPER_LEVELS)
+            row["missed"] for row in rows if row["eta"] == (50 if smoke else _PAPER_LEVELS)
         ),
     }
 
@@ -278,24 +217,6 @@ STUDY = Study(
             "seconds to the proof with M = 50, K = 1000, the worst of five",
             "<=",
             _LARGE_SECONDS,
-        ),
-        Goal(
-            "largest_difference_among_peers",
-            "relative difference of the costs by the layered search, csgraph and networkx",
-            "<=",
-            1e-12,
-        ),
-        Goal(
-            "whole_times_faster_than_networkx",
-            "times faster than networkx from problem to path, all |M| K eta^2 vertices, eta = 50, K = 20",
-            ">=",
-            500,
-        ),
-        Goal(
-            "large_times_faster_than_csgraph",
-            "times faster than scipy's csgraph from problem to path, reachable vertices, eta = 200, K = 20",
-            ">=",
-            45,
         ),
         Goal("bicriteria_breaches", "breaches of the bicriteria inequality, K = 20, 50, 100", "==", 0),
         Goal("family_a_missed", "family A: the graph finds nothing where there is a plan", "==", 1),

@@ -9,8 +9,8 @@ certified counts with infinite seconds. *Optimism*: how often optimal plans on s
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,9 +22,8 @@ from depl.benchmarks.suites.tiny_sampled import SampledInstance
 from depl.instances.generator import random_instances
 from depl.models.foundation.errors import DeplError, InvalidInputError
 from depl.models.problem.instance import Instance
-from depl.models.risk.sampling import MonteCarloEstimate
 from depl.models.solving.methods import Meaning, find
-from depl.models.solving.result import Range, Solution
+from depl.models.solving.result import Result
 from depl.models.solving.solve import solve
 
 PROGRAM, SEARCH = "milp", "scenario-search"
@@ -138,22 +137,15 @@ def _goal_sizes(seed: int, smoke: bool) -> dict[str, object]:
     return values
 
 
-@dataclass(frozen=True)
-class SampleRow:
-    """One solve on ``size`` scenarios drawn with ``seed``; without a plan all that follows is None.
+class SampleRow(NamedTuple):
+    """One solve on ``size`` scenarios drawn with ``seed``.
 
-    ``misses`` counts the scenarios that the plan misses of the ``allowed``; ``violation`` is its certified
-    P(l(K) > l_max) under the law, and ``fresh`` a count on fresh draws with its Clopper-Pearson interval.
+    Its ``scenarios`` tell what the plan misses of them, its ``violation`` P(l(K) > l_max) under the law.
     """
 
     size: int
     seed: int
-    solution: Solution
-    cost: float | None
-    misses: int | None
-    allowed: int | None
-    violation: Range | None
-    fresh: MonteCarloEstimate | None
+    result: Result
 
 
 def sample_size_study(
@@ -187,23 +179,11 @@ def sample_size_study(
         raise InvalidInputError(f"method {method!r} works under the law; choose one that counts scenarios")
     if repeats < 1:
         raise InvalidInputError(f"at least one repeat is needed, not {repeats}")
-    rows = []
-    for size in sizes:
-        for first in range(seed, seed + repeats):
-            found = solve(instance, method, scenarios=size, seed=first, time_limit=time_limit)
-            told = found.scenarios
-            row = SampleRow(
-                size=size,
-                seed=first,
-                solution=found.solution,
-                cost=found.cost,
-                misses=None if told is None else told.misses,
-                allowed=None if told is None else told.allowed,
-                violation=found.violation,
-                fresh=None if told is None else told.fresh,
-            )
-            rows.append(row)
-    return tuple(rows)
+    return tuple(
+        SampleRow(size, first, solve(instance, method, scenarios=size, seed=first, time_limit=time_limit))
+        for size in sizes
+        for first in range(seed, seed + repeats)
+    )
 
 
 def _optimism(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
@@ -215,12 +195,14 @@ def _optimism(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
     broken: dict[int, list[bool]] = {size: [] for size in sizes}
     beside, too_many = [], 0
     for instance in drawn:
-        for row in sample_size_study(instance, SEARCH, sizes, repeats, time_limit=_SAMPLE_SECONDS):
-            if row.violation is None or row.fresh is None:
-                continue
-            broken[row.size].append(row.violation.lower > instance.target.violation_budget)
-            too_many += (row.misses or 0) > (row.allowed or 0)
-            beside.append(row.fresh.lower > row.violation.upper or row.fresh.upper < row.violation.lower)
+        for size, _, result in sample_size_study(
+            instance, SEARCH, sizes, repeats, time_limit=_SAMPLE_SECONDS
+        ):
+            law, told = result.violation, result.scenarios
+            if law is not None and told is not None and told.fresh is not None:
+                broken[size].append(law.lower > instance.target.violation_budget)
+                too_many += told.misses > told.allowed
+                beside.append(told.fresh.lower > law.upper or told.fresh.upper < law.lower)
     shares = {size: float(np.mean(flags)) if flags else 0.0 for size, flags in broken.items()}
     return {
         "broken_share_by_size": {str(size): share for size, share in shares.items()},

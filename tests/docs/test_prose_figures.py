@@ -120,34 +120,6 @@ def graph_curves(values: Values) -> Iterator[str]:
     yield f"the graph misses {shown_missed} of the feasible instances with 20, 50 and 100 epochs"
 
 
-def graph_speed(values: Values) -> Iterator[str]:
-    def milliseconds(name: str) -> str:
-        return f"{1000 * values[name]:.0f} ms"
-
-    whole = values["whole_networkx_build_seconds"] + values["whole_networkx_search_seconds"]
-    small = values["small_networkx_build_seconds"] + values["small_networkx_search_seconds"]
-    sparse = values["large_csgraph_build_seconds"] + values["large_csgraph_search_seconds"]
-    yield rf"at :math:`\eta = 50` the layered search takes {milliseconds('small_layered_seconds')}"
-    search = milliseconds("whole_networkx_search_seconds")
-    yield f"150 000 vertices {whole:.1f} s, of which all but {search} go into building the graph"
-    yield f"({1000 * small:.0f} ms in all if only the reachable 7 500 vertices are built)"
-    assert round(values["small_networkx_vertices"], -2) == 7500
-    assert round(values["whole_networkx_vertices"], -3) == 150_000
-    yield rf"At :math:`\eta = 200` it takes {milliseconds('large_layered_seconds')}"
-    search = milliseconds("large_csgraph_search_seconds")
-    yield f"``scipy.sparse.csgraph`` {1000 * sparse:.0f} ms, of which {search} are its search"
-    yield f"is only {values['large_times_faster_than_csgraph_search']:.0f} times slower there"
-    faster = 1 / values["small_times_faster_than_csgraph_search"]
-    yield rf"and {faster:.0f} times *faster* at :math:`\eta = 50`"
-    assert values["largest_difference_among_peers"] == 0
-    yield "All three find the same costs."
-
-
-def measured_graph(values: Values) -> Iterator[str]:
-    yield from graph_curves(values)
-    yield from graph_speed(values)
-
-
 def reach_of_exact(values: Values) -> Iterator[str]:
     assert values["one_cluster_proved"] == values["whole_proved"] == 1
     counts = [values[f"{name}_instances"] for name in ("one_cluster", "whole")]
@@ -274,7 +246,7 @@ PROSE: list[tuple[str, str, Callable[[Values], Iterator[str]]]] = [
     ("docs/howto/ratio.rst", "ratios", price_curves),
     ("docs/howto/ratio.rst", "ratios", value_of_the_solution),
     ("docs/loop.rst", "default", loop_reach),
-    ("docs/model_selection.rst", "graph", measured_graph),
+    ("docs/model_selection.rst", "graph", graph_curves),
     ("docs/policies_measured.rst", "closed-loop", closed_loop),
     ("docs/policies_measured.rst", "closed-loop", closed_loop_table),
     ("docs/policies_measured.rst", "closed-loop", closed_loop_counted),

@@ -1,4 +1,4 @@
-r"""Other ways to solve the path problem: HiGHS on an arc-flow program, cspy, and csgraph on the graph.
+r"""Other ways to solve the path problem: HiGHS on an arc-flow program, and cspy.
 
 *The program* has a binary variable for every allowed step (k, p, m), flow conservation at every (k, m), where
 a path may end, one step out of the start, and one row for each budget:
@@ -15,15 +15,12 @@ from typing import Any, NamedTuple
 import highspy
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse import csgraph
 
-from depl.heuristics.paper.models import IntArray, steps_in_levels
 from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.heuristics.paths.whole_numbers import IntArray
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.programs.quiet import quiet_highs
-from depl.models.risk.rounded import Rounding
 
 _OPTIONS = {
     "threads": 1,
@@ -152,38 +149,3 @@ def cspy_optimum(problem: AdditiveProblem, time_limit: float = 60.0) -> float:
     solver.run()
     found = solver.path and solver.path[-1] == "Sink"
     return float(solver.total_cost) if found else math.inf
-
-
-class SparseGraph(NamedTuple):
-    """The expanded graph as a matrix with vertex 0 as the start, and the vertices that meet the target."""
-
-    matrix: sparse.csr_array
-    ends: IntArray
-
-    def least_weight(self) -> float:
-        """Weight of a shortest path to an end by Dijkstra's algorithm of scipy; infinite if there is none."""
-        distances = csgraph.dijkstra(self.matrix, indices=0)
-        return float(distances[self.ends].min(initial=math.inf))
-
-
-def sparse_graph(problem: AdditiveProblem, levels: int, rounding: Rounding = Rounding.UP) -> SparseGraph:
-    """The graph that `depl.heuristics.paper.models` searches; every weight must be positive."""
-    steps = steps_in_levels(problem, levels, rounding)
-    tails, heads, weights, ends = ([np.zeros(0, kind)] for kind in (np.int64, np.int64, float, np.int64))
-    layer, first, total = np.array([[problem.start, 0, 0]]), 0, 1
-    for k in range(problem.epochs):
-        going = (layer[:, 2] > steps.target) | (layer[:, 0] == problem.start)
-        left, model = np.nonzero(going[:, None] & problem.allowed[k, layer[:, 0]])
-        moved = np.column_stack([steps.times[k, model], steps.losses[k, layer[left, 0], model]])
-        states: NDArray[np.int64] = np.column_stack([model, layer[left, 1:] + moved])
-        within = states[:, 1] <= steps.last_time
-        if not within.any():
-            break
-        layer, places = np.unique(states[within], axis=0, return_inverse=True)
-        tails.append(first + left[within])
-        heads.append(total + places.ravel())
-        weights.append(problem.weights[k, model[within]])
-        ends.append(total + np.flatnonzero(layer[:, 2] <= steps.target))
-        first, total = total, total + len(layer)
-    data, rows, columns = (np.concatenate(part) for part in (weights, tails, heads))
-    return SparseGraph(sparse.csr_array((data, (rows, columns)), shape=(total, total)), np.concatenate(ends))

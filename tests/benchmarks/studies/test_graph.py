@@ -16,14 +16,11 @@ from depl.benchmarks.studies.paths.peers import (
     cspy_graph,
     cspy_optimum,
     has_cspy,
-    sparse_graph,
     steps_of,
 )
 from depl.benchmarks.studies.paths.problems import FAMILIES, family_problem, random_path_problem
-from depl.heuristics.paper.models import cost_up
 from depl.heuristics.paths.setting import least_weight
-from depl.models.risk.rounded import Rounding
-from tests.cases.additive_cases import all_paths, brute_force, random_problem
+from tests.cases.additive_cases import all_paths, brute_force
 from tests.cases.label_cases import small_problem
 
 
@@ -89,19 +86,6 @@ def test_cspy_finds_the_optimum():
         best = brute_force(problem)
         if 0 < best < math.inf:
             assert cspy_optimum(problem) == pytest.approx(best)
-
-
-@pytest.mark.parametrize("rounding", Rounding)
-def test_the_sparse_graph_has_the_shortest_paths_of_the_layered_search(rounding):
-    finite = 0
-    for seed in range(20):
-        problem = random_problem(np.random.default_rng(seed), 5, 3, timed=seed % 3 > 0)
-        for levels in (6, 25):
-            own = sparse_graph(problem, levels, rounding).least_weight()
-            if rounding is Rounding.UP:
-                assert own == pytest.approx(cost_up(problem, levels), rel=1e-12)
-            finite += math.isfinite(own)
-    assert finite >= 15
 
 
 def test_ratios_count_paths_that_are_missed_and_those_that_are_best():

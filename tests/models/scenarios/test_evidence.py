@@ -197,22 +197,12 @@ def test_a_file_that_cannot_be_read_or_written_is_said_so(tiny, tmp_path):
 def test_the_study_has_a_row_per_size_and_seed(tiny):
     rows = sample_size_study(tiny, "scenario-search", (20, 40), 3, seed=5)
     assert [(row.size, row.seed) for row in rows] == [(s, seed) for s in (20, 40) for seed in (5, 6, 7)]
-    for row in rows:
-        alone = solve(tiny, "scenario-search", scenarios=row.size, seed=row.seed)
-        assert (row.cost, row.violation) == (alone.cost, alone.violation)
-        assert (row.misses, row.allowed, row.fresh) == (
-            alone.scenarios.misses,
-            alone.scenarios.allowed,
-            alone.scenarios.fresh,
-        )
-        assert row.misses <= row.allowed
-        assert row.solution is Solution.PROVEN_OPTIMAL
-
-
-def test_a_sample_without_a_plan_gives_an_empty_row(tiny):
-    (row,) = sample_size_study(tiny.replace(maximum_loss=-20.0), "scenario-search", (10,), 1)
-    assert row.solution is Solution.NONE
-    assert (row.cost, row.misses, row.allowed, row.violation, row.fresh) == (None,) * 5
+    for size, seed, result in rows:
+        alone = solve(tiny, "scenario-search", scenarios=size, seed=seed)
+        assert (result.cost, result.violation) == (alone.cost, alone.violation)
+        assert result.scenarios == alone.scenarios
+        assert result.scenarios.misses <= result.scenarios.allowed
+        assert result.solution is Solution.PROVEN_OPTIMAL
 
 
 @pytest.mark.parametrize("repeats", [8, pytest.param(15, marks=pytest.mark.slow)])
@@ -221,7 +211,9 @@ def test_plans_chosen_on_small_samples_miss_more_often_under_the_law(bell, repea
     instance = bell.replace(quantile_level=0.95, maximum_loss=8.0)
     assert solve(instance, "enumerate").epochs == 3
     rows = sample_size_study(instance, "scenario-search", (10, 400), repeats)
-    broken = {size: sum(row.violation.upper > 0.05 for row in rows if row.size == size) for size in (10, 400)}
+    broken = {
+        size: sum(row.result.violation.upper > 0.05 for row in rows if row.size == size) for size in (10, 400)
+    }
     assert broken[10] >= repeats / 5
     assert broken[400] < broken[10]
 
