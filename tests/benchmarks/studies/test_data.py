@@ -1,38 +1,41 @@
 """The study of stage 1: what counts as faster, and what each method makes of the best of all subsets."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from depl.benchmarks.studies import data
-from depl.benchmarks.studies.data import EXTENSION, FAMILIES, POINT, SOLVERS, Row, measured, speed_ratios
+from depl.benchmarks.studies.data import EXTENSION, FAMILIES, POINT, Timed, speed
 from depl.benchmarks.studies.set_functions.families import hard_grid_cut
 
-ROWS = [
-    Row("cut", 200, POINT, 0.5, 0.25, -3.0, True, True),
-    Row("cut", 200, EXTENSION, 6.0, 2.0, -3.0, True, True),
-    Row("cut", 500, POINT, 0.25, 0.25, -4.0, False, True),
-    Row("cut", 500, EXTENSION, 9.0, 9.0, -4.0, True, True),
-    Row("cut", 10, POINT, 1.0, 1.0, -1.0, True, False),
-    Row("cut", 10, EXTENSION, 9.0, 9.0, -1.0, True, False),
-]
+
+def answer(value: float, optimal: bool, seconds: float, search: float) -> Timed:
+    return Timed(SimpleNamespace(value=value, optimal=optimal), seconds, search)
 
 
-def test_ratios_count_from_a_size_on_and_only_where_the_faster_one_has_a_proof() -> None:
-    assert speed_ratios(ROWS, 200) == {"cut": [12.0, 0.0]}
-    assert speed_ratios(ROWS, 10) == {"cut": [12.0, 0.0, 9.0]}
-    assert speed_ratios(ROWS, 200, search=True) == {"cut": [8.0, 0.0]}
-    assert speed_ratios(ROWS[:1], 10) == {}
+def test_ratios_count_only_what_the_faster_one_proves_and_end_where_the_other_is_stopped(monkeypatch) -> None:
+    told = {
+        (POINT, 2): answer(-3.0, True, 0.5, 0.25),
+        (EXTENSION, 2): answer(-3.0 + 1e-6, True, 6.0, 2.0),
+        (POINT, 3): answer(-4.0, False, 0.25, 0.25),
+        (EXTENSION, 3): answer(-4.5, False, 9.0, 9.0),
+    }
+    monkeypatch.setattr(data, "FAMILIES", {data._HARD: lambda rng, size: SimpleNamespace(size=size)})
+    monkeypatch.setattr(data, "_SOLVERS", {POINT: POINT, EXTENSION: EXTENSION})
+    monkeypatch.setattr(data, "timed", lambda solver, function: told.get((solver, function.size)))
+    found = speed(np.random.default_rng(0), (2, 3, 4))
+    assert found["speed_ratios"] == {data._HARD: [8.0, 0.0]}
+    assert found["speed_ratio_median_with_certificates"] == 6.0
+    assert found["largest_disagreement"] == pytest.approx(1e-6 / 3)
 
 
-def test_all_methods_that_cover_a_family_are_measured_on_the_same_function(monkeypatch) -> None:
+def test_both_methods_prove_the_same_of_every_family(monkeypatch) -> None:
     monkeypatch.setattr(data, "_REPEATS", 1)
-    rows = measured(1, (6,), 5.0)
-    assert {row.family for row in rows} == set(FAMILIES)
-    for family in FAMILIES:
-        own = [row for row in rows if row.family == family]
-        assert {"brute-force", POINT, EXTENSION} <= {row.solver for row in own} <= set(SOLVERS)
-        assert all(row.optimal for row in own)
-        assert max(row.value for row in own) == pytest.approx(min(row.value for row in own), abs=1e-9)
+    found = speed(np.random.default_rng(1), (6,))
+    assert found["speed_ratios"].keys() == FAMILIES.keys()
+    assert all(ratio > 0 for own in found["speed_ratios"].values() for ratio in own)
+    assert found["largest_disagreement"] <= 1e-9
 
 
 def test_hard_grids_have_small_weights() -> None:
