@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from depl.benchmarks.figures.family import LossCurve, loss_evolution
+from depl.benchmarks.figures.family import LossCurve, draw_losses
 from depl.benchmarks.figures.style import (
     COLOURS,
     DASHES,
@@ -53,7 +53,7 @@ def loss_band(traces: Traces, metric: str = "loss", schedules: int = 2) -> Figur
 
 def draw_loss_band(traces: Traces, axes: Axes, metric: str = "loss", schedules: int = 2) -> None:
     """The same on axes that are there."""
-    loss_evolution(trace_curves(traces, metric, schedules), axes=axes)
+    draw_losses(axes, trace_curves(traces, metric, schedules))
     axes.set_ylabel(metric.replace("_", " "))
 
 

@@ -22,14 +22,12 @@ from depl.benchmarks.figures.style import (
     MODEL_COLOURS,
     Style,
     covered,
-    given_or_new,
+    finished,
     legend_beside,
-    make_room,
     nth,
     panels,
     save,
     set_title,
-    shared_legend,
     styles_of,
 )
 from depl.benchmarks.measure.outcome import epochs_by_model
@@ -49,23 +47,19 @@ KINDS = {
 }
 """What there is to draw of a family, with what it shows."""
 
-_STACKED = {"epochs": "epochs", "cost-per-model": "cost"}
-"""Those with bars by model, and what these count."""
+_COLUMNS = {
+    "cost": ("method", "target", "cost"),
+    "expected-loss": ("method", "target", "loss_over_optimum"),
+    "epochs": ("method", "target", "model", "epochs"),
+    "cost-per-model": ("method", "target", "model", "cost"),
+    "loss": ("method", "target", "epoch", "expected", "lower", "upper"),
+}
 _TARGET = "guaranteed loss $\\ell_{\\max}$"
 _POINTS = 5
-_COLUMNS = 3
 
 Draw = Callable[[Axes], object]
 """Draws one panel."""
-
-
-class MethodLine(NamedTuple):
-    """Values of one configuration; None where it has none."""
-
-    label: str
-    across: Sequence[float]
-    up: Sequence[float | None]
-    style: Style
+Row = tuple[Any, ...]
 
 
 class LossCurve(NamedTuple):
@@ -129,14 +123,19 @@ class Gallery:
         names: Mapping[str, str] | None = None,
     ) -> None:
         self.family = family
-        self._names = names or {}
         self.shown = [item for item in shown if item.plan is not None]
-        with_plans = {item.method for item in self.shown}
-        self.methods = [name for name in dict.fromkeys(item.method for item in shown) if name in with_plans]
-        self.against = against if against in self.methods else (self.methods or [""])[-1]
+        methods = list(dict.fromkeys(item.method for item in shown))
+        held = {name: [item for item in self.shown if item.method == name] for name in methods}
+        self.methods = [name for name in methods if held[name]]
         self.targets = list(dict.fromkeys(item.target for item in shown))
+        self._against = against if against in self.methods else (self.methods or [""])[-1]
         self._styles = styles_of(self.methods)
-        self._courses: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[Sequence[float], ...]] = {}
+        self._labels = {}
+        for name in self.methods:
+            proved = ": proved cheapest" if all(item.proved for item in held[name]) else ""
+            called = f"{(names or {}).get(name, name)}{proved}"
+            self._labels[name] = covered(called, len(held[name]), len(self.targets))
+        self._courses: dict[tuple[str, tuple[tuple[str, str], ...]], list[Row]] = {}
 
     def write(self, folder: Path) -> list[Path]:
         """Write the pictures of the demo as PNG and SVG into ``folder``; returns their paths."""
@@ -146,67 +145,54 @@ class Gallery:
 
     def drawings(self) -> list[Drawing]:
         """Figs. 5 or 6 (left and centre), 7, 8 and 9, with their numbers."""
+        name = self.family
         return [
-            Drawing(
-                f"{self.family}-{kind}", f"{self.family}: {caption}.", self.figure(kind), self.table(kind)
-            )
+            Drawing(f"{name}-{kind}", f"{name}: {caption}.", self.figure(kind), self.table(kind))
             for kind, caption in KINDS.items()
         ]
 
     def figure(self, kind: str) -> Figure:
         """One of `KINDS`, with one legend where there are several panels."""
-        side_by_side = 2 if kind in _STACKED and len(self.methods) == 4 else _COLUMNS  # without a gap
-        return _figure(self.parts(kind), side_by_side)
+        parts = self.parts(kind)
+        return _figure(parts, 2 if len(parts) == 4 else 3)  # without a gap in the last row
 
     def overview(self) -> Figure:
         """Cost, epochs of the first method, and its loss beside that of another at the middle target."""
-        compared = [*self.methods[:1], self.against]
+        compared = [*self.methods[:1], self._against]
         middle = partial(self._draw_losses, self.targets[len(self.targets) // 2], compared)
-        return _figure([*self.parts("cost"), *self.parts("epochs")[:1], middle])
+        return _figure([*self.parts("cost"), *self.parts("epochs")[:1], middle], 3)
 
     def parts(self, kind: str) -> list[Draw]:
         """What draws the panels: one, one for each method with one scale, or one for each chosen target."""
         if kind == "loss":
             return [partial(self._draw_losses, target, self.methods) for target in self._chosen()]
-        if kind in _STACKED:
-            height = max((sum(item.by_model(kind).values()) for item in self.shown), default=0.0)
-            return [partial(self._draw_bars, kind, method, height) for method in self.methods]
+        if "model" in _COLUMNS[kind]:
+            return [partial(self._draw_bars, kind, method) for method in self.methods]
         return [partial(self._draw_lines, kind)]
 
     def table(self, kind: str) -> Table:
         """The numbers of one of `KINDS`."""
-        if kind == "loss":
-            rows = [
-                (item.method, item.target, *point)
-                for target in self._chosen()
-                for item in self.shown
-                if item.target == target
-                for point in zip(*self._course(item), strict=True)
-            ]
-            return Table(("method", "target", "epoch", "expected", "lower", "upper"), tuple(rows))
-        held = {(item.method, item.target): item for item in self.shown}
-        if kind in _STACKED:
-            ordered = sorted(self.shown, key=lambda item: self.methods.index(item.method))
-            parts = [
-                (item.method, item.target, *part) for item in ordered for part in item.by_model(kind).items()
-            ]
-            return Table(("method", "target", "model", _STACKED[kind]), tuple(parts))
-        value = self._value(kind)
-        places = [(method, target) for method in self.methods for target in self.targets]
-        values = [(*place, value(held[place]) if place in held else None) for place in places]
-        return Table(("method", "target", "cost" if kind == "cost" else "loss_over_optimum"), tuple(values))
+        return Table(_COLUMNS[kind], tuple(self._rows(kind)))
 
     def _chosen(self) -> list[str]:
         """The first, the middle and the last target."""
         places = sorted({0, len(self.targets) // 2, len(self.targets) - 1})
         return [self.targets[place] for place in places]
 
-    def _of(self, method: str) -> dict[str, Shown]:
-        """What a method holds, by target."""
-        return {item.target: item for item in self.shown if item.method == method}
-
-    def _value(self, kind: str) -> Callable[[Shown], float | None]:
-        return (lambda item: item.cost) if kind == "cost" else self._loss_ratio
+    def _rows(self, kind: str) -> list[Row]:
+        """What is drawn, with the columns of the table."""
+        held = {(item.method, item.target): item for item in self.shown}
+        if kind == "loss":
+            at = [item for target in self._chosen() for item in self.shown if item.target == target]
+            return [(item.method, item.target, *point) for item in at for point in self._course(item)]
+        places = [(method, target) for method in self.methods for target in self.targets]
+        if "model" in _COLUMNS[kind]:
+            known = [held[place] for place in places if place in held]
+            return [
+                (item.method, item.target, *part) for item in known for part in item.by_model(kind).items()
+            ]
+        value = self._loss_ratio if kind == "expected-loss" else lambda item: item.cost
+        return [(*place, value(held[place]) if place in held else None) for place in places]
 
     def _loss_ratio(self, item: Shown) -> float | None:
         """Expected loss over that of a plan that is proved cheapest; None if there is no positive one."""
@@ -215,211 +201,138 @@ class Gallery:
         own = item.expected_loss
         return own / best if own is not None and best is not None and best > 0 else None
 
-    def _draw_lines(self, kind: str, axes: Axes) -> None:
-        targets, lines, value = [float(target) for target in self.targets], [], self._value(kind)
-        for method in self.methods:
-            own = self._of(method)
-            values = [value(own[target]) if target in own else None for target in self.targets]
-            lines.append(MethodLine(self._label(method), targets, values, self._styles[method]))
-        (cost_against_target if kind == "cost" else loss_against_target)(lines, axes)
-        set_title(axes, self.family)
-
-    def _draw_bars(self, kind: str, method: str, height: float, axes: Axes) -> None:
-        own = {target: item.by_model(kind) for target, item in self._of(method).items()}
-        parts = {
-            name: [own[target][name] if target in own else 0 for target in self.targets]
-            for name in next(iter(own.values()))
-        }
-        without = [float(target) for target in self.targets if target not in own]
-        stacked_bars([float(target) for target in self.targets], parts, _STACKED[kind], axes, without)
-        axes.set_ylim(top=1.08 * height or 1.0)
-        set_title(axes, self._label(method))
-
-    def _draw_losses(self, target: str, methods: Collection[str], axes: Axes) -> None:
-        own = [item for item in self.shown if item.target == target and item.method in methods]
-        limit = own[0].instance.target.maximum_loss if own else None
-        curves = [
-            LossCurve(self._label(item.method), epochs, mean, lower, upper, self._styles[item.method])
-            for item in own
-            for epochs, mean, lower, upper in (self._course(item),)
-        ]
-        loss_evolution(curves, limit, axes)
-        set_title(axes, f"guaranteed loss {target}")
-
-    def _label(self, method: str) -> str:
-        """The method, whether it proved all its plans, and at how many targets it has one if not at all."""
-        own = self._of(method)
-        called = self._names.get(method, method)
-        name = f"{called}: proved cheapest" if all(item.proved for item in own.values()) else called
-        return covered(name, len(own), len(self.targets))
-
-    def _course(self, item: Shown) -> tuple[Sequence[Any], ...]:
+    def _course(self, item: Shown) -> list[Row]:
         """Epochs, and the mean and the ends of the band of the loss after them."""
         plan = item.plan or Plan()
         key = item.target, plan.schedule
         if key not in self._courses:
             found = trajectory(item.instance, plan, epochs=milestones(plan, _POINTS))
             ends = [one.lower for one in found.lower], [one.upper for one in found.upper]
-            self._courses[key] = found.epochs, found.mean, *ends
+            self._courses[key] = list(zip(found.epochs, found.mean, *ends, strict=True))
         return self._courses[key]
 
+    def _draw_lines(self, kind: str, axes: Axes) -> None:
+        rows = self._rows(kind)
+        for place, method in enumerate(self.methods):
+            points = [(float(target), value) for name, target, value in rows if name == method]
+            draw_line(axes, self._labels[method], points, self._styles[method], place)
+        axes.set_xticks([float(target) for target in self.targets])
+        if kind == "cost":
+            missing = [
+                (float(target), self._styles[name].colour) for name, target, value in rows if value is None
+            ]
+            for target, colour in missing:
+                floor: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+                axes.plot(target, 0.0, "x", markersize=7, color=colour, **floor)
+            if missing:
+                axes.plot([], [], "x", markersize=7, color="0.3", label="no plan found")
+            axes.set_ylim(0, 1.08 * max((value for _, _, value in rows if value is not None), default=1.0))
+            axes.set_ylabel("cost")
+        else:
+            axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
+            axes.set_ylabel("expected loss / optimum's")
+        legend_beside(axes)
+        set_title(axes, self.family)
 
-def _figure(parts: Sequence[Draw], side_by_side: int = _COLUMNS) -> Figure:
+    def _draw_bars(self, kind: str, method: str, axes: Axes) -> None:
+        rows, what = self._rows(kind), _COLUMNS[kind][-1]
+        totals: dict[tuple[str, str], float] = {}
+        for name, target, _, amount in rows:
+            totals[name, target] = totals.get((name, target), 0.0) + amount
+        own = {(target, model): amount for name, target, model, amount in rows if name == method}
+        parts = {
+            model: [own.get((target, model), 0) for target in self.targets]
+            for model in dict.fromkeys(model for _, model in own)
+        }
+        without = [target for target in self.targets if (method, target) not in totals]
+        draw_bars(axes, self.targets, parts, what, without)
+        axes.set_ylim(top=1.08 * max(totals.values(), default=1.0) or 1.0)  # one scale of all panels
+        set_title(axes, self._labels[method])
+
+    def _draw_losses(self, target: str, methods: Collection[str], axes: Axes) -> None:
+        own = [item for item in self.shown if item.target == target and item.method in methods]
+        curves = []
+        for item in own:
+            epochs, mean, lower, upper = zip(*self._course(item), strict=True)
+            label, style = self._labels[item.method], self._styles[item.method]
+            curves.append(LossCurve(label, epochs, mean, lower, upper, style))
+        draw_losses(axes, curves, own[0].instance.target.maximum_loss if own else None)
+        set_title(axes, f"guaranteed loss {target}")
+
+
+def _figure(parts: Sequence[Draw], side_by_side: int) -> Figure:
     figure, axes = panels(max(len(parts), 1), side_by_side)
     for draw, panel in zip(parts, axes, strict=False):
         draw(panel)
-    if len(axes) > 1:
-        shared_legend(figure)
-    make_room(figure)
-    return figure
+    return finished(figure, shared=len(axes) > 1)
 
 
-def cost_against_target(lines: Sequence[MethodLine], axes: Axes | None = None) -> Axes:
-    """Draw the cost against the guaranteed loss, one line per method (Figs. 5 and 6, left).
+def draw_line(
+    axes: Axes, label: str, points: Sequence[tuple[float, float | None]], style: Style, place: int = 0
+) -> None:
+    """Draw the values of one method at targets (Figs. 5 and 6).
 
-    Parameters
-    ----------
-    lines : sequence of MethodLine
-        Costs [cost] at targets l_max [loss]; None without a plan, which is a cross on the floor.
-    axes : Axes, optional
-        Where to draw; new axes by default.
+    A line that coincides with one of an earlier ``place`` is seen on top of it, because it is thinner.
     """
-    axes = given_or_new(axes)
-    _draw_against_target(lines, axes)
-    look: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 7}
-    for line in lines:
-        missing = [x for x, y in zip(line.across, line.up, strict=True) if y is None]
-        if missing:
-            floor: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False}
-            axes.plot(missing, [0.0] * len(missing), color=line.style.colour, **floor, **look)
-    if any(y is None for line in lines for y in line.up):
-        axes.plot([], [], color="0.3", label="no plan found", **look)
-    axes.set_ylabel("cost")
-    legend_beside(axes)
-    highest = max((y for line in lines for y in line.up if y is not None), default=1.0)
-    axes.set_ylim(0, 1.08 * highest)
-    return axes
-
-
-def loss_against_target(lines: Sequence[MethodLine], axes: Axes | None = None) -> Axes:
-    """Draw the expected loss over that of the optimum, one line per method (Figs. 5 and 6, centre).
-
-    Parameters
-    ----------
-    lines : sequence of MethodLine
-        Ratios of expected losses at targets l_max [loss]; None without a plan, or without a proved optimum.
-        Below 1 a plan expects a lower loss than the optimum does.
-    axes : Axes, optional
-        Where to draw; new axes by default.
-    """
-    axes = given_or_new(axes)
-    axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
-    _draw_against_target(lines, axes)
-    axes.set_ylabel("expected loss / optimum's")
-    legend_beside(axes)
-    return axes
-
-
-def _draw_against_target(lines: Sequence[MethodLine], axes: Axes) -> None:
-    """Draw every line; one that coincides with an earlier one is seen on top of it, because it is thinner."""
-    for index, line in enumerate(lines):
-        points = [(x, y) for x, y in zip(line.across, line.up, strict=True) if y is not None]
-        axes.plot(
-            [x for x, _ in points],
-            [y for _, y in points],
-            label=line.label,
-            color=line.style.colour,
-            marker=line.style.marker,
-            linestyle=line.style.dash,
-            linewidth=max(4.0 - 1.3 * index, 1.0),
-            markersize=max(9.0 - 2.5 * index, 3.0),
-        )
+    known = [(x, y) for x, y in points if y is not None]
+    look: dict[str, Any] = {"color": style.colour, "marker": style.marker, "linestyle": style.dash}
+    look |= {"linewidth": max(4.0 - 1.3 * place, 1.0), "markersize": max(9.0 - 2.5 * place, 3.0)}
+    axes.plot([x for x, _ in known], [y for _, y in known], label=label, **look)
     axes.set_xlabel(_TARGET)
-    if lines:
-        axes.set_xticks(sorted({x for line in lines for x in line.across}))
 
 
-def stacked_bars(
-    targets: Sequence[float],
+def draw_bars(
+    axes: Axes,
+    targets: Sequence[str],
     parts: Mapping[str, Sequence[float]],
     what: str,
-    axes: Axes | None = None,
-    without: Collection[float] = (),
-) -> Axes:
-    """Draw one stacked bar per target, a part per model (Figs. 7 and 8).
+    without: Collection[str] = (),
+) -> None:
+    """Draw one stacked bar per target, a part per model bottom up (Figs. 7 and 8).
 
     Parameters
     ----------
-    targets : sequence of float
-        Targets l_max [loss].
+    axes : Axes
+    targets : sequence of str
     parts : mapping of str to sequence of float
-        For every part one height per target; drawn bottom up in this order.
+        For every part one height per target.
     what : str
         What is counted, such as ``epochs``, which are whole, or ``cost``.
-    axes : Axes, optional
-        Where to draw; new axes by default.
-    without : collection of float
+    without : collection of str
         Targets for which there is no plan; it is written where their bar would stand.
     """
-    axes = given_or_new(axes)
     places = range(len(targets))
     below = [0.0] * len(targets)
     for index, (name, heights) in enumerate(parts.items()):
-        look: dict[str, Any] = {
-            "color": nth(MODEL_COLOURS, index),
-            "hatch": nth(HATCHES, index),
-            "edgecolor": "white",
-        }
-        axes.bar(places, heights, 0.7, below, label=name, linewidth=0.5, **look)
+        look: dict[str, Any] = {"color": nth(MODEL_COLOURS, index), "hatch": nth(HATCHES, index)}
+        axes.bar(places, heights, 0.7, below, label=name, edgecolor="white", linewidth=0.5, **look)
         below = [base + height for base, height in zip(below, heights, strict=True)]
     for place, target in enumerate(targets):
         if target in without:
             axes.annotate("no plan", (place, 0), (0, 4), textcoords="offset points", rotation=90, ha="center")
-    axes.set_xticks(places, [f"{target:g}" for target in targets])
+    axes.set_xticks(places, targets)
     axes.set_xlabel(_TARGET)
-    axes.set_ylim(top=1.08 * max(below, default=1.0) or 1.0)
     axes.set_ylabel(what)
     if what == "epochs":
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     legend_beside(axes)
-    return axes
 
 
-def loss_evolution(
-    curves: Sequence[LossCurve],
-    maximum_loss: float | None = None,
-    axes: Axes | None = None,
-    band: str = "1 to 99 % of runs",
-) -> Axes:
-    """Draw the expected loss along the epochs, with a band between two quantiles (Figs. 2 and 9).
-
-    Parameters
-    ----------
-    curves : sequence of LossCurve
-    maximum_loss : float, optional
-        l_max, drawn as a thin horizontal line [loss].
-    axes : Axes, optional
-        Where to draw; new axes by default.
-    band : str
-        What the bands are, for the legend.
-    """
-    axes = given_or_new(axes)
+def draw_losses(axes: Axes, curves: Sequence[LossCurve], maximum_loss: float | None = None) -> None:
+    """Draw expected losses along the epochs, with their bands and a thin line at l_max (Figs. 2 and 9)."""
     if maximum_loss is not None:
         axes.axhline(maximum_loss, color="black", linewidth=0.8, linestyle=":")
         at: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
         axes.annotate("$\\ell_{\\max}$", (0, maximum_loss), (4, 3), **at)
-    for curve in curves:
-        colour = curve.style.colour
-        axes.fill_between(curve.epochs, curve.lower, curve.upper, color=colour, alpha=0.2, linewidth=0)
-        for edge in (curve.lower, curve.upper):
-            axes.plot(curve.epochs, edge, color=colour, linewidth=0.6, alpha=0.7)
-        look: dict[str, Any] = {"color": colour, "linestyle": curve.style.dash, "linewidth": 2}
-        axes.plot(curve.epochs, curve.mean, label=curve.label, **look)
+    for label, epochs, mean, lower, upper, (colour, _, dash) in curves:
+        axes.fill_between(epochs, lower, upper, color=colour, alpha=0.2, linewidth=0)
+        for edge in (lower, upper):
+            axes.plot(epochs, edge, color=colour, linewidth=0.6, alpha=0.7)
+        axes.plot(epochs, mean, label=label, color=colour, linestyle=dash, linewidth=2)
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss")
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if curves:
-        axes.plot([], [], color="0.8", linewidth=7, label=band)
+        axes.plot([], [], color="0.8", linewidth=7, label="1 to 99 % of runs")
     legend_beside(axes)
-    return axes

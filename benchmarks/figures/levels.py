@@ -12,9 +12,8 @@ from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.drawing import Drawing, first_of_each
 from depl.benchmarks.figures.style import (
     Style,
-    given_or_new,
+    finished,
     legend_beside,
-    make_room,
     panels,
     series_style,
     set_title,
@@ -51,19 +50,11 @@ class RatioCurve(NamedTuple):
     style: Style
 
 
-def ratio_against_levels(curves: Sequence[RatioCurve], axes: Axes | None = None) -> Axes:
+def ratio_against_levels(curves: Sequence[RatioCurve], axes: Axes) -> None:
     """Draw cost_up / OPT (solid) and cost_down / OPT (dashed) over the number of levels.
 
     A marker of the upper line is hollow where the graph misses some instances that have a solution.
-
-    Parameters
-    ----------
-    curves : sequence of RatioCurve
-        Ratios of costs, by eta.
-    axes : Axes, optional
-        Where to draw; new axes by default.
     """
-    axes = given_or_new(axes)
     for curve in curves:
         colour, marker, _ = curve.style
         down = curve.down or (None,) * len(curve.levels)
@@ -89,7 +80,6 @@ def ratio_against_levels(curves: Sequence[RatioCurve], axes: Axes | None = None)
         axes.plot([], [], color="0.3", linestyle="-", label="rounded up: keeps the limits")
         axes.plot([], [], color="0.3", linestyle="--", label="rounded down: a lower bound")
     legend_beside(axes)
-    return axes
 
 
 def curves_of(rows: Sequence[Mapping[str, Any]]) -> list[RatioCurve]:
@@ -137,7 +127,7 @@ def level_drawing(family: str, attempts: Sequence[Attempt]) -> Drawing | None:
     ratio_against_levels(level_curves(points), axes)
     axes.set_ylabel("cost / optimum, mean over targets")
     set_title(axes, family)
-    make_room(figure)
+    finished(figure)
     caption = (
         f"{family}: mean cost over the optimum against the levels eta (as Figs. 5 and 6, right); hollow "
         "markers where some targets are missed."

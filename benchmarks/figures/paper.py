@@ -22,7 +22,7 @@ from depl.benchmarks.figures.estimation import (
 )
 from depl.benchmarks.figures.family import Gallery
 from depl.benchmarks.figures.levels import level_curves, level_points, levels_of, ratio_against_levels
-from depl.benchmarks.figures.style import PANEL, make_room, panels, set_title, shared_legend
+from depl.benchmarks.figures.style import PANEL, finished, panels, set_title
 from depl.benchmarks.figures.sweeps import shown_of
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.provenance import here
@@ -174,7 +174,7 @@ def training_drawings(
     drawings = []
     for number, (name, caption) in zip(TRAINING, captions.items(), strict=True):
         figure, table = _training(number, traces, _OWN, rng, resamples)
-        make_room(figure)
+        finished(figure)
         add_footer(figure, f"traces {family}, {len(traces.runs)} runs; {here().source_words}")
         drawings.append(Drawing(f"{family}-training-{name}", f"{family}: {caption}", figure, table))
     return drawings
@@ -202,9 +202,7 @@ def _finished(number: int, family: str, figure: Figure, table: Table, layout: La
     for axes in figure.axes:
         axes.tick_params(labelsize=0.9 * layout.points)
         set_title(axes, axes.get_title(loc="left").replace("\n", " "), layout.letters)
-    if layout.below or number not in TRAINING:
-        shared_legend(figure, layout.below)
-    make_room(figure, layout.below)
+    finished(figure, layout.below or number not in TRAINING, layout.below)
     caption = f"Fig. {number} of the paper, {SHOWS[number]}; here {family}."
     return Drawing(f"paper-figure-{number}", caption, figure, table)
 

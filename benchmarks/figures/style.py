@@ -38,8 +38,6 @@ HATCHES = ("", "///", "...", "xxx", "\\\\\\")
 
 PANEL = (4.2, 3.2)
 """Size of a panel [in]."""
-_BESIDE = 1.8
-"""Room for a legend beside the only panel [in]."""
 _RESOLUTION = 160
 _WITHOUT = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
 """What would make two files of the same figure differ."""
@@ -188,11 +186,6 @@ def panels(
     for unused in axes[count:]:
         unused.remove()
     return figure, axes[:count]
-
-
-def given_or_new(axes: "Axes | None") -> "Axes":
-    """``axes``, or the only axes of a new figure, with room for a legend beside them."""
-    return new_axes(1, 1, PANEL[0] + _BESIDE, PANEL[1])[0] if axes is None else axes
 
 
 def figure_of(axes: "Axes") -> "Figure":
@@ -387,6 +380,14 @@ def shared_legend(figure: "Figure", below: bool = False) -> None:
     if below and drawn is not None and _extent(drawn)[0] > figure.get_figwidth():
         drawn.remove()
         _legend(figure, figure.axes, **look | {"ncols": 1})
+
+
+def finished(figure: "Figure", shared: bool = False, below: bool = False) -> "Figure":
+    """The figure with its legends, one for all of its axes if it is ``shared``, and with room for them."""
+    if shared:
+        shared_legend(figure, below)
+    make_room(figure, below)
+    return figure
 
 
 def make_room(figure: "Figure", below: bool = False) -> None:

@@ -29,14 +29,12 @@ from depl.benchmarks.figures.style import (
     MARKERS,
     Style,
     covered,
-    given_or_new,
+    finished,
     legend_beside,
-    make_room,
     nth,
     panels,
     plain_logarithms,
     set_title,
-    shared_legend,
     sized_axis,
     styles_of,
 )
@@ -187,8 +185,7 @@ def _profiles(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
     for found, quantity, axes in zip((by_cost, by_time), quantities, places, strict=True):
         performance_profile(found, quantity, axes)
         set_title(axes, f"{suite}, {counted(found[0].problems if found else 0, 'problem')}")
-    shared_legend(figure)
-    make_room(figure)
+    finished(figure, shared=True)
     tables = {"cost": profile_table(by_cost), "time": profile_table(by_time)}
     rows = [(by, *row) for by, table in tables.items() for row in table.rows]
     caption = (
@@ -199,19 +196,11 @@ def _profiles(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
     return Drawing(f"{suite}-profiles", caption, figure, Table(columns, tuple(rows)))
 
 
-def performance_profile(profiles: Sequence[Profile], quantity: str, axes: Axes | None = None) -> Axes:
+def performance_profile(profiles: Sequence[Profile], quantity: str, axes: Axes) -> None:
     """Draw the share of problems within a factor of the best (Dolan and Moré) as stairs, one per method.
 
-    Parameters
-    ----------
-    profiles : sequence of Profile
-        All end at the right edge, at the share that is never exceeded.
-    quantity : str
-        What the factor is of, for the axis.
-    axes : Axes, optional
-        Where to draw; new axes by default.
+    All end at the right edge, at the share that is never exceeded; ``quantity`` is what the factor is of.
     """
-    axes = given_or_new(axes)
     steps = {item.configuration: item.steps() for item in profiles}
     edge = max(max((factors[-1] for factors, _ in steps.values()), default=1.0) ** 1.1, 1.01)
     for index, (name, style) in enumerate(styles_of(steps).items()):
@@ -236,7 +225,6 @@ def performance_profile(profiles: Sequence[Profile], quantity: str, axes: Axes |
     axes.set_xlabel(quantity)
     axes.set_ylabel("share of problems")
     legend_beside(axes)
-    return axes
 
 
 def size_labels(attempts: Sequence[Attempt]) -> dict[str, str]:
@@ -270,7 +258,7 @@ def _ratio_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawin
     figure, (axes,) = panels(1)
     ratio_against_size(rows, _NAMES[size], axes)
     set_title(axes, suite)
-    make_room(figure)
+    finished(figure)
     caption = (
         f"{suite}: mean cost over the optimum (full markers) or over a certified bound (hollow), thin lines "
         "to the largest."
@@ -292,21 +280,11 @@ def _ratio_row(label: str, size: float, own: Sequence[Trial]) -> RatioRow:
     return (label, size, len(own), len(held), mean, largest, "optimum" if proved else "bound")
 
 
-def ratio_against_size(rows: Sequence[RatioRow], quantity: str, axes: Axes | None = None) -> Axes:
-    """Draw mean ratios as lines and the largest ones as thin bars above them.
+def ratio_against_size(rows: Sequence[RatioRow], quantity: str, axes: Axes) -> None:
+    """Draw mean ratios as lines and the largest ones as thin bars above them, against the size.
 
     A marker is full where optima are proved and hollow where the ratio is to bounds.
-
-    Parameters
-    ----------
-    rows : sequence of RatioRow
-        By configuration and size.
-    quantity : str
-        What the size is, for the axis.
-    axes : Axes, optional
-        Where to draw; new axes by default.
     """
-    axes = given_or_new(axes)
     axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
     for label, (colour, marker, dash) in styles_of(row[0] for row in rows).items():
         own = [row for row in rows if row[0] == label]
@@ -330,7 +308,6 @@ def ratio_against_size(rows: Sequence[RatioRow], quantity: str, axes: Axes | Non
     if any(row[6] == "bound" for row in drawn):
         _explain(axes, "over a bound, not an optimum", "o", markerfacecolor="white")
     legend_beside(axes)
-    return axes
 
 
 def _face(colour: str, full: bool) -> str:
@@ -357,7 +334,7 @@ def _time_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing
     for panel, (title, items, crosses) in zip(axes, parts, strict=False):
         time_against_size(items, _NAMES[size], panel, crosses)
         set_title(panel, title)
-    make_room(figure)
+    finished(figure)
     caption = (
         f"{suite}: wall time against size, with exponents fitted to the logarithms and their 95 % intervals. "
         "Lines cover the sizes at which every attempt ended by itself; arrows are attempts that were stopped."
@@ -368,27 +345,15 @@ def _time_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing
 def time_against_size(
     growths: Sequence[Growth],
     quantity: str,
-    axes: Axes | None = None,
+    axes: Axes,
     refused: Mapping[str, Collection[float]] | None = None,
-) -> Axes:
+) -> None:
     """Draw attempts as points, geometric means with markers, and fits over the sizes fitted (Property 2).
 
     An attempt that was stopped is an arrow upwards from where it was, since it would have taken longer; the
     mean of the others at its size, which were the easy ones, has a hollow marker. A method has its colour,
-    and each of its stages a marker and dashes.
-
-    Parameters
-    ----------
-    growths : sequence of Growth
-        Times [s].
-    quantity : str
-        What the size is, for the axis.
-    axes : Axes, optional
-        Where to draw; new axes by default.
-    refused : mapping of str to collection of float, optional
-        By configuration the sizes at which it said that it does not cover an instance.
+    and each of its stages a marker and dashes. A cross is a size at which a configuration ``refused``.
     """
-    axes = given_or_new(axes)
     styles, crosses = styles_of(item.configuration for item in growths), refused or {}
     for item in growths:
         _draw_times(item, _stage_style(styles[item.configuration], item.measure), axes)
@@ -409,7 +374,6 @@ def time_against_size(
     if growths:
         axes.set_yscale("log")
     legend_beside(axes, _EXPONENTS if any(item.line for item in growths) else "", _LETTERS)
-    return axes
 
 
 def _stage_style(style: Style, measure: str) -> Style:

@@ -6,27 +6,13 @@ import pytest
 
 from depl.benchmarks.figures import family
 from depl.benchmarks.figures.comparison import Entry
-from depl.benchmarks.figures.family import (
-    Gallery,
-    LossCurve,
-    MethodLine,
-    Shown,
-    cost_against_target,
-    loss_against_target,
-    loss_evolution,
-    stacked_bars,
-)
+from depl.benchmarks.figures.family import Gallery, LossCurve, Shown, draw_bars, draw_line, draw_losses
 from depl.benchmarks.figures.style import panels, series_style, styles_of
 from depl.instances.library import load
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.solving.result import Result, Solution, Termination
 
 TARGETS = {"7": 14, "9": 12, "11": 10}
-STYLES = styles_of(["enumerate", "expected-greedy"])
-COSTS = [
-    MethodLine("enumerate", (5, 7, 9), (17, 14, 12), STYLES["enumerate"]),
-    MethodLine("expected-greedy", (5, 7, 9), (44.2, None, 33.8), STYLES["expected-greedy"]),
-]
 LOSSES = [LossCurve("enumerate", (0, 1, 2), (20, 19, 18), (20, 18.5, 17), (20, 19.5, 19), series_style(0))]
 
 
@@ -34,23 +20,22 @@ def legend_of(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def test_lines_hold_the_values_skip_what_has_no_plan_and_differ_in_more_than_colour():
-    axes = cost_against_target(COSTS)
-    first, second, missing, _ = axes.get_lines()
-    assert missing.get_xdata().tolist() == [7]
+def test_lines_skip_what_has_no_plan_and_differ_in_more_than_colour():
+    _, (axes,) = panels(1)
+    styles = styles_of(["enumerate", "expected-greedy"]).values()
+    points = ([(5, 17), (7, 14), (9, 12)], [(5, 44.2), (7, None), (9, 33.8)])
+    for place, (line, style) in enumerate(zip(points, styles, strict=True)):
+        draw_line(axes, "name", line, style, place)
+    first, second = axes.get_lines()
     assert first.get_xydata().tolist() == [[5, 17], [7, 14], [9, 12]]
     assert second.get_xydata().tolist() == [[5, 44.2], [9, 33.8]]
-    assert legend_of(axes) == ["enumerate", "expected-greedy", "no plan found"]
-    assert axes.get_ylim()[0] == 0
-    for look in ("get_color", "get_marker", "get_linestyle"):
+    for look in ("get_color", "get_marker", "get_linestyle", "get_linewidth"):
         assert getattr(first, look)() != getattr(second, look)()
-    one, first, second = loss_against_target(COSTS).get_lines()
-    assert set(one.get_ydata()) == {1}
-    assert second.get_xydata().tolist() == [[5, 44.2], [9, 33.8]]
 
 
 def test_bars_are_stacked_in_the_order_of_the_models_and_a_target_without_a_plan_is_marked():
-    axes = stacked_bars((5, 7), {"fast": (1, 0), "slow": (3, 0)}, "epochs", without=(7,))
+    _, (axes,) = panels(1)
+    draw_bars(axes, ("5", "7"), {"fast": (1, 0), "slow": (3, 0)}, "epochs", without=("7",))
     heights = [[(bar.get_y(), bar.get_height()) for bar in group] for group in axes.containers]
     assert heights == [[(0, 1), (0, 0)], [(1, 3), (0, 0)]]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["5", "7"]
@@ -60,7 +45,8 @@ def test_bars_are_stacked_in_the_order_of_the_models_and_a_target_without_a_plan
 
 
 def test_the_band_lies_between_its_quantiles_and_the_limit_is_drawn():
-    axes = loss_evolution(LOSSES, 18.5)
+    _, (axes,) = panels(1)
+    draw_losses(axes, LOSSES, 18.5)
     (band,) = axes.collections
     outline = {tuple(point) for point in band.get_paths()[0].vertices.tolist()}
     assert {(1, 18.5), (1, 19.5), (2, 17), (2, 19)} <= outline
@@ -69,16 +55,6 @@ def test_the_band_lies_between_its_quantiles_and_the_limit_is_drawn():
     assert lower.get_ydata().tolist() == [20, 18.5, 17]
     assert upper.get_ydata().tolist() == [20, 19.5, 19]
     assert mean.get_ydata().tolist() == [20, 19, 18]
-
-
-def test_functions_draw_on_given_axes_and_figures_of_nothing_are_empty():
-    _, (axes,) = panels(1)
-    assert cost_against_target(COSTS, axes) is axes
-    assert loss_evolution(LOSSES, axes=axes) is axes
-    assert stacked_bars((5,), {"fast": (1,)}, "epochs", axes) is axes
-    assert not cost_against_target([]).get_lines()
-    assert not loss_evolution([]).get_lines()
-    assert not stacked_bars((), {"fast": ()}, "epochs").patches
 
 
 def entry_of(target, method, epochs, solution):

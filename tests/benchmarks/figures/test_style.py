@@ -7,7 +7,7 @@ from subprocess import run
 import pytest
 
 import depl
-from depl.benchmarks.figures.family import LossCurve, loss_evolution, stacked_bars
+from depl.benchmarks.figures.family import LossCurve, draw_bars, draw_losses
 from depl.benchmarks.figures.style import (
     COLOURS,
     CONFIGURATION_STYLES,
@@ -89,8 +89,8 @@ def test_rows_of_panels_are_filled_and_the_rest_is_empty():
 def draw_all():
     """Lines, bars and a band on one figure."""
     figure, (left, right) = panels(2)
-    stacked_bars((5, 7), {"fast": (1, 2), "slow": (3, 0)}, "epochs", left)
-    loss_evolution([LossCurve("a", (0, 1), (20, 19), (20, 18), (20, 19.5), series_style(0))], 18.5, right)
+    draw_bars(left, ("5", "7"), {"fast": (1, 2), "slow": (3, 0)}, "epochs")
+    draw_losses(right, [LossCurve("a", (0, 1), (20, 19), (20, 18), (20, 19.5), series_style(0))], 18.5)
     return figure
 
 
@@ -114,7 +114,7 @@ def test_a_figure_that_cannot_be_written_leaves_nothing_behind(tmp_path):
 
 def test_drawing_touches_no_global_state_of_matplotlib():
     program = (
-        "import sys; from depl.benchmarks.figures.family import *; cost_against_target([]);"
+        "import sys; from depl.benchmarks.figures.family import *; draw_losses(panels(1)[1][0], []);"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     root = Path(__file__).resolve().parents[3]

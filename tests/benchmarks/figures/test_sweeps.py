@@ -12,6 +12,7 @@ from depl.benchmarks.analysis.profiles import Profile
 from depl.benchmarks.figures.drawing import Instances, assumptions, footer_of, plan_of
 from depl.benchmarks.figures.levels import level_drawing, level_points, levels_of
 from depl.benchmarks.figures.paper import training_drawings
+from depl.benchmarks.figures.style import panels
 from depl.benchmarks.figures.sweeps import (
     figures_of,
     left_out,
@@ -60,6 +61,13 @@ def planned(target, configuration, epochs, model="slow-steady", suite="paper", *
 
 def legend_of(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def drawn_by(draw, data, quantity):
+    """New axes on which a function has drawn."""
+    _, (axes,) = panels(1)
+    draw(data, quantity, axes)
+    return axes
 
 
 def rows(drawing, **wanted):
@@ -219,14 +227,14 @@ def test_profiles_need_five_problems_and_hold_every_step():
 
 
 def test_profiles_are_stairs_that_go_on_to_the_edge():
-    axes = performance_profile([Profile("a", (1, 1, 2), 4), Profile("b", (), 4)], "factor")
+    axes = drawn_by(performance_profile, [Profile("a", (1, 1, 2), 4), Profile("b", (), 4)], "factor")
     first, second = axes.get_lines()
     edge = axes.get_xlim()[1]
     assert edge > 2
     assert first.get_xydata().tolist() == [[1, 0.5], [2, 0.75], [edge, 0.75]]
     assert second.get_ydata().tolist() == [0, 0]
     assert first.get_drawstyle() == "steps-post"
-    assert not performance_profile([], "factor").get_lines()
+    assert not drawn_by(performance_profile, [], "factor").get_lines()
 
 
 # Sizes -------------------------------------------------------------------------------------------------
@@ -297,7 +305,7 @@ def test_ratios_are_over_optima_where_all_are_proved_and_over_bounds_elsewhere(b
 
 @pytest.mark.parametrize(("mean", "largest", "scale"), [(2.0, 2.0, "linear"), (30.0, 60.0, "log")])
 def test_bars_reach_to_the_largest_ratio_and_large_ones_have_a_logarithmic_axis(mean, largest, scale):
-    axes = ratio_against_size([("a", n, 1, 1, mean, largest, "optimum") for n in (1, 2)], "n")
+    axes = drawn_by(ratio_against_size, [("a", n, 1, 1, mean, largest, "optimum") for n in (1, 2)], "n")
     bars, _ = axes.collections
     assert [path.vertices[:, 1].tolist() for path in bars.get_paths()] == [[mean, largest]] * 2
     assert axes.get_yscale() == scale
@@ -346,7 +354,7 @@ def test_times_have_points_means_of_logarithms_and_a_line_over_what_was_fitted()
         grown("not fitted", [(2, 1), (4, 2)]),
         grown("always stopped", [], None, [(4, 9), (64, 9)]),
     ]
-    axes = time_against_size(items, "clusters")
+    axes = drawn_by(time_against_size, items, "clusters")
     (line,) = drawn(axes, "-")
     assert line.get_xydata().tolist() == [[2, 1], [8, 16]]
     assert not [line for style in ("--", "-.", ":") for line in drawn(axes, style)]
@@ -366,7 +374,7 @@ def test_times_have_points_means_of_logarithms_and_a_line_over_what_was_fitted()
     assert list(shown)[-3:] == ["one attempt", "stopped: at least so long", "mean without those stopped"]
     low, high = axes.get_xlim()
     assert low < 2 < 64 < high
-    assert not time_against_size([], "epochs").get_lines()
+    assert not drawn_by(time_against_size, [], "epochs").get_lines()
 
 
 # Levels ------------------------------------------------------------------------------------------------

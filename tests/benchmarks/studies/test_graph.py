@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.figures.levels import RatioCurve, curves_of, ratio_against_levels
-from depl.benchmarks.figures.style import series_style
+from depl.benchmarks.figures.style import panels, series_style
 from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.studies.graph import _ratios
 from depl.benchmarks.studies.paths.peers import (
@@ -97,7 +97,8 @@ def test_ratios_count_paths_that_are_missed_and_those_that_are_best():
 
 def test_the_figure_has_two_lines_per_curve_and_hollow_markers_where_paths_are_missed():
     curve = RatioCurve("K = 20", (50, 100), (None, 1.1), (0.8, 0.9), (1.0, 0.25), series_style(0))
-    axes = ratio_against_levels([curve])
+    _, (axes,) = panels(1)
+    ratio_against_levels([curve], axes)
     lines = {tuple(line.get_xdata()): line for line in axes.lines if line.get_linestyle() in ("-", "--")}
     assert list(lines[100,].get_ydata()) == [1.1]
     assert list(lines[50, 100].get_ydata()) == [0.8, 0.9]
