@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from depl.benchmarks.analysis.reference import below
+from depl.benchmarks.analysis.ratio_table import Trial, tally
+from depl.benchmarks.analysis.reference import below, claimed, reference_of
 from depl.benchmarks.measure.outcome import SolveOutcome, tried
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.studies.helpers.mean_value import Repair, price_curve, repair
-from depl.benchmarks.studies.helpers.ratios import Row, compared, figures_of
 from depl.benchmarks.suites.random_family import competitive_family
 from depl.instances.generator import random_instances
 from depl.instances.library import load
@@ -85,9 +85,45 @@ def _warm_up(names: Sequence[str]) -> None:
             tried(load("tiny"), name, time_limit=60)
 
 
+class Row(NamedTuple):
+    """One instance: what came of ``exact``, and of each method, by name."""
+
+    name: str
+    reference: SolveOutcome
+    outcomes: Mapping[str, SolveOutcome]
+
+
 def _compared(instance: Instance, most: float) -> Row:
-    limited = [(name, min(_SECONDS, most), 0.0) for name in METHODS]
-    return compared(instance, tried(instance, "exact", time_limit=min(_REFERENCE_SECONDS, most)), limited)
+    found = {name: tried(instance, name, time_limit=min(_SECONDS, most)) for name in METHODS}
+    exact = tried(instance, "exact", time_limit=min(_REFERENCE_SECONDS, most))
+    return Row(instance.name, exact, found)
+
+
+def figures_of(method: str, rows: Sequence[Row]) -> dict[str, object]:
+    """The figures of one method, each name with the method's in front.
+
+    Ratios are None where there is nothing to form them of. Those to a bound are of the instances that have a
+    positive one.
+    """
+    trials = []
+    for row in rows:
+        known = reference_of([claimed(*item) for item in {"": row.reference, **row.outcomes}.items()])
+        own = row.outcomes[method]
+        trials.append(Trial(row.name, own.ending, claimed(method, own), known, own.seconds))
+    found = tally(trials)
+    unproved = int(found["bounded"] or 0) + int(found["unbounded"] or 0)
+    figures = {
+        **{name: found[name] for name in ("rejected", "compared", "false_infeasible", "wrong_bounds")},
+        "below_optimum": found["below_optimum"],
+        "found": int(found["compared"] or 0) + unproved,
+        "missed": found["unserved"],
+        "mean_ratio": found["mean"],
+        "largest_ratio": found["largest"],
+        "unproved_compared": unproved,
+        "unproved_mean_ratio_to_bound": found["bound_mean"],
+        "unproved_largest_ratio_to_bound": found["bound_largest"],
+    }
+    return {f"{method.replace('-', '_')}_{name}": value for name, value in figures.items()}
 
 
 def _value_instances(rng: np.random.Generator, smoke: bool) -> list[Instance]:
