@@ -78,11 +78,9 @@ def delivered(runs: Sequence[ReplayedRun], level: float) -> Row:
 def cost_ratios(rows: Sequence[Row], level: float, rung: str = OPTIMAL_COUNTED) -> list[float]:
     """Costs in that of the fixed plan trained to its end, of the problems that are not tight."""
     asked = [row for row in rows if row["omega"] == level and row["maximum_epochs"] != TIGHT_EPOCHS]
-    fixed = {
-        (row["family"], row["maximum_loss"]): number(row["cost"]) for row in asked if row["rung"] == FIXED
-    }
+    fixed = {(row["family"], row["maximum_loss"]): row["cost"] for row in asked if row["rung"] == FIXED}
     keys = [(row, (row["family"], row["maximum_loss"])) for row in asked if row["rung"] == rung]
-    return [number(row["cost"]) / fixed[key] for row, key in keys if "cost" in row and key in fixed]
+    return [row["cost"] / fixed[key] for row, key in keys if "cost" in row and key in fixed]
 
 
 def refuted(p_values: Sequence[float]) -> int:
@@ -94,22 +92,17 @@ def refuted(p_values: Sequence[float]) -> int:
     return len(ordered)
 
 
-def of_promise(row: Mapping[str, object]) -> float:
+def of_promise(row: Mapping[str, Any]) -> float:
     """p-value of the certified probability itself, which is above omega where the promise is slack."""
-    promised, share, runs = (number(row[name]) for name in ("promised", "delivered", "runs"))
-    return refuting_p_value(round((1 - share) * runs), int(runs), min(promised, _HIGHEST))
+    promised, share, runs = row["promised"], row["delivered"], row["runs"]
+    return refuting_p_value(round((1 - share) * runs), runs, min(promised, _HIGHEST))
 
 
-def of_cost(row: Mapping[str, object]) -> float:
+def of_cost(row: Mapping[str, Any]) -> float:
     """p-value of the certified cost: the mean of the runs against it, by Student's one-sided test."""
-    cost, error, runs = (number(row[name]) for name in ("cost", "cost_error", "runs"))
-    excess = cost - number(row["promised_cost"])
+    cost, error, runs = row["cost"], row["cost_error"], row["runs"]
+    excess = cost - row["promised_cost"]
     return float(stats.t.sf(excess / error, runs - 1)) if error > 0 else float(excess <= 0)
-
-
-def number(value: object) -> float:
-    """A number of a row; NaN where there is none."""
-    return float(value) if isinstance(value, int | float) else math.nan
 
 
 def closed_loop_figure(values: Mapping[str, Any]) -> "Figure":
@@ -139,10 +132,10 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
     prices: list[Row] = []
     for name in list(TARGETS)[:1] if smoke else TARGETS:
         family, asked = Family(name, _SMOKE_EVERY if smoke else 1), list(problems(name))
-        known: dict[str, PolicyResult] = {}
+        known: dict[object, PolicyResult] = {}
         for problem in asked[-2:-1] if smoke else asked:
-            known = _policies(family, problem, known, (OPTIMAL_LEDGER,) if smoke else POLICIES)
-            rows += _rows(family, problem, known, smoke)
+            found = _policies(family, problem, known, (OPTIMAL_LEDGER,) if smoke else POLICIES)
+            rows += _rows(family, problem, found, smoke)
         prices += [] if smoke else _prices(family, asked[0])
     family = Family(_HALVED.family, _SMOKE_HALF_EVERY if smoke else 1)
     switches = _SMOKE_SWITCHES if smoke else family.branches.switch_epochs
@@ -151,20 +144,16 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
 
 
 def _policies(
-    family: Family, problem: Problem, before: Mapping[str, PolicyResult], rungs: Sequence[str]
+    family: Family, problem: Problem, known: dict[object, PolicyResult], rungs: Sequence[str]
 ) -> dict[str, PolicyResult]:
     """A policy for each rung; what keeps 0.95 although 0.90 was asked for, or is none, answers 0.95, too."""
     found = {}
     for rung in rungs:
-        old = before.get(rung)
-        target = None if old is None else old.instance.target
-        same = target is not None and (
-            (target.maximum_loss, target.maximum_epochs) == (problem.maximum_loss, problem.maximum_epochs)
-        )
-        if old is not None and same and (old.reached is None or old.reached >= problem.omega):
-            found[rung] = old
-        else:
-            found[rung] = _solved(family, problem, rung)
+        key = rung, problem.maximum_loss, problem.maximum_epochs
+        old = known.get(key)
+        if old is None or (old.reached is not None and old.reached < problem.omega):
+            known[key] = _solved(family, problem, rung)
+        found[rung] = known[key]
     return found
 
 
@@ -197,11 +186,8 @@ def _rows(family: Family, problem: Problem, known: Mapping[str, PolicyResult], s
     rule = reset_rule(problem.of(family.independent), branches.switch_epochs, cells)
     yield {"rung": RESET, **told, **delivered(replay(rule, branches).runs, problem.omega)}
     price = max(result.failure_cost or 0.0 for result in known.values())
-    yield {
-        "rung": CLAIRVOYANT,
-        **told,
-        **delivered(judged.clairvoyant(problem.maximum_epochs, price), problem.omega),
-    }
+    runs = judged.clairvoyant(problem.maximum_epochs, price)
+    yield {"rung": CLAIRVOYANT, **told, **delivered(runs, problem.omega)}
 
 
 def _policy(family: Family, problem: Problem, result: PolicyResult) -> Row:
@@ -217,7 +203,7 @@ def _prices(family: Family, problem: Problem) -> Iterator[Row]:
     """Policies at the least price of a failure and at 1.5 times it, leaving before epoch 1 or not."""
     usual = _solved(family, problem, OPTIMAL_LEDGER)
     least = math.nan if usual.ratio is None else usual.ratio[1]
-    for factor in (1.0, FAILURE_FACTOR) if usual.ratio is not None else ():
+    for factor in () if math.isnan(least) else (1.0, FAILURE_FACTOR):
         price = factor * least
         for leaves in (False, True):
             result = _solved(family, problem, OPTIMAL_LEDGER, failure_cost=price, abandon_at_start=leaves)
@@ -262,16 +248,16 @@ def _figures(rows: list[Row], halves: list[Row]) -> Mapping[str, object]:
     }
     return {
         "promises": len(policies),
-        "refuted_omega": refuted([number(row["p_value"]) for row in policies]),
+        "refuted_omega": refuted([row["p_value"] for row in policies]),
         **{
-            f"refuted_{kind}": refuted([of_promise(row) for row in policies if kind in str(row["rung"])])
+            f"refuted_{kind}": refuted([of_promise(row) for row in policies if kind in row["rung"]])
             for kind in ("counted", "ledger")
         },
         "refuted_cost": refuted([of_cost(row) for row in policies]),
-        "fixed_refuted": refuted([number(row["p_value"]) for row in rows if row["rung"] == FIXED]),
-        "given_up_at_start": sum(int(number(row["abandoned_at_start"])) for row in policies),
+        "fixed_refuted": refuted([row["p_value"] for row in rows if row["rung"] == FIXED]),
+        "given_up_at_start": sum(row["abandoned_at_start"] for row in policies),
         **costs,
-        "reset_refuted": refuted([number(row["p_value"]) for row in rows if row["rung"] == RESET]),
+        "reset_refuted": refuted([row["p_value"] for row in rows if row["rung"] == RESET]),
         "counted_broken": sum(row.get("counted_kept") is False for row in halves),
         "judged_broken": sum(row.get("judged_kept") is False for row in halves),
     }

@@ -1,16 +1,17 @@
 """Does dependable training give smaller conformal prediction sets? The paper's sentence, measured.
 
 Definitions, which were written before anything was measured, and findings are on the page
-``docs/prediction_sets.rst``. Both trainings are chosen on shipped runs, and 60 fresh seeds of each plan
-judge. Every seed goes through every plan, with the same first weights and the same share of data for every
-client, so trainings are compared seed by seed, and intervals resample the seeds; the held-out examples are
-the same in all of them.
+``docs/prediction_sets.rst``. A *training* is a plan and the epoch after which it stops, past the last switch.
+Expected and dependable training are chosen on shipped runs, sizes of sets playing no part, and 60 fresh seeds
+of each plan judge. Every seed goes through every plan, so trainings are compared seed by seed, and intervals
+resample the seeds; the held-out examples are the same in all of them.
 """
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,18 +25,23 @@ from depl.benchmarks.figures.style import (
     plain_logarithms,
 )
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.studies.set_sizes.sets import mean_prediction_sets
-from depl.benchmarks.studies.set_sizes.trainings import Curves, budgets, choose, curves, targets
+from depl.benchmarks.studies.helpers.sets import mean_prediction_sets
 from depl.instances.training.families import PLANS, Family, family
 from depl.instances.training.kernels import Numbers
 from depl.instances.training.recorded import recorded_traces
-from depl.instances.training.runs import train_run
+from depl.instances.training.runs import Epoch, model_name, train_run
 from depl.models.estimation.certificate import conformal_bound
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
+from depl.models.traces.table import Traces
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LEVEL = 0.95
+"""omega: how often dependable training reaches its target."""
+HORIZONS = (30, 45, 60)
+"""Epochs within which a plan guarantees its three targets."""
 COVERAGE = 0.95
 """Of the sets."""
 CALIBRATING = 0.75
@@ -56,6 +62,83 @@ _MARK: dict[str, Any] = {
 }
 
 Row = dict[str, Any]
+
+
+class Training(NamedTuple):
+    """A plan, by its place in a list of curves, and the epoch after which it stops."""
+
+    plan: int
+    epoch: int
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """What the runs of one plan say of its losses.
+
+    ``first`` is the first epoch after the last switch; ``mean`` and ``guaranteed`` (the order statistic for
+    the next run) are infinite before it; ``work`` sums the shares of weights that epochs so far kept.
+    """
+
+    name: str
+    schedule: tuple[Epoch, ...]
+    runs: int
+    first: int
+    mean: FloatArray
+    guaranteed: FloatArray
+    work: FloatArray
+
+
+def curves(traces: Traces, schedule: Sequence[Epoch]) -> Curves:
+    """The curves of a plan from its runs among some traces.
+
+    Raises
+    ------
+    InvalidInputError
+        If no run follows the schedule.
+    """
+    key = tuple((model_name(epoch.factor), epoch.cluster) for epoch in schedule)
+    rows = traces.by_schedule().get(key)
+    if rows is None:
+        raise InvalidInputError("no run among the traces follows this schedule", ".schedule")
+    losses = traces.matrix()[rows, : len(key) + 1]
+    stages = [(epoch, len(list(epochs))) for epoch, epochs in groupby(schedule)]
+    first = len(key) - stages[-1][1] + 1
+    guaranteed = np.array([conformal_bound(column, LEVEL).value for column in losses.T])
+    early = np.arange(len(key) + 1) < first
+    return Curves(
+        name=", ".join(f"{count} {model_name(epoch.factor)}" for epoch, count in stages),
+        schedule=tuple(schedule),
+        runs=len(rows),
+        first=first,
+        mean=np.where(early, np.inf, losses.mean(axis=0)),
+        guaranteed=np.where(early, np.inf, guaranteed),
+        work=np.cumsum([0.0, *(1 - epoch.factor for epoch in schedule)]),
+    )
+
+
+def targets(plan: Curves, classes: int) -> list[float]:
+    """What a plan can guarantee within `HORIZONS`, each once, if it beats guessing, ln(classes) [loss]."""
+    found = [float(plan.guaranteed[: horizon + 1].min()) for horizon in HORIZONS]
+    return [value for value in dict.fromkeys(found) if value < math.log(classes)]
+
+
+def choose(plan: Curves, target: float) -> tuple[int, int] | None:
+    """Epochs of expected and of dependable training for a target; None where there is not both."""
+    reached = [values <= target for values in (plan.mean, plan.guaranteed)]
+    if not all(hits.any() for hits in reached):
+        return None
+    return int(reached[0].argmax()), int(reached[1].argmax())
+
+
+def budgets(plans: Sequence[Curves]) -> list[tuple[Training, Training]]:
+    """For every work that some training has: what has least mean and least guaranteed loss within it."""
+    works = sorted({float(work) for plan in plans for work in plan.work[plan.first :]})
+    found = []
+    for work in works:
+        affordable = [plan.work <= work * (1 + 1e-12) for plan in plans]
+        by_mean = _least([plan.mean for plan in plans], affordable)
+        found.append((by_mean, _least([plan.guaranteed for plan in plans], affordable)))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +283,13 @@ def change(
     verdict = "smaller" if upper < 0 else "larger" if lower > 0 else "undecided"
     values = {"before": float(figure(before)), "after": float(figure(after)), "verdict": verdict}
     return {f"{name}_{key}": value for key, value in values.items()}
+
+
+def _least(values: Sequence[FloatArray], allowed: Sequence[np.ndarray]) -> Training:
+    """Where the least allowed value lies: the first plan and epoch that has it."""
+    open_ = [np.where(may, row, np.inf) for row, may in zip(values, allowed, strict=True)]
+    plan = int(np.argmin([row.min() for row in open_]))
+    return Training(plan, int(np.argmin(open_[plan])))
 
 
 def _upper(sizes: FloatArray) -> FloatArray:

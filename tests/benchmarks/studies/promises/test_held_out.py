@@ -20,7 +20,6 @@ from depl.benchmarks.studies.promises.held_out import (
     judged,
 )
 from depl.instances.training.recorded import recorded_traces
-from depl.models.estimation.binomial import clopper_pearson
 from depl.models.traces.table import Traces
 from tests.models.estimation.test_affine import EPOCHS, drawn
 
@@ -149,21 +148,6 @@ def test_on_real_runs_residuals_per_run_deliver_within_five_hundredths_in_every_
     for row in rows:
         assert (row["runs"], row["refused"]) == (104, 0)
         assert abs(row["delivered"] - row["promised"]) <= 0.05, row
-
-
-def test_independent_residuals_do_too_except_where_runs_share_a_factor(real):
-    """MobileNet: the variance ratio of stages pruned by 0.9 is 2, and 0.73 is delivered instead of 0.90."""
-    family, rows = real
-    told = [row for row in rows if row["method"] == INDEPENDENT]
-    assert len(told) == 3 * 2 * 2
-    for row in told:
-        if family == "digits-alexnet":
-            assert abs(row["delivered"] - row["promised"]) <= 0.05, row
-        elif "pruned-90" not in row["plan"]:
-            assert row["delivered"] >= row["promised"] - 0.1, row
-        elif row["setting"] == RUNS:
-            kept = round(row["delivered"] * row["runs"])
-            assert clopper_pearson(kept, row["runs"], 0.95).upper < row["promised"], row
 
 
 def test_independent_increments_are_too_pessimistic_at_first_and_unsafe_from_a_known_loss(real):

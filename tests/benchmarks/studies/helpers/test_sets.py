@@ -1,4 +1,4 @@
-"""Prediction sets: closed forms, all splits against their enumeration, coverage by simulation."""
+"""Prediction sets: closed forms, and the mean over all splits against their enumeration."""
 
 import math
 from itertools import combinations
@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.set_sizes.sets import SetSizes, mean_prediction_sets
+from depl.benchmarks.studies.helpers.sets import SetSizes, mean_prediction_sets
 
 
 def prediction_sets(table, labels, level, calibration):
@@ -34,15 +34,6 @@ def drawn(examples, classes=3, seed=0, decimals=None):
     return table, rng.integers(0, classes, examples)
 
 
-def test_one_split_by_hand():
-    probabilities = [[0.9, 0.6, 0.2, 0.5, 0.1, 0.65], [0.1, 0.4, 0.8, 0.5, 0.9, 0.35]]
-    labels = [0, 0, 1, 0, 0, 0]
-    # Scores 0.1, 0.4, 0.2 rank ceil(4 / 2) = 2, threshold 0.2; sets {}, {1}, {}, none with it.
-    assert prediction_sets(probabilities, labels, 0.5, [0, 1, 2]) == pytest.approx((0, 1 / 3))
-    # Rank 3, threshold 0.4: {}, {1}, {0}.
-    assert prediction_sets(probabilities, labels, 0.75, [0, 1, 2]) == pytest.approx((1 / 3, 2 / 3))
-
-
 @pytest.mark.parametrize("decimals", [None, 1])
 @pytest.mark.parametrize(("calibration", "level"), [(1, 0.5), (4, 0.6), (4, 0.8), (6, 0.3), (3, 0.9)])
 def test_the_mean_over_all_splits_is_their_enumeration(decimals, calibration, level):
@@ -61,23 +52,6 @@ def test_without_ties_the_coverage_is_the_rank_over_one_more_whatever_the_networ
     rank = math.ceil(round((calibration + 1) * level, 9))
     found = mean_prediction_sets(table, labels, level, calibration)
     assert found.coverage == pytest.approx(rank / (calibration + 1), abs=1e-12)
-
-
-def test_with_ties_the_coverage_is_more():
-    table, labels = drawn(50, seed=3, decimals=1)
-    assert mean_prediction_sets(table, labels, 0.8, 24).coverage > 20 / 25 + 0.001
-
-
-@pytest.mark.parametrize("count", [1200, pytest.param(3000, marks=pytest.mark.slow)])
-def test_fresh_examples_are_covered_as_promised_and_sizes_are_those_of_a_closed_form(count):
-    """p(true) uniform on [0, 1], two classes: E[T] = r / (n + 1), coverage E[T] and size 2 E[T]."""
-    rng = np.random.default_rng(4)
-    found = []
-    for _ in range(count):
-        true = rng.uniform(size=40)
-        found.append(prediction_sets([true, 1 - true], np.zeros(40, int), 0.9, np.arange(19)))
-    for values, expected in zip(np.transpose(found), (18 / 20, 2 * 18 / 20), strict=True):
-        assert abs(np.mean(values) - expected) <= 4 * np.std(values) / math.sqrt(count)
 
 
 LABELS = np.arange(40) % 4

@@ -1,1 +1,0 @@
-"""How large prediction sets are."""
