@@ -32,18 +32,8 @@ def random_selection(
 ) -> SelectionProblem:
     """A problem whose optimum may be a single dataset, everything, or something between.
 
-    Parameters
-    ----------
-    rng : Generator
-        Draws everything.
-    size : int
-        n.
-    law : str, optional
-        One of `LAWS`; drawn by default.
-    priced : bool
-        Whether transfers cost something.
-    base : bool
-        Whether Q0 > 0 for sure, so that f is finite without data.
+    Its law is one of `LAWS`, drawn by default; ``priced``: transfers cost something; ``base``: Q0 > 0 for
+    sure, so that f is finite without data.
     """
     volumes = rng.uniform(0.2, 1.0, size)
     whole = float(volumes.sum())
@@ -84,14 +74,7 @@ def communicating_selection(rng: np.random.Generator, size: int) -> SelectionFun
 def interior_selection(rng: np.random.Generator, size: int, law: str) -> SelectionProblem:
     """Communication about as expensive as computing on all data, so that a part of many datasets is best.
 
-    Parameters
-    ----------
-    rng : Generator
-        Draws volumes, densities and t0.
-    size : int
-        n.
-    law : str
-        One of `LAWS`; its parameters are fixed: a = ln(4 sum q), b = 1, Q0 = 5; Q0 = 1; p = 1/2.
+    The parameters of the law are fixed: a = ln(4 sum q), b = 1, Q0 = 5; Q0 = 1; p = 1/2.
     """
     volumes = rng.uniform(0.2, 1.0, size)
     whole = float(volumes.sum())
