@@ -88,11 +88,6 @@ def table_of(records: Iterable[Mapping[str, Cell]], columns: Sequence[str] = ())
     return Table(names, tuple(tuple(row[name] for name in names) for row in rows))
 
 
-def selected(table: Table, columns: Sequence[str]) -> Table:
-    """Some of the columns, in this order."""
-    return Table(tuple(columns), tuple(zip(*map(table.column, columns), strict=True)))
-
-
 def booktabs(table: Table, caption: str = "", comments: Iterable[str] = ()) -> str:
     """A table as LaTeX; the preamble has to load the package ``booktabs``.
 

@@ -17,7 +17,6 @@ from depl.benchmarks.report import predicates as ask
 from depl.benchmarks.report.evidence import COMPLETIONS, OPTIMUM, RANDOM, SHIPPED
 from depl.benchmarks.report.predicates import FAST, MIDDLE, SLOW, Curve, Predicate
 from depl.benchmarks.report.verdicts import Claim, Place, Reading
-from depl.models.foundation.wording import percentage
 
 DEPL = {"depl-paper": "DepL as printed", "depl": "DepL with bounds"}
 """The two readings of DepL: the loop as printed, and the default method of this toolkit."""
@@ -139,12 +138,9 @@ def _fits() -> list[Reading]:
     return found
 
 
-def _sizes(values: Mapping[str, Any]) -> str:
-    shares = [f"{percentage(size, 2)} ({name.replace('_', ' ')})" for name, size in values["sizes"].items()]
-    own = (
-        f"it rejects {percentage(values['size_as_printed'])} of {values['samples']} samples of the law itself"
-    )
-    return f"{own}; a test by bootstrap rejects {', '.join(shares)}"
+def _within(meaning: str, bound: float) -> Reading:
+    statement, suites = f"eta {meaning} (1 + epsilon) for some epsilon up to 1", f"{SHIPPED} {RANDOM}"
+    return Reading(statement, suites, ask.within_ratio(bound), ("depl-paper",))
 
 
 def _levels(statement: str, shows: Callable[[Curve], list[bool]], told: Callable[..., str]) -> Reading:
@@ -237,33 +233,29 @@ CLAIMS: tuple[Claim, ...] = (
         "mobilenet-steeper",
         "MobileNet's costs fall more steeply as the target is loosened: it struggles more with harder tasks.",
         Place("Sec. VI-B, Fig. 6", figures="paper-alexnet-cost paper-mobilenet-cost"),
-        *[
-            *_on(
-                "{}, in units of cost: MobileNet falls more",
-                ask.falls_more(False),
-                _EVERYBODY,
-                sources=_SHIPPED,
-            ),
-            *_on(
-                "{}, relative to the cost at the tightest target",
-                ask.falls_more(True),
-                _EVERYBODY,
-                sources=_SHIPPED,
-            ),
-        ],
+        *_on(
+            "{}, in units of cost: MobileNet falls more",
+            ask.falls_more(False),
+            _EVERYBODY,
+            sources=_SHIPPED,
+        ),
+        *_on(
+            "{}, relative to the cost at the tightest target",
+            ask.falls_more(True),
+            _EVERYBODY,
+            sources=_SHIPPED,
+        ),
     ),
     Claim(
         "equality",
         "All strategies meet the quantile constraint (3) with equality.",
         Place("Sec. VI-B, Fig. 5, centre", figures="*-loss"),
-        *[
-            *_on(
-                "{}: 95 % of the allowed probability is used",
-                ask.every("violation", NEARLY.__le__),
-                _EVERYBODY,
-            ),
-            *_on("{}: less than an epoch from the target", ask.every("slack", ONE_EPOCH.__gt__), _EVERYBODY),
-        ],
+        *_on(
+            "{}: 95 % of the allowed probability is used",
+            ask.every("violation", NEARLY.__le__),
+            _EVERYBODY,
+        ),
+        *_on("{}: less than an epoch from the target", ask.every("slack", ONE_EPOCH.__gt__), _EVERYBODY),
     ),
     Claim(
         "lower-expected-loss",
@@ -317,10 +309,8 @@ CLAIMS: tuple[Claim, ...] = (
         "fast-pays",
         'best-exp incurs the highest cost, and much of it is due to the "fast-unsteady" model.',
         Place("Sec. VI-B, Fig. 8", figures="*-cost-per-model"),
-        *[
-            *_exceeds("costs more than", "cost"),
-            *_on("{}: most of the cost is for fast-unsteady", ask.every("fast cost", HALF.__lt__), BEST_EXP),
-        ],
+        *_exceeds("costs more than", "cost"),
+        *_on("{}: most of the cost is for fast-unsteady", ask.every("fast cost", HALF.__lt__), BEST_EXP),
     ),
     Claim(
         "wider-bands",
@@ -344,21 +334,19 @@ CLAIMS: tuple[Claim, ...] = (
         "general-purpose",
         "General-purpose heuristics work poorly here; strategies made for it, like DepL, are needed.",
         Place("Sec. V, remark after Property 1", figures="paper-profiles random-profiles"),
-        *[
-            *_on(
-                "{} loses to {} more often than it wins",
-                ask.loses_more_often,
-                _GENERAL,
-                DEPL,
-                sources=_RANDOM | _SHIPPED,
-            ),
-            *_on(
-                "{}: 10 % above the optimum, or no plan in one of ten instances",
-                ask.works_poorly(POORLY),
-                _GENERAL,
-                sources=_RANDOM | _SHIPPED,
-            ),
-        ],
+        *_on(
+            "{} loses to {} more often than it wins",
+            ask.loses_more_often,
+            _GENERAL,
+            DEPL,
+            sources=_RANDOM | _SHIPPED,
+        ),
+        *_on(
+            "{}: 10 % above the optimum, or no plan in one of ten instances",
+            ask.works_poorly(POORLY),
+            _GENERAL,
+            sources=_RANDOM | _SHIPPED,
+        ),
     ),
     Claim(
         "polynomial",
@@ -370,47 +358,27 @@ CLAIMS: tuple[Claim, ...] = (
         "constant-ratio",
         "DepL has a constant competitive ratio, (1/eta)(1 + epsilon), whatever the size of the problem.",
         Place("Abstract; Sec. V, Property 3", errata="E3 E9 E10", figures="paper-profiles random-profiles"),
-        *[
-            Reading(
-                f"eta {meaning} (1 + epsilon) for some epsilon up to 1",
-                f"{SHIPPED} {RANDOM}",
-                ask.within_ratio(bound),
-                ("depl-paper",),
-            )
-            for meaning, bound in {
-                f"a number of levels: at most (1/{LEVELS})": 2 / LEVELS,
-                f"the size of a step: at most {LEVELS}": 2.0 * LEVELS,
-            }.items()
-        ]
-        + [
-            Reading(
-                "whatever the constant is: the same in the two families of counterexamples",
-                "graph",
-                ask.same_in_both_families,
-            )
-        ],
+        _within(f"a number of levels: at most (1/{LEVELS})", 2 / LEVELS),
+        _within(f"the size of a step: at most {LEVELS}", 2.0 * LEVELS),
+        Reading("the same in the two families of counterexamples", "graph", ask.same_in_both_families),
     ),
     Claim(
         "arbitrarily-close",
         "With more levels eta, DepL gets arbitrarily close to the optimum.",
         Place("Sec. IV-B", errata="E5 E12", figures="*-levels paper-eta-profiles"),
-        *[
-            _levels("within 1 % of the optimum at the most levels that were tried", _close, _told_close),
-            _levels("more levels never cost more", _falls, lambda _, shown: f"{shown} steps to more levels"),
-        ],
+        _levels("within 1 % of the optimum at the most levels that were tried", _close, _told_close),
+        _levels("more levels never cost more", _falls, lambda _, shown: f"{shown} steps to more levels"),
     ),
     Claim(
         "trade-off",
         "Decreasing eta trades the quality of DepL's decisions for its speed.",
         Place("Sec. VI-B, Figs. 5 and 6, right", errata="E3", figures="*-levels paper-eta-*"),
-        *[
-            _levels("the fewest levels are quicker than the most", _quicker, _told_quicker),
-            _levels(
-                "the fewest levels cost more, or find nothing",
-                _costlier,
-                lambda _, shown: f"{shown} instances",
-            ),
-        ],
+        _levels("the fewest levels are quicker than the most", _quicker, _told_quicker),
+        _levels(
+            "the fewest levels cost more, or find nothing",
+            _costlier,
+            lambda _, shown: f"{shown} instances",
+        ),
     ),
     Claim(
         "submodular",
@@ -433,36 +401,32 @@ CLAIMS: tuple[Claim, ...] = (
         "data-optimal",
         "The first stage, the selection of datasets, is solved to optimality in polynomial time.",
         Place("Sec. IV-A; proof of Property 2", errata="E4 E8"),
-        *[
-            _none_wrong(
-                "by a minimiser of submodular functions, as the paper says",
-                "missed_by_minimum_norm",
-                "another set is better on {wrong} of {number}",
-                "problems",
-                law=("log", "inverse log"),
-            ),
-            _none_wrong(
-                "by branch and bound, which uses no submodularity",
-                "selections_missed",
-                "{wrong} of {number} not solved",
-                "selections",
-                "data",
-            ),
-        ],
+        _none_wrong(
+            "by a minimiser of submodular functions, as the paper says",
+            "missed_by_minimum_norm",
+            "another set is better on {wrong} of {number}",
+            "problems",
+            law=("log", "inverse log"),
+        ),
+        _none_wrong(
+            "by branch and bound, which uses no submodularity",
+            "selections_missed",
+            "{wrong} of {number} not solved",
+            "selections",
+            "data",
+        ),
     ),
     Claim(
         "additive-quantiles",
         "Replacing densities by the logarithms of their Laplace transforms makes the loss quantile additive.",
         Place("Sec. IV-B", errata="E5"),
-        *[
-            Reading("the sum gives the quantile itself, to 1 % of its margin", _PRINTED, ask.equal_bounds),
-            _none_wrong(
-                "the sum never lies below the quantile, so that plans judged by it are safe",
-                "unsafe_bounds",
-                "below it for {wrong} of {number} plans",
-                "bounded_plans",
-            ),
-        ],
+        Reading("the sum gives the quantile itself, to 1 % of its margin", _PRINTED, ask.equal_bounds),
+        _none_wrong(
+            "the sum never lies below the quantile, so that plans judged by it are safe",
+            "unsafe_bounds",
+            "below it for {wrong} of {number} plans",
+            "bounded_plans",
+        ),
     ),
     Claim(
         "order-of-stages",
@@ -486,20 +450,22 @@ CLAIMS: tuple[Claim, ...] = (
         "good-fit",
         "A Kolmogorov-Smirnov p-value above 0.05 means a good fit.",
         Place("Sec. VI-A, footnote 2", errata="E7", figures="digits-*-training-fits"),
-        *[
-            Reading(
-                "the test as printed rejects a true law in 3 to 7 % of samples",
-                "estimation-tests",
-                ask.record_says(lambda values: 0.03 <= values["size_as_printed"] <= 0.07, _sizes),
-            )
-        ],
+        Reading(
+            "the test as printed rejects a true law in 3 to 7 % of samples",
+            "estimation-tests",
+            ask.figure(
+                "size_as_printed",
+                lambda size: 0.03 <= size <= 0.07,
+                "rejects {:.1%} of {samples} true samples",
+            ),
+        ),
     ),
     Claim(
         "student-t",
         "Switching models raises the loss, by amounts that a Student-t fits.",
         Place("Sec. VI-A, Fig. 4, right", figures="digits-*-training-fits"),
         *[
-            Reading(statement, _PRINTED, ask.rows_say("switch_fits", name, "switches between two models"))
+            Reading(statement, _PRINTED, ask.rows_say("switch_fits", name))
             for name, statement in {
                 "positive": "all jumps are positive",
                 "as_printed": "the p-value of a Student-t as printed exceeds 0.05",
@@ -511,44 +477,31 @@ CLAIMS: tuple[Claim, ...] = (
         "independence",
         "The loss evolves by eq. (8) with independent samples, so that the quantile follows from their laws.",
         Place("Sec. IV-B; Sec. VI-A, eq. (8)", errata="E14", figures="digits-*-training-loss"),
-        *[
-            Reading(
-                f"from the start of training: delivered within {KEPT:g} of promised",
-                "promises-held-out",
-                ask.record_says(
-                    lambda values: values["paper_distance"] <= KEPT,
-                    lambda values: f"farthest of all plans from .90 and .95: {values['paper_distance']:.3f}",
-                ),
-            ),
-            Reading(
-                f"from a known loss in mid-run: delivered within {KEPT:g} of promised",
-                "promises-held-out",
-                ask.record_says(
-                    lambda values: values["paper_known_least"] >= 0.9 - KEPT,
-                    lambda values: f"instead of .90 some plans deliver {values['paper_known_least']:.3f}",
-                ),
-            ),
-        ],
+        Reading(
+            f"from the start of training: delivered within {KEPT:g} of promised",
+            "promises-held-out",
+            ask.figure("paper_distance", KEPT.__ge__, "farthest of all plans from .90 and .95: {:.3f}"),
+        ),
+        Reading(
+            f"from a known loss in mid-run: delivered within {KEPT:g} of promised",
+            "promises-held-out",
+            ask.figure("paper_known_least", (0.9 - KEPT).__le__, "instead of .90 some plans deliver {:.3f}"),
+        ),
     ),
     Claim(
         "prediction-sets",
         "Models that were trained dependably have smaller conformal sets.",
         Place("Sec. I; Sec. VII"),
-        *[
-            Reading(
-                "smaller on average, trained longer because of the guarantee",
-                "prediction-sets",
-                ask.rows_say("comparisons", "smaller", "comparisons"),
-            ),
-            Reading(
-                "smaller by more than 5 % at equal work",
-                "prediction-sets",
-                ask.record_says(
-                    lambda values: values["equal_work_change"] > 0.05,
-                    lambda values: f"the size changes by {values['equal_work_change']:.1%} at most",
-                ),
-            ),
-        ],
+        Reading(
+            "smaller on average, by training longer",
+            "prediction-sets",
+            ask.rows_say("comparisons", "smaller"),
+        ),
+        Reading(
+            "smaller by more than 5 % at equal work",
+            "prediction-sets",
+            ask.figure("equal_work_change", (0.05).__lt__, "the size changes by {:.1%} at most"),
+        ),
     ),
 )
 """All claims, in the order of the report: abstract and evaluation, theorems, stages, real training."""

@@ -3,39 +3,28 @@
 It is made from evidence and figures alone; the same ones give the same bytes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from depl.benchmarks.analysis import limits
-from depl.benchmarks.analysis.growth import growth_table, growths
 from depl.benchmarks.analysis.table import Cell, Table, short
 from depl.benchmarks.figures.drawing import Drawing
-from depl.benchmarks.report import tables
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.own import OwnMethod
-from depl.benchmarks.report.predicates import SIZES
+from depl.benchmarks.report.tables import Shown, report_tables
 from depl.benchmarks.report.template import inline_svg, rendered
 from depl.benchmarks.report.verdicts import Verdict, counts, ruling_of
 from depl.instances.library import names
 from depl.models.foundation.errors import InvalidInputError
 
 MOST_ROWS = 1000
-"""Rows up to which the numbers of a figure are on the page."""
+"""Rows up to which a table is on the page."""
 _OWN = {
     "against": "{} against each other method on the same questions",
     "groups": "Where {} loses: groups of instances, the worst mean first",
     "worst": "The worst instances of {}; the command runs them again, with all seeds of the suite",
 }
-
-
-class Shown(NamedTuple):
-    """A table on the page: its caption and id, and whether it is folded."""
-
-    caption: str
-    identity: str
-    table: Table
-    folded: bool = True
 
 
 def report(
@@ -63,29 +52,28 @@ def report(
     """
     if not evidence.attempts:
         raise InvalidInputError("there are no attempts to report; 'depl bench run SUITE' makes some")
-    caption = "Mean cost of verified plans over the proved optimum; “no plan” counts attempts that found none"
+    tables = report_tables(evidence, ())
     return rendered(
         "depl.benchmarks.report",
         "page.html",
         title="depl: what was measured" + (", and what the paper claims" if verdicts else ""),
         evidence=evidence,
-        headline=Shown(caption, "headline", tables.headline_table(evidence), folded=False),
-        own=[(method, list(_own(place, method))) for place, method in enumerate(own, start=1)],
+        own=[(method, _own(method)) for method in own],
         verdicts=[_claim(verdict, figures) for verdict in verdicts],
         counts=counts(verdicts),
         families=_families(figures),
         notes=notes,
-        tables=[shown for shown in _tables(evidence) if shown.table.rows],
+        tables=tables,
         broken=limits.verdict(judged) if (judged := limits.judged(evidence.attempts)) else "",
+        most=MOST_ROWS,
         shown=_cell,
         numeric=_numeric,
     )
 
 
-def _own(place: int, method: OwnMethod) -> Iterator[Shown]:
-    for name, table in method.tables.items():
-        if table.rows:
-            yield Shown(_OWN[name].format(method.name), f"own-{place}-{name}", table, folded=False)
+def _own(method: OwnMethod) -> dict[str, Shown]:
+    parts = {name: table for name, table in method.tables.items() if table.rows}
+    return {name: Shown(_OWN[name].format(method.name), table) for name, table in parts.items()}
 
 
 def _claim(verdict: Verdict, figures: Sequence[Drawing]) -> dict[str, Any]:
@@ -101,9 +89,7 @@ def _claim(verdict: Verdict, figures: Sequence[Drawing]) -> dict[str, Any]:
         "of": verdict,
         "style": verdict.ruling.name.lower(),
         "figures": [item.name for item in figures if any(fnmatchcase(item.name, own) for own in patterns)],
-        "readings": Shown(
-            "Readings, the main one first", f"readings-{verdict.claim.key}", table, folded=False
-        ),
+        "readings": Shown("Readings, the main one first", table),
     }
 
 
@@ -112,31 +98,14 @@ def _families(figures: Sequence[Drawing]) -> list[tuple[str, list[dict[str, Any]
     groups: dict[str, list[dict[str, Any]]] = {}
     for place, figure in enumerate(figures):
         known = (name for name in names() if figure.name.startswith(f"{name}-"))
-        numbers = Shown("Numbers of this figure", f"numbers-{figure.name}", figure.table)
         groups.setdefault(max(known, key=len, default=""), []).append(
             {
                 "of": figure,
                 "svg": inline_svg(figure.svg(), figure.caption, f"f{place}"),
-                "numbers": numbers if len(figure.table.rows) <= MOST_ROWS else None,
+                "numbers": Shown("Numbers of this figure", figure.table),
             }
         )
     return sorted(groups.items(), key=lambda group: not group[0])
-
-
-def _tables(evidence: Evidence) -> Iterator[Shown]:
-    for place, (caption, table) in enumerate(tables.suite_tables(evidence)):
-        yield Shown(caption, f"suite-{place}", table)
-    steps = "Losses of the printed steps: data over the least K̂T̂, and placements over the cheapest"
-    yield Shown(steps, "printed-steps", tables.printed_steps_table(evidence.attempts))
-    fitted = [item for item in growths(evidence.attempts, SIZES) if item.line is not None]
-    yield Shown("Exponents of time against size, beside Property 2", "growth", growth_table(fitted))
-    judged = limits.judged(evidence.attempts)
-    yield Shown("Attempts that kept their limit of time", "limits", limits.limits_table(judged))
-    yield Shown("Attempts that broke it", "limits-broken", limits.broken_table(judged))
-    yield Shown("Goals of the studies, set before they were run", "goals", tables.goals_table(evidence))
-    yield Shown("Suites, and the command that runs each again", "suites", tables.suites_table(evidence))
-    yield Shown("How the methods were run", "settings", tables.settings_table(evidence))
-    yield Shown("Commits, machines and versions", "sources", tables.sources_table(evidence))
 
 
 def _cell(value: Cell) -> str:

@@ -91,11 +91,7 @@ def larger_when_loose(base: str) -> Predicate:
         half = len(known) // 2
         return [float(np.mean(known[-half:]) - np.mean(known[:half]))] if half else []
 
-    def told(families: Sequence[Sequence[float]]) -> str:
-        shown = sum(own[0] > 0 for own in families)
-        return f"larger in the looser half of the targets in {shown} of {len(families)} families"
-
-    return _families(halves, lambda own: own[0] > 0, told)
+    return _families(halves, lambda own: own[0] > 0, lambda known: "")
 
 
 def every(figure: str, shows: Callable[[float], bool]) -> Predicate:
@@ -115,8 +111,7 @@ def uses_at(place: int, shows: Callable[[set[str]], bool]) -> Predicate:
     def predicate(evidence: Evidence, suite: str, names: tuple[str, ...]) -> Found:
         ends = [end_of(suite, *item, place) for item in evidence.families[suite].items()]
         used = [set(own) for point in ends if point and (own := point.epochs(names[0]))]
-        shown = sum(map(shows, used))
-        return Found(shown, len(used), f"{shown} of {len(used)} families")
+        return Found(sum(map(shows, used)), len(used))
 
     return predicate
 
@@ -159,23 +154,26 @@ def none_wrong(number: str, wrong: str, told: str, **where: Any) -> Predicate:
     return predicate
 
 
-def record_says(shows: Callable[[dict[str, Any]], bool], told: Callable[[dict[str, Any]], str]) -> Predicate:
-    """One figure of a record, or of a row of it, shows the claim."""
+def figure(key: str, shows: Callable[[float], bool], told: str) -> Predicate:
+    """One figure of a record shows the claim; ``told`` is a format of it and of the others."""
 
     def predicate(evidence: Evidence, study: str, names: tuple[str, ...]) -> Found:
         values = evidence.values(study)
-        return Found(int(shows(values)), 1, told(values)) if values else Found(0, 0)
+        return (
+            Found(int(shows(values[key])), 1, told.format(values[key], **values)) if values else Found(0, 0)
+        )
 
     return predicate
 
 
-def rows_say(name: str, key: str, words: str) -> Predicate:
+def rows_say(name: str, key: str) -> Predicate:
     """The rows of a record that show the claim: by a truth value, or by the verdict on a mean."""
 
     def predicate(evidence: Evidence, study: str, names: tuple[str, ...]) -> Found:
         rows = evidence.values(study).get(name, [])
-        shown = sum(bool(row[key]) if key in row else row["mean_verdict"] == key for row in rows)
-        return Found(shown, len(rows), f"{shown} of {len(rows)} {words}")
+        return Found(
+            sum(bool(row[key]) if key in row else row["mean_verdict"] == key for row in rows), len(rows)
+        )
 
     return predicate
 

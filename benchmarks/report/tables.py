@@ -1,14 +1,15 @@
 """The tables of the report, each under the name of its CSV file, and where the numbers come from."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from depl.benchmarks.analysis.growth import growth_table, growths
 from depl.benchmarks.analysis.limits import broken_table, judged, limits_table
-from depl.benchmarks.analysis.ratio_table import Fate, Trial, ratio_table, reference_table, tally, trials
-from depl.benchmarks.analysis.table import Cell, Table, selected
+from depl.benchmarks.analysis.ratio_table import Trial, ratio_table, reference_table, tally, trials
+from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.provenance import Provenance
 from depl.benchmarks.report.evidence import RANDOM, SHIPPED, Evidence
@@ -23,25 +24,34 @@ _SAME = 1e-9
 """What is within this of the exact stage loses nothing."""
 
 
-def report_tables(evidence: Evidence, verdicts: Sequence[Verdict]) -> Mapping[str, Table]:
-    """All tables of the report but those of the reader's own methods; those without a row are left out."""
-    limits = judged(evidence.attempts)
+class Shown(NamedTuple):
+    """A table of the report with its caption."""
+
+    caption: str
+    table: Table
+
+
+def report_tables(evidence: Evidence, verdicts: Sequence[Verdict]) -> dict[str, Shown]:
+    """All tables of the report but those of the reader's own methods; all but the headline have rows."""
+    kept = judged(evidence.attempts)
+    sizes = growths(evidence.attempts, SIZES)
+    steps = printed_steps_table(evidence.attempts)
     found = {
-        "headline": headline_table(evidence),
-        "claims": claims_table(verdicts),
-        "readings": readings_table(verdicts),
-        "ratios": ratio_table(evidence.attempts),
-        "references": reference_table(evidence.attempts),
-        "printed-steps": printed_steps_table(evidence.attempts),
-        "growth": growth_table(growths(evidence.attempts, SIZES)),
-        "limits": limits_table(limits),
-        "limits-broken": broken_table(limits),
-        "goals": goals_table(evidence),
-        "suites": suites_table(evidence),
-        "settings": settings_table(evidence),
-        "sources": sources_table(evidence),
+        "headline": Shown("Mean cost of verified plans over the proved optimum", headline_table(evidence)),
+        "claims": Shown("The claims of the paper, and what the results say", claims_table(verdicts)),
+        "readings": Shown("Every reading that is measured", readings_table(verdicts)),
+        "ratios": Shown("Cost over the proved optimum, and fates", ratio_table(evidence.attempts)),
+        "references": Shown("What is known of every instance", reference_table(evidence.attempts)),
+        "printed-steps": Shown("What the printed steps lose: data over the least K̂T̂, placements", steps),
+        "growth": Shown("Exponents of time against size, beside Property 2", growth_table(sizes)),
+        "limits": Shown("Attempts that kept their limit of time", limits_table(kept)),
+        "limits-broken": Shown("Attempts that broke it", broken_table(kept)),
+        "goals": Shown("Goals of the studies, set before they were run", goals_table(evidence)),
+        "suites": Shown("Suites, and the command that runs each again", suites_table(evidence)),
+        "settings": Shown("How the methods were run", settings_table(evidence)),
+        "sources": Shown("Commits, machines and versions", sources_table(evidence)),
     }
-    return {name: table for name, table in found.items() if table.rows}
+    return {name: shown for name, shown in found.items() if shown.table.rows or name == "headline"}
 
 
 def headline_table(evidence: Evidence) -> Table:
@@ -171,25 +181,6 @@ def sources_table(evidence: Evidence) -> Table:
         counts = Counter(map(text, evidence.attempts))
         rows += [(kind, name, number) for name, number in sorted(counts.items())]
     return Table(("what", "which", "attempts"), tuple(rows))
-
-
-def suite_tables(evidence: Evidence) -> Iterator[tuple[str, Table]]:
-    """For each suite its ratios by group, and what became of its attempts; each with its caption."""
-    fates = tuple(fate.value for fate in Fate)
-    quantiles = ("median", "quantile_90", "quantile_99", "largest", "optimal_share", "wrong_bounds")
-    ratios = ("attempts", "compared", "mean", "mean_lower", "mean_upper", *quantiles)
-    for suite in evidence.suites():
-        by = _GROUPS.get(suite, ())
-        own = ratio_table(evidence.suite(suite), by)
-        for columns, caption in (
-            (ratios, "cost over the proved optimum"),
-            (fates, "what became of attempts"),
-        ):
-            yield f"Suite {suite}: {caption}", selected(own, (*by, "configuration", *columns))
-
-
-_GROUPS = {SHIPPED: ("family",), "paper-eta": ("family",), "ablation": ("error",)}
-"""Labels by which the ratios of some suites are split."""
 
 
 def _commit(record: Provenance) -> str:

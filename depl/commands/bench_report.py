@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> Answer:
     marked = own_names(evidence, named) if named or options.files else ()
     own = [own_method(evidence, name) for name in marked]
     figures, notes = ([], []) if options.no_figures else _figures(evidence, traces=not options.files)
-    tables = dict(report_tables(evidence, verdicts))
+    tables = {name: shown.table for name, shown in report_tables(evidence, verdicts).items()}
     for place, method in enumerate(own, start=1):
         tables |= {f"own-{place}-{name}": numbers for name, numbers in method.tables.items() if numbers.rows}
     if folder is not None:

@@ -22,58 +22,30 @@ def known(*attempts):
     return reference_of([claimed(item.task.configuration, item) for item in attempts])
 
 
-def test_a_proof_gives_the_optimum_and_its_cost_is_the_best_bound():
-    found = known(attempt_of(cost=10, ending="optimal"), attempt_of(configuration="fast", cost=12, bound=3))
-    assert (found.optimum, found.bound, found.cheapest) == (10, 10, 10)
-    assert found.feasible
-    assert not found.disputed
-    assert found.proved_by == ("exact",)
+PROOF, DENIAL = attempt_of(cost=10, ending="optimal"), attempt_of(ending="infeasible")
+OTHER = attempt_of("one", "other", cost=9, ending="optimal")
 
 
-def test_without_a_proof_the_greatest_bound_counts_whoever_has_it():
-    found = known(attempt_of(cost=12, bound=3), attempt_of(bound=7))
-    assert (found.optimum, found.bound, found.cheapest) == (None, 7, 12)
-
-
-def test_a_cheaper_plan_refutes_a_proof_and_the_bound_with_it():
-    found = known(attempt_of(cost=10, ending="optimal"), attempt_of(cost=9, bound=8))
-    assert found.claimed == 10
-    assert found.optimum is None
-    assert found.disputed
-    assert found.bound == 8
-    assert found.proved_by == ()
-
-
-def test_of_two_proved_optima_the_cheaper_stands():
-    found = known(attempt_of(cost=10, ending="optimal"), attempt_of("one", "other", cost=9, ending="optimal"))
-    assert found.optimum == 9
-    assert found.proved_by == ("other",)
-
-
-def test_a_bound_above_a_plan_is_wrong_and_left_out():
-    assert known(attempt_of(cost=10, bound=4), attempt_of(bound=11)).bound == 4
-
-
-def test_rounding_refutes_nothing():
-    found = known(attempt_of(cost=10, ending="optimal"), attempt_of(cost=10 * (1 - 1e-9)))
-    assert found.optimum == 10
-    assert not found.disputed
-
-
-def test_a_proof_of_infeasibility_stands_until_somebody_holds_a_plan():
-    proof = attempt_of(ending="infeasible")
-    assert known(proof).infeasible
-    assert known(proof).proved_by == ("exact",)
-    found = known(proof, attempt_of(cost=3))
-    assert not found.infeasible
-    assert found.feasible
-    assert found.disputed
-
-
-def test_nothing_is_known_of_what_nobody_answered():
-    found = known(attempt_of(ending="hung", seconds=None))
-    assert (found.optimum, found.bound, found.cheapest) == (None, -math.inf, math.inf)
-    assert not found.infeasible
+@pytest.mark.parametrize(
+    ("attempts", "optimum", "bound", "cheapest", "disputed", "provers"),
+    [
+        ([PROOF, attempt_of(configuration="fast", cost=12, bound=3)], 10, 10, 10, False, ("exact",)),
+        ([attempt_of(cost=12, bound=3), attempt_of(bound=7)], None, 7, 12, False, ()),  # whoever has it
+        ([PROOF, attempt_of(cost=9, bound=8)], None, 8, 9, True, ()),  # a cheaper plan refutes a proof
+        ([PROOF, OTHER], 9, 9, 9, False, ("other",)),  # of two proved optima the cheaper stands
+        ([attempt_of(cost=10, bound=4), attempt_of(bound=11)], None, 4, 10, False, ()),  # bound above a plan
+        ([PROOF, attempt_of(cost=10 * (1 - 1e-9))], 10, 10, 10 * (1 - 1e-9), False, ("exact",)),  # rounding
+        ([attempt_of(ending="hung", seconds=None)], None, -math.inf, math.inf, False, ()),
+        ([DENIAL], None, -math.inf, math.inf, False, ("exact",)),
+        ([DENIAL, attempt_of(cost=3)], None, -math.inf, 3, True, ()),
+    ],
+)
+def test_the_claims_on_a_question_come_to_this(attempts, optimum, bound, cheapest, disputed, provers):
+    found = known(*attempts)
+    assert (found.optimum, found.bound, found.cheapest) == (optimum, bound, cheapest)
+    assert (found.disputed, found.proved_by) == (disputed, provers)
+    assert found.feasible is (cheapest < math.inf)
+    assert found.infeasible is (attempts == [DENIAL])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from depl.benchmarks.analysis.table import Table, booktabs, escaped, pivoted, selected, table_of
+from depl.benchmarks.analysis.table import Table, booktabs, escaped, pivoted, table_of
 from depl.models.foundation.errors import InvalidInputError
 
 LONG = Table(
@@ -31,7 +31,6 @@ def test_without_pandas_a_frame_is_refused_with_what_to_do(monkeypatch):
 def test_columns_are_named_and_those_that_are_not_there_are_refused():
     with pytest.raises(InvalidInputError, match="no column 'z'; there are: target, method, cost"):
         LONG.column("z")
-    assert selected(LONG, ("cost", "target")).rows[0] == (17.0, 5.0)
     assert table_of(LONG.records()) == LONG
     assert table_of([], ("a",)) == Table(("a",))
 

@@ -122,8 +122,10 @@ def test_a_page_without_verdicts_does_not_speak_of_the_paper(parsed):
     other = Page(text)
     assert not {"claims", "figures", "goals"} & set(other.ids)
     assert not any(claim.text in text for claim in CLAIMS)
-    assert other.tables["suite-0"] == parsed.tables["suite-0"]
-    assert sum(int(cell) for line in other.tables["suite-1"][1:] for cell in line[2:]) == len(ATTEMPTS)
+    header, *lines = other.tables["ratios"]
+    assert [header, *lines] == parsed.tables["ratios"]
+    fates = slice(header.index("compared"), header.index("crashed") + 1)
+    assert sum(int(cell) for line in lines for cell in line[fates]) == len(ATTEMPTS)
 
 
 def test_nothing_comes_from_elsewhere(text, parsed):
@@ -156,7 +158,8 @@ def test_the_same_evidence_gives_the_same_page_and_names_are_shown_and_not_obeye
     assert "&lt;script&gt;\\u202e" in odd
 
 
-def test_no_attempts_no_report():
+def test_attempts_on_samples_alone_give_a_page_and_no_attempts_none():
+    assert 'id="headline"' in report(evidence([attempt_of("one", "milp", cost=1.0, meaning="scenarios")]))
     with pytest.raises(InvalidInputError, match="no attempts"):
         report(evidence(), [])
 
@@ -164,7 +167,7 @@ def test_no_attempts_no_report():
 def test_numbers_that_are_too_many_are_counted_instead_and_notes_are_told(monkeypatch):
     monkeypatch.setattr(page, "MOST_ROWS", 1)
     text = report(evidence(ATTEMPTS), [], [drawn("costs")], ["Something could not be drawn."])
-    assert "Its 2 rows of numbers are too many for this page." in text
+    assert "Numbers of this figure: its 2 rows are too many for this page." in text
     assert "numbers-costs" not in text
     assert "<p>Something could not be drawn.</p>" in text
 
