@@ -109,10 +109,7 @@ def agree(entries: Sequence[Entry], others: Sequence[Entry]) -> bool:
     """Whether both prove an optimum at every target of either, and the same one (relative 1e-9)."""
     targets = {entry.target for entry in (*entries, *others)}
     pairs = [(optimum(entries, target), optimum(others, target)) for target in targets]
-    return bool(pairs) and all(
-        one is not None and other is not None and math.isclose(one, other, rel_tol=AGREEMENT)
-        for one, other in pairs
-    )
+    return bool(pairs) and all(map(_close, pairs))
 
 
 def short_alexnet() -> Instance:
@@ -131,13 +128,14 @@ def solve_by_all(time_limit: float = 60.0, done: Callable[[Entry], None] = lambd
 
 
 def methods_agree(entries: Sequence[Entry]) -> bool:
-    """Whether all entries are proved cheapest, at costs that are equal to 1e-9."""
-    results = [entry.result for entry in entries]
-    proved = [r.cost for r in results if r is not None and r.solution is Solution.PROVEN_OPTIMAL]
-    costs = [cost for cost in proved if cost is not None]
-    if len(costs) < max(len(entries), 2):
-        return False
-    return all(math.isclose(cost, costs[0], rel_tol=AGREEMENT) for cost in costs)
+    """Whether all entries, two or more, are proved cheapest, at costs that are equal to 1e-9."""
+    pairs = [(optimum(entries[:1], entry.target), optimum([entry], entry.target)) for entry in entries]
+    return len(pairs) > 1 and all(map(_close, pairs))
+
+
+def _close(pair: tuple[float | None, float | None]) -> bool:
+    one, other = pair
+    return one is not None and other is not None and math.isclose(one, other, rel_tol=AGREEMENT)
 
 
 def entry_of(

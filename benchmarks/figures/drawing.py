@@ -53,16 +53,7 @@ class Drawing:
 
 
 def add_footer(figure: Figure, text: str, points: float = _SMALL) -> None:
-    """Write small lines below everything else, as wide as the figure.
-
-    Parameters
-    ----------
-    figure : Figure
-    text : str
-        Lines of its own become lines.
-    points : float
-        Size of the print [points].
-    """
+    """Write small lines below everything else, as wide as the figure, in print of so many points."""
     width = int(figure.get_figwidth() * _CHARACTERS_PER_INCH * _SMALL / points)
     lines = [wrapped for line in text.splitlines() for wrapped in textwrap.wrap(line, width)]
     height = figure.get_figheight()
@@ -102,10 +93,7 @@ def assumptions(instances: Sequence[Instance], source: str = "assumed") -> list[
 class Instances:
     """The instances behind attempts, each made again once from its suite and checked by its fingerprint.
 
-    Attributes
-    ----------
-    missing : list of str
-        Sentences on what could not be made again.
+    ``missing`` holds sentences on what could not be made again.
     """
 
     def __init__(self) -> None:
@@ -126,16 +114,15 @@ class Instances:
 
     def _made(self, attempt: Attempt) -> Instance | None:
         task = attempt.task
+        called = f"{task.instance} of suite {task.suite}"
         try:
             found = _build(task.suite, task.instance)
         except InvalidInputError as error:
-            self.missing.append(f"{task.instance} of suite {task.suite} cannot be made again: {error}")
+            self.missing.append(f"{called} cannot be made again: {error}")
             return None
         if attempt.instance_hash and found.fingerprint != attempt.instance_hash:
-            self.missing.append(
-                f"{task.instance} of suite {task.suite} has changed since it was solved "
-                f"({attempt.instance_hash:.12}, now {found.fingerprint:.12})"
-            )
+            hashes = f"({attempt.instance_hash:.12}, now {found.fingerprint:.12})"
+            self.missing.append(f"{called} has changed since it was solved {hashes}")
             return None
         return found
 

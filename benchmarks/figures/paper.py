@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.figures.drawing import Drawing, Instances, add_footer
 from depl.benchmarks.figures.estimation import (
-    TAIL,
     draw_fits,
     draw_loss_band,
     p_values,
@@ -31,26 +30,18 @@ from depl.models.estimation.combinations import TracesFit, fit_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 
-FAMILIES: Mapping[int, str] = {
-    2: "digits-alexnet",
-    4: "digits-alexnet",
-    5: "paper-alexnet",
-    6: "paper-mobilenet",
-    7: "paper-alexnet",
-    8: "paper-alexnet",
-    9: "paper-alexnet",
+_KNOWN: Mapping[int, tuple[str, str]] = {
+    2: ("digits-alexnet", "evolution of the test loss of two plans"),
+    4: ("digits-alexnet", "improvements and jumps with fitted laws, and p-values of all fits"),
+    5: ("paper-alexnet", "AlexNet: cost, normalised expected loss, effect of eta"),
+    6: ("paper-mobilenet", "MobileNet: cost, normalised expected loss, effect of eta"),
+    7: ("paper-alexnet", "epochs with each model: optimal, DepL, best-exp"),
+    8: ("paper-alexnet", "AlexNet: cost of each model: optimal, DepL, best-exp"),
+    9: ("paper-alexnet", "AlexNet: evolution of the expected and guaranteed loss at three targets"),
 }
+FAMILIES: Mapping[int, str] = {number: family for number, (family, _) in _KNOWN.items()}
 """Every figure of the paper that shows numbers, with the shipped family that it is drawn from."""
 
-SHOWS: Mapping[int, str] = {
-    2: "evolution of the test loss of two plans",
-    4: "improvements and jumps with fitted laws, and p-values of all fits",
-    5: "AlexNet: cost, normalised expected loss, effect of eta",
-    6: "MobileNet: cost, normalised expected loss, effect of eta",
-    7: "epochs with each model: optimal, DepL, best-exp",
-    8: "AlexNet: cost of each model: optimal, DepL, best-exp",
-    9: "AlexNet: evolution of the expected and guaranteed loss at three targets",
-}
 TRAINING = (2, 4)
 """Figures that are drawn from traces and not from attempts."""
 
@@ -65,11 +56,7 @@ _SEED, _RESAMPLES = 20240222, 99
 
 
 class Layout(NamedTuple):
-    """How panels stand and how large print is.
-
-    ``columns`` panels of ``size`` inches stand side by side, the legend beside or ``below`` them; print has
-    so many ``points``, and a line of a title so many ``letters``.
-    """
+    """Panels side by side, their size [in], legends below or beside, points of print, letters of titles."""
 
     columns: int
     size: tuple[float, float]
@@ -81,8 +68,6 @@ class Layout(NamedTuple):
 WIDE = Layout(3, (4.0, 3.0), False, 10.0, 54)
 COLUMN = Layout(1, (3.5, 2.1), True, 8.0, 58)
 """The width of one column of a page of two."""
-_OWN = Layout(3, PANEL, False, 10.0, 56)
-"""As the other figures of the report."""
 
 
 def paper_drawing(
@@ -143,40 +128,27 @@ def training_drawing(
         If no improvement of a model varies, so that nothing was fitted.
     """
     with mpl.rc_context({"font.size": layout.points}):
-        figure, table = _training(number, traces, layout, np.random.default_rng(_SEED), resamples)
+        rng = np.random.default_rng(_SEED)
+        figure, table = _training(number, traces, layout.columns, layout.size, rng, resamples)
         return _finished(number, family, figure, table, layout)
 
 
 def training_drawings(
     family: str, traces: Traces, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> list[Drawing]:
-    """Loss bands of the two most frequent plans (Fig. 2); ratios, p-values and jumps with fits (Fig. 4).
-
-    Parameters
-    ----------
-    family : str
-        Names the files.
-    traces : Traces
-    rng : numpy.random.Generator
-        For the bootstrap p-values.
-    resamples : int
-        For every p-value.
+    """Figs. 2 and 4 for the report, with names of their own and a footer.
 
     Raises
     ------
     InvalidInputError
         If no improvement of a model varies, so that nothing was fitted.
     """
-    captions = {
-        "loss": f"mean test loss of two plans, {float(TAIL):.0%} to {float(1 - TAIL):.0%} shaded (Fig. 2).",
-        "fits": "ratios x with fitted laws, p-values of all schedules, jumps at a switch (as Fig. 4).",
-    }
     drawings = []
-    for number, (name, caption) in zip(TRAINING, captions.items(), strict=True):
-        figure, table = _training(number, traces, _OWN, rng, resamples)
-        finished(figure)
-        add_footer(figure, f"traces {family}, {len(traces.runs)} runs; {here().source_words}")
-        drawings.append(Drawing(f"{family}-training-{name}", f"{family}: {caption}", figure, table))
+    for number, name in zip(TRAINING, ("loss", "fits"), strict=True):
+        figure, table = _training(number, traces, 3, PANEL, rng, resamples)
+        add_footer(finished(figure), f"traces {family}, {len(traces.runs)} runs; {here().source_words}")
+        caption = f"{family}: {_KNOWN[number][1]} (as Fig. {number})."
+        drawings.append(Drawing(f"{family}-training-{name}", caption, figure, table))
     return drawings
 
 
@@ -203,7 +175,7 @@ def _finished(number: int, family: str, figure: Figure, table: Table, layout: La
         axes.tick_params(labelsize=0.9 * layout.points)
         set_title(axes, axes.get_title(loc="left").replace("\n", " "), layout.letters)
     finished(figure, layout.below or number not in TRAINING, layout.below)
-    caption = f"Fig. {number} of the paper, {SHOWS[number]}; here {family}."
+    caption = f"Fig. {number} of the paper, {_KNOWN[number][1]}; here {family}."
     return Drawing(f"paper-figure-{number}", caption, figure, table)
 
 
@@ -227,11 +199,16 @@ def _costs(gallery: Gallery, attempts: Sequence[Attempt], layout: Layout) -> tup
 
 
 def _training(
-    number: int, traces: Traces, layout: Layout, rng: np.random.Generator, resamples: int
+    number: int,
+    traces: Traces,
+    columns: int,
+    size: tuple[float, float],
+    rng: np.random.Generator,
+    resamples: int,
 ) -> tuple[Figure, Table]:
     """Fig. 2 or 4 as it is drawn, and its numbers."""
     if number == TRAINING[0]:
-        figure, (axes,) = panels(1, 1, layout.size)
+        figure, (axes,) = panels(1, 1, size)
         draw_loss_band(traces, axes)
         rows = [
             (curve.label, *point)
@@ -242,7 +219,7 @@ def _training(
     by_model, by_schedule = (
         fit_traces(traces, rng, by, resamples=resamples) for by in (FitBy.MODEL, FitBy.SCHEDULE)
     )
-    figure, places = panels(3 if by_model.jumps else 2, layout.columns, layout.size)
+    figure, places = panels(3 if by_model.jumps else 2, columns, size)
     draw_fits(by_model, by_schedule, places)
     return figure, Table(("panel", "name", "value"), tuple(_fit_rows(by_model, by_schedule)))
 

@@ -121,15 +121,10 @@ CONFIGURATION_STYLES = {
 
 
 def styles_of(labels: Iterable[str]) -> dict[str, Style]:
-    """The style of every label, which is the same in every figure.
+    """The style of every label of a figure, which is the same in every figure.
 
     Methods, and the configurations of the shipped suites, have fixed styles. That of another name is derived
     from its letters; only if two such names of one figure come to the same style does one of them move on.
-
-    Parameters
-    ----------
-    labels : iterable of str
-        Methods or configurations that one figure shows, in any order.
     """
     given = list(dict.fromkeys(labels))
     found = {label: style for label, style in _fixed().items() if label in given}
@@ -169,16 +164,7 @@ def new_axes(rows: int, columns: int, width: float, height: float) -> "list[Axes
 def panels(
     count: int = 1, columns: int | None = None, size: tuple[float, float] = PANEL
 ) -> "tuple[Figure, list[Axes]]":
-    """A figure with so many axes.
-
-    Parameters
-    ----------
-    count : int
-    columns : int, optional
-        How many stand side by side before the next row begins; all of them by default.
-    size : (float, float)
-        Of every panel [in].
-    """
+    """A figure with so many axes of a size [in], ``columns`` of them side by side, or all of them."""
     columns = min(columns or count, count)
     rows = math.ceil(count / columns)
     axes = new_axes(rows, columns, size[0] * columns, size[1] * rows)
@@ -199,21 +185,7 @@ def figure_of(axes: "Axes") -> "Figure":
 def save(
     figure: "Figure", folder: Path, name: str, formats: Sequence[str] = ("png", "svg")
 ) -> tuple[Path, ...]:
-    """Write ``figure`` in every format; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure : Figure
-    folder : Path
-    name : str
-        Of the files, without their endings.
-    formats : sequence of str
-        ``png``, ``svg`` and ``pdf``.
-
-    Returns
-    -------
-    tuple of Path
-        The files.
+    """Write ``NAME.png``, svg or pdf, and return the files; the same figure gives the same bytes.
 
     Raises
     ------
@@ -243,10 +215,7 @@ def _content(figure: "Figure", kind: str) -> bytes:
 def svg_text(figure: "Figure", salt: str = "depl") -> str:
     """``figure`` as SVG, without a date; the same figure gives the same text.
 
-    Parameters
-    ----------
-    salt : str
-        Goes into the identifiers of the parts: of figures that share a page, each needs its own.
+    The ``salt`` goes into the identifiers of the parts: of figures that share a page, each needs its own.
     """
     import matplotlib as mpl
 
@@ -291,13 +260,7 @@ def title_near(axes: "Axes", text: str) -> None:
 
 
 def set_title(axes: "Axes", text: str, letters: int = _TITLE) -> None:
-    """Put a sentence above the axes, on as many lines as it needs in their width.
-
-    Parameters
-    ----------
-    letters : int
-        Of a line: 56 fill a panel of 4.2 inches.
-    """
+    """Put a sentence above the axes, on as many lines of so many letters as it needs."""
     room = letters + (_FORMULA if "$" in text else 0)
     whole = text.replace(" %", "\N{NO-BREAK SPACE}%").replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
     lines = textwrap.wrap(whole, room, break_on_hyphens=False)
@@ -326,14 +289,7 @@ def plain_logarithms(axes: "Axes", which: Literal["x", "y"], marks: Sequence[flo
 def legend_beside(axes: "Axes", title: str = "", letters: int = _LONGEST) -> None:
     """Explain every labelled mark on the right of the axes, where no curve or bar can be.
 
-    Parameters
-    ----------
-    axes : Axes
-        Where nothing is labelled, nothing is done.
-    title : str
-        What all entries have in common.
-    letters : int
-        Of a line.
+    The ``title`` is what all entries have in common; they have lines of so many letters.
     """
     _legend(axes, [axes], letters, loc="upper left", bbox_to_anchor=(1.0, 1.0), title=title or None)
 
@@ -358,14 +314,9 @@ def legend_near(axes: "Axes") -> None:
 
 
 def shared_legend(figure: "Figure", below: bool = False) -> None:
-    """Replace the legends of all axes by one of the figure, on its right or below it.
+    """Replace the legends of all axes by one of the figure, on its right.
 
-    Parameters
-    ----------
-    figure : Figure
-        Laid out by ``constrained``.
-    below : bool
-        For narrow figures: in two columns below the axes, or in one where two are wider than the figure.
+    ``below`` it has two columns, or one where two are wider than the figure.
     """
     titles = []
     for axes in figure.axes:

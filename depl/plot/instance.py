@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from depl.benchmarks.figures.style import (
     COLOURS,
@@ -51,15 +51,8 @@ def instance(instance: Instance, axes: "Sequence[Axes] | None" = None) -> "tuple
 def _draw_clusters(instance: Instance, axes: "Axes") -> None:
     units = instance.units
     for index, item in enumerate(instance.clusters):
-        axes.plot(
-            [item.capacity * item.nodes],
-            [item.unit_cost],
-            nth(MARKERS, index),
-            color=nth(COLOURS, index),
-            markersize=9,
-            label=plain(f"{item.name}, bandwidth {units.amount(item.bandwidth, 'size', 'time')}"),
-            clip_on=False,
-        )
+        label = f"{item.name}, bandwidth {units.amount(item.bandwidth, 'size', 'time')}"
+        _draw_mark(axes, index, COLOURS, item.capacity * item.nodes, item.unit_cost, label)
     axes.margins(0.1)
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
@@ -76,15 +69,8 @@ def _draw_models(instance: Instance, axes: "Axes") -> None:
         work = load(instance, 1, item.name, fastest.name, data).work * fastest.nodes
         gain = _gain(instance, item.name, data)
         if math.isfinite(gain):
-            axes.plot(
-                [work],
-                [gain],
-                nth(MARKERS, index),
-                color=nth(MODEL_COLOURS, index),
-                markersize=9,
-                label=plain(f"{item.name}, size {instance.units.amount(item.size, 'size')}"),
-                clip_on=False,
-            )
+            label = f"{item.name}, size {instance.units.amount(item.size, 'size')}"
+            _draw_mark(axes, index, MODEL_COLOURS, work, gain, label)
     axes.margins(0.1)
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
@@ -94,6 +80,13 @@ def _draw_models(instance: Instance, axes: "Axes") -> None:
     alone = "; gains without the memory of the fitted law" if instance.has_memory else ""
     title_near(axes, f"models{alone}")
     legend_near(axes)
+
+
+def _draw_mark(
+    axes: "Axes", index: int, colours: tuple[str, ...], across: float, up: float, label: str
+) -> None:
+    look: dict[str, Any] = {"color": nth(colours, index), "markersize": 9, "clip_on": False}
+    axes.plot([across], [up], nth(MARKERS, index), label=plain(label), **look)
 
 
 def _gain(instance: Instance, model: str, data: frozenset[str]) -> float:

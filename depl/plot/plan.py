@@ -3,11 +3,12 @@
 import itertools
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from depl.benchmarks.figures.style import (
+    COLOURS,
     HATCHES,
     MODEL_COLOURS,
     legend_near,
@@ -111,10 +112,10 @@ def _draw_epochs(instance: Instance, plan: Plan, times: tuple[float, ...], axes:
     _draw_lanes(instance, lanes, most, axes)
     axes.set_yticks([])
     axes.set_ylim(0, max(len(lanes), 1) + 0.1)
-    axes.set_xlim(0, instance.target.maximum_time or starts[-1] or 1.0)
-    if instance.target.maximum_time is not None:
-        axes.set_xlim(0, 1.02 * max(instance.target.maximum_time, starts[-1]))
-        axes.axvline(instance.target.maximum_time, color="black", linestyle="--", label="$T_{\\max}$")
+    latest = instance.target.maximum_time
+    axes.set_xlim(0, 1.02 * max(latest, starts[-1]) if latest else starts[-1] or 1.0)
+    if latest is not None:
+        axes.axvline(latest, color="black", linestyle="--", label="$T_{\\max}$")
     units = instance.units
     axes.set_xlabel(plain(units.titled("time", "time")))
     axes.set_ylabel("resources by cluster")
@@ -146,7 +147,7 @@ def _draw_loss(instance: Instance, plan: Plan, axes: "Axes") -> None:
     reason = _draw_band(instance, plan, axes)
     if reason:
         if instance.rules.known_start:
-            axes.plot([0], [target.initial_loss], "o", color="#0072B2", label="loss at the start")
+            axes.plot([0], [target.initial_loss], "o", color=COLOURS[0], label="loss at the start")
         set_title(axes, reason, room_for_title(axes))
     legend_near(axes)
 
@@ -172,17 +173,14 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
         return f"the law says nothing of this plan: {error.message}"
     low, median, high = ends
     runs = "recorded runs" if instance.has_memory else "runs"
-    axes.fill_between(
-        chosen, low, high, color="#0072B2", alpha=0.2, linewidth=0, label=f"1 to 99 % of {runs}"
-    )
+    inside: dict[str, Any] = {"color": COLOURS[0], "alpha": 0.2, "linewidth": 0}
+    axes.fill_between(chosen, low, high, label=f"1 to 99 % of {runs}", **inside)
     dot = "o" if len(chosen) == 1 else None  # a line of one point would not be seen
-    axes.plot(chosen, median, color="#0072B2", linewidth=2, marker=dot, label=f"median of {runs}")
-    level = instance.target.quantile_level
-    if math.isfinite(quantile.upper):  # else it is beyond all runs seen, and the title says what is kept
-        label = f"{100 * level:g} % quantile, {number(float(quantile.upper))}"
-        axes.plot(
-            [len(plan.epochs)], [float(quantile.upper)], "D", color="#D55E00", label=label, clip_on=False
-        )
+    axes.plot(chosen, median, color=COLOURS[0], linewidth=2, marker=dot, label=f"median of {runs}")
+    level, highest = instance.target.quantile_level, float(quantile.upper)
+    if math.isfinite(highest):  # else it is beyond all runs seen, and the title says what is kept
+        label = f"{100 * level:g} % quantile, {number(highest)}"
+        axes.plot([len(plan.epochs)], [highest], "D", color=COLOURS[1], label=label, clip_on=False)
     kept = counter_probability(violation.upper if violation.exact is None else violation.exact, 5)
     assumed = "under the fitted law" if instance.has_memory else "under the instance's laws"
     promise = f"$\\ell(K) \\leq {number(instance.target.maximum_loss)}$ with probability at least {kept}"
@@ -194,13 +192,8 @@ def _as_recorded(instance: Instance) -> Instance:
     """The instance with its runs as they are, which a promise counts with more misses than they had."""
     if instance.traced_law is None:
         return instance
+    nothing: dict[str, Any] = dict.fromkeys(("unseen_loss", "confidence", "care"))
     plain = msgspec.structs.replace(
-        instance.traced_law,
-        unseen_loss=None,
-        settled_epochs=1,
-        confidence=None,
-        care=None,
-        deviations=(),
-        diverged=0,
+        instance.traced_law, settled_epochs=1, deviations=(), diverged=0, **nothing
     )
     return msgspec.structs.replace(instance, traced_law=plain)

@@ -1,7 +1,7 @@
 """Training runs: the loss of every run after every epoch, by the model that was trained."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -57,19 +57,12 @@ def traces(
         gaps = np.full(len(own), np.nan)
         across = np.column_stack((found.epoch[own - 1], found.epoch[own], gaps)).ravel()
         up = np.column_stack((values[own - 1], values[own], gaps)).ravel()
-        drawn.plot(
-            across,
-            up,
-            color=nth(MODEL_COLOURS, index),
-            linewidth=0.4 + ink,
-            alpha=0.3 + 0.7 * ink,
-            label=plain(model),
-            rasterized=len(own) > _MOST_VECTORS,
-        )
+        look: dict[str, Any] = {"color": nth(MODEL_COLOURS, index), "alpha": 0.3 + 0.7 * ink}
+        look |= {"linewidth": 0.4 + ink, "rasterized": len(own) > _MOST_VECTORS}
+        drawn.plot(across, up, label=plain(model), **look)
     for target in targets:
-        drawn.axhline(
-            target, color="black", linestyle="--", linewidth=1, label=f"$\\ell_{{\\max}}$ = {target:g}"
-        )
+        label = f"$\\ell_{{\\max}}$ = {target:g}"
+        drawn.axhline(target, color="black", linestyle="--", linewidth=1, label=label)
     drawn.set_xlim(0, max(int(found.epoch.max()), 1))
     drawn.set_xlabel("epoch")
     drawn.set_ylabel(metric.replace("_", " "))
