@@ -71,22 +71,7 @@ def test_a_margin_is_taken_off_and_nothing_else():
     assert without_margin(instance_of(None)) == instance_of(None)
 
 
-def test_every_stage_is_a_line_and_so_is_no_plan():
-    lines = list(csv.DictReader(io.StringIO(as_table([TINY], [[FOUND, []]]))))
-    found = [
-        tuple(line[name] for name in ("omega", "cost", "stage", "model", "cluster", "epochs"))
-        for line in lines
-    ]
-    assert found == [
-        ("0.5", "12.4", "1", FULL, "cloud", "3"),
-        ("0.9", "20.6", "1", FULL, "cloud", "2"),
-        ("0.9", "20.6", "2", PRUNED, "edge", "4"),
-        ("0.99", "", "", "", "", "0"),
-    ]
-    assert {(line["instance"], line["reading"]) for line in lines} == {("tiny", "with margin")}
-
-
-def test_files_are_written_and_repeat_their_bytes(tmp_path):
+def test_files_are_written_and_repeat_their_bytes_a_line_for_every_stage(tmp_path):
     """At two of the levels."""
     law = random_law(np.random.default_rng(3), deviations=(0.25,))
     (tmp_path / "traced.json").write_text(instance_of(law).to_json(), encoding="utf-8")
@@ -98,6 +83,16 @@ def test_files_are_written_and_repeat_their_bytes(tmp_path):
     lines = list(csv.DictReader(io.StringIO(first.read_text(encoding="utf-8"))))
     told = {(line["instance"], line["reading"]) for line in lines}
     assert told == {(name, reading) for name in ("traced", "tiny") for reading in READINGS}
+    stages = [
+        tuple(list(line.values())[2:])
+        for line in csv.DictReader(io.StringIO(as_table([TINY], [[FOUND, []]])))
+    ]
+    assert stages == [
+        ("0.5", "12.4", "1", FULL, "cloud", "3"),
+        ("0.9", "20.6", "1", FULL, "cloud", "2"),
+        ("0.9", "20.6", "2", PRUNED, "edge", "4"),
+        ("0.99", "", "", "", "", "0"),
+    ]
 
 
 def test_an_instance_that_is_missing_is_said(tmp_path, capsys):
