@@ -5,11 +5,9 @@ exactly one JSON object), everything else to standard error. Exit codes are `dep
 """
 
 import contextlib
-import ctypes
 import io
 import os
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import TextIO
@@ -181,6 +179,8 @@ def _answer(words: Sequence[str], as_json: bool) -> Answer:
     except DeplError as error:
         answer = failure(error)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a defect still gets its exit code and JSON
+        import traceback
+
         _write(sys.stderr, printable(shortened(traceback.format_exc(), _LONGEST_TRACE)))
         answer = defect(error)
     return answer
@@ -230,6 +230,8 @@ def _flush_all() -> None:
     with contextlib.suppress(OSError, ValueError, AttributeError):  # a stream that is closed, or none
         sys.__stdout__.flush()  # type: ignore[union-attr]
     with contextlib.suppress(OSError, AttributeError):  # a system whose library has another name
+        import ctypes
+
         ctypes.CDLL(None).fflush(None)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shlex
 from dataclasses import asdict
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +18,6 @@ from depl.commands.options import NUMBER, SETUPS, Choice, Options, command, name
 from depl.commands.table import fields
 from depl.models.estimation.choices import CARE
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.counting import MOST_DIVERGED
 from depl.models.traces.metrics import TARGETS
 
@@ -163,6 +161,7 @@ def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:
 
 
 def _text(options: Options, apart: ToldApart, instance: Instance, content: dict[str, Any]) -> str:
+    from depl.models.foundation.wording import counted, number, probability
     from depl.showing.diagnoses import stage_listing
     from depl.showing.parts import Section
 
@@ -200,6 +199,8 @@ def _stages(apart: ToldApart) -> tuple[StageRuns, ...]:
 
 def _start(instance: Instance) -> str:
     """The loss before training, or why it is not known."""
+    from depl.models.foundation.wording import number
+
     if instance.rules.known_start:
         return number(instance.target.initial_loss)
     return "l(1) on as it was seen: runs were not evaluated before training"
@@ -216,6 +217,7 @@ def _law(options: Options, instance: Instance) -> str:
 def _counted(instance: Instance) -> list[tuple[str, str]]:
     """How runs count in promises, and what becomes of plans that were never run."""
     from depl.models.evaluation.traced_counting import runs_to_carry
+    from depl.models.foundation.wording import counted, probability
 
     traced = instance.traced_law
     if traced is None or traced.residuals != "per_run":
@@ -239,6 +241,7 @@ def _counted(instance: Instance) -> list[tuple[str, str]]:
 
 def _lost(traces: Traces, instance: Instance) -> str:
     """How runs that diverged or were lost are counted, or that there are none."""
+    from depl.models.foundation.wording import counted
     from depl.models.traces.lost import listed
 
     if instance.traced_law is None or not instance.traced_law.diverged:
@@ -262,7 +265,10 @@ def _told_of_runs(traces: Traces) -> list[tuple[str, str]]:
 
 def _never_run(traced: TracedLaw) -> str:
     """What plans that were never run are kept away from the target, or why they are refused."""
+    from statistics import median
+
     from depl.models.evaluation.traced_loss import only_whole_runs
+    from depl.models.foundation.wording import number
 
     if traced.only_whole_runs:
         return f"refused: {only_whole_runs(traced)}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +10,6 @@ from depl.commands.answer import Answer, ExitCode
 from depl.commands.inputs import drawn, figure_files, kept, make_folder, read_instance, require_outputs
 from depl.commands.options import COUNT, NUMBER, Choice, Options, command, option
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import counted
 from depl.models.solving.defaults import FRONT_POINTS, FRONTS_AGAINST
 
 if TYPE_CHECKING:
@@ -98,6 +95,7 @@ def _resumable(options: Options) -> bool:
 
 def _found(options: Options) -> Front:
     from depl.commands.progress import Bar
+    from depl.models.foundation.wording import counted
     from depl.models.solving.front import front
 
     instance = read_instance(options)
@@ -125,6 +123,7 @@ def _found(options: Options) -> Front:
 def _plans_written(found: Front, folder: Path, taken: list[str | None]) -> str:
     """Write the plan of every point with its instance, and say how to check one."""
     from depl.models.foundation.documents import write_text
+    from depl.models.foundation.wording import counted
 
     named = ""
     kept = [point for point in found if point.plan is not None]
@@ -139,6 +138,9 @@ def _plans_written(found: Front, folder: Path, taken: list[str | None]) -> str:
 
 
 def _csv(found: Front) -> str:
+    import csv
+    import io
+
     from depl.models.foundation.csv_cells import shown
     from depl.models.solving.front_points import COLUMNS
 

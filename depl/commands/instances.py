@@ -12,7 +12,6 @@ from depl.commands.inputs import make_folder, read_instance, require_outputs
 from depl.commands.options import COUNT, SEED, Choice, Group, Options, option, together
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import counted
 
 if TYPE_CHECKING:
     from depl.models.problem.instance import Instance
@@ -106,6 +105,7 @@ depl instances make --family heterogeneous --clusters 5 --epochs 20 --out drawn
 def make(options: Options) -> Answer:
     """Draw random instances and write them to files."""
     from depl.models.foundation.documents import write_text
+    from depl.models.foundation.wording import counted
 
     drawn = _drawn(options)  # all of them first, so that an error leaves no part of the set behind
     folder = make_folder(options.out)

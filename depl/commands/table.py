@@ -1,7 +1,6 @@
 """Tables as plain text, drawn by rich."""
 
 import io
-import shutil
 import sys
 from collections.abc import Sequence
 
@@ -18,6 +17,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
     right : sequence of str
         Headings of the columns that are set flush right.
     """
+    import shutil
+
     from rich import box
     from rich.console import Console
     from rich.table import Table
