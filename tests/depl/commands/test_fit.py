@@ -11,7 +11,6 @@ from depl.instances.library import load
 from depl.models.estimation import instance as fitted
 from depl.models.estimation.instance import fit_instance
 from depl.models.traces.files import write_traces
-from depl.models.traces.planned import PLAN, plan_text
 from depl.models.traces.table import Traces, joined
 from tests.cases.documents import put
 from tests.cases.fit_cases import SETUP, drawn, setup, without_first_epoch
@@ -124,15 +123,6 @@ def test_traces_with_a_loss_that_is_no_number_are_refused_with_what_counts_them(
     assert "depl fit --diverged N" in err
 
 
-def test_the_stages_that_runs_support_are_listed(ask) -> None:
-    text = ask("fit", "runs.csv", *WORDS)[1]
-    rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if "|" in line]
-    assert rows[1:] == [
-        ["full", "edge", "60", "nothing", "0", "4"],
-        ["cut", "far", "60", "full@edge", "2 to 4", "5"],
-    ]
-
-
 def test_the_verdict_on_the_independent_law_is_told_in_one_line(ask, here) -> None:
     (line,) = [
         line for line in ask("fit", "runs.csv", *WORDS)[1].splitlines() if line.startswith("independent")
@@ -152,20 +142,6 @@ def test_what_comes_next_names_the_files_and_the_promise_to_its_last_digit(ask) 
     ]
 
 
-def test_the_runs_that_were_fitted_cannot_certify(ask, here) -> None:
-    ask("fit", "runs.csv", *WORDS)
-    same = drawn().select(np.arange(5))
-    names = [f"fresh-{name}" for name in same.run]
-    told = {PLAN: plan_text(same.schedules[0])}
-    renamed = Traces(names, same.epoch, same.model, same.cluster, np.round(same.loss, 4), provenance=told)
-    write_traces(here / "same.csv", renamed)
-    code, _, err = ask("certify", "same.csv", "--target", 1.2, "--omega", 0.9, "--chosen-by", "mine.json")
-    assert code == 2
-    assert (
-        "run 'fresh-r0' was used to choose the plan, so it cannot certify it: it is run 'r0' of those" in err
-    )
-
-
 def test_options_change_law_target_and_name(ask) -> None:
     words = ("--law", "independent", "--target", 0.9, "--name", "other")
     code, text, _ = ask("fit", "runs.csv", *WORDS, *words)
@@ -179,27 +155,6 @@ def test_options_change_law_target_and_name(ask) -> None:
     text = ask("fit", "runs.csv", *WORDS, "--scale", "loss")[1]
     assert "affine, residuals kept per run" in text
     assert load("mine.json").traced_law.scale == "loss"
-
-
-@pytest.mark.slow
-def test_plans_never_run_get_the_margin_of_plans_held_out(ask) -> None:
-    def deviations(*words: str) -> tuple[str, tuple[float, ...]]:
-        options = ("--template", "digits-alexnet", "--out", "mine.json", *words)
-        return ask("fit", "digits-alexnet", *options)[1], load("mine.json").traced_law.deviations
-
-    text, careful = deviations()
-    assert f"higher, at worst {100 * np.expm1(max(careful)):.0f} %" in text
-    assert 0.2 < np.median(careful) < 0.5
-    _, bold = deviations("--care", "0.8")
-    assert 0 < np.median(bold) < np.median(careful)
-    assert deviations("--care", "0")[1] == ()
-
-
-def test_a_margin_that_is_not_wanted_is_said_to_be_missing(ask) -> None:
-    text = ask("fit", "runs.csv", *WORDS, "--care", "0")[1]
-    assert "NO margin, as asked" in text
-    law = load("mine.json").traced_law
-    assert (law.care, law.deviations, law.only_whole_runs) == (None, (), False)
 
 
 def test_a_confidence_asks_for_more_runs_and_is_named(ask) -> None:
@@ -317,15 +272,3 @@ def test_traces_without_the_loss_before_training_lead_to_a_policy_that_decides_f
     code, text, _ = ask("policy", "decide", "policy.json", "--log", "run.jsonl")
     assert code in (0, 10)
     assert "train epoch 2" in text
-
-
-def test_errors_are_json_where_that_was_asked_for(ask) -> None:
-    code, text, _ = ask("fit", "runs.csv", *WORDS, "--metric", "error_rate", "--json")
-    assert code == 2
-    assert json.loads(text)["path"] == "--metric"
-
-
-def test_the_help_shows_examples(ask) -> None:
-    code, text, _ = ask("fit", "--help")
-    assert code == 0
-    assert "examples:\n  depl fit digits-alexnet --template digits-alexnet --out mine.json" in text

@@ -40,17 +40,6 @@ def test_every_plan_that_is_written_passes_depl_check_on_the_instance_beside_it(
     assert f"depl check {plans}" in err
 
 
-def test_the_table_shows_what_is_proved_and_what_varies(ask):
-    code, out, _ = ask(*asked("loss"))
-    assert code == 0
-    assert "cost of certified plans against l_max; 4 points" in out
-    rows = [list(map(str.strip, line.split("|"))) for line in out.splitlines() if "|" in line]
-    assert rows[0] == ["l_max", "state", "cost", "lower bound", "epochs", "time", "P(l(K) > l_max)"]
-    assert rows[1][:4] == ["15", "proved cheapest", "0", "0"]
-    assert rows[-1] == ["4", "proved infeasible", *"-----"]
-    assert "Between two budgets" in out
-
-
 def test_a_front_goes_on_from_its_file_and_another_instance_is_refused(ask, tmp_path, monkeypatch):
     file = tmp_path / "front.json"
     assert ask(*asked("loss", "--out", file))[0] == 0

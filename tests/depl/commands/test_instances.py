@@ -1,7 +1,6 @@
 """``depl instances``: what is listed, shown, drawn, described and handed out."""
 
 import json
-import re
 from pathlib import Path
 
 import jsonschema
@@ -28,26 +27,6 @@ def test_every_shipped_instance_can_be_shown(ask, name):
     for title in ("Target", "Clusters", "Datasets", "Models", "Where the values come from"):
         assert f"\n{title}" in out
     assert ("choose another one with --target" in err) == name.startswith("paper")
-
-
-def test_what_is_shown_includes_values_laws_and_provenance(ask):
-    _, out, err = ask("instances", "show", "paper-alexnet", "--target", "9")
-    assert err == ""
-    assert out.startswith("paper-alexnet-9\n")
-    assert "from l(0) = 20 to l_max = 9" in out
-    assert "inverse gamma of mean 1.02, variance 0.031" in out
-    assert any(line.split()[:3] == ["$.clusters[0].capacity", "|", "paper"] for line in out.splitlines())
-
-
-def test_brackets_in_names_are_shown_as_they_are(ask, tmp_path):
-    document = put(put(RICH, "name", "[bold]rich[/bold]"), "description", ":smile: [red]")
-    document = put(document, "models[0].name", "[link]full")
-    document = json.loads(json.dumps(document).replace('"full"', '"[link]full"'))
-    path = tmp_path / "instance.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    _, out, _ = ask("instances", "show", path)
-    assert "[bold]rich[/bold]\n:smile: [red]" in out
-    assert re.search(r"^\[link\]full +\|", out, flags=re.MULTILINE)
 
 
 def test_unequal_nodes_are_shown_and_what_each_commits_is_told(ask, tmp_path):
@@ -103,15 +82,6 @@ def test_heterogeneous_instances_are_written_in_the_size_asked_for(ask, tmp_path
     assert Path(first.strip()).name == Path(out.splitlines()[0]).name
     code, out, _ = ask("instances", "make", *family, "--out", tmp_path / "default")
     assert len(load(Path(out.strip())).clusters) == 10
-
-
-def test_instances_with_regions_are_drawn_in_the_size_asked_for(ask, tmp_path):
-    sizes = ("--clusters", "4", "--datasets", "5", "--models", "3", "--epochs", "20")
-    code, _, _ = ask("instances", "make", "--family", "regions", "--out", str(tmp_path / "drawn"), *sizes)
-    (path,) = (tmp_path / "drawn").iterdir()
-    made = Instance.from_json(path.read_bytes())
-    assert (code, len(made.clusters), len(made.datasets), len(made.models)) == (0, 4, 5, 3)
-    assert made.target.maximum_epochs == 20
 
 
 def test_every_family_that_is_offered_is_drawn_by_its_own_function(ask, tmp_path):

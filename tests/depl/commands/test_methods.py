@@ -58,16 +58,6 @@ def test_the_table_has_a_line_for_each_method_those_that_prove_most_first(ask):
     assert "Without --method it is auto" in out
 
 
-def test_one_method_is_shown_with_its_options(ask):
-    code, out, _ = ask("methods", "depl-paper")
-    assert code == 0
-    assert "cvxpy" in out
-    assert "a whole number" in out
-    assert "It takes no options." in ask("methods", "auto")[1]
-    code, _, err = ask("methods", "depl-papr")
-    assert (code, "did you mean 'depl-paper'?" in err) == (2, True)
-
-
 def test_the_json_holds_all_that_is_declared(ask):
     _, out, _ = ask("methods", "--json")
     content = {method["name"]: method for method in json.loads(out)["methods"]}

@@ -5,19 +5,14 @@ import json
 
 import pytest
 
-from depl.benchmarks.figures.paper import COLUMN, FAMILIES, METHODS, paper_drawing
+from depl.benchmarks.figures.paper import COLUMN, METHODS, paper_drawing
 from depl.benchmarks.measure.store import read_attempts
-from depl.commands.paper_figures import PRINTED
 from tests.cases.picture_cases import require_legends_outside
 
 
 @pytest.fixture(scope="module")
 def attempts():
     return [*read_attempts("paper"), *read_attempts("paper-eta")]
-
-
-def test_the_figures_of_the_help_are_those_that_can_be_drawn():
-    assert tuple(FAMILIES) == PRINTED
 
 
 def test_a_figure_is_written_with_values_and_what_is_printed(ask, tmp_path):

@@ -66,14 +66,6 @@ def test_what_is_infeasible_given_the_state_says_so_and_the_old_rest_is_judged(a
     assert found["follow"] == "nothing: no rest is known that is allowed"
 
 
-def test_keeping_the_promise_goes_on_with_the_old_rest(ask, spent):
-    code, out, _ = ask("replan", *spent(2), "--keep-promise")
-    assert code == 0
-    found = cells(out)
-    assert found["follow"] == "the old rest, as planned"
-    assert found["cost in all"] == "5"
-
-
 def test_json_is_one_object_with_the_keys_of_a_result_and_what_to_follow(ask, spent):
     code, out, err = ask("replan", *spent(1), "--method", "exact", "--json")
     assert (code, err) == (0, "")
@@ -182,14 +174,6 @@ def test_wrong_input_is_refused_with_its_file_and_place(ask, spent, which, path,
     code, out, err = ask("replan", *paths)
     assert (code, out) == (2, "")
     assert message in err
-
-
-def test_missing_files_and_folders_are_refused_before_the_work(ask, spent, tmp_path):
-    paths = spent(2)
-    assert ask("replan", *paths[:2], tmp_path / "nowhere.json")[0] == 2
-    code, _, err = ask("replan", *paths, "--rest", tmp_path / "no" / "rest.json")
-    assert code == 2
-    assert "no folder" in err
 
 
 def test_the_log_of_a_controller_that_follows_the_plan_is_a_state(ask, spent, tmp_path):

@@ -257,22 +257,6 @@ def test_many_notes_are_counted_and_not_listed(ask, here: Path) -> None:
     assert len(text.splitlines()) < 20
 
 
-def test_an_output_does_not_overwrite_what_is_read(ask, here: Path) -> None:
-    (here / "log.csv").write_text("epoch,loss\n1,2\n", encoding="utf-8")
-    words = ("traces", "import", "log.csv", "--loss", "loss", "--stages", "net@edge", "--out", "log.csv")
-    code, _, err = ask(*words)
-    assert code == 2
-    assert "log.csv" in err
-    assert (here / "log.csv").read_text(encoding="utf-8") == "epoch,loss\n1,2\n"
-
-
-@pytest.mark.parametrize(("option", "value"), [("--where", "split"), ("--first", "2"), ("--from", "excel")])
-def test_slips_in_options_say_what_is_expected(ask, option: str, value: str) -> None:
-    code, _, err = ask("traces", "import", "log.csv", "--loss", "loss", option, value)
-    assert code == 2
-    assert option in err
-
-
 @pytest.mark.parametrize("way", ["import and fit", "fit of the folder"])
 def test_the_same_run_counts_once_however_often_it_is_in_the_folder(ask, here, way: str) -> None:
     """24 runs, 30 files: copies, a beginning, and one with fewer decimals."""
