@@ -36,8 +36,7 @@ depl certify fresh.csv --target 0.35 --omega 0.95 --chosen-by digits-alexnet
 @option("--confidence C", "of the certificate", NUMBER, default=0.95)
 @option(
     "--chosen-by FILE",
-    "traces that were used to choose the plan, or the instance (json) that 'depl fit' made of them; "
-    "none of their runs may be among the others. May be given several times",
+    "traces that were used to choose the plan, or the instance that 'depl fit' made of them",
     multiple=True,
 )
 @option(

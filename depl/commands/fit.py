@@ -14,7 +14,7 @@ from depl.commands.answer import Answer
 from depl.commands.inputs import inside, of_runs, require_outputs
 from depl.commands.json_text import as_json
 from depl.commands.logs import of_logs, traces
-from depl.commands.options import NUMBER, SETUPS, Choice, Options, command, names, option
+from depl.commands.options import NUMBER, SETUPS, Options, command, names, option
 from depl.commands.table import fields
 from depl.models.estimation.choices import CARE
 from depl.models.foundation.errors import InvalidInputError
@@ -56,34 +56,23 @@ depl fit runs.csv --template setup.json --out mine.json             # traces of 
 @traces
 @option(
     "--template SETUP",
-    "clusters, sizes, costs and target: the path of a setup, as 'depl instances new --setup' prints "
-    "one, or the name of a shipped one, such as digits-alexnet",
+    "clusters, costs and target: a file as of 'depl instances new --setup', or the name of a shipped one",
     required=True,
     shell_complete=SETUPS,
 )
 @option("--out INSTANCE", "write the instance to this file", required=True)
 @option(
-    "--law",
-    "affine: a law with memory, fitted to the runs; independent: the paper's",
-    Choice(("affine", "independent")),
+    "--law affine|independent",
+    "affine: with memory, fitted to the runs; independent: the paper's",
     default="affine",
 )
 @option(
-    "--residuals",
-    "of the affine law: kept together per run, or independent of each other",
-    Choice(("per_run", "independent")),
-    default="per_run",
+    "--residuals per_run|independent", "of the affine law: kept together per run or not", default="per_run"
 )
-@option(
-    "--scale",
-    "whether the affine law is one of the loss or of its logarithm; default: log, where all losses are "
-    "positive",
-    Choice(SCALES),
-)
+@option("--scale loss|log", "of the affine law; default: log, where all losses are positive")
 @option(
     "--care Q",
-    "plans that were never run get the margin that a share Q of plans did not exceed when they were "
-    "held out of the fit, 0 for none",
+    "plans never run get the margin that a share Q of plans held out did not exceed, 0 for none",
     click.FloatRange(0, 1, max_open=True),
     default=CARE,
 )

@@ -32,15 +32,11 @@ depl front tiny --against loss --out front.json    # the same line again goes on
 @given.instance
 @option("--against", "the budget that varies: l_max, T_max or omega", Choice(FRONTS_AGAINST), required=True)
 @option(
-    "--points N",
-    "budgets, evenly spaced; for omega, 0.9, 0.95 and 0.99 are added",
-    COUNT,
-    default=FRONT_POINTS,
+    "--points N", "evenly spaced budgets; for omega, 0.9, 0.95 and 0.99 besides", COUNT, default=FRONT_POINTS
 )
 @option(
     "--between LOW HIGH",
-    "the range of the budgets; default: from the loosest to the tightest that a plan is found for, and "
-    "the budget of the instance",
+    "the budgets; default: from the loosest to the tightest that a plan is found for, and the instance's",
     NUMBER,
     nargs=2,
 )
@@ -50,8 +46,7 @@ depl front tiny --against loss --out front.json    # the same line again goes on
 @given.seed
 @option(
     "--out FILE",
-    "write the front to this file: JSON if its name ends in .json, else CSV; a JSON file is updated "
-    "after every point, and one that exists is resumed",
+    "write the front to this file, JSON or CSV; .json is updated after every point, and gone on with",
 )
 @option("--plans DIR", "write the plan of every point, and the instance with its budget")
 @given.figure("it")

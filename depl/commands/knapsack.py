@@ -36,6 +36,9 @@ class Checked:
     value: Fraction | None
 
 
+_METHODS = ("scenario-search", "exact", "milp", "enumerate", "depl")
+
+
 @command(
     examples="""\
 depl knapsack f4_l-d_kp_4_11
@@ -48,11 +51,7 @@ depl knapsack f3_l-d_kp_4_20 --via exact --reduction by-time
     "the name of a shipped instance, such as knapPI_1_100_1000_1",
     shell_complete=KNAPSACKS,
 )
-@option(
-    "--via",
-    "the method that plans; default: scenario-search, with --chance exact",
-    Choice(("scenario-search", "exact", "milp", "enumerate", "depl")),
-)
+@option("--via", "the method that plans; default: scenario-search, with --chance exact", Choice(_METHODS))
 @option(
     "--reduction",
     "; ".join(f"{name}: {text}" for name, text in REDUCTIONS.items()),

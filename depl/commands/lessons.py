@@ -76,8 +76,7 @@ depl lessons export 5 --to course --only slides --only handout    # needs pip in
 @option("--to DIR", "the folder for the files", default="lessons")
 @option(
     "--only",
-    "one kind of file, may be given several times; default: all. "
-    + "; ".join(f"{name}: {text}" for name, text in KINDS.items()),
+    "one kind of file; default: all. " + "; ".join(f"{name}: {text}" for name, text in KINDS.items()),
     Choice(tuple(KINDS)),
     multiple=True,
 )

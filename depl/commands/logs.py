@@ -29,12 +29,9 @@ if TYPE_CHECKING:
 TOOLS = ("lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "transformers", "jsonl", "csv")
 """Whose logs are read; those of `depl.models.tool_logs.points`, which comes with numpy."""
 
-_SEVERAL = "may be given several times"
-
 traces = argument(
     "TRACES...",
-    "the path of traces, CSV or npz, or the name of shipped ones, such as digits-alexnet; with --loss "
-    "files or folders of logs",
+    "a file of traces, or the name of shipped ones, such as digits-alexnet; with --loss files of logs",
     shell_complete=TRACES,
 )
 lost_runs = option(
@@ -67,8 +64,7 @@ _stages = together(
     option(
         "--stages [RUNS=]STAGES",
         "what was trained where: p50@edge:17,p75@far-edge is model p50 on cluster edge for 17 epochs, "
-        f"then p75 on far-edge; with a pattern in front, such as 'seed1*=', only of runs whose names match; "
-        f"{_SEVERAL}",
+        "then p75 on far-edge; with a pattern in front, such as 'seed1*=', only of runs whose names match",
         multiple=True,
     ),
     option("--stages-from", "the same from the hyperparameter 'stages' of each run", Choice(("hparams",))),
@@ -79,39 +75,30 @@ _stages = together(
     option("--cluster-name NAME", "the one cluster that all runs trained on"),
 )
 _rules = together(
-    option(
-        "--where KEY=VALUE",
-        f"read only what was logged with this value; {_SEVERAL}",
-        key_and_value,
-        multiple=True,
-    ),
+    option("--where KEY=VALUE", "read only what was logged with this value", key_and_value, multiple=True),
     option("--accuracy KEY", "keep this accuracy, too"),
     option("--percent", "accuracies are in per cent"),
     option(
-        "--on-missing",
+        "--on-missing refuse|end|drop",
         "of a run whose loss is missing or not finite from some epoch on: end it before, or drop it",
-        Choice(("refuse", "end", "drop")),
         default="refuse",
     ),
     option(
-        "--on-repeated",
-        "of epochs that were logged again: what was trained last counts, as after a restart, or what "
-        "was logged first, as before the best model is evaluated again at the end",
-        Choice(("refuse", "last", "first")),
+        "--on-repeated refuse|last|first",
+        "of epochs logged again: the last counts, as after a restart, or the first, as before an evaluation",
         default="refuse",
     ),
 )
 _runs = together(
     option(
         "--leave-out PATTERN",
-        "do not count runs, files and folders of this name, such as 'seed1*'; the provenance says so; "
-        f"{_SEVERAL}",
+        "do not count runs, files and folders of this name, such as 'seed1*'; the provenance says so",
         multiple=True,
     ),
     option(
         "--cut-at-random NAME",
-        "runs of this name, such as 'seed1*', ended before others of their schedule for a reason "
-        f"unlike their losses, such as a limit of time; otherwise they count as misses; {_SEVERAL}",
+        "runs of this name, such as 'seed1*', that ended early for a reason unlike their losses, such as "
+        "a limit of time; otherwise they count as misses",
         multiple=True,
     ),
 )

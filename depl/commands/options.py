@@ -166,12 +166,19 @@ def command(name: str | None = None, **named: Any) -> Callable[[Run], Command]:
 
 
 def option(declared: str, help: str, type: Any = None, *, name: str = "", **more: Any) -> Callable[[F], F]:  # noqa: A002
-    """An option as its usage shows it: ``--points N`` takes a value, ``--json`` is a switch."""
+    """An option as its usage shows it.
+
+    ``--points N`` takes a value, ``--law affine|independent`` one of these words, ``--json`` is a switch.
+    """
     words, _, metavar = declared.partition(" ")
-    if metavar:
+    if re.fullmatch(r"[a-z0-9_]+(\|[a-z0-9_]+)*", metavar):
+        type = Choice(metavar.split("|"))  # noqa: A001
+    elif metavar:
         more["metavar"] = metavar
     elif type is None and "/" not in words:
         more["is_flag"] = True
+    if more.get("multiple"):
+        help += "; may be given several times"  # noqa: A001
     return click.option(words, *filter(None, [name]), help=help, type=type, **more)
 
 
@@ -349,10 +356,7 @@ KNAPSACKS = _shipped("depl.instances.knapsack_files", "shipped_knapsacks")
 """Names that a shell completes."""
 
 imports = option(
-    "--import MODULE",
-    "a module or a .py file that registers methods or laws; may be given several times",
-    multiple=True,
-    name="imports",
+    "--import MODULE", "a module or a .py file that registers methods or laws", multiple=True, name="imports"
 )
 target = option("--target L", "bound on the quantile of the final loss; chooses a family's instance")
 instance = together(
@@ -411,7 +415,7 @@ def solving(files: bool = False) -> Callable[[F], F]:
         option("--eta N", "for depl-paper: levels of time and of loss; default: 200", COUNT),
         option(
             "--option KEY=VALUE",
-            "an option of the method, which 'depl methods NAME' lists; may be given several times",
+            "an option of the method, which 'depl methods NAME' lists",
             key_and_value,
             multiple=True,
             name="options",

@@ -27,7 +27,6 @@ from depl.commands.options import (
     NUMBER,
     SEED,
     TRACES,
-    Choice,
     Group,
     Options,
     Whole,
@@ -103,8 +102,7 @@ _allowed = together(
     ),
     option(
         "--data CLUSTER=D,D",
-        "which datasets a cluster uses; may be given for several clusters, others are not used; "
-        "default: all clusters, with all data that may be used there",
+        "which datasets a cluster uses, and others none; default: all that may be used",
         data_of_cluster,
         multiple=True,
     ),
@@ -122,9 +120,8 @@ depl policy solve digits.json --switch-epochs 4,6,8-34 --time-limit 300 --json  
 @given.instance
 @option("--out POLICY.json", "write the policy to this file")
 @option(
-    "--rung",
+    "--rung optimal|static",
     "optimal: any policy; static: a fixed plan, left when the target is reached",
-    Choice(("optimal", "static")),
     default="optimal",
 )
 @option(
@@ -245,8 +242,7 @@ depl policy decide policy.json --log run.jsonl   # or a plan: plan.json --instan
 )
 @option(
     "--instance INSTANCE",
-    "follow a plan of this instance, and stop once the target is reached; a name of 'depl instances "
-    "list', or the path of a file",
+    "follow a plan of this instance, a name or a file, and stop once the target is reached",
     shell_complete=INSTANCES,
 )
 @given.target

@@ -9,7 +9,7 @@ from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.inputs import read_instance, require_outputs
 from depl.commands.json_text import as_json
-from depl.commands.options import NUMBER, SEED, Choice, Options, command, count_or_file, option
+from depl.commands.options import NUMBER, SEED, Options, command, count_or_file, option
 from depl.commands.table import fields
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 
@@ -26,9 +26,8 @@ depl program tiny --relaxation --out tiny.mps
 @given.instance
 @option("--out FILE", "the file; its ending, .lp, .mps or .nl, says the format", required=True)
 @option(
-    "--form",
+    "--form price|cone",
     "price of time, or resources as variables and cones (.lp, .nl; not for HiGHS)",
-    Choice(("price", "cone")),
     default="price",
 )
 @option(

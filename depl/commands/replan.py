@@ -38,16 +38,13 @@ depl replan tiny plan.json state.json --keep-promise --out rest.json
 @given.instance
 @given.plan
 @argument(
-    "STATE",
-    "the path of an observed state, see docs/replanning, or of the log of a depl.Controller that "
-    "follows the plan",
+    "STATE", "an observed state (docs/replanning), or the log of a depl.Controller that follows the plan"
 )
 @given.solving()
 @option(
     "--keep-promise",
-    "ask for what the old rest would deliver from here instead of omega, so that the promise made at "
-    "the start holds over all runs, however often they are planned again (under a law fitted to traces only "
-    "where the answer says so)",
+    "ask for what the old rest would deliver from here, so that the promise made at the start holds "
+    "over all runs (under a law fitted to traces only where the answer says so)",
 )
 @option("--explain", "list the decisions, and show the equations with the numbers of the rest")
 @given.details

@@ -58,16 +58,12 @@ depl train --family cells-perceptron --stages pruned-50@edge,pruned-75@edge --sw
 @option("--family NAME", f"what to train: {', '.join(SHIPPED)}", required=True, shell_complete=_families)
 @option("--runs N", "how many runs", COUNT, default=100)
 @option(
-    "--seed S",
-    "seed of the first run, which the others follow; default: 0, and with --plan or --stages a number "
-    "derived from them",
-    SEED,
+    "--seed S", "of the first run; default: 0, and with --plan or --stages a number derived from them", SEED
 )
 @option("--plan PLAN", "train what this plan does epoch by epoch; each cluster on all of its own data")
 @option(
     "--stages MODEL@CLUSTER,MODEL@CLUSTER",
-    "train the first stage once for each seed, and from each of --switch-epochs on the second; each of "
-    "these is a run of its own, SEED/SWITCH",
+    "train the first stage for each seed, and from each of --switch-epochs on the second, as SEED/SWITCH",
     _stages,
 )
 @option("--switch-epochs K,K,...", "for --stages: last epochs of the first stage, ascending", _epochs)

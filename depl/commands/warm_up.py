@@ -37,7 +37,7 @@ depl warm-up --method exact
 )
 @option(
     "--method M",
-    "a method to prepare; may be repeated",
+    "a method to prepare",
     multiple=True,
     default=("exact", "density-greedy", "depl", "scenario-search"),
     shell_complete=METHODS,
