@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from depl.benchmarks.figures.style import is_narrow, legend_near, new_axes, plain, styles_of, title_near
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import number, percentage
+from depl.models.foundation.wording import number, rounded_down, rounded_up
 from depl.models.solving.methods import Meaning, registered
 from depl.models.solving.result import Result, Termination
 
@@ -79,7 +79,11 @@ def _row(label: str, item: Result) -> str:
     if gap is None or item.lower_bound <= 0 < item.cost:
         return f"{label}: {number(item.cost)}, no bound"
     word = "claimed" if item.claimed else "proved"
-    bounded = f"{word} cheapest" if gap == 0 else f"{'claimed ' if item.claimed else ''}gap {percentage(gap)}"
+    bounded = (
+        f"{word} cheapest"
+        if gap == 0
+        else f"{'claimed ' if item.claimed else ''}gap {rounded_up(100 * gap, 3)} %"
+    )
     return f"{label}: {number(item.cost)}, {bounded}"
 
 
@@ -95,7 +99,7 @@ def _finish(axes: "Axes", labelled: list[tuple[str, Result]]) -> None:
     bounds = [item.lower_bound for item in proving if item.lower_bound > 0]
     finite = [value for value in bounds if math.isfinite(value)]
     if finite:
-        label = f"no plan costs less: {number(max(finite))}"
+        label = f"no plan costs less: {rounded_down(max(finite), 6)}"
         axes.axvline(max(finite), color="black", linestyle="--", linewidth=1, label=label)
     axes.set_yticks(range(len(labelled)), [_tick(axes, label, item) for label, item in labelled])
     if is_narrow(axes):

@@ -23,7 +23,7 @@ from depl.models.evaluation.evaluate import epoch_times, plan_cost
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.evaluation.traced_loss import OutsideSupportError
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.wording import counted, counter_probability, number, probability
+from depl.models.foundation.wording import counted, counter_probability, number, probability, rounded_up
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.trajectory import milestones
@@ -179,7 +179,7 @@ def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:
     axes.plot(chosen, median, color=COLOURS[0], linewidth=2, marker=dot, label=f"median of {runs}")
     level, highest = instance.target.quantile_level, float(quantile.upper)
     if math.isfinite(highest):  # else it is beyond all runs seen, and the title says what is kept
-        label = f"{100 * level:g} % quantile, {number(highest)}"
+        label = f"{100 * level:g} % quantile, {rounded_up(highest, 6)}"
         axes.plot([len(plan.epochs)], [highest], "D", color=COLOURS[1], label=label, clip_on=False)
     kept = counter_probability(violation.upper if violation.exact is None else violation.exact, 5)
     assumed = "under the fitted law" if instance.has_memory else "under the instance's laws"

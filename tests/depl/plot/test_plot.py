@@ -127,6 +127,9 @@ def test_compare_marks_costs_and_bounds_in_the_style_of_the_method(solved):
     assert labels[0] == "exact: 28, proved cheapest"
     assert labels[1].endswith("no bound")
     require_readable(axes)
+    lower = replace(best, solution=depl.Solution.FEASIBLE, lower_bound=27.99999996)
+    texts = [text.get_text() for text in depl.plot.compare([lower]).get_legend().get_texts()]
+    assert "no plan costs less: 27.9999" in texts  # no bound is rounded up
 
 
 def test_compare_refuses_nothing_and_results_of_different_instances(solved):
