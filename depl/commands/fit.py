@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import shlex
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.inputs import inside, of_runs, require_outputs
-from depl.commands.json_text import as_json
 from depl.commands.logs import of_logs, traces
 from depl.commands.options import NUMBER, SETUPS, Options, command, names, option
-from depl.commands.table import fields
 from depl.models.estimation.choices import CARE
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.counting import MOST_DIVERGED
@@ -24,9 +20,6 @@ from depl.models.traces.metrics import TARGETS
 if TYPE_CHECKING:
     from depl.models.estimation.setup import Setup
     from depl.models.problem.instance import Instance
-    from depl.models.problem.traced_law import TracedLaw
-    from depl.models.traces.same_runs import ToldApart
-    from depl.models.traces.stages import StageRuns
     from depl.models.traces.table import Traces
 
 SCALES = ("loss", "log")
@@ -104,6 +97,8 @@ def fit(options: Options) -> Answer:
     from depl.models.estimation.instance import runs_of_setup
     from depl.models.foundation.documents import write_text
     from depl.models.traces.same_runs import told_apart
+    from depl.showing import json_of, view
+    from depl.showing.runs import Fitted
 
     require_outputs([options.out], [*options.traces, options.template])
     with inside(options.template):
@@ -119,12 +114,13 @@ def fit(options: Options) -> Answer:
             told["diverged"] = None
         instance = fit(chosen, setup, **told)
     apart = told_apart(chosen)
-    usable, verdict = _verdict(chosen, options.metric)
+    usable, reason = _verdict(chosen, options.metric)
     write_text(options.out, instance.to_json())
-    content = _content(options, apart, instance, usable, verdict)
-    content["left_out"] = len(traces.runs) - len(chosen.runs)
-    text = _text(options, apart, instance, content)
-    return Answer(text, json=as_json(content), aside=f"instance written to {options.out}")
+    left_out = len(traces.runs) - len(chosen.runs)
+    found = Fitted(instance, apart, usable, reason, options.traces, options.metric, left_out)
+    text = view(found, following=_next(options, apart.traces, instance)).text()
+    json = json_of(found, out=options.out, law=options.law)
+    return Answer(text, json=json, aside=f"instance written to {options.out}")
 
 
 def _retargeted(setup: Setup, target: float) -> Setup:
@@ -149,138 +145,6 @@ def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:
     return found.usable, next(reasons, "")
 
 
-def _text(options: Options, apart: ToldApart, instance: Instance, content: dict[str, Any]) -> str:
-    from depl.models.foundation.wording import counted, number, probability
-    from depl.showing.diagnoses import stage_listing
-    from depl.showing.parts import Section
-
-    traces, target = apart.traces, instance.target
-    plans = counted(content["schedules"], "schedule")
-    left_out = f"; {content['left_out']} left out" if content["left_out"] else ""
-    pairs = [
-        (instance.name, f"fitted to {options.traces}"),
-        ("runs", f"{len(traces.runs)}, of {plans}{left_out}"),
-        *apart.said(),
-        ("models", ", ".join(content["models"])),
-        ("law", _law(options, instance)),
-        *_counted(instance),
-        (
-            "promise",
-            f"{probability(target.quantile_level)}-quantile of the final {options.metric} at most "
-            f"{number(target.maximum_loss)}, from {_start(instance)}",
-        ),
-        ("lost runs", _lost(traces, instance)),
-        *_told_of_runs(traces),
-        ("independent law", _told(content)),
-    ]
-    parts = [fields(pairs)]
-    if content["stages"]:
-        parts.append(Section("Stages inside the support of the runs:", stage_listing(_stages(apart))).text())
-    parts.append(_next(options, traces, instance))
-    return "\n\n".join(parts)
-
-
-def _stages(apart: ToldApart) -> tuple[StageRuns, ...]:
-    from depl.models.traces.stages import stage_runs
-
-    return stage_runs(apart.traces, apart.origins)
-
-
-def _start(instance: Instance) -> str:
-    """The loss before training, or why it is not known."""
-    from depl.models.foundation.wording import number
-
-    if instance.rules.known_start:
-        return number(instance.target.initial_loss)
-    return "l(1) on as it was seen: runs were not evaluated before training"
-
-
-def _law(options: Options, instance: Instance) -> str:
-    if instance.traced_law is None:
-        return "independent improvements and switches, as in the paper"
-    kept = "kept per run" if options.residuals == "per_run" else "independent"
-    of = "" if instance.traced_law.scale == SCALES[0] else f" of the logarithm of the {options.metric}"
-    return f"affine{of}, residuals {kept}"
-
-
-def _counted(instance: Instance) -> list[tuple[str, str]]:
-    """How runs count in promises, and what becomes of plans that were never run."""
-    from depl.models.evaluation.traced_counting import runs_to_carry
-    from depl.models.foundation.wording import counted, probability
-
-    traced = instance.traced_law
-    if traced is None or traced.residuals != "per_run":
-        return [] if traced is None else [("never run", _never_run(traced))]
-    level = instance.target.quantile_level
-    needed = runs_to_carry(level, traced.confidence, traced.diverged)
-    lost = f"{traced.diverged} that diverged or were lost" if traced.diverged else ""
-    if traced.confidence is None:
-        misses = f"{lost} and one more as misses" if lost else "one more as a miss"
-        sense = f"marginal: right on average over sets of runs, each n of a plan with {misses}"
-    else:
-        sense = f"with confidence {probability(traced.confidence)} for each plan"
-        sense += f", each n runs of it with {lost} as misses" if lost else ""
-    most = max((len(rows) for rows in traced.law.beginnings.values()), default=0)
-    carry = (
-        f"{counted(needed, 'run')} of one plan {'carries' if needed == 1 else 'carry'} {probability(level)}"
-    )
-    enough = f"{carry}, here at most {most} went through one"
-    return [("promises", sense), ("runs", enough), ("never run", _never_run(traced))]
-
-
-def _lost(traces: Traces, instance: Instance) -> str:
-    """How runs that diverged or were lost are counted, or that there are none."""
-    from depl.models.foundation.wording import counted
-    from depl.models.traces.lost import listed
-
-    if instance.traced_law is None or not instance.traced_law.diverged:
-        return (
-            "none counted: promises are for runs that do not diverge; say --diverged N if N runs did, or let "
-            "depl certify count them"
-        )
-    lost = counted(instance.traced_law.diverged, "run")
-    known = f": {listed(traces.lost)}" if traces.lost else ""
-    return f"{lost}, each counted as a miss of every plan, and in every stage of a plan never run{known}"
-
-
-def _told_of_runs(traces: Traces) -> list[tuple[str, str]]:
-    """What was said of single runs, and is believed."""
-    from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger, listed
-
-    found = [(key, ledger(traces.provenance, key)) for key in (LEFT_OUT, AT_RANDOM)]
-    names = {LEFT_OUT: "left out", AT_RANDOM: "cut at random"}
-    return [(names[key], f"{len(runs)}, as told: {listed(runs)}") for key, runs in found if runs]
-
-
-def _never_run(traced: TracedLaw) -> str:
-    """What plans that were never run are kept away from the target, or why they are refused."""
-    from statistics import median
-
-    from depl.models.evaluation.traced_loss import only_whole_runs
-    from depl.models.foundation.wording import number
-
-    if traced.only_whole_runs:
-        return f"refused: {only_whole_runs(traced)}"
-    if not traced.deviations:
-        return (
-            "NO margin, as asked: the law flatters plans that a solver picks, and promises for them are bold"
-        )
-    shown = [
-        number(value) if traced.scale == SCALES[0] else f"{number(100 * math.expm1(value), 3)} %"
-        for value in (median(traced.deviations), max(traced.deviations))
-    ]
-    return f"plans that too few runs went through are taken to end {shown[0]} higher, at worst {shown[1]}"
-
-
-def _told(content: dict[str, Any]) -> str:
-    usable, reason = content["independent_law_usable"], content["reason"]
-    if usable is None:
-        return f"not judged: {reason}"
-    if usable:
-        return "may be used"
-    return f"must NOT be used: {reason}"
-
-
 def _next(options: Options, traces: Traces, instance: Instance) -> str:
     """The commands that lead on to a plan, and to runs that may judge it."""
     from depl.commands.logs import choices_of, log_words
@@ -300,37 +164,3 @@ def _next(options: Options, traces: Traces, instance: Instance) -> str:
     asked = f"--target {target.maximum_loss!r} --omega {target.quantile_level!r}"  # as given: it is a command
     lines.append(f"depl certify {runs} {asked}{metric}{plan} --chosen-by {out}")
     return "What comes next:\n" + "\n".join(f"  {line}" for line in lines)
-
-
-def _content(
-    options: Options, apart: ToldApart, instance: Instance, usable: bool | None, reason: str
-) -> dict[str, Any]:
-    from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger
-
-    traces, traced = apart.traces, instance.traced_law
-    return {
-        "out": options.out,
-        "instance": instance.name,
-        "fingerprint": instance.fingerprint,
-        "traces": options.traces,
-        "metric": options.metric,
-        "law": options.law,
-        "residuals": None if traced is None else traced.residuals,
-        "scale": None if traced is None else traced.scale,
-        "deviations": None if traced is None else list(traced.deviations),
-        "confidence": None if traced is None else traced.confidence,
-        "never_run_refused": None if traced is None else traced.only_whole_runs,
-        "diverged": None if traced is None else traced.diverged,
-        "lost": traces.lost,
-        "left_out_by_name": ledger(traces.provenance, LEFT_OUT),
-        "cut_at_random": list(ledger(traces.provenance, AT_RANDOM)),
-        "runs": len(traces.runs),
-        "schedules": len(traces.by_schedule()),
-        "same_runs": {item.run: item.other for item in apart.repeats},
-        "dependent_runs": {item.run: item.other for item in apart.forks},
-        "models": [model.name for model in instance.models],
-        "clusters": [cluster.name for cluster in instance.clusters],
-        "stages": [] if traced is None else [asdict(item) for item in _stages(apart)],
-        "independent_law_usable": usable,
-        "reason": reason,
-    }

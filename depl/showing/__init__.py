@@ -30,8 +30,10 @@ KINDS = {
     "depl.models.solving.front_points.Front": "outcomes.front",
     "depl.models.solving.replanning.Replanning": "outcomes.replanning",
     "depl.models.solving.result.Result": "results.result",
+    "depl.models.tool_logs.importing.Imported": "runs.imported",
     "depl.models.verifier.policies.PolicyReport": "reports.policy_report",
     "depl.models.verifier.verify.Report": "reports.report",
+    "depl.showing.runs.Fitted": "runs.fitted",
 }
 """Module and stem of every class."""
 

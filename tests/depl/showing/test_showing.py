@@ -29,11 +29,17 @@ from depl.models.policy.simulation import Simulation
 from depl.models.problem.plan import ClusterData
 from depl.models.solving.observed_state import State
 from depl.models.solving.result import Range
+from depl.models.tool_logs.importing import Choices, import_logs
+from depl.models.traces.same_runs import told_apart
 from depl.models.verifier.findings import passed
 from depl.models.verifier.policies import PolicyReport
 from depl.showing import KINDS, facts, json_of, view
 from depl.showing.parts import Fact, Rounding, promised
+from depl.showing.runs import Fitted
+from tests.cases.fit_cases import drawn
+from tests.cases.memory_cases import instance_of
 from tests.cases.policy_files import by_hand
+from tests.cases.traced_law_cases import halves
 from tests.models.policy import test_replay
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -72,8 +78,11 @@ class Balanced(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def shown():
+def shown(tmp_path_factory):
     """One object of every kind that has a view, of an instance whose names would be markup."""
+    log = tmp_path_factory.mktemp("logs") / "log.csv"
+    rows = [f"r{run},{epoch},net,<site>,{4 - epoch / 4}" for run in range(3) for epoch in range(4)]
+    log.write_text("\n".join(["run,epoch,model,cluster,loss", *rows]))
     text = depl.load("tiny").to_json().replace("cloud", "<cloud> & 'co'").replace('"tiny"', '"<tiny>"')
     instance = depl.Instance.from_json(text)
     result = depl.solve(instance, "exact")
@@ -94,6 +103,8 @@ def shown():
         "Report": depl.check(instance, result.plan),
         "Replanning": depl.replan(instance, result.plan, state, method="exact"),
         "Diagnosis": diagnose(traces, np.random.default_rng(0), resamples=19),
+        "Imported": import_logs([str(log)], Choices("loss", first=1)),
+        "Fitted": Fitted(instance_of(halves()), told_apart(drawn()), True, "", "runs.csv", "loss", 0),
         "Certificate": certificate(np.linspace(0.1, 1.234567, 100), 1.2345, 0.95),
     }
 
