@@ -5,11 +5,8 @@ import contextlib
 import io
 import itertools
 import math
-import os
 import re
 import runpy
-import subprocess
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -90,20 +87,6 @@ def run_here(script: Path) -> tuple[int, str, str]:
     return code, out.getvalue(), aside.getvalue()
 
 
-def run(script: Path) -> subprocess.CompletedProcess[str]:
-    """The same in a process of its own, as a reader starts it; that takes seconds."""
-    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        cwd=script.parent,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-
-
 def test_there_are_eight_lessons_with_two_to_four_exercises_each_and_a_solution_of_every_one() -> None:
     names = [name for lesson in LESSONS for name in asked(lesson)]
     assert all(2 <= len(asked(lesson)) <= 4 for lesson in LESSONS)
@@ -128,15 +111,6 @@ def test_a_lesson_with_its_solutions_runs_to_its_end_as_a_plain_script(
         assert f"Exercise {name}: right." in out
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
-def test_a_lesson_runs_in_a_process_of_its_own(lesson: Path, tmp_path: Path) -> None:
-    script = tmp_path / lesson.name
-    script.write_text(filled_in(lesson, solutions()), encoding="utf-8")
-    done = run(script)
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.stem)
 def test_a_lesson_as_it_is_shipped_holds_no_solution(lesson: Path) -> None:
     text = lesson.read_text(encoding="utf-8")
@@ -152,25 +126,12 @@ def test_open_exercises_let_the_script_go_on_and_a_wrong_answer_stops_it_with_it
     lesson = LESSONS[0]
     script = tmp_path / lesson.name
     script.write_text(filled_in(lesson, {"1.3": "least_cost = 5"}), encoding="utf-8")
-    check_hint(*run_here(script))
-
-
-@pytest.mark.slow
-def test_a_wrong_answer_stops_a_process_of_its_own_with_its_hint(tmp_path: Path) -> None:
-    script = tmp_path / LESSONS[0].name
-    script.write_text(filled_in(LESSONS[0], {"1.3": "least_cost = 5"}), encoding="utf-8")
-    done = run(script)
-    check_hint(done.returncode, done.stdout, done.stderr)
-
-
-def check_hint(code: int, out: str, complaints: str) -> None:
-    """Two exercises are open, and the third one ended the script."""
+    code, out, complaints = run_here(script)
     assert "Exercise 1.1 is open" in out
     assert "Exercise 1.2 is open" in out
     assert code == 1
-    assert complaints == (
-        "Exercise 1.3: not yet. That is the least weight. What does the closed form make of it?\n"
-    )
+    hint = "Exercise 1.3: not yet. That is the least weight. What does the closed form make of it?\n"
+    assert complaints == hint
 
 
 @pytest.mark.parametrize("name", EXERCISES)
