@@ -1,4 +1,4 @@
-"""What the lessons use besides: hints of ``check``, all plans of an instance, a training, policies at prices."""
+"""What the lessons use besides: hints of ``check``, all plans of an instance, trainings, policies."""
 
 import itertools
 import math
