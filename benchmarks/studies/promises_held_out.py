@@ -1,13 +1,9 @@
 """Are promises on real runs kept? Promised against delivered on runs and plans that were held out of the fit.
 
-The page ``docs/estimation.rst`` states the three protocols, whose rules were fixed before the runs that judge
-were trained: *chosen* plans of two collections, of which *drawn* judges rules that were chosen before it was
-trained and *tuned* is the one they were chosen on; the same on every family with 12 to 300 known runs of each
-plan (*pooled* over families, each of which counts the same); and *fixed* plans under three laws.
-
-Marginal promises are to deliver omega on average, or at most two standard errors below it: of draws, or of
-the means of families, as draws of one family share runs. Of promises with confidence c at most the share
-1 - c + 0.05 may be refuted by a one-sided exact test at 5 %.
+The page ``docs/estimation.rst`` states the protocols and what each collection may judge. Marginal promises
+are to deliver omega on average, or at most two standard errors below it: of draws, or of the means of
+families, as draws of one family share runs. Of promises with confidence c at most the share 1 - c + 0.05 may
+be refuted by a one-sided exact test at 5 %.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,11 +1,9 @@
 """Do plans that the toolkit chose keep their promises when they are trained for real afterwards.
 
-Each main family is fitted (shipped setup), planned, and the plan trained with seeds made of the plan. *never
-run*: only the 300 runs of the design are known, four per plan, though the beginning of many runs may be all
-of the plan (``runs_before``: from 19 on they speak for it, with fewer it needs the margin). *all runs*: the
-300 runs of the three fixed plans are known, too. *flattered*: never run, and without the margin. The promise
-0.99 goes through pilots (`depl.benchmarks.studies.promises.afresh.piloted`). The goals were written before
-the full run, for a law that promised more (page ``docs/estimation.rst``).
+Each main family is fitted, planned, and the plan trained with seeds made of the plan. *never run*: only the
+300 runs of the design are known, four per plan; *all runs*: those of the three fixed plans, too; *flattered*:
+never run, and without the margin. The promise 0.99 goes through pilots. The goals were written before the
+full run, for a law that promised more (page ``docs/estimation.rst``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

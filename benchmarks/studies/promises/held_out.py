@@ -1,13 +1,9 @@
 """The protocol *held out*: some recorded runs are known, and the others judge what was promised.
 
-`judged`: the known runs go through `fit_instance`; for every target and omega the cheapest plan is chosen
-under the fitted law, and the judges that went through it say how often its promise was kept. What is refused
-is counted beside it.
-
-`fixed_plans`: plans that nobody chose are promised a loss by three laws. *Held-out runs* of every schedule
-are dealt into folds, each judged by the laws of all others; *known loss* is the same, promised `KNOWN_AGE`
-epochs after the last switch from the loss of the run; *unseen plan* holds all runs of a schedule out, and
-schedules with few runs are dealt into folds whole (``others``).
+`judged`: for every target and omega the cheapest plan is chosen under the law that is fitted to the known
+runs, and the judges that went through it say how often its promise was kept. `fixed_plans`: plans that nobody
+chose are promised a loss by three laws, for runs that are held out, from a loss that is known `KNOWN_AGE`
+epochs after the last switch, and for plans of which all runs are held out (those with few runs: ``others``).
 """
 
 from collections import defaultdict
