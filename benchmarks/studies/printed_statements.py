@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from depl.benchmarks.figures.estimation import p_values
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.studies.set_functions.families import LAWS, random_selection
 from depl.heuristics.data.set_function import SelectionFunction
@@ -170,6 +169,8 @@ def fits(rng: np.random.Generator, families: Sequence[str], resamples: int) -> d
     bootstrap, of all ratios); and for every pair of models whether a Student-t is fitted to its jumps as
     printed and honestly, and whether all jumps are positive.
     """
+    from depl.benchmarks.figures.estimation import p_values  # which waits for matplotlib
+
     improvements: list[dict[str, Any]] = []
     switches: list[dict[str, Any]] = []
     for family in families:
