@@ -1,4 +1,4 @@
-"""``python -m depl.benchmarks`` is ``depl bench cases``: records from before name it as their command."""
+"""``python -m depl.benchmarks`` is ``depl bench``: records from before name it as their command."""
 
 import sys
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from depl import cli
 
 def main(arguments: Sequence[str]) -> int:
     """Answer one command line; returns the exit code."""
-    return cli.main(["bench", "cases", *arguments])
+    return cli.main(["bench", *arguments])
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ COMMANDS = {
     "methods": "depl.commands.methods:methods",
     "program": "depl.commands.program:program",
     "knapsack": "depl.commands.knapsack:knapsack",
-    "bench": "depl.commands.parser:bench",
+    "bench": "depl.commands.bench:bench",
     "figures": "depl.commands.paper_figures:paper_figures",
     "demo": "depl.commands.demo:demo",
     "lessons": "depl.commands.lessons:lessons",
@@ -196,8 +196,6 @@ def _asked(words: Sequence[str]) -> tuple[Run, Options] | Answer:
         return Answer("", ExitCode.INVALID, told, f"{said}\nHelp and examples: {path} --help")
     except click.exceptions.Exit:
         return Answer("")
-    except SystemExit as stop:  # argparse, by which the commands of bench are still parsed
-        return Answer("", ExitCode(stop.code if isinstance(stop.code, int) else ExitCode.INVALID))
 
 
 def _completed(instruction: str) -> int:

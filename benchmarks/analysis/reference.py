@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.measure.outcome import Ended
-from depl.benchmarks.suites.catalogue import all_suites
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 from depl.models.solving.methods import Meaning

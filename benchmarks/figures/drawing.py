@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.style import save, svg_text
 from depl.benchmarks.measure.attempt import Attempt
-from depl.benchmarks.suites.catalogue import find_suite
+from depl.benchmarks.measure.catalogue import find_suite
 from depl.instances.library import load
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
@@ -133,7 +133,7 @@ def _build(suite: str, name: str) -> Instance:
         known = find_suite(suite)
     except InvalidInputError:
         return load(name)
-    return known.draw(name).build()
+    return known.drawn(name).made()[0]
 
 
 def plan_of(attempt: Attempt) -> Plan | None:

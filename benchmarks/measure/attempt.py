@@ -1,44 +1,41 @@
 """What is kept of one attempt of a sweep: a task, how it ended, and on what it ran.
 
-Attempts are stored one by one (`depl.benchmarks.sweep.store`), written in compact form, and read by all
-tables, figures and reports; nothing else is.
+Attempts are lines of a file (`depl.benchmarks.measure.store`), and read by all tables, figures and reports;
+nothing else is.
 """
 
 import datetime
+import re
 from typing import Annotated, Any
 
 import msgspec
 
 from depl.benchmarks.measure.provenance import Provenance
-from depl.benchmarks.suites.suite import SUITE_NAME
+from depl.benchmarks.measure.registry import NAME
 
-_LONGEST_SUITE = 200
-"""Characters, as files are called after it and file systems allow 255 bytes."""
+VERSION = "method_version"
+"""Key of an attempt's settings, where its method is of another version than the first."""
+_LONGEST = 200
+"""Characters of a name, as files are called after it and file systems allow 255 bytes."""
+_FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/\"':,;]+/)+")
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One instance, one configuration, one seed; what a worker receives and what resuming looks for.
 
-    Attributes
-    ----------
-    suite, version : str, int
-        Of `depl.benchmarks.suites.suite.Suite`.
-    instance : str
-        Name of the draw.
-    configuration : str
-        Label of the configuration.
-    seed : int
+    ``suite`` and ``version`` are of a `depl.benchmarks.measure.registry.Study`, the others name one of its
+    draws and one of its configurations.
     """
 
-    suite: Annotated[str, msgspec.Meta(pattern=f"^{SUITE_NAME}$", max_length=_LONGEST_SUITE)]
+    suite: Annotated[str, msgspec.Meta(pattern=f"^{NAME}$", max_length=_LONGEST)]
     version: int
     instance: str
     configuration: str
     seed: int = 0
 
 
-class Attempt(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A task and what came of it.
+class Attempt(Provenance, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A task and what came of it; what is not known is not written.
 
     Attributes
     ----------
@@ -50,9 +47,9 @@ class Attempt(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True)
         ``law`` or ``scenarios``: under what bounds and optima are proved
         (`depl.models.solving.methods.Meaning`).
     settings : dict
-        ``time_limit`` [s], ``gap``, ``scenarios`` and ``options`` of the configuration.
+        ``time_limit`` [s], ``gap``, ``scenarios``, ``options`` and ``looks`` (if any) of the configuration.
     instance_hash : str
-        Fingerprint of the instance that was solved; empty if the worker never built it.
+        Fingerprint of the instance that was solved, or its beginning; empty if the worker never built it.
     ending : str
         A termination of `depl.models.solving.result.Termination`, or ``refused`` (not covered by the method),
         ``rejected`` (the verifier did not accept the method's plan), ``failed`` (an exception), ``hung``
@@ -69,7 +66,7 @@ class Attempt(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True)
     plan : dict or None
         The plan's document.
     measures : dict
-        What the suite's ``measure`` returned.
+        What the study's ``measure`` returned.
     reason : str or None
         Why there is no plan; for a failure, its message.
     wall_seconds, cpu_seconds, build_seconds : float or None
@@ -81,40 +78,43 @@ class Attempt(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True)
         processes that it started. None in older attempts, and where it was killed.
     total_seconds : float
         Wall time of the whole attempt, with the making of the instance, the verification and the measures of
-        the suite.
+        the study.
     peak_gibibytes : float or None
         Greatest resident memory of the process of the solve.
     started : str
         Date and time, UTC, ISO 8601.
+    answer : dict
+        What the study keeps of a result besides (`depl.benchmarks.measure.registry.Study.tells`).
     commit, python, versions, machine
         As in `depl.benchmarks.measure.provenance.Provenance`.
     """
 
     task: Task
-    labels: dict[str, str | int | float | bool]
+    labels: dict[str, str | int | float | bool] = msgspec.field(default_factory=dict)
     method: str
     meaning: str
     settings: dict[str, Any]
-    instance_hash: str
+    instance_hash: str = ""
     ending: str
-    solution: str
-    cost: float | None
-    lower_bound: float | None
-    violation: tuple[float, float] | None
-    epochs: int | None
-    epochs_by_model: dict[str, int]
-    plan: dict[str, Any] | None
-    measures: dict[str, float | None]
-    reason: str | None
-    wall_seconds: float | None
-    cpu_seconds: float | None
-    build_seconds: float | None
+    solution: str = "none"
+    cost: float | None = None
+    lower_bound: float | None = None
+    violation: tuple[float, float] | None = None
+    epochs: int | None = None
+    epochs_by_model: dict[str, int] = msgspec.field(default_factory=dict)
+    plan: dict[str, Any] | None = None
+    measures: dict[str, float | None] = msgspec.field(default_factory=dict)
+    reason: str | None = None
+    wall_seconds: float | None = None
+    cpu_seconds: float | None = None
+    build_seconds: float | None = None
     total_seconds: float
-    peak_gibibytes: float | None
-    started: str
+    peak_gibibytes: float | None = None
+    started: str = ""
     stage_seconds: dict[str, float] = msgspec.field(default_factory=dict)
     solve_seconds: float | None = None
     solve_cpu_seconds: float | None = None
+    answer: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.started:
@@ -129,3 +129,8 @@ class Attempt(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def proved_infeasible(self) -> bool:
         """Whether it is proved that there is no plan, under its own meaning of constraint (3)."""
         return self.ending == "infeasible"
+
+
+def without_folders(text: str) -> str:
+    """``text`` with the files that it names, but not where they lie: attempts are published."""
+    return _FOLDERS.sub("", text)

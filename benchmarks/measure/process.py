@@ -1,37 +1,41 @@
 """Calling functions in a process of its own, under a deadline: what hangs is killed, what crashes is told.
 
 The process is kept for the next call, because to start it takes seconds; it is replaced after it was killed
-or died. Numerical libraries read how many threads they may use (one, here) when they start.
+or died. It leads a session, so that what a function started dies with it; Ctrl-C is for the process that
+started it, and it ends when that does, however that ends. A pool of pebble, which was tried, leaves what a
+function started behind at a deadline, starts nothing on a worker of dask, and prepares on the clock.
 """
 
 import contextlib
 import os
-import selectors
+import pickle
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from types import MappingProxyType
-from typing import IO, Self
+from typing import Any, Literal, Self
 
-import msgspec
-
-from depl.benchmarks.measure.child import Answer, Order
 from depl.models.foundation.errors import DeplError
 
-_ONE_THREAD = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
+Tell = Callable[[Any], None]
+"""Passes something on to the caller while a function still works."""
+Answer = tuple[Literal["told", "done", "failed"], Any]
+Called = Callable[[Any, Tell], Any]
+
+_THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")
+"""Libraries that read, when they start, how many threads they may use: one, here."""
 _LONGEST_TAIL = 2000
 _TICK = 0.5
 _STARTING = 120.0
-_BLOCK = 2**16
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
+_CHILD = "from depl.benchmarks.measure.process import serve; serve({pipe}, {parent})"
 
 
 class StartError(DeplError):
@@ -53,17 +57,7 @@ class CallError(DeplError):
 def one_thread() -> dict[str, str]:
     """Environment for another Python: one thread for numerical libraries, the same folders for imports."""
     path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), **path}
-
-
-def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that leads a session, and all that it started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: no right to kill a zombie
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def ignore(content: bytes) -> None:
-    """Take no note of what a call tells."""
+    return {**os.environ, **{f"{name}_NUM_THREADS": "1" for name in _THREADS}, **path}
 
 
 class LoneProcess:
@@ -80,8 +74,8 @@ class LoneProcess:
     def __init__(self, environment: Mapping[str, str] = MappingProxyType({})) -> None:
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
+        self._pipe: Connection | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
-        self._unread = b""
 
     def __enter__(self) -> Self:
         """Nothing is started yet."""
@@ -91,18 +85,16 @@ class LoneProcess:
         """End the process."""
         self.close()
 
-    def call(
-        self, function: str, content: bytes, seconds: float, told: Callable[[bytes], None] = ignore
-    ) -> bytes:
+    def call(self, function: Called, argument: Any, seconds: float, told: Tell = lambda told: None) -> Any:
         """Call a function there and wait for what it returns.
 
         Parameters
         ----------
-        function : str
-            As ``module:name``; it takes a JSON document and a `depl.benchmarks.measure.child.Tell`, and
-            returns a JSON document.
-        content : bytes
-            The document that it is called with.
+        function : callable
+            Of a module, as the process imports it by its name; it takes the argument and a `Tell`. Both the
+            argument and what it returns are pickled.
+        argument : object
+            What it is called with.
         seconds : float
             How long it may take [s]; the start of the process, if there is none yet, is not counted.
         told : callable
@@ -119,11 +111,20 @@ class LoneProcess:
         CallError
             If the function raises an exception.
         """
-        process = self._started()
+        process, pipe = self._started()
         try:
-            return self._called(
-                process, Order(function, msgspec.Raw(content)), time.monotonic() + seconds, told
-            )
+            self._errors.seek(0)
+            self._errors.truncate()  # of interest is what this call writes
+            deadline = time.monotonic() + seconds
+            with contextlib.suppress(BrokenPipeError):  # it has died, which its answer tells
+                pipe.send((function, argument))
+            while True:
+                kind, content = self._answer(process, pipe, deadline)
+                if kind == "done":
+                    return content
+                if kind == "failed":
+                    raise CallError(content.strip())
+                told(content)
         except CallError:
             raise
         except BaseException:  # a process that was left in the middle of a call is of no use to the next
@@ -133,113 +134,111 @@ class LoneProcess:
     def kill(self) -> None:
         """Kill the process from another thread than the one that calls; the call ends with `CrashedError`."""
         if self._process is not None:
-            kill_group(self._process)
+            _kill_group(self._process.pid)
 
     def end(self) -> None:
         """Kill the process and what it started; the next call starts another one."""
-        process, self._process, self._unread = self._process, None, b""
-        if process is None:
-            return
-        kill_group(process)
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):  # an order that was not read
-                    pipe.close()
+        process, self._process = self._process, None
+        if process is not None:
+            _kill_group(process.pid)
+            process.wait()
+            for stream in (process.stdin, self._pipe):
+                if stream is not None:
+                    stream.close()
 
     def close(self) -> None:
         """Kill the process; there is no next call."""
         self.end()
         self._errors.close()
 
-    def _called(
-        self,
-        process: subprocess.Popen[bytes],
-        order: Order,
-        deadline: float,
-        told: Callable[[bytes], None],
-    ) -> bytes:
-        self._errors.seek(0)
-        self._errors.truncate()  # of interest is what this call writes
-        try:
-            _write_all(_pipe(process.stdin), msgspec.json.encode(order) + b"\n")
-        except BrokenPipeError:
-            raise self._crashed(process) from None
-        while True:
-            answer = msgspec.json.decode(self._line(process, deadline), type=Answer)
-            if answer.kind == "done":
-                return bytes(answer.content)
-            if answer.kind == "failed":
-                raise CallError(msgspec.json.decode(answer.content, type=str).strip())
-            told(bytes(answer.content))
-
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> tuple[subprocess.Popen[bytes], Connection]:
         if self._process is not None and self._process.poll() is not None:
             self.end()  # died between two calls
-        if self._process is None:
-            self._process = process = subprocess.Popen(
-                [sys.executable, "-m", "depl.benchmarks.measure.child", str(os.getpid())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                env=one_thread() | self._environment,
-                bufsize=0,
-                start_new_session=True,
-            )
+        if self._process is None or self._pipe is None:
+            self._pipe, theirs = Pipe()
+            with theirs:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-c", _CHILD.format(pipe=theirs.fileno(), parent=os.getpid())],
+                    stdin=subprocess.PIPE,
+                    stderr=self._errors,
+                    stdout=self._errors,
+                    pass_fds=[theirs.fileno()],
+                    env=one_thread() | self._environment,
+                    start_new_session=True,
+                )
             try:
-                self._line(process, time.monotonic() + _STARTING)
+                self._answer(self._process, self._pipe, time.monotonic() + _STARTING)
             except (HungError, CrashedError) as error:
                 self.end()
                 raise StartError(f"no process could be started for solving: {error}") from error
             except BaseException:
                 self.end()
                 raise
-        return self._process
+        return self._process, self._pipe
 
-    def _line(self, process: subprocess.Popen[bytes], deadline: float) -> bytes:
-        """The next line that the process writes."""
-        pipe = _pipe(process.stdout)
-        with selectors.DefaultSelector() as selector:
-            selector.register(pipe, selectors.EVENT_READ)
-            while b"\n" not in self._unread:
-                remaining = deadline - time.monotonic()
-                if remaining <= 0:
-                    raise HungError("did not end in time and was killed")
-                if selector.select(min(_TICK, remaining)):
-                    block = os.read(pipe, _BLOCK)
-                    if not block:
-                        raise self._crashed(process)
-                    self._unread += block
-                elif process.poll() is not None:  # a process that it started may hold the pipe open
-                    raise self._crashed(process)
-        line, _, self._unread = self._unread.partition(b"\n")
-        return line
+    def _answer(self, process: subprocess.Popen[bytes], pipe: Connection, deadline: float) -> Answer:
+        """What the process sends next."""
+        while not pipe.poll(max(0.0, min(_TICK, deadline - time.monotonic()))):
+            # a process that it started may hold the pipe open
+            if process.poll() is not None and not pipe.poll():
+                raise self._crashed(process)
+            if time.monotonic() >= deadline:
+                raise HungError("did not end in time and was killed")
+        try:
+            answer: Answer = pipe.recv()
+        except (EOFError, OSError):
+            raise self._crashed(process) from None
+        return answer
 
     def _crashed(self, process: subprocess.Popen[bytes]) -> CrashedError:
-        kill_group(process)
+        _kill_group(process.pid)
         code = process.wait()
-        how = f"with exit code {code}" if code >= 0 else f"by {_signal_name(-code)}"
-        return CrashedError(f"its process ended {how}; {self._last_words() or 'it wrote nothing'}")
-
-    def _last_words(self) -> str:
+        try:
+            how = f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
+        except ValueError:
+            how = f"by signal {-code}"
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _LONGEST_TAIL))
-        return self._errors.read().decode(errors="replace").strip()
+        words = self._errors.read().decode(errors="replace").strip()
+        return CrashedError(f"its process ended {how}; {words or 'it wrote nothing'}")
 
 
-def _pipe(stream: IO[bytes] | None) -> int:
-    if stream is None:
-        raise CrashedError("its process was started without a pipe")
-    return stream.fileno()
+def serve(descriptor: int, parent: int) -> None:
+    """Answer calls that come by a pipe, in a process that `LoneProcess` started; never returns."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_parent(parent)
+    os.set_inheritable(descriptor, False)
+    pipe = Connection(descriptor)
+    pipe.send(("told", None))  # it has started
+    while True:
+        pipe.send(_answered(pipe.recv_bytes(), pipe))
 
 
-def _write_all(pipe: int, content: bytes) -> None:
-    while content:
-        content = content[os.write(pipe, content) :]
-
-
-def _signal_name(number: int) -> str:
+def _answered(order: bytes, pipe: Connection) -> Answer:
     try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+        function, argument = pickle.loads(order)
+        return "done", function(argument, lambda told: pipe.send(("told", told)))
+    except BaseException:  # noqa: BLE001 - whatever it is, the caller decides
+        return "failed", traceback.format_exc()
+
+
+def _end_with_parent(parent: int) -> None:
+    """End this process and its group when the one that started it ends, which closes standard input then."""
+    if sys.platform == "linux":  # by the kernel, as the thread that reads may never get to run
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:  # it has ended before
+        os._exit(0)
+
+    def wait() -> None:
+        sys.stdin.buffer.read()
+        _kill_group(os.getpid())
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _kill_group(leader: int) -> None:
+    """Kill a process that leads a session, and all that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: no right to kill a zombie
+        os.killpg(leader, signal.SIGKILL)

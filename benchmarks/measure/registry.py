@@ -1,45 +1,53 @@
-"""What a benchmark case is, and how cases are found.
+"""What a study is: a measurement with goals written beforehand, or instances that methods are asked about.
 
-A case is a measurement with a written goal for each figure it is judged by. It lives in a file of its own in
-`depl.benchmarks.studies` that defines ``STUDY``; adding the file is all it takes.
+A study that measures has ``run`` and gets one record of values. One that sweeps has ``draws`` and
+``configurations``: every instance by every configuration and seed is a task, solved in a process of its own
+under a deadline, and what came of it is an attempt (`depl.benchmarks.measure.attempt`). A task is named by
+text alone, so that a worker elsewhere makes the same instance, and its fingerprint tells whether it did.
 """
 
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType, ModuleType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-import depl.benchmarks.studies
-from depl.benchmarks.measure.discovery import defined_in
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.names import advice
+from depl.models.problem.instance import Instance
+from depl.models.scenarios.draws import Scenarios
+from depl.models.solving.methods import Registered, find
+from depl.models.solving.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Run = Callable[[np.random.Generator, bool], Mapping[str, object]]
-
-Draw = Callable[[Mapping[str, Any]], "Figure"]
-"""Makes the figure of a case from the values of its record."""
+NAME = r"[a-z0-9]+(?:[-_.][a-z0-9]+)*"
+"""Of names of studies, as a regular expression: files are called after them."""
 
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
     {"<": operator.lt, "<=": operator.le, "==": operator.eq, ">=": operator.ge, ">": operator.gt}
 )
-_CASE_NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
+
+Run = Callable[[np.random.Generator, bool], Mapping[str, object]]
+Picture = Callable[[Mapping[str, Any]], "Figure"]
+"""Makes the figure of a study from the values of its record."""
+Label = str | int | float | bool
+Measure = Callable[["Draw", Instance, Result], Mapping[str, float | None]]
+"""Further figures of one attempt, taken in the worker that solved it; they must not depend on time."""
+Made = Instance | tuple[Instance, Scenarios]
 
 
 class Goal(NamedTuple):
-    """One figure that a case is judged by.
+    """One figure that a study is judged by.
 
     Parameters
     ----------
     name : str
-        Key of the figure among the values that the case returns.
+        Key of the figure among the values that the study returns.
     sentence : str
         What is promised, for a reader who does not know the key.
     comparison : str
@@ -64,87 +72,188 @@ class Goal(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Draw:
+    """One instance of a study.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the study, such as ``paper-alexnet-9``; names the instance in results for good.
+    labels : mapping of str to str, int, float or bool
+        What tables group by and figures have on their axes, such as ``family`` and ``target``.
+    build : callable
+        Makes the instance, the same one whenever and wherever it is called; with its own scenarios, which
+        methods that count take, as a pair.
+    """
+
+    name: str
+    labels: Mapping[str, Label]
+    build: Callable[[], Made] = field(repr=False, compare=False)
+
+    def made(self) -> tuple[Instance, Scenarios | None]:
+        """The instance, and its own scenarios if it has some."""
+        found = self.build()
+        return found if isinstance(found, tuple) else (found, None)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A method and how it is run.
+
+    Attributes
+    ----------
+    method : str
+        Name of a registered method.
+    time_limit : float
+        Wall seconds that the method may take; an attempt is killed some time after it.
+    gap : float
+        Certified relative gap that is good enough.
+    scenarios : int or None
+        For methods that count scenarios.
+    options : mapping
+        What the method takes besides.
+    label : str
+        Name in tables and figures; the method's own unless given.
+    own : Registered or None
+        The method itself, of a study that no other solve may ask for by its name.
+    looks : int or None
+        As of `depl.models.solving.solve.solve`: a limit that is the same on every machine.
+    """
+
+    method: str
+    time_limit: float = 60.0
+    gap: float = 0.0
+    scenarios: int | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+    label: str = ""
+    own: Registered | None = None
+    looks: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.time_limit > 0:
+            raise InvalidInputError(
+                f"configuration of {self.method!r}: time_limit must be positive, not {self.time_limit}"
+            )
+        object.__setattr__(self, "label", self.label or self.method)
+
+    @property
+    def solver(self) -> Registered:
+        """The method that it runs."""
+        return self.own or find(self.method)
+
+
+Asked = Callable[[Draw, Configuration], bool]
+Told = Callable[[Instance, Scenarios | None, Result], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
 class Study:
-    """One benchmark: what is run and what it is expected to show.
+    """One benchmark: what is run, and what it is expected to show.
 
     Parameters
     ----------
     name : str
-        Lower-case words joined by hyphens or underscores; names the record's file.
+        Lower-case words joined by hyphens, underscores or dots; names the files of results.
     summary : str
         One sentence on what is measured.
     goals : tuple of Goal
         Plain tuples (name, sentence, comparison, threshold) are accepted as well.
-    run : callable
-        Takes a random generator and whether this is a smoke run (as small as possible, figures of no
-        importance), and returns the measured values by name, those of the goals among them.
+    run : callable, optional
+        Of a study that measures. Takes a random generator and whether this is a smoke run (as small as
+        possible, figures of no importance), and returns the measured values by name, those of the goals among
+        them.
     seed : int or None, default 0
         Seed of the generator, so that a run can be repeated. None: the operating system draws one at every
-        recording, so that nothing can have been tuned to what the case draws; the record keeps the seed, and
+        recording, so that nothing can have been tuned to what the study draws; the record keeps the seed, and
         what earlier recordings measured.
     draw : callable, optional
-        Makes the figure of the case from the values of a record, and from nothing else.
+        Makes the figure of the study from the values of a record, and from nothing else.
+    draws : callable, optional
+        Of a study that sweeps. Returns the draws, in the order in which they are run. Must be quick:
+        instances are built by workers.
+    configurations : sequence of Configuration
+        Their labels must differ.
+    seeds : tuple of int
+        Seeds of methods that draw; results of all are kept.
+    measure : callable, optional
+        Takes further figures of an attempt that has a result.
+    version : int
+        Raised when the instances or configurations of a name change, so that old results are not mixed in.
+    asks : callable, optional
+        Whether a draw is asked a configuration; all are, without it.
+    tells : callable, optional
+        What is kept of a result besides, to be compared when it is asked again.
 
     Raises
     ------
     InvalidInputError
-        If a name, a comparison or a threshold cannot be used.
+        If a name, a comparison, a threshold or the configurations cannot be used.
     """
 
     name: str
     summary: str
-    goals: tuple[Goal, ...]
-    run: Run
+    goals: tuple[Goal, ...] = ()
+    run: Run | None = None
     seed: int | None = 0
-    draw: Draw | None = None
+    draw: Picture | None = None
+    draws: Callable[[], Sequence[Draw]] | None = field(default=None, repr=False)
+    configurations: tuple[Configuration, ...] = ()
+    seeds: tuple[int, ...] = (0,)
+    measure: Measure | None = field(default=None, repr=False)
+    version: int = 1
+    asks: Asked | None = field(default=None, repr=False)
+    tells: Told | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not _CASE_NAME.fullmatch(self.name):
+        if not re.fullmatch(NAME, self.name):
             raise InvalidInputError(
-                f"benchmark name {self.name!r} is not usable; take lower-case words joined by hyphens"
+                f"study name {self.name!r} is not usable; take lower-case words joined by hyphens"
             )
-        goals = tuple(Goal(*goal) for goal in self.goals)
-        object.__setattr__(self, "goals", goals)
-        names = [goal.name for goal in goals]
+        if (self.run is None) == (self.draws is None):
+            raise InvalidInputError(f"study {self.name!r} needs either run, to measure, or draws, to sweep")
+        object.__setattr__(self, "goals", tuple(Goal(*goal) for goal in self.goals))
+        names = [goal.name for goal in self.goals]
         if len(set(names)) != len(names):
-            raise InvalidInputError(f"benchmark {self.name!r} has two goals of one name: {', '.join(names)}")
-        for goal in goals:
+            raise InvalidInputError(f"study {self.name!r} has two goals of one name: {', '.join(names)}")
+        for goal in self.goals:
             _check_goal(self.name, goal)
+        labels = [item.label for item in self.configurations]
+        if self.draws is not None and (not labels or len(set(labels)) != len(labels)):
+            raise InvalidInputError(
+                f"study {self.name!r} needs configurations of different labels, not {labels}"
+            )
 
+    @property
+    def sweeps(self) -> bool:
+        """Whether it consists of tasks; the others measure."""
+        return self.draws is not None
 
-def all_studies(package: ModuleType = depl.benchmarks.studies) -> dict[str, Study]:
-    """Find the cases: every module of ``package`` gives its ``STUDY``.
+    def instances(self) -> Sequence[Draw]:
+        """The draws of a study that sweeps; none of another."""
+        return [] if self.draws is None else self.draws()
 
-    Parameters
-    ----------
-    package : module
-        The package to look through.
+    def drawn(self, name: str) -> Draw:
+        """The draw of that name.
 
-    Returns
-    -------
-    dict of str to Study
-        By name, in alphabetical order.
+        Raises
+        ------
+        InvalidInputError
+            If the study has none.
+        """
+        for item in self.instances():
+            if item.name == name:
+                return item
+        raise InvalidInputError(f"study {self.name!r} has no instance {name!r}")
 
-    Raises
-    ------
-    InvalidInputError
-        If a module defines no case, or two define cases of one name.
-    """
-    return defined_in(package, "STUDY", Study)
-
-
-def select(names: list[str], cases: Mapping[str, Study]) -> list[Study]:
-    """Return the cases of these names, in the order asked for; all of them if no name is given.
-
-    Raises
-    ------
-    InvalidInputError
-        If a name is unknown; the message lists the known ones.
-    """
-    for name in names:
-        if name not in cases:
-            raise InvalidInputError(f"no benchmark is called {name!r}; {advice(name, cases)}")
-    return [cases[name] for name in dict.fromkeys(names or cases)]
+    def tasks(
+        self, draws: Sequence[Draw] | None = None, configurations: Sequence[Configuration] | None = None
+    ) -> Iterator[tuple[Draw, Configuration, int]]:
+        """What is asked, of some draws and configurations or of all: instance by instance."""
+        for draw in self.instances() if draws is None else draws:
+            for configuration in self.configurations if configurations is None else configurations:
+                if self.asks is None or self.asks(draw, configuration):
+                    for seed in self.seeds:
+                        yield draw, configuration, seed
 
 
 def as_number(value: object) -> float | None:
@@ -152,8 +261,8 @@ def as_number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float | np.number | np.bool_) else None
 
 
-def _check_goal(case: str, goal: Goal) -> None:
-    where = f"goal {goal.name!r} of benchmark {case!r}"
+def _check_goal(study: str, goal: Goal) -> None:
+    where = f"goal {goal.name!r} of study {study!r}"
     if goal.comparison not in COMPARISONS:
         raise InvalidInputError(
             f"{where}: comparison {goal.comparison!r} is unknown; take {' '.join(COMPARISONS)}"

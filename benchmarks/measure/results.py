@@ -15,8 +15,9 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.measure.catalogue import all_studies
 from depl.benchmarks.measure.provenance import FIELDS, Provenance, here, today
-from depl.benchmarks.measure.registry import Goal, Study, all_studies, as_number
+from depl.benchmarks.measure.registry import Goal, Study, as_number
 from depl.models.foundation.documents import decode, read_bytes, write_bytes, write_text
 from depl.models.foundation.errors import InvalidInputError
 
@@ -24,8 +25,9 @@ Kind = TypeVar("Kind")
 GOAL_COLUMNS = ("Benchmark", "What is promised", "Goal", "Measured", "Met")
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
-COMMAND = "depl bench cases run"
-"""What runs a case; records from before say ``python -m depl.benchmarks run``, which does the same."""
+COMMAND = "depl bench run"
+"""What runs a study; records from before say ``depl bench cases run``, or ``python -m depl.benchmarks run``,
+which is the same."""
 
 _HEADING = f"""\
 # Measured
@@ -110,6 +112,8 @@ def measure(case: Study, smoke: bool = False, seed: int | None = None) -> Record
         If the case does not return the figure of one of its goals, or something JSON cannot hold, or a seed
         is given for a case that has its own.
     """
+    if case.run is None:
+        raise InvalidInputError(f"study {case.name!r} sweeps; its attempts are made by 'depl bench run'")
     used = _seed(case, smoke, seed)
     again = "" if case.seed is not None or smoke else f" --seed {used}"
     place = here()  # before the run, which may take long enough for the tree to change

@@ -1,4 +1,4 @@
-"""One attempt, in the process that solves: make the instance, solve it, take the suite's measures.
+"""One attempt, in the process that solves: make the instance, solve it, take the study's measures.
 
 `prepare` and `attempt` are called through `depl.benchmarks.measure.process`. What is prepared (imports,
 compiled kernels) is not on an attempt's clock.
@@ -14,14 +14,13 @@ from typing import Any
 
 import msgspec
 
-from depl.benchmarks.measure.attempt import Attempt
-from depl.benchmarks.measure.child import Tell
+from depl.benchmarks.measure.attempt import Attempt, without_folders
+from depl.benchmarks.measure.catalogue import all_suites, with_imports
 from depl.benchmarks.measure.outcome import REFUSED, epochs_by_model, finite, tried
+from depl.benchmarks.measure.process import Tell
 from depl.benchmarks.measure.provenance import here, made_at, now
-from depl.benchmarks.suites.suite import Draw, Suite
-from depl.benchmarks.sweep.attempting import without_folders
-from depl.benchmarks.sweep.imports import suites_with
-from depl.benchmarks.sweep.request import Job, configuration_of
+from depl.benchmarks.measure.registry import Draw, Study
+from depl.benchmarks.measure.tasks import Job, configuration_of
 from depl.instances.library import load
 from depl.models.foundation.compiling import compiled_at_once
 from depl.models.foundation.documents import document
@@ -42,23 +41,20 @@ _WARM_UP_SECONDS = 60.0
 _RESET_PEAK = "5"  # of /proc/PID/clear_refs, see proc(5)
 
 
-def prepare(content: bytes, tell: Tell) -> bytes:
+def prepare(job: Job, tell: Tell) -> None:
     """Import what a job needs, and compile, or read from the cache, what its method compiles."""
-    job = msgspec.json.decode(content, type=Job)
     here()
-    _suites(job.imports)
-    if job.blank.method in _SHIPPED:  # a user's method may do anything: that belongs on the clock
+    _studies(job.imports)
+    # a user's method may do anything: that belongs on the clock; and looks are no clock
+    if job.blank.method in _SHIPPED and "looks" not in job.blank.settings:
         warm_up(job.blank.method)
-    return b"null"
 
 
-def attempt(content: bytes, tell: Tell) -> bytes:
-    """Make the attempt of a job; tells the hash of its instance as soon as that is made."""
-    return msgspec.json.encode(made(msgspec.json.decode(content, type=Job), tell))
+def attempt(job: Job, tell: Tell) -> Attempt:
+    """Make the attempt of a job in this process; whatever is raised becomes its ending.
 
-
-def made(job: Job, tell: Tell) -> Attempt:
-    """Make the attempt of a job in this process; whatever is raised becomes its ending."""
+    Tells the fingerprint of its instance as soon as that is made.
+    """
     started = now()
     clock = time.perf_counter()
     peak_known = _reset_peak() or job.fresh
@@ -106,20 +102,22 @@ def peak_gibibytes() -> float:
 
 def _solve_into(known: dict[str, Any], job: Job, tell: Tell) -> None:
     """Put what becomes known of an attempt into ``known``, so that an exception loses none of it."""
-    suite = _suites(job.imports)[job.task.suite]
-    draw = _draws(job.imports, suite.name)[job.task.instance]
-    instance = draw.build()
+    study = _studies(job.imports)[job.task.suite]
+    draw = _draws(job.imports, study.name)[job.task.instance]
+    instance, own = draw.made()
     known["instance_hash"] = instance.fingerprint
-    tell(msgspec.json.encode(instance.fingerprint))
-    configuration = configuration_of(suite, job.task.configuration, job.seconds)
+    tell(instance.fingerprint)
+    configuration = configuration_of(study, job.task.configuration, job.seconds)
+    own = None if configuration.scenarios is None else own
     outcome = tried(  # Ctrl-C does not come to this process: a method that raises it fails
         instance,
         configuration.solver,
         gap=configuration.gap,
-        time_limit=configuration.time_limit,
+        time_limit=None if configuration.looks else configuration.time_limit,
         seed=job.task.seed,
-        scenarios=configuration.scenarios,
+        scenarios=own or configuration.scenarios,
         options=configuration.options,
+        looks=configuration.looks,
     )
     known |= {
         "ending": outcome.ending,
@@ -132,9 +130,12 @@ def _solve_into(known: dict[str, Any], job: Job, tell: Tell) -> None:
     if outcome.result is None:
         return
     known |= _figures(instance, outcome.result)
-    if suite.measure is not None:
-        measures = suite.measure(draw, instance, outcome.result)
+    if study.measure is not None:
+        measures = study.measure(draw, instance, outcome.result)
         known["measures"] = {name: finite(value) for name, value in measures.items()}
+    if study.tells is not None:
+        known["answer"] = dict(study.tells(instance, own, outcome.result))
+        known["plan"] = None
 
 
 def _figures(instance: Instance, result: Result) -> dict[str, Any]:
@@ -153,13 +154,13 @@ def _figures(instance: Instance, result: Result) -> dict[str, Any]:
 
 
 @functools.cache
-def _suites(sources: tuple[str, ...]) -> dict[str, Suite]:
-    return suites_with(sources)
+def _studies(sources: tuple[str, ...]) -> dict[str, Study]:
+    return with_imports(all_suites(), sources)
 
 
 @functools.cache
-def _draws(sources: tuple[str, ...], suite: str) -> dict[str, Draw]:
-    return {draw.name: draw for draw in _suites(sources)[suite].draws()}
+def _draws(sources: tuple[str, ...], study: str) -> dict[str, Draw]:
+    return {draw.name: draw for draw in _studies(sources)[study].instances()}
 
 
 def _reset_peak() -> bool:

@@ -1,29 +1,142 @@
-"""Reading attempts, wherever they are: a sweep's file, compact files, or the recorded ones by name."""
+"""Attempts in a file: a line of JSON for each, synced as soon as it is finished; compressed where committed.
 
+The first line says what the file is and what was asked for. A last line without its end is what a crash left:
+readers pass it over, and it is cut off before another one is written. A lock on the file, which the system
+releases with the process, keeps a second writer out; who only reads needs none.
+"""
+
+import contextlib
+import fcntl
+import gzip
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal, Self
 
+import msgspec
+
+from depl.benchmarks.measure import old_forms
 from depl.benchmarks.measure.attempt import Attempt, Task
 from depl.benchmarks.measure.results import RESULTS
-from depl.benchmarks.sweep import compact, store
-from depl.benchmarks.sweep.earlier import read_as_meant
-from depl.models.foundation.documents import read_bytes
+from depl.benchmarks.measure.tasks import Request
+from depl.models.foundation.archives import inflated
+from depl.models.foundation.documents import read_bytes, reason_of, write_bytes
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 
+SUFFIX, COMPRESSED = ".jsonl", ".jsonl.gz"
 RECORDED = RESULTS / "attempts"
-"""Folder of the committed attempts of the standard suites, in compact form."""
+"""Folder of the committed attempts of the shipped studies that the report reads."""
+LARGEST = 2**28
+"""Most bytes that are read of a file: 256 MiB are some hundred thousand attempts."""
+_GZIP = b"\x1f\x8b"
+_START = b'{"format":"depl-attempts","version":2,'
+_NOT_WRITTEN = (
+    "is compressed, of an older form or no file of attempts, and none of these is written to; begin another "
+    "file with 'depl bench run', and 'depl bench report' reads both"
+)
 
 
-@read_as_meant
-def read_attempts(path: str | Path) -> list[Attempt]:
-    """The attempts of a file of a sweep, of a compact file, or of all compact files of a folder.
+class _Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    format: Literal["depl-attempts"]
+    version: Literal[2]
+    request: Request | None = None
+
+
+class Store:
+    """The attempts of a file, opened for writing; a context manager.
 
     Parameters
     ----------
     path : str or Path
-        Of a file or folder; or the name of a suite whose attempts are recorded in `RECORDED`.
+    request : Request, optional
+        What a new file is made for.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no file of ours or one of an older form, another process writes to it, or it cannot be
+        written.
+    """
+
+    def __init__(self, path: str | Path, request: Request | None = None) -> None:
+        self.path = Path(path)
+        if os.path.exists(self.path) and not os.path.isfile(self.path):
+            raise InvalidInputError("is no regular file; name another", str(path))
+        try:
+            self._file = os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), "r+b")
+        except OSError as error:
+            raise InvalidInputError(f"cannot be written ({reason_of(error)})", str(path)) from error
+        try:
+            self._lock()
+            content = self._file.read()
+            if content[: len(_START)] != _START[: len(content)]:
+                raise InvalidInputError(_NOT_WRITTEN, str(path))
+            self._file.truncate(_whole(content))
+            self._file.seek(_whole(content))
+            self.request, self.attempts = request, list[Attempt]()
+            if _whole(content):
+                self.request, self.attempts = _parsed(content, self.path)
+            else:
+                self._write(msgspec.json.encode(_head(request)))
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """It is open."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Let another process write."""
+        self._file.close()
+
+    def add(self, attempt: Attempt) -> None:
+        """Keep an attempt for good."""
+        self._write(msgspec.json.encode(attempt))
+        self.attempts.append(attempt)
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            message = "another process is writing to it; wait until that has ended"
+            raise InvalidInputError(message, str(self.path)) from error
+
+    def _write(self, line: bytes) -> None:
+        try:
+            self._file.write(line + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise InvalidInputError(f"cannot be written ({reason_of(error)})", str(self.path)) from error
+
+
+def read_file(path: Path) -> tuple[Request | None, list[Attempt]]:
+    """What a file of attempts was made for, if it says so, and its attempts, in the order of the file.
+
+    Raises
+    ------
+    InvalidInputError
+        If it cannot be read, or is no file of attempts of this depl or of an older form.
+    """
+    if os.path.isfile(path) and old_forms.is_database(path):
+        return old_forms.read_database(path)
+    content = read_bytes(path, LARGEST)
+    if content.startswith(_GZIP):
+        content = inflated(content, str(path), LARGEST)
+    if b'"depl-behaviour"' in content.partition(b"\n")[0]:
+        return None, old_forms.read_answers(content, path)
+    return _parsed(content, path)
+
+
+def read_attempts(path: str | Path) -> list[Attempt]:
+    """The attempts of a file, or of all compressed files of a folder.
+
+    Parameters
+    ----------
+    path : str or Path
+        Of a file or folder; or the name of a study whose attempts are recorded.
 
     Returns
     -------
@@ -36,7 +149,14 @@ def read_attempts(path: str | Path) -> list[Attempt]:
     InvalidInputError
         If there is nothing of the kind.
     """
-    return [attempt for file in files_of(path) for attempt in _attempts(file)]
+    return [attempt for file in files_of(path) for attempt in read_file(file)[1]]
+
+
+def write_attempts(path: Path, attempts: Iterable[Attempt], request: Request | None = None) -> None:
+    """Write a file whole or not at all; compressed if its name says so."""
+    rows = [msgspec.json.encode(item) + b"\n" for item in (_head(request), *attempts)]
+    content = b"".join(rows)
+    write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
 def files_of(path: str | Path) -> list[Path]:
@@ -48,11 +168,9 @@ def files_of(path: str | Path) -> list[Path]:
         If there is none.
     """
     source = _found(path)
-    if not source.is_dir():
-        return [source]
-    files = sorted(source.glob(f"[!.]*{compact.SUFFIX}"))
+    files = sorted(source.glob(f"[!.]*{COMPRESSED}")) if source.is_dir() else [source]
     if not files:
-        raise InvalidInputError(f"holds no files of attempts (*{compact.SUFFIX})", str(path))
+        raise InvalidInputError(f"holds no files of attempts (*{COMPRESSED})", str(path))
     return files
 
 
@@ -66,23 +184,44 @@ def latest(attempts: Iterable[Attempt]) -> list[Attempt]:
     return list(found.values())
 
 
-def _attempts(source: Path) -> list[Attempt]:
-    if store.is_database(source):
-        return store.stored_attempts(source)
-    content = read_bytes(source)
-    if not content.startswith(compact.MAGIC):
-        message = "is no file of attempts; 'depl bench run' and 'export' write some"
-        raise InvalidInputError(message, str(source))
-    return compact.decode_attempts(content, str(source))
+def _head(request: Request | None) -> _Header:
+    return _Header(format="depl-attempts", version=2, request=request)
+
+
+def _whole(content: bytes) -> int:
+    """How many bytes the lines are that end."""
+    return content.rfind(b"\n") + 1
+
+
+def _parsed(content: bytes, path: Path) -> tuple[Request | None, list[Attempt]]:
+    first, *rows = content[: _whole(content)].splitlines() or [b""]
+    place = "line 1"
+    try:
+        if old_forms.is_compact(first):
+            return None, old_forms.read_compact(first, rows)
+        header = msgspec.json.decode(first, type=_Header)
+        attempts = []
+        for number, row in enumerate(rows, start=2):
+            place = f"line {number}"
+            attempts.append(msgspec.json.decode(row, type=Attempt))
+    except (ValueError, IndexError, RecursionError) as error:  # msgspec's errors are ValueErrors
+        message = f"is no file of attempts of this depl ({place}: {error}); 'depl bench run' writes some"
+        raise InvalidInputError(message, str(path)) from error
+    return header.request, attempts
 
 
 def _found(path: str | Path) -> Path:
     source = Path(path)
     if os.path.exists(source):
         return source
-    recorded = RECORDED / f"{path}{compact.SUFFIX}"
-    if Path(path).name == str(path) and os.path.exists(recorded):
-        return recorded
-    known = sorted(item.name.removesuffix(compact.SUFFIX) for item in RECORDED.glob("[!.]*.gz"))
-    hint = advice(str(path), known)
-    raise InvalidInputError(f"no such file, and no recorded suite of that name; {hint}", str(path))
+    known = {item.name.removesuffix(COMPRESSED): item for item in _recorded()}
+    if Path(path).name == str(path) and str(path) in known:
+        return known[str(path)]
+    hint = advice(str(path), sorted(known))
+    raise InvalidInputError(f"no such file, and no recorded study of that name; {hint}", str(path))
+
+
+def _recorded() -> Iterator[Path]:
+    for folder in (RECORDED, RESULTS):
+        with contextlib.suppress(OSError):
+            yield from folder.glob(f"[!.]*{COMPRESSED}")

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from depl.benchmarks.analysis.reference import Question, Reference, ordered, question_of, references
 from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.measure.results import Record
 from depl.benchmarks.measure.store import latest
-from depl.benchmarks.suites.catalogue import all_suites
 
 OPTIMUM = "optimum"
 """Among methods: not one of them, but the proved optimum."""
@@ -137,6 +137,6 @@ def end_of(suite: str, family: str, points: Sequence[Point], place: int) -> Poin
 def _targets(suite: str) -> Mapping[str, list[float]]:
     """The targets of every family of a suite, from the tightest to the loosest [loss]."""
     found: dict[str, list[float]] = {}
-    for draw in all_suites()[suite].draws() if suite in all_suites() else ():
+    for draw in all_suites()[suite].instances() if suite in all_suites() else ():
         found.setdefault(str(draw.labels.get(_FAMILY[suite])), []).append(float(draw.labels["target"]))
     return {family: sorted(own) for family, own in found.items()}

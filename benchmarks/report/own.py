@@ -12,8 +12,8 @@ from depl.benchmarks.analysis.ratio_table import EXACTLY, Fate, Trial, ratio, ta
 from depl.benchmarks.analysis.reference import Question, question_of
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.report.evidence import Evidence
-from depl.benchmarks.suites.catalogue import all_suites
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.foundation.wording import counted, percentage
@@ -180,7 +180,7 @@ def _line(item: Attempt, trial: Trial, cheapest: _Cheapest) -> tuple[Cell, ...]:
 
 def _command(item: Attempt) -> str:
     words = ["depl", "bench", "run", item.task.suite, "--instances", glob.escape(item.task.instance)]
-    words += ["--methods", item.task.configuration, "--out", "again.sqlite"]
+    words += ["--methods", item.task.configuration, "--out", "again.jsonl"]
     suite, known = all_suites().get(item.task.suite), {known.name for known in registered()}
     shipped = suite is not None and item.method in known | {own.method for own in suite.configurations}
     return shlex.join(words if shipped else [*words, "--import", "FILE.py"])

@@ -11,11 +11,11 @@ from depl.benchmarks.analysis.limits import broken_table, judged, limits_table
 from depl.benchmarks.analysis.ratio_table import Trial, ratio_table, reference_table, tally, trials
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.measure.provenance import Provenance
 from depl.benchmarks.report.evidence import RANDOM, SHIPPED, Evidence
 from depl.benchmarks.report.predicates import SIZES
 from depl.benchmarks.report.verdicts import Verdict
-from depl.benchmarks.suites.catalogue import all_suites
 from depl.models.solving.methods import Meaning
 
 _WITHOUT_PLAN = ("missed", "timed_out", "rejected", "failed", "hung", "crashed")

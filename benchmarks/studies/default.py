@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from depl.benchmarks.measure.catalogue import find_suite
 from depl.benchmarks.measure.outcome import REFUSED, SolveOutcome, tried
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.measure.solving import warm_up
-from depl.benchmarks.suites.catalogue import find_suite
 from depl.benchmarks.suites.random_family import competitive_family
 from depl.benchmarks.suites.random_laws import extreme_instance
 from depl.instances.generator import random_instance
@@ -86,8 +86,8 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
 
 def _known(smoke: bool) -> Iterator[Question]:
     for suite in ("random",) if smoke else _SUITES:
-        for draw in find_suite(suite).draws()[: 1 if smoke else None]:
-            yield suite, draw.build()
+        for draw in find_suite(suite).instances()[: 1 if smoke else None]:
+            yield suite, draw.made()[0]
 
 
 def _anew(rng: np.random.Generator, counts: Mapping[str, int]) -> Iterator[Question]:

@@ -19,8 +19,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from depl.benchmarks.measure.child import Tell
-from depl.benchmarks.measure.process import CallError, CrashedError, HungError, LoneProcess
+from depl.benchmarks.measure.process import CallError, CrashedError, HungError, LoneProcess, Tell
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.studies.helpers.lone_solve import FAMILIES
 from depl.cli import main
@@ -128,15 +127,14 @@ class _Order(msgspec.Struct, frozen=True):
     most: float
 
 
-def answered(content: bytes, tell: Tell) -> bytes:
+def answered(order: _Order, tell: Tell) -> tuple[float, int]:
     """Called in the other process: the CPU seconds that a command line takes once everything is imported."""
-    order = msgspec.json.decode(content, type=_Order)
     for name in _IMPORTED:
         importlib.import_module(name)
     registered()
     most = int(time.process_time() + order.most) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
-    return msgspec.json.encode(_taken(order.words))
+    return _taken(order.words)
 
 
 def _taken(words: tuple[str, ...]) -> tuple[float, int]:
@@ -198,9 +196,8 @@ def _alone(words: tuple[str, ...], most: float, cold: bool) -> tuple[float, int 
     with ExitStack() as stack:
         kept = {"NUMBA_CACHE_DIR": stack.enter_context(tempfile.TemporaryDirectory())} if cold else {}
         process = stack.enter_context(LoneProcess(kept))
-        order = msgspec.json.encode(_Order(words, most))
-        found = process.call(f"{__name__}:answered", order, _PATIENCE * (most + 10))
-    return msgspec.json.decode(found, type=tuple[float, int])
+        found: tuple[float, int] = process.call(answered, _Order(words, most), _PATIENCE * (most + 10))
+    return found
 
 
 def written(
@@ -244,7 +241,7 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
 
 
 STUDY = Study(
-    name="limits",
+    name="command-limits",
     summary="CPU seconds of commands with a time limit, on instances of every size, kernels compiled or not.",
     goals=(
         Goal("late", "questions that take more than 1.25 times their limit and 1.2 CPU seconds", "==", 0),

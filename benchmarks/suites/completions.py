@@ -36,7 +36,7 @@ from functools import partial
 
 import numpy as np
 
-from depl.benchmarks.suites.suite import Draw
+from depl.benchmarks.measure.registry import Draw
 from depl.models.problem.instance import (
     Cluster,
     ConstantImprovement,

@@ -13,7 +13,7 @@ Names, all numbers or None where there is no plan:
 import math
 from collections.abc import Mapping
 
-from depl.benchmarks.suites.suite import Draw
+from depl.benchmarks.measure.registry import Draw
 from depl.models.evaluation.evaluate import epoch_loads, law_of_end
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan

@@ -10,7 +10,7 @@ Names, all numbers or None where there is nothing to compare:
 
 from collections.abc import Mapping
 
-from depl.benchmarks.suites.suite import Draw
+from depl.benchmarks.measure.registry import Draw
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.data.select import select_datasets
 from depl.heuristics.placement.place import place

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from depl.benchmarks.suites.suite import Configuration, Draw
+from depl.benchmarks.measure.registry import Draw
 from depl.instances.heterogeneous import heterogeneous_instance
 from depl.models.problem.instance import Instance
 
@@ -31,11 +31,6 @@ def sized_instance(number: int, clusters: int, datasets: int, models: int, epoch
 def growing(size: str, values: tuple[int, ...]) -> tuple[Draw, ...]:
     """Draws in which one size takes some values and all others stay at the base point."""
     return tuple(_growing(size, values))
-
-
-def timed(*methods: str) -> tuple[Configuration, ...]:
-    """Configurations of methods whose time is of interest, stopped after ten seconds."""
-    return tuple(Configuration(method, time_limit=10.0) for method in methods)
 
 
 def _growing(size: str, values: tuple[int, ...]) -> Iterator[Draw]:

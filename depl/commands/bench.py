@@ -1,61 +1,182 @@
-"""What ``depl bench list``, ``run`` and ``resume`` do; `depl.arguments.bench` declares their options."""
+"""``depl bench``: run studies, ask recorded answers again, show records and figures, and report on them."""
 
-import argparse
-import os
+from __future__ import annotations
+
+import fnmatch
+import secrets
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from depl.benchmarks.measure.attempt import Attempt
-from depl.benchmarks.measure.provenance import here
-from depl.benchmarks.sweep.imports import suites_with
-from depl.benchmarks.sweep.request import Job, Request, jobs_of
-from depl.benchmarks.sweep.run import Swept, Workers, sweep
-from depl.benchmarks.sweep.store import Store
-from depl.benchmarks.sweep.workers import Processes, Scheduler
+import click
+
+from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.inputs import require_outputs, sources
 from depl.commands.json_text import as_json
-from depl.commands.progress import Bar
+from depl.commands.options import COUNT, SEED, Group, Options, positive_seconds, together
 from depl.commands.table import table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def run_list(options: argparse.Namespace) -> Answer:
-    """Every suite with how many instances, configurations and tasks it has."""
-    suites = list(suites_with(sources(options)).values())
-    content = [
-        {
-            "suite": suite.name,
-            "version": suite.version,
-            "instances": len(suite.draws()),
-            "configurations": [item.label for item in suite.configurations],
-            "seeds": list(suite.seeds),
-            "summary": suite.summary,
-        }
-        for suite in suites
-    ]
+    from depl.benchmarks.measure.attempt import Attempt, Task
+    from depl.benchmarks.measure.compare import Difference
+    from depl.benchmarks.measure.registry import Study
+    from depl.benchmarks.measure.results import MeasuredGoal, Record
+    from depl.benchmarks.measure.store import Store
+    from depl.benchmarks.measure.sweep import Swept, Workers
+    from depl.benchmarks.measure.tasks import Job
+
+_OF_SWEEPS = ("methods", "limit", "seconds", "fresh", "scheduler")
+_OF_MEASUREMENTS = ("smoke", "seed")
+_STUDIES = given.shipped("depl.benchmarks.measure.catalogue", "all_studies")
+_SUITES = given.shipped("depl.benchmarks.measure.catalogue", "all_suites")
+
+bench = Group(
+    "bench",
+    help="Run studies: sweeps of methods over instances, and measurements with goals; compare and report.",
+    examples="""\
+depl bench list
+depl bench run paper --limit 1 --methods exact,depl --out few.jsonl
+depl bench report                            # of the recorded attempts
+""",
+)
+_workers = together(
+    click.option("--workers", metavar="N", type=COUNT, help="so many processes at a time; default: 1"),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="of a running dask scheduler, whose workers solve: tls://host:8786, with certificates as dask's "
+        "configuration names them",
+    ),
+)
+
+
+@bench.command(
+    "list",
+    examples="""\
+depl bench list
+depl bench list --json
+""",
+)
+@given.imports
+@given.as_json("the studies")
+def list_(options: Options) -> Answer:
+    """List the studies: those that sweep with their sizes, those that measure with their goals."""
+    from depl.benchmarks.measure.catalogue import all_studies, with_imports
+    from depl.benchmarks.measure.results import number
+    from depl.commands.inputs import sources
+
+    studies = with_imports(all_studies(), sources(options)).values()
+    sweeps = [study for study in studies if study.sweeps]
+    header = ("study that sweeps", "instances", "methods", "summary")
     rows = [
-        (
-            suite.name,
-            str(len(suite.draws())),
-            str(len(suite.configurations)),
-            str(len(suite.seeds)),
-            suite.summary,
-        )
-        for suite in suites
+        (item.name, str(len(item.instances())), str(len(item.configurations)), item.summary)
+        for item in sweeps
     ]
-    header = ("suite", "instances", "methods", "seeds", "summary")
-    return Answer(table(header, rows, right=header[1:4]), json=as_json({"suites": content}))
+    text = [table(header, rows, right=header[1:3])]
+    for item in studies:
+        if not item.sweeps:
+            text.append(f"\n{item.name}: {item.summary}")
+            text += [
+                f"  {goal.name} {goal.comparison} {number(goal.threshold)}: {goal.sentence}"
+                for goal in item.goals
+            ]
+    return Answer("\n".join(text), json=as_json({"studies": [_listed(item) for item in studies]}))
 
 
-def run_run(options: argparse.Namespace) -> Answer:
-    """Run a sweep into a new file."""
-    path = Path(options.out or f"{'+'.join(dict.fromkeys(options.suites))}.sqlite")
+def _listed(study: Study) -> dict[str, Any]:
+    content = {"study": study.name, "summary": study.summary, "sweeps": study.sweeps}
+    if study.sweeps:
+        labels = [item.label for item in study.configurations]
+        sizes = {"instances": len(study.instances()), "configurations": labels, "seeds": list(study.seeds)}
+        return {**content, "version": study.version, **sizes}
+    return {**content, "seed": study.seed, "goals": [goal._asdict() for goal in study.goals]}
+
+
+@bench.command(
+    examples="""\
+depl bench run paper --limit 1 --methods fastest-cluster --out few.jsonl
+depl bench run random scaling-models --seconds 5 --workers 2
+depl bench run exact-law --smoke             # as small as possible, nothing is written
+"""
+)
+@click.argument(
+    "studies",
+    metavar="[STUDY]...",
+    nargs=-1,
+    shell_complete=_STUDIES,
+    help="names of 'depl bench list'; default: all that measure",
+)
+@click.option(
+    "--out",
+    metavar="PATH",
+    help="of a sweep, a new file for the attempts, default: STUDY.jsonl; else the folder of the records, "
+    "default: the committed ones",
+)
+@click.option("--methods", metavar="A,B", help="only these configurations or methods; default: the study's")
+@click.option("--instances", metavar="GLOB", default="*", help="only those of such names")
+@click.option("--limit", metavar="N", type=COUNT, help="only the first N instances of a study")
+@click.option(
+    "--seconds", metavar="S", type=positive_seconds, help="limit of every method; default: the study's"
+)
+@click.option(
+    "--grace",
+    metavar="S",
+    type=positive_seconds,
+    default="60",
+    help="seconds beyond that for the instance and the verification",
+)
+@click.option("--fresh", is_flag=True, help="solve everything in a process of its own")
+@click.option("--smoke", is_flag=True, help="measure as small as possible, and write nothing")
+@click.option(
+    "--seed",
+    metavar="N",
+    type=SEED,
+    help="repeat this recording of studies that draw anew; default: their seed is drawn by the system",
+)
+@given.imports
+@_workers
+@given.as_json("what was done")
+def run(options: Options) -> Answer:
+    """Run studies: a sweep into a new file, measurements into a record each."""
+    from depl.commands.inputs import sources
+
+    found = _studies(options.studies, sources(options))
+    sweeps = [study for study in found if study.sweeps]
+    if sweeps and len(sweeps) < len(found):
+        raise InvalidInputError(
+            f"{sweeps[0].name!r} sweeps, {next(item.name for item in found if not item.sweeps)!r} measures; "
+            "run them apart"
+        )
+    for name in _OF_MEASUREMENTS if sweeps else _OF_SWEEPS:
+        if getattr(options, name) not in (None, False):
+            kind = "measure" if sweeps else "sweep"
+            raise InvalidInputError(f"is an option of studies that {kind}; leave it out", f"--{name}")
+    return _sweep(options, [study.name for study in sweeps]) if sweeps else _measure(options, found)
+
+
+def _studies(names: Sequence[str], imports: tuple[str, ...]) -> list[Study]:
+    """Those of these names; all that measure without one. Only if it is needed all of them are imported."""
+    from depl.benchmarks.measure.catalogue import all_studies, all_suites, chosen, with_imports
+
+    known = with_imports(all_suites(), imports)
+    if not names or any(name not in known for name in names):
+        known = {**all_studies(), **known}
+    return chosen(names or [name for name, study in known.items() if not study.sweeps], known)
+
+
+def _sweep(options: Options, names: list[str]) -> Answer:
+    from depl.benchmarks.measure.store import SUFFIX, Store
+    from depl.benchmarks.measure.tasks import Request, jobs_of
+    from depl.commands.inputs import require_outputs, sources
+
+    path = Path(options.out or f"{'+'.join(names)}{SUFFIX}")
     require_outputs([str(path)], options.imports)
     request = Request(
-        suites=tuple(dict.fromkeys(options.suites)),
+        suites=tuple(names),
         configurations=tuple(filter(None, (options.methods or "").split(","))),
         instances=options.instances,
         limit=options.limit,
@@ -64,57 +185,59 @@ def run_run(options: argparse.Namespace) -> Answer:
         imports=sources(options),
         fresh=options.fresh,
     )
-    jobs, workers = jobs_of(request), _workers(options)
-    with Store(path) as store:
-        if store.commits_by_task():
+    jobs, workers = jobs_of(request), _asked_workers(options)
+    with Store(path, request) as store:
+        if store.attempts:
             raise InvalidInputError(f"holds attempts already; 'depl bench resume {path}' goes on", str(path))
-        store.begin(request)
-        return _swept(options, store, jobs, workers)
+        return _swept(store, jobs, workers)
 
 
-def run_resume(options: argparse.Namespace) -> Answer:
+@bench.command(
+    examples="""\
+depl bench run paper --limit 1 --methods fastest-cluster --out few.jsonl
+depl bench resume few.jsonl                  # after a crash, Ctrl-C or a power cut
+"""
+)
+@click.argument("file", metavar="FILE", help="the file of a sweep that 'depl bench run' began")
+@_workers
+@given.as_json("what was done")
+def resume(options: Options) -> Answer:
     """Run what a file lacks of what it was made for."""
+    from depl.benchmarks.measure.store import Store
+    from depl.benchmarks.measure.tasks import jobs_of
+
     path = Path(options.file)
-    if not os.path.exists(path):
-        raise InvalidInputError("there is no such file; 'depl bench run SUITE --out' makes it", str(path))
-    workers = _workers(options)
+    if not path.exists():
+        raise InvalidInputError("there is no such file; 'depl bench run STUDY --out' makes it", str(path))
+    workers = _asked_workers(options)
     with Store(path) as store:
-        requests = store.requests()
-        if not requests:
+        if store.request is None:
             raise InvalidInputError("does not say what it was made for; use 'depl bench run'", str(path))
-        jobs = [job for request in requests for job in jobs_of(request)]
-        return _swept(options, store, jobs, workers)
+        return _swept(store, jobs_of(store.request), workers)
 
 
-def _swept(options: argparse.Namespace, store: Store, jobs: Sequence[Job], workers: Workers) -> Answer:
+def _asked_workers(options: Options) -> Workers:
+    from depl.benchmarks.measure.sweep import Processes, Scheduler
+
+    if options.scheduler is None:
+        return Processes(options.workers or 1)
+    if options.workers is not None:
+        raise InvalidInputError("is not allowed with --workers; a scheduler has its own", "--scheduler")
+    return Scheduler(options.scheduler)
+
+
+def _swept(store: Store, jobs: Sequence[Job], workers: Workers) -> Answer:
+    from depl.benchmarks.measure.sweep import sweep
+    from depl.commands.progress import Bar
+
     tasks = {job.task for job in jobs}
-    there = sum(task in tasks for task in store.commits_by_task())
+    there = len(tasks & {attempt.task for attempt in store.attempts})
     with Bar("sweep", len(tasks), there) as bar:
-        done = sweep(store, jobs, workers, here().source, lambda attempt: bar.step(_told(attempt)))
-    attempts = [attempt for attempt in store.attempts() if attempt.task in tasks]
-    content = _content(store.path, len(tasks), attempts, done)
-    code = ExitCode.STOPPED if done.interrupted else ExitCode.ANSWERED
-    return Answer(endings_table(attempts), code, as_json(content), _aside(store.path, len(tasks), done))
-
-
-def endings_table(attempts: Sequence[Attempt]) -> str:
-    """How the attempts of every configuration ended, and how long they took."""
-    endings = list(dict.fromkeys(attempt.ending for attempt in attempts))
-    rows = []
-    for suite, configuration in dict.fromkeys((row.task.suite, row.task.configuration) for row in attempts):
-        own = [row for row in attempts if (row.task.suite, row.task.configuration) == (suite, configuration)]
-        counts = Counter(row.ending for row in own)
-        seconds = sum(row.total_seconds for row in own)
-        shown = [str(counts[ending] or "") for ending in endings]
-        rows.append((suite, configuration, str(len(own)), *shown, f"{seconds:.1f}"))
-    header = ("suite", "configuration", "attempts", *endings, "seconds")
-    return table(header, rows, right=header[2:])
-
-
-def _content(path: Path, tasks: int, attempts: Sequence[Attempt], done: Swept) -> dict[str, object]:
-    return {
-        "file": str(path),
-        "tasks": tasks,
+        done = sweep(store, jobs, workers, lambda made: bar.step(f"{_name(made.task)}: {made.ending}"))
+    attempts = [attempt for attempt in store.attempts if attempt.task in tasks]
+    content = {
+        "file": str(store.path),
+        "tasks": len(tasks),
         "finished": done.kept + len(done.made),
         "made": len(done.made),
         "kept": done.kept,
@@ -122,6 +245,24 @@ def _content(path: Path, tasks: int, attempts: Sequence[Attempt], done: Swept) -
         "interrupted": done.interrupted,
         "endings": dict(Counter(attempt.ending for attempt in attempts)),
     }
+    code = ExitCode.STOPPED if done.interrupted else ExitCode.ANSWERED
+    return Answer(endings_table(attempts), code, as_json(content), _aside(store.path, len(tasks), done))
+
+
+def endings_table(attempts: Sequence[Attempt]) -> str:
+    """How the attempts of every configuration ended, and how long they took."""
+    endings = list(dict.fromkeys(attempt.ending for attempt in attempts))
+    groups: dict[tuple[str, str], list[Attempt]] = {}
+    for row in attempts:
+        groups.setdefault((row.task.suite, row.task.configuration), []).append(row)
+    rows = []
+    for (study, configuration), own in groups.items():
+        counts = Counter(row.ending for row in own)
+        shown = [str(counts[ending] or "") for ending in endings]
+        seconds = sum(row.total_seconds for row in own)
+        rows.append((study, configuration, str(len(own)), *shown, f"{seconds:.1f}"))
+    header = ("suite", "configuration", "attempts", *endings, "seconds")
+    return table(header, rows, right=header[2:])
 
 
 def _aside(path: Path, tasks: int, done: Swept) -> str:
@@ -134,9 +275,260 @@ def _aside(path: Path, tasks: int, done: Swept) -> str:
     return said
 
 
-def _told(attempt: Attempt) -> str:
-    return f"{attempt.task.instance} {attempt.task.configuration}: {attempt.ending}"
+def _measure(options: Options, studies: Sequence[Study]) -> Answer:
+    """Measure; each record is written as soon as it is there."""
+    import msgspec
+
+    from depl.benchmarks.measure import results
+    from depl.commands.progress import Bar
+
+    folder = results.RESULTS if options.out is None else Path(options.out)
+    done: list[Record] = []
+    interrupted = False
+    with Bar("studies", len(studies)) as bar:
+        try:
+            for study in studies:
+                record = results.measure(study, smoke=options.smoke, seed=options.seed)
+                if not options.smoke:
+                    results.write(record, folder)
+                    results.write_table(folder)
+                done.append(record)
+                bar.step(study.name)
+        except KeyboardInterrupt:
+            interrupted = True
+    content = {"records": msgspec.to_builtins(done), "interrupted": interrupted}
+    code = ExitCode.STOPPED if interrupted else ExitCode.ANSWERED
+    aside = f"Stopped; {len(done)} of {len(studies)} studies measured" if interrupted else ""
+    return Answer("\n".join(map(_measured, done)), code, as_json(content), aside)
 
 
-def _workers(options: argparse.Namespace) -> Workers:
-    return Processes(options.workers) if options.scheduler is None else Scheduler(options.scheduler)
+def _measured(record: Record) -> str:
+    seconds = f"  {record.wall_seconds:.2f} s, {record.cpu_seconds:.2f} s CPU"
+    return "\n".join([f"{record.case}: {record.summary}", *map(_judged, record.goals), seconds])
+
+
+def _judged(goal: MeasuredGoal) -> str:
+    from depl.benchmarks.measure.results import number
+
+    asked = f"goal {goal.comparison} {number(goal.threshold)}"
+    return f"  {goal.name} = {number(goal.measured)}, {asked}: {'met' if goal.met else 'NOT MET'}"
+
+
+@bench.command(
+    examples="""\
+depl bench compare paper --seconds 20
+depl bench compare behaviour --all --only 'small-*/depl*'
+"""
+)
+@click.argument(
+    "file",
+    metavar="FILE",
+    shell_complete=_SUITES,
+    help="a file of attempts, or the name of a study of which some are recorded",
+)
+@click.argument("new", metavar="[NEW]", required=False, help="another file, instead of asking again")
+@click.option("--only", metavar="GLOB", default="*", help="these answers alone, as 'small-*/depl*'")
+@click.option(
+    "--seconds",
+    metavar="S",
+    type=positive_seconds,
+    default="60",
+    help="ask about so much again of what was recorded, drawn at random",
+)
+@click.option("--all", is_flag=True, help="ask everything again")
+@click.option("--seed", metavar="N", type=SEED, help="of the drawing; default: a fresh one, which is told")
+@click.option("--update", is_flag=True, help="put answers that differ in the place of the recorded ones")
+@click.option("--workers", metavar="N", type=COUNT, default=1, help="ask so many at a time")
+@given.imports
+@given.as_json("the comparison")
+def compare(options: Options) -> Answer:
+    """Ask recorded answers again, and print each that differs today, or in another file (exit code 3)."""
+    from depl.benchmarks.measure.compare import between, repeatable
+    from depl.benchmarks.measure.store import latest, read_attempts
+
+    recorded = _wanted(latest(read_attempts(options.file)), options)
+    able = repeatable(recorded)
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    if options.new is None:
+        count, told = _asked_again(options, able, seed)
+    else:
+        new = repeatable(_wanted(latest(read_attempts(options.new)), options))
+        count, told = len(able), between(able, new)
+    content = {
+        "recorded": len(recorded),
+        "not_repeatable": len(recorded) - len(able),
+        "compared": count,
+        "seed": seed,
+        "differences": [{**row._asdict(), "task": _name(row.task)} for row in told],
+    }
+    aside = f"{count} of {counted(len(recorded), 'recorded answer')} compared"
+    if count < len(able):
+        aside += f", drawn with --seed {seed}"
+    if len(able) < len(recorded):
+        aside += f"; {len(recorded) - len(able)} ended by the clock or by accident and are left out"
+    rows = [(_name(row.task), row.what, _shown(row.recorded), _shown(row.found)) for row in told]
+    text = table(("answer", "what", "recorded", "found"), rows) if rows else "all the same"
+    code = ExitCode.INFEASIBLE if told and not options.update else ExitCode.ANSWERED
+    return Answer(text, code, as_json(content), aside)
+
+
+def _wanted(attempts: Sequence[Attempt], options: Options) -> list[Attempt]:
+    """Those that ``--only`` names."""
+    return [row for row in attempts if _matches(row.task, options.only)]
+
+
+def _matches(task: Task, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(f"{task.instance}/{task.configuration}", pattern)
+
+
+def _asked_again(options: Options, able: list[Attempt], seed: int) -> tuple[int, list[Difference]]:
+    """Ask a part of what was recorded, or all of it; how much, and what differs."""
+    import numpy as np
+
+    from depl.benchmarks.measure.compare import asked_again, subset
+    from depl.benchmarks.measure.store import files_of, read_file
+    from depl.benchmarks.measure.sweep import Processes
+    from depl.benchmarks.measure.tasks import Request
+    from depl.commands.inputs import sources
+    from depl.commands.progress import Bar
+
+    made_for = [request for file in files_of(options.file) if (request := read_file(file)[0]) is not None]
+    imports = sources(options) or tuple(
+        dict.fromkeys(source for request in made_for for source in request.imports)
+    )
+    chosen = able if options.all else subset(able, options.seconds, np.random.default_rng(seed))
+    new = _unrecorded(able, options.only) if options.all and not made_for else []
+    if not chosen and not new:
+        message = f"holds no answer like {options.only!r} that can be asked again: others ended by the clock"
+        raise InvalidInputError(message, options.file)
+    with Bar("compare", len(chosen) + len(new)) as bar:
+        told, other = asked_again(
+            chosen,
+            Request(suites=(), imports=imports),
+            Processes(options.workers),
+            new,
+            lambda found: bar.step(_name(found.task)),
+        )
+    if options.update:
+        _update(options.file, other)
+    return len(chosen), told
+
+
+def _unrecorded(able: Sequence[Attempt], pattern: str) -> list[Job]:
+    """What a study that keeps whole answers asks today, and of which there is none."""
+    from depl.benchmarks.measure.catalogue import all_suites
+    from depl.benchmarks.measure.tasks import Request, jobs_of
+
+    known = {row.task for row in able}
+    named = dict.fromkeys(row.task.suite for row in able)
+    studies = tuple(name for name, study in all_suites().items() if name in named and study.tells)
+    jobs = jobs_of(Request(suites=studies)) if studies else []
+    return [job for job in jobs if job.task not in known and _matches(job.task, pattern)]
+
+
+def _update(name: str, found: Sequence[Attempt]) -> None:
+    """Put what was found in the place of what was recorded."""
+    from depl.benchmarks.measure.store import files_of, read_file, write_attempts
+
+    files = files_of(name)
+    if len(files) > 1:
+        raise InvalidInputError("is several files; --update changes one", name)
+    request, recorded = read_file(files[0])
+    rows = {row.task: row for row in (*recorded, *found)}
+    write_attempts(files[0], rows.values(), request)
+
+
+@bench.command(
+    "table",
+    examples="""\
+depl bench table
+depl bench table --json
+""",
+)
+@click.option("--out", metavar="DIR", help="folder of the records; default: the committed ones")
+@given.as_json("the records")
+def table_(options: Options) -> Answer:
+    """Show the records of a folder as a table in Markdown."""
+    import msgspec
+
+    from depl.benchmarks.measure import results
+
+    records = results.read_all(results.RESULTS if options.out is None else Path(options.out))
+    text = results.table(records).rstrip("\n")
+    return Answer(text, json=as_json({"records": msgspec.to_builtins(records)}))
+
+
+@bench.command(
+    examples="""\
+depl bench draw graph figures
+depl bench draw promises-kept figures
+"""
+)
+@click.argument("name", metavar="NAME", shell_complete=_STUDIES, help="a study that has a figure")
+@click.argument("folder", metavar="FOLDER", help="where to write NAME.png and NAME.svg")
+@click.argument("record", metavar="[RECORD]", required=False, help="default: the committed one")
+@given.as_json("the files")
+def draw(options: Options) -> Answer:
+    """Draw the figure of a study, from its record and from nothing else."""
+    from depl.benchmarks.figures.style import save
+    from depl.benchmarks.measure import results
+    from depl.benchmarks.measure.catalogue import all_studies, chosen
+    from depl.commands.inputs import make_folder
+
+    studies = all_studies()
+    (study,) = chosen([options.name], studies)
+    if study.draw is None:
+        able = ", ".join(name for name, item in studies.items() if item.draw is not None)
+        raise InvalidInputError(f"the study {study.name!r} has no figure; those that have one: {able}")
+    record = results.read(Path(options.record) if options.record else results.RESULTS / f"{study.name}.json")
+    figure = study.draw(record.values)
+    written = [str(path) for path in save(figure, make_folder(options.folder), study.name)]
+    return Answer("\n".join(written), json=as_json({"files": written}))
+
+
+@bench.command(
+    examples="""\
+depl bench report                            # all that is recorded
+depl bench report paper-eta --no-figures --out page.html
+"""
+)
+@click.argument(
+    "files",
+    metavar="[FILE]...",
+    nargs=-1,
+    shell_complete=_SUITES,
+    help="files of attempts, or names of recorded studies; default: all that are recorded",
+)
+@click.option("--out", metavar="PAGE.html", default="report.html", help="the page")
+@click.option("--no-figures", is_flag=True, help="leave the figures out, which take most of the time")
+@click.option(
+    "--folder", metavar="DIR", help="also write every figure as PNG, SVG and CSV, and every table as CSV"
+)
+@click.option(
+    "--claims/--no-claims",
+    default=None,
+    help="judge the paper's claims by the attempts and by the recorded cases, or leave them out; default: "
+    "only where no FILE is named",
+)
+@click.option(
+    "--methods",
+    metavar="A,B",
+    help="methods that get a section of their own: cost over the best known, where they lose, worst "
+    "instances; default: those of the FILEs that are not built in",
+)
+@given.as_json("the verdicts")
+def report(options: Options) -> Answer:
+    """Write a page that opens offline, with figures, ratios and verdicts on the paper's claims."""
+    from depl.commands.bench_report import run as write_report
+
+    return write_report(options)
+
+
+def _name(task: Task) -> str:
+    return f"{task.suite}/{task.instance}/{task.configuration}/{task.seed}"
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "missing"
+    return repr(value) if isinstance(value, float) else str(value)

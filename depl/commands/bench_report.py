@@ -1,6 +1,5 @@
-"""What ``depl bench report`` does; `depl.arguments.bench_report` declares its options."""
+"""What ``depl bench report`` does; `depl.commands.bench` declares its options."""
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from depl.benchmarks.report.verdicts import Verdict, counts, judged
 from depl.commands.answer import Answer
 from depl.commands.inputs import make_folder, require_outputs
 from depl.commands.json_text import as_json
+from depl.commands.options import Options
 from depl.commands.table import table
 from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.documents import write_text
@@ -32,7 +32,7 @@ TRACES = ("digits-alexnet", "digits-mobilenet")
 _SEED, _RESAMPLES = 20240222, 199
 
 
-def run(options: argparse.Namespace) -> Answer:
+def run(options: Options) -> Answer:
     """Read, judge, draw and write."""
     # Drawing is all that needs matplotlib, and no other command should wait for it.
     from depl.benchmarks.report.page import report

@@ -337,7 +337,7 @@ def together(*parts: Callable[[F], F]) -> Callable[[F], F]:
     return declare
 
 
-def _shipped(module: str, function: str) -> Callable[..., list[str]]:
+def shipped(module: str, function: str) -> Callable[..., list[str]]:
     """Complete a word by the names that a function returns, which is imported when a shell asks."""
 
     def complete(_ctx: object, _param: object, begun: str) -> list[str]:
@@ -348,11 +348,11 @@ def _shipped(module: str, function: str) -> Callable[..., list[str]]:
     return complete
 
 
-INSTANCES = _shipped("depl.instances.library", "full_names")
-METHODS = _shipped("depl", "methods")
-TRACES = _shipped("depl.instances.training.recorded", "recorded_names")
-SETUPS = _shipped("depl.instances.setups", "setup_names")
-KNAPSACKS = _shipped("depl.instances.knapsack_files", "shipped_knapsacks")
+INSTANCES = shipped("depl.instances.library", "full_names")
+METHODS = shipped("depl", "methods")
+TRACES = shipped("depl.instances.training.recorded", "recorded_names")
+SETUPS = shipped("depl.instances.setups", "setup_names")
+KNAPSACKS = shipped("depl.instances.knapsack_files", "shipped_knapsacks")
 """Names that a shell completes."""
 
 imports = option(

@@ -21,7 +21,11 @@ SUCCESSORS = {
     "method depl-paper, option placement": "epochs are placed by depl.heuristics.placement.place",
     **{f"depl train {option}": _TRAINED for option in ("--folder", "--images")},
     **{f"depl bench run {option}": _TLS for option in ("--tls-ca", "--tls-cert", "--tls-key")},
-    "depl bench cases table --latex": "'depl bench cases table --json' has the records",
+    "depl bench cases": "'depl bench list', 'run', 'table' and 'draw' take studies of every kind",
+    "depl bench behaviour": "'depl bench compare behaviour' asks recorded answers again, with --update it "
+    "replaces them, and 'depl bench run behaviour --out FILE' records all of them",
+    "depl bench recheck": "'depl bench compare' asks recorded answers again",
+    "depl bench export": "the file of a sweep is what is committed: gzip -n FILE.jsonl",
     "depl bench merge": "'depl bench report' and 'depl figures --paper' read several files",
     "depl.paths": "paths within limits on graphs of your own are found by cspy or PathWyse, without limits "
     "by networkx; model selection has depl.heuristics.paths.setting.least_weight",

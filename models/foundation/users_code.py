@@ -1,7 +1,7 @@
 """Modules and files of a user that register methods or laws, or define suites: they enter like ours.
 
 Every command that takes the name of a method, a law or a suite imports what its ``--import`` names before it
-begins; sweeps name the same to their workers (`depl.benchmarks.sweep.imports`).
+begins; sweeps name the same to their workers (`depl.benchmarks.measure.catalogue`).
 """
 
 import contextlib

@@ -296,7 +296,7 @@ class Registered:
     says whether it plans under laws with memory, too
     (`depl.models.problem.instance.Instance.traced_law`). ``version`` is raised when the name begins to mean
     another thing, so that results recorded under it before are not taken for its own
-    (`depl.benchmarks.sweep.earlier`). ``shipped`` says whether the method comes with depl; what any other
+    (`depl.benchmarks.measure.old_forms`). ``shipped`` says whether the method comes with depl; what any other
     says about all plans is its own claim (`depl.models.solving.result.Result.claimed`). ``rows`` says whether
     it takes rows of the caller (`Limits.rows`) and then returns no plan that they forbid.
     """

@@ -6,34 +6,32 @@ import sys
 import time
 from pathlib import Path
 
-import msgspec
 
-
-def doubled(content, tell):
-    tell(content)
+def doubled(items, tell):
+    tell(items)
     sys.stdout.write("this is no answer\n")
-    return msgspec.json.encode(msgspec.json.decode(content) * 2)
+    return items * 2
 
 
-def threads(content, tell):
-    return msgspec.json.encode(os.environ["OMP_NUM_THREADS"])
+def threads(_, tell):
+    return os.environ["OMP_NUM_THREADS"]
 
 
-def fails(content, tell):
+def fails(_, tell):
     return {}["missing"]
 
 
-def sleeps(content, tell):
-    time.sleep(msgspec.json.decode(content))
+def sleeps(seconds, tell):
+    time.sleep(seconds)
 
 
-def dies(content, tell):
+def dies(_, tell):
     sys.stdout.write("last words\n")
     sys.stdout.flush()
     os.abort()
 
 
-def starts_another(content, tell):
+def starts_another(note, tell):
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
-    Path(msgspec.json.decode(content)).write_text(str(other.pid))
+    Path(note).write_text(str(other.pid))
     time.sleep(100)

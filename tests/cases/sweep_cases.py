@@ -9,10 +9,8 @@ import msgspec
 import pytest
 
 from depl.benchmarks.measure.attempt import Attempt
-from depl.benchmarks.sweep.request import Job, Request, jobs_of
-from depl.benchmarks.sweep.run import Swept, sweep
-from depl.benchmarks.sweep.store import Store
-from depl.benchmarks.sweep.workers import Processes
+from depl.benchmarks.measure.store import write_attempts
+from depl.benchmarks.measure.tasks import Job, Request, jobs_of
 from depl.models.solving import methods
 
 USERS_FILE = '''
@@ -143,19 +141,21 @@ def paper_jobs(methods: tuple[str, ...], instances: str = "paper-alexnet-9") -> 
     return jobs_of(Request(suites=("paper",), configurations=methods, instances=instances))
 
 
-def swept(path: Path, jobs: list[Job], source: str = "") -> Swept:
-    """A sweep by one worker into a file."""
-    with Store(path) as store:
-        return sweep(store, jobs, Processes(), source)
-
-
-def write_store(path: str | Path, attempts: Iterable[Attempt], requests: Iterable[Request]) -> None:
+def write_store(path: str | Path, attempts: Iterable[Attempt], request: Request | None = None) -> None:
     """A file of attempts, with what it was made for."""
-    with Store(path) as store:
-        for request in requests:
-            store.begin(request)
-        for attempt in attempts:
-            store.add(attempt)
+    write_attempts(Path(path), attempts, request)
+
+
+def write_suites(attempts: Iterable[Attempt], folder: Path) -> list[Path]:
+    """A compressed file for each study, as they are committed."""
+    by_suite: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        by_suite.setdefault(attempt.task.suite, []).append(attempt)
+    paths = []
+    for suite in sorted(by_suite):
+        paths.append(folder / f"{suite}.jsonl.gz")
+        write_attempts(paths[-1], by_suite[suite])
+    return paths
 
 
 def blanks(count: int) -> list:

@@ -24,8 +24,8 @@ from tests.checks.rooms import imports_of, parsed
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = ("models", "heuristics", "instances", "benchmarks")
 FACE = ("depl", "depl.cli", "depl.__main__")
-FOUND_BY_FILE = ("depl.benchmarks.studies", "depl.benchmarks.suites.standard")
-"""Packages each of whose modules is found by its file alone (`depl.benchmarks.measure.discovery`)."""
+FOUND_BY_FILE = ("depl.benchmarks.studies",)
+"""Packages each of whose modules is found by its file alone (`depl.benchmarks.measure.catalogue`)."""
 _QUOTED = re.compile(r"""["']depl\b""")
 _IMPORT = re.compile(r"(?:from (depl[\w.]*) import (\([^)]*\)|[^\n]*)|import (depl[\w.]*))")
 

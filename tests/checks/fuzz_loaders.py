@@ -18,9 +18,7 @@ import numpy as np
 from depl.benchmarks.measure import results
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.provenance import Commit, Machine
-from depl.benchmarks.measure.store import read_attempts
-from depl.benchmarks.sweep.compact import encode_attempts
-from depl.benchmarks.sweep.store import stored_requests
+from depl.benchmarks.measure.store import read_file
 from depl.cli import main
 from depl.instances.chance_knapsack_files import read_chance_knapsack
 from depl.instances.knapsack_files import read_knapsacks
@@ -208,8 +206,7 @@ def use_traces(path: Path) -> None:
 
 def read_attempts_file(path: Path) -> None:
     """Read attempts, and what they were made for."""
-    read_attempts(path)
-    stored_requests(path)
+    read_file(path)
 
 
 def read_record(path: Path) -> None:
@@ -245,7 +242,7 @@ def attempts(count: int) -> list[Attempt]:
 
 def database() -> bytes:
     """Attempts in SQLite."""
-    return written("a.sqlite", lambda path: write_store(path, attempts(2), ()))
+    return (OLD / "attempts.sqlite").read_bytes()
 
 
 def record() -> bytes:
@@ -395,7 +392,9 @@ def loaders() -> dict[str, Loader]:
     npz = written("a.npz", lambda path: np.savez(path, **plain_columns(traces())))
     small = (OLD / "runs.npz").read_bytes()
     scenarios = written("a.npz", lambda path: save_scenarios(draw_scenarios(tiny(), 3, 1), path))
-    compact = encode_attempts("paper", attempts(3))
+    kept = written("a.jsonl.gz", lambda path: write_store(path, attempts(3)))
+    compact = (OLD / "attempts.jsonl.gz").read_bytes()
+    answers = (OLD / "behaviour.json").read_bytes()
     as_json, as_table = (spoilt_json, spoilt_json, spoilt_bytes), (spoilt_table, spoilt_table, spoilt_bytes)
     as_npz = (spoilt_npz, spoilt_npz, spoilt_bytes)
     as_gzip = (spoilt_lines_of_gzip, spoilt_lines_of_gzip, spoilt_bytes)
@@ -412,7 +411,9 @@ def loaders() -> dict[str, Loader]:
         "scenarios": Loader(".npz", (scenarios,), as_npz, lambda path: load_scenarios(path, tiny())),
         "knapsack": Loader("", SACKS, as_table, read_knapsacks),
         "chance-knapsack": Loader("", CHANCE, as_table, read_chance_knapsack),
+        "attempts": Loader(".jsonl.gz", (kept,), as_gzip, read_attempts_file),
         "attempts-compact": Loader(".jsonl.gz", (compact,), as_gzip, read_attempts_file),
+        "answers": Loader(".json", (answers,), as_json, read_attempts_file),
         "attempts-sqlite": Loader(".sqlite", (database(),), as_sqlite, read_attempts_file),
         "record": Loader(".json", (record(),), as_json, read_record),
         "tool-events": Loader(".tfevents.1", tool_logs("tensorboard"), (spoilt_bytes,), read_tool_log),

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.behaviour import record as behaviour
 from depl.benchmarks.measure import results
 from depl.benchmarks.measure.store import read_attempts
 from depl.cli import main
@@ -164,5 +163,5 @@ def test_records_of_a_case_and_of_answers_are_read():
     record = results.read(HERE / "record.json")
     assert record.case == "agreement"
     assert record.goals[0].measured == 0
-    answers = behaviour.read(HERE / "behaviour.json")
-    assert list(answers.answers) == ["tiny"]
+    answers = read_attempts(HERE / "behaviour.json")
+    assert {row.task.instance for row in answers} == {"tiny"}

@@ -9,10 +9,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from depl.benchmarks.behaviour import record as behaviour
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.provenance import Provenance
-from depl.benchmarks.measure.results import COMMAND, RESULTS, Record, number, read_all
+from depl.benchmarks.measure.results import COMMAND, Record, number, read_all
 from depl.benchmarks.measure.store import RECORDED, files_of, read_attempts
 from depl.models.foundation.documents import write_text
 
@@ -25,16 +24,22 @@ def records_text() -> str:
     """Everything that the page includes."""
     cases = read_all()
     suites = [read_attempts(file) for file in files_of(RECORDED)]
-    kept = behaviour.read(RESULTS / "behaviour" / "record.json")
+    kept = read_attempts("behaviour")
     parts = [
         "Made by ``python -m tests.docs.records``; commit, versions and machine are whole in each record.",
         table("Records of cases", CASE_COLUMNS, map(case_row, cases)),
         table("Attempts of suites", SUITE_COLUMNS, map(suite_row, suites)),
-        f"The behaviour record is of {kept.date}, commit {short(kept)}, {kept.machine_words}: "
-        f"{len(kept.instances)} problems, seed {kept.seed}, {kept.looks} looks at the clock at most.",
-        "\n".join(software([*cases, *(attempt for suite in suites for attempt in suite), kept])),
+        f"The study ``behaviour`` has {len(kept)} answers, of {every(row.started[:10] for row in kept)}, "
+        f"{every(map(short, kept))}, {kept[0].machine_words}: {len({row.task.instance for row in kept})} "
+        f"problems, {kept[0].settings['looks']} looks at the clock at most.",
+        "\n".join(software([*cases, *(attempt for suite in suites for attempt in suite), *kept])),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def every(words: Iterable[str]) -> str:
+    """Each of them once."""
+    return ", ".join(sorted(set(words)))
 
 
 CASE_COLUMNS = ("repeated by", "date", "commit", "seed", "CPU s", "goals met", "machine")

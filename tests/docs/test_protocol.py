@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from depl.benchmarks.measure.registry import all_studies
+from depl.benchmarks.measure.catalogue import all_studies
 from depl.benchmarks.measure.results import RESULTS
 from depl.benchmarks.measure.store import RECORDED
-from depl.benchmarks.suites.catalogue import find_suite
 from depl.cli import main
 from depl.models.verifier.tolerances import CLAIM_TOLERANCE
 from tests.docs.records import LETTERS, PAGE, case_row, records_text, short, table
@@ -23,18 +22,20 @@ def test_the_tables_of_records_are_current():
 
 
 def test_every_record_is_listed_once_by_a_command_that_exists():
-    cases = re.findall(r"``depl bench cases run ([\w-]+)(?: --seed (\d+))?``", TEXT)
-    assert sorted(name for name, _ in cases) == sorted(path.stem for path in RESULTS.glob("*.json"))
-    drawing = {name for name, case in all_studies().items() if case.seed is None}
-    assert {name for name, seed in cases if seed} <= drawing
-    suites = re.findall(r"``depl bench run ([\w-]+)``", TEXT)
-    assert sorted(suites) == sorted(path.name.partition(".")[0] for path in RECORDED.glob("*.jsonl.gz"))
-    assert all(find_suite(name).name == name for name in suites)
+    listed = re.findall(r"``depl bench run ([\w-]+)(?: --seed (\d+))?``", TEXT)
+    records = {path.stem for path in RESULTS.glob("*.json")}
+    attempts = {path.name.partition(".")[0] for path in RECORDED.glob("*.jsonl.gz")}
+    assert sorted(name for name, _ in listed) == sorted(records | attempts)
+    studies = all_studies()
+    assert all(studies[name].sweeps is (name in attempts) for name, _ in listed)
+    assert {name for name, seed in listed if seed} <= {
+        name for name, study in studies.items() if study.seed is None
+    }
 
 
 def test_a_row_says_what_its_record_says(record_of_a_case):
     row = case_row(record_of_a_case)
-    assert row[0] == "``depl bench cases run mine``"
+    assert row[0] == "``depl bench run mine``"
     assert row[1:] == ("2026-01-02", "0123abcd+", "of its own", "2", "1 of 2", "unknown machine")
     assert len(short(record_of_a_case)) == LETTERS + 1
     assert table("T", ("a", "b"), [("1", "2")]).splitlines()[-2:] == ["   * - 1", "     - 2"]
@@ -71,7 +72,7 @@ def test_a_command_of_the_page_exists(command, capsys):
     except SystemExit as ended:
         code = ended.code
     assert not code
-    assert "usage" in capsys.readouterr().out
+    assert "Usage" in capsys.readouterr().out
 
 
 def test_the_tolerances_of_the_page_are_those_of_the_code():

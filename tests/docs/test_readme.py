@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from depl.benchmarks.figures.comparison import compare, entry_of, optimum
-from depl.benchmarks.measure.registry import all_studies
+from depl.benchmarks.measure.catalogue import all_studies
 from depl.benchmarks.measure.results import RESULTS, read, read_all
 from depl.benchmarks.measure.store import RECORDED, read_attempts
 from depl.benchmarks.report.claims import CLAIMS
@@ -178,7 +178,7 @@ def test_the_commands_without_make_name_what_there_is():
 
 
 def test_the_benchmarks_that_are_named_exist():
-    named = {command.split()[-1] for command in COMMANDS if "depl bench cases run" in command}
+    named = {command.split()[-1] for command in COMMANDS if "depl bench run" in command}
     assert named
     assert named <= all_studies().keys()
 

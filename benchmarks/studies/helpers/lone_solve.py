@@ -11,9 +11,8 @@ from contextlib import nullcontext
 import msgspec
 import numpy as np
 
-from depl.benchmarks.measure.child import Tell
 from depl.benchmarks.measure.outcome import finite
-from depl.benchmarks.measure.process import CallError, CrashedError, HungError, LoneProcess
+from depl.benchmarks.measure.process import CallError, CrashedError, HungError, LoneProcess, Tell
 from depl.benchmarks.measure.solving import peak_gibibytes, warm_up
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
 from depl.instances.regions import regional_instance_with_plan
@@ -106,19 +105,15 @@ def lone_solve(task: Task) -> Measured:
     """
     with LoneProcess() as process:
         try:
-            content = process.call(
-                "depl.benchmarks.studies.helpers.lone_solve:measured",
-                msgspec.json.encode(task),
-                task.time_limit + _GRACE,
-            )
+            found: Measured = process.call(measured, task, task.time_limit + _GRACE)
         except (HungError, CrashedError, CallError) as error:
             raise LoneSolveError(f"the solve of {task} failed: {error}") from error
-    return msgspec.json.decode(content, type=Measured)
+    return found
 
 
-def measured(content: bytes, tell: Tell) -> bytes:
+def measured(task: Task, tell: Tell) -> Measured:
     """Called by `lone_solve` in the other process."""
-    return msgspec.json.encode(measure(msgspec.json.decode(content, type=Task)))
+    return measure(task)
 
 
 def measure(task: Task) -> Measured:

@@ -21,7 +21,7 @@ from depl.benchmarks.figures.style import (
     styles_of,
     svg_text,
 )
-from depl.benchmarks.suites.catalogue import all_suites
+from depl.benchmarks.measure.catalogue import all_suites
 from depl.models.foundation.errors import InvalidInputError
 
 MINE = [f"mine-{number}" for number in range(30)]

@@ -15,7 +15,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from depl.benchmarks.behaviour import record as behaviour
 from depl.benchmarks.measure import results
 from depl.benchmarks.measure.store import RECORDED, read_attempts
 
@@ -29,14 +28,13 @@ ATTEMPT_FIELDS = (
     "epochs_by_model plan measures reason wall_seconds cpu_seconds build_seconds total_seconds "
     "peak_gibibytes started commit python versions machine stage_seconds"
 )
-ANSWER_FIELDS = "format version seed scenarios looks versions left_out instances findings answers"
 
 
 def files() -> Iterator[Path]:
     """Everything that was measured and is committed."""
     yield from sorted(results.RESULTS.glob("*.json"))
     yield from sorted(RECORDED.glob("*.jsonl.gz"))
-    yield from sorted((results.RESULTS / "behaviour").glob("*.json"))
+    yield from sorted(results.RESULTS.glob("*.jsonl.gz"))
 
 
 def name_of(path: Path) -> str:
@@ -45,11 +43,9 @@ def name_of(path: Path) -> str:
 
 def read_values(path: Path) -> list[dict[str, Any]]:
     """What a file says, by the names of its fields."""
-    if path.parent == RECORDED:
-        return [picked(attempt, ATTEMPT_FIELDS) for attempt in read_attempts(path)]
-    if path.parent == results.RESULTS:
-        return [picked(results.read(path), RECORD_FIELDS)]
-    return [picked(behaviour.read(path), ANSWER_FIELDS)]
+    if path.suffix == ".gz":
+        return [picked(row, ATTEMPT_FIELDS + " answer" * bool(row.answer)) for row in read_attempts(path)]
+    return [picked(results.read(path), RECORD_FIELDS)]
 
 
 def picked(found: object, names: str) -> dict[str, Any]:

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.measure import provenance, registry, results
-from depl.benchmarks.measure.registry import Goal, Study, all_studies, select
+from depl.benchmarks.measure.catalogue import all_studies, all_suites, chosen, find_suite
+from depl.benchmarks.measure.registry import Configuration, Draw, Goal, Study
 from depl.benchmarks.studies import first_path, scale
 from depl.benchmarks.studies.helpers import lone_solve
 from depl.cli import main
@@ -21,7 +22,7 @@ from depl.models.estimation import instance as fitted
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy import planner
 
-CASES = all_studies()
+CASES = {name: study for name, study in all_studies().items() if not study.sweeps}
 
 
 def draw(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
@@ -159,10 +160,43 @@ def test_a_file_without_a_case_is_refused(case_package):
         all_studies(package)
 
 
-def test_select_keeps_the_order_asked_for_and_takes_all_without_names():
+def test_studies_are_chosen_by_name_in_the_order_asked_for_and_an_unknown_one_is_refused():
     cases = {name: dataclasses.replace(TINY, name=name) for name in ("a", "b", "c")}
-    assert [case.name for case in select(["c", "a", "c"], cases)] == ["c", "a"]
-    assert [case.name for case in select([], cases)] == ["a", "b", "c"]
+    assert [case.name for case in chosen(["c", "a", "c"], cases)] == ["c", "a"]
+    with pytest.raises(InvalidInputError, match=r"no study is called 'papper'; did you mean 'paper'"):
+        find_suite("papper")
+
+
+def test_all_studies_have_names_of_their_own_and_those_that_sweep_are_among_them():
+    suites = all_suites()
+    assert {"paper", "behaviour"} < suites.keys()
+    assert {name for name, study in all_studies().items() if study.sweeps} == suites.keys()
+    for study in suites.values():
+        names = [draw.name for draw in study.instances()]
+        assert names, study.name
+        assert len(set(names)) == len(names), study.name
+
+
+def test_a_study_asks_every_draw_every_configuration_unless_it_says_otherwise(tiny):
+    draws = [Draw(name, {}, lambda: tiny) for name in ("one", "other")]
+    pair = (Configuration("exact"), Configuration("depl"))
+    study = Study("some", "", draws=lambda: draws, configurations=pair, seeds=(0, 1))
+    asked = [(draw.name, item.label, seed) for draw, item, seed in study.tasks()]
+    assert len(asked) == 8
+    assert asked[:3] == [("one", "exact", 0), ("one", "exact", 1), ("one", "depl", 0)]
+    fewer = dataclasses.replace(study, asks=lambda draw, item: item.label == draw.name[:1] + "xact")
+    assert list(fewer.tasks()) == []
+    assert study.drawn("other") is draws[1]
+    with pytest.raises(InvalidInputError, match="has no instance 'none'"):
+        study.drawn("none")
+
+
+def test_a_configuration_without_time_is_refused():
+    with pytest.raises(InvalidInputError, match="time_limit must be positive, not 0"):
+        Configuration("exact", time_limit=0)
+
+
+SAME = (Configuration("exact"), Configuration("exact", gap=0.1))
 
 
 @pytest.mark.parametrize(
@@ -173,6 +207,10 @@ def test_select_keeps_the_order_asked_for_and_takes_all_without_names():
         ({"goals": (("a", "s", "about", 1.0),)}, "'about' is unknown"),
         ({"goals": (("a", "s", "<", math.nan),)}, "finite"),
         ({"goals": (("a", "s", "<", 1.0), ("a", "t", ">", 0.0))}, "two goals of one name"),
+        ({"run": None}, "needs either run, to measure, or draws, to sweep"),
+        ({"draws": list, "configurations": SAME}, "needs either run"),
+        ({"run": None, "draws": list}, "needs configurations of different labels"),
+        ({"run": None, "draws": list, "configurations": SAME}, "different labels"),
     ],
 )
 def test_a_case_that_cannot_be_used_is_refused(change, message):
@@ -230,7 +268,7 @@ ANEW = dataclasses.replace(TINY, seed=None)
 def test_a_case_that_draws_anew_never_draws_the_same_and_can_be_repeated_by_its_seed():
     first, second = results.measure(ANEW), results.measure(ANEW)
     assert first.values != second.values
-    assert first.command == f"depl bench cases run tiny --seed {first.seed}"
+    assert first.command == f"depl bench run tiny --seed {first.seed}"
     again = results.measure(ANEW, seed=first.seed)
     assert (again.values, again.command) == (first.values, first.command)
     assert results.measure(ANEW, smoke=True).seed == 0
@@ -273,7 +311,7 @@ def test_a_record_of_a_case_with_its_own_seed_lists_none(tmp_path):
 
 def test_a_record_names_versions_but_no_host_and_no_path():
     record = results.measure(TINY)
-    assert record.command == "depl bench cases run tiny"
+    assert record.command == "depl bench run tiny"
     assert record.versions["numpy"] == np.__version__
     text = msgspec.json.encode(record).decode()
     assert str(results.RESULTS.parents[1]) not in text

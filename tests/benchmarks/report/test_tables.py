@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
+from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.measure.provenance import Commit
 from depl.benchmarks.measure.registry import Goal
 from depl.benchmarks.measure.results import MeasuredGoal
 from depl.benchmarks.report import own, tables
 from depl.benchmarks.report.own import own_method, own_names
-from depl.benchmarks.suites.catalogue import all_suites
 from depl.models.foundation.errors import InvalidInputError
 from tests.benchmarks.report.test_page import ATTEMPTS
 from tests.cases.attempts_factory import attempt_of
@@ -168,7 +168,7 @@ def test_the_worst_instances_come_with_who_did_better_and_a_command(found, given
     assert (missed["instance"], missed["cost"], missed["best known cost"]) == ("one [3]", None, 7.0)
     assert (bounded["over best known"], bounded["over the optimum at most"]) == (pytest.approx(1.1), 2.2)
     assert (costly["instance"], costly["found by"], costly["over best known"]) == ("one [2]", "exact", 1.25)
-    words = "depl bench run random --instances 'one [[]2]' --methods mine --out again.sqlite --import FILE.py"
+    words = "depl bench run random --instances 'one [[]2]' --methods mine --out again.jsonl --import FILE.py"
     assert costly["to run it again"] == words
     monkeypatch.setattr(own, "WORST", 2)
     assert own_method(given, "mine").tables["worst"].column("instance") == ("one [3]", "one [4]")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import depl
+from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.measure.outcome import tried
 from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.measure.store import read_attempts
@@ -13,7 +14,6 @@ from depl.benchmarks.report.claims import CLAIMS
 from depl.benchmarks.report.evidence import evidence_of
 from depl.benchmarks.report.verdicts import Ruling, judged
 from depl.benchmarks.suites.annealing import ANNEALING
-from depl.benchmarks.suites.catalogue import all_suites
 from depl.benchmarks.suites.stage_orders import ONE_PASS, ORDERS
 from depl.instances.generator import random_instances
 from tests.heuristics.baselines.test_general_purpose import knapsack, least_weight

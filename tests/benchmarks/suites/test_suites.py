@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 import depl
-from depl.benchmarks.suites.catalogue import all_suites
+from depl.benchmarks.measure.catalogue import all_suites
+from depl.benchmarks.measure.registry import Draw, Study
+from depl.benchmarks.studies.sweeps import LEVELS, drawn_knapsack
 from depl.benchmarks.suites.completions import MODELS, TABLE, TARGETS, completions
 from depl.benchmarks.suites.measures import costs_by_model, plan_measures
 from depl.benchmarks.suites.printed_steps import printed_steps
-from depl.benchmarks.suites.standard.chance_knapsack import LEVELS, drawn_knapsack
-from depl.benchmarks.suites.suite import Draw, Suite
 from depl.models.problem.epochs import compose, loss_step
 
 FROZEN = Path(__file__).resolve().parents[2] / "data" / "suite_fingerprints.json"
 """Written by ``python tests/benchmarks/suites/test_suites.py`` after a change that is meant; raise the
 suite's version, too."""
-SUITES = all_suites()
+SUITES = {name: study for name, study in all_suites().items() if study.tells is None}
 
 
 MEASURED = [
@@ -33,16 +33,16 @@ SPARSE = 5
 """One instance in so many is built in every run of the tests, all of them in the slow ones."""
 
 
-def fingerprint(suite: Suite, step: int) -> str:
+def fingerprint(suite: Study, step: int) -> str:
     """Hash of names, labels and instances of every ``step``-th draw."""
-    rows = [[draw.name, dict(draw.labels), draw.build().fingerprint] for draw in suite.draws()[::step]]
+    rows = [[draw.name, dict(draw.labels), draw.build().fingerprint] for draw in suite.instances()[::step]]
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
 
 
-def frozen(suite: Suite) -> dict[str, object]:
+def frozen(suite: Study) -> dict[str, object]:
     """What the file holds of a suite."""
     hashes = {"some": fingerprint(suite, SPARSE), "all": fingerprint(suite, 1)}
-    return {"version": suite.version, "instances": len(suite.draws()), **hashes}
+    return {"version": suite.version, "instances": len(suite.instances()), **hashes}
 
 
 def test_every_suite_is_frozen_and_no_other_is():
@@ -53,7 +53,7 @@ def test_every_suite_is_frozen_and_no_other_is():
 def test_instances_of_a_suite_are_those_that_were_frozen(name):
     known = json.loads(FROZEN.read_text(encoding="utf-8"))[name]
     suite = SUITES[name]
-    assert (suite.version, len(suite.draws())) == (known["version"], known["instances"])
+    assert (suite.version, len(suite.instances())) == (known["version"], known["instances"])
     # powers of arrays differ in their last digit between processors with AVX-512 and without
     assert fingerprint(suite, SPARSE) in {known["some"], known.get("some_without_avx512")}
 
@@ -67,7 +67,7 @@ def test_all_instances_of_a_suite_are_those_that_were_frozen(name):
 @pytest.mark.parametrize("name", SUITES)
 def test_names_are_unique_and_methods_registered(name):
     suite = SUITES[name]
-    names = [draw.name for draw in suite.draws()]
+    names = [draw.name for draw in suite.instances()]
     assert len(set(names)) == len(names) > 0
     for item in suite.configurations:
         assert set(item.options) <= {option.name for option in item.solver.options}
@@ -76,7 +76,7 @@ def test_names_are_unique_and_methods_registered(name):
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_measure_gives_numbers_of_a_plan_and_of_none(name):
     suite = SUITES[name]
-    draw = suite.draws()[-1 if name == "limits" else 0]  # there the first ones take all of a limit
+    draw = suite.instances()[-1 if name == "limits" else 0]  # there the first ones take all of a limit
     instance = draw.build()
     printed = [item for item in suite.configurations if item.method == "depl-paper"]
     configuration = (printed if suite.measure is printed_steps else suite.configurations)[0]
@@ -152,7 +152,7 @@ def test_drawn_chance_knapsacks_have_the_value_that_listing_all_sets_finds(level
     sets = itertools.chain.from_iterable(itertools.combinations(range(10), size) for size in range(11))
     best = max(sum(int(knapsack.values[i]) for i in items) for items in sets if fits(items))
     suite = SUITES["chance-knapsack"]
-    draw = suite.draw(f"items-010-omega-{level}-{number}")
+    draw = suite.drawn(f"items-010-omega-{level}-{number}")
     result = depl.solve(draw.build(), "exact", time_limit=20)
     assert result.solution is depl.Solution.PROVEN_OPTIMAL
     assert suite.measure(draw, draw.build(), result) == {"value": best}
@@ -163,7 +163,7 @@ def test_a_plan_on_wrong_laws_is_judged_under_the_true_ones():
     order = suite.configurations[1]
     judged = {}
     for error in ("0", "0.5"):
-        draw = suite.draw(f"truth-30-error-{error}")
+        draw = suite.drawn(f"truth-30-error-{error}")
         instance = draw.build()
         result = depl.solve(instance, order.solver, options=order.options)
         judged[error] = suite.measure(draw, instance, result)

@@ -1,67 +1,71 @@
 """``depl bench`` from the outside: answers, files, exit codes and one JSON object."""
 
+import dataclasses
 import json
-import sqlite3
+import os
 import sys
 
 import msgspec
 import pytest
 
-from depl.benchmarks.measure import store as read
-from depl.benchmarks.measure.process import ignore
-from depl.benchmarks.measure.solving import made
-from depl.benchmarks.measure.store import read_attempts
-from depl.benchmarks.sweep.recheck import differences
-from depl.benchmarks.sweep.request import Request
-from depl.benchmarks.sweep.store import stored_requests
+from depl.benchmarks import __main__ as older_spelling
+from depl.benchmarks.measure import catalogue, results, store, sweep
+from depl.benchmarks.measure.provenance import Commit
+from depl.benchmarks.measure.registry import Goal, Study
+from depl.benchmarks.measure.solving import attempt
+from depl.benchmarks.measure.store import read_attempts, read_file
+from depl.benchmarks.measure.tasks import Request
 from depl.cli import main
-from tests.cases.sweep_cases import blanks, own_registry, users_file, write_store
+from tests.cases.sweep_cases import blanks, own_registry, users_file, write_store, write_suites
 
 CHOSEN = ("--methods", "exact,expected-cost", "--instances", "paper-alexnet-9")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with ``kept.sqlite``: one shipped instance by two methods."""
+    """A folder with ``kept.jsonl``: one shipped instance by two methods."""
     folder = tmp_path_factory.mktemp("bench")
-    assert main(["bench", "run", "paper", *CHOSEN, "--out", str(folder / "kept.sqlite")]) == 0
+    assert main(["bench", "run", "paper", *CHOSEN, "--out", str(folder / "kept.jsonl")]) == 0
     return folder
 
 
 @pytest.fixture
 def kept(folder):
-    return folder / "kept.sqlite"
+    return folder / "kept.jsonl"
 
 
-def test_the_suites_are_listed(ask):
+@pytest.fixture
+def here(monkeypatch):
+    """Attempts are made here and not in another process, whose start takes seconds."""
+    monkeypatch.setattr(sweep, "attempt_alone", lambda job, process: attempt(job, [].append))
+
+
+def changed(row, **values):
+    return msgspec.structs.replace(row, **values)
+
+
+# --- studies that sweep ----------------------------------------------------------------------------------
+
+
+def test_the_studies_are_listed_with_their_sizes_or_their_goals(ask):
     code, text, _ = ask("bench", "list")
     assert code == 0
-    assert text.splitlines()[0].split() == [
-        "suite",
-        "|",
-        "instances",
-        "|",
-        "methods",
-        "|",
-        "seeds",
-        "|",
-        "summary",
-    ]
+    header = [cell.strip() for cell in text.splitlines()[0].split("|")]
+    assert header == ["study that sweeps", "instances", "methods", "summary"]
+    assert "\nexact-law: " in text
     code, text, _ = ask("bench", "list", "--json")
-    (paper,) = [row for row in json.loads(text)["suites"] if row["suite"] == "paper"]
-    assert {"exact", "depl"} <= set(paper["configurations"])
+    rows = {row["study"]: row for row in json.loads(text)["studies"]}
+    assert {"exact", "depl"} <= set(rows["paper"]["configurations"])
+    assert rows["exact-law"]["goals"][0].keys() == {"name", "sentence", "comparison", "threshold"}
 
 
-def test_a_run_is_a_table_of_endings_and_a_file(kept):
-    assert [(row.task.configuration, row.ending) for row in read_attempts(kept)] == [
+def test_a_run_is_a_file_and_nothing_is_left_to_resume(kept, ask):
+    request, attempts = read_file(kept)
+    assert (request.suites, request.configurations) == (("paper",), ("exact", "expected-cost"))
+    assert [(row.task.configuration, row.ending) for row in attempts] == [
         ("exact", "optimal"),
         ("expected-cost", "exhausted"),
     ]
-    (request,) = stored_requests(kept)
-    assert (request.suites, request.configurations) == (("paper",), ("exact", "expected-cost"))
-
-
-def test_nothing_is_left_to_resume(kept, ask):
     code, text, aside = ask("bench", "resume", kept)
     assert code == 0
     header, _, *rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
@@ -85,12 +89,10 @@ def test_nothing_is_left_to_resume(kept, ask):
 
 
 def test_attempts_of_another_commit_are_kept_and_counted(kept, tmp_path, ask):
-    moved = tmp_path / "moved.sqlite"
-    moved.write_bytes(kept.read_bytes())
-    with sqlite3.connect(moved) as connection:
-        connection.execute("UPDATE attempt SET \"commit\" = 'another' WHERE method = 'exact'")
-    connection.close()
-    code, _, aside = ask("bench", "resume", moved)
+    request, (first, second) = read_file(kept)
+    moved = changed(first, commit=Commit(id="0" * 40, dirty=False))
+    write_store(tmp_path / "moved.jsonl", [moved, second], request)
+    code, _, aside = ask("bench", "resume", tmp_path / "moved.jsonl")
     assert code == 0
     assert "of those kept, 1 are of another commit" in aside
 
@@ -101,123 +103,36 @@ def test_a_file_with_attempts_is_not_run_into_but_resumed(kept, ask):
     assert f"'depl bench resume {kept}' goes on" in complaint
 
 
-def test_the_compact_form_is_the_same_twice(kept, tmp_path, ask):
-    code, text, _ = ask("bench", "export", kept, "--out", tmp_path / "first")
-    assert code == 0
-    assert text.strip() == str(tmp_path / "first" / "paper.jsonl.gz")
-    ask("bench", "export", tmp_path / "first", "--out", tmp_path / "second")
-    contents = [(tmp_path / name / "paper.jsonl.gz").read_bytes() for name in ("first", "second")]
-    assert contents[0] == contents[1]
-    assert read_attempts(tmp_path / "first") == read_attempts(kept)
-
-
-def in_this_process(monkeypatch):
-    """From now on rechecks attempt here and not in another process, whose start takes seconds."""
-    monkeypatch.setattr("depl.commands.bench_files.attempt_alone", lambda job, process: made(job, ignore))
-
-
-def test_a_recheck_finds_the_same_or_names_what_differs(kept, tmp_path, monkeypatch, ask):
-    monkeypatch.setattr(read, "RECORDED", tmp_path)
-    assert ask("bench", "export", kept, "--out", tmp_path)[0] == 0
-    code, text, aside = ask("bench", "recheck", "paper")
-    assert (code, text) == (0, "all the same\n")
-    assert "2 of 2 recorded attempts solved again" in aside
-    exact, cheap = read_attempts(kept)
-    wrong = [
-        msgspec.structs.replace(exact, cost=11.0, ending="exhausted"),
-        msgspec.structs.replace(cheap, task=msgspec.structs.replace(cheap.task, instance="gone")),
-    ]
-    write_store(tmp_path / "wrong.sqlite", wrong, [])
-    in_this_process(monkeypatch)
-    code, text, _ = ask("bench", "recheck", tmp_path / "wrong.sqlite", "--json")
-    assert code == 3
-    told = {
-        (row["attempt"], row["what"]): (row["recorded"], row["found"])
-        for row in json.loads(text)["differences"]
-    }
-    assert told[("paper/paper-alexnet-9/exact/0", "cost")] == (11.0, exact.cost)
-    assert told[("paper/paper-alexnet-9/exact/0", "ending")] == ("exhausted", "optimal")
-    assert "no instance 'gone'" in told[("paper/gone/expected-cost/0", "task")][1]
-    assert len(told) == 3
-
-
-def test_a_recheck_remembers_what_was_imported(tmp_path, monkeypatch, ask):
-    source = tmp_path / "own.py"
-    source.write_text(
-        "import depl\n\n\ndef gives_up(instance, limits):\n    return None\n\n\n"
-        "depl.register('recheck-gives-up', gives_up)\n",
-        encoding="utf-8",
-    )
-    (row,) = blanks(1)
-    task = msgspec.structs.replace(row.task, configuration="recheck-gives-up")
-    own = msgspec.structs.replace(row, task=task, ending="exhausted", settings={"time_limit": 5.0})
-    seen = []
-
-    def answered(job, process):
-        seen.append(job.imports)
-        return msgspec.structs.replace(own, settings=own.settings)
-
-    monkeypatch.setattr("depl.commands.bench_files.attempt_alone", answered)
-    request = Request(suites=(task.suite,), imports=(str(source),))
-    write_store(tmp_path / "own.sqlite", [own], [request])
-    code, text, _ = ask("bench", "recheck", tmp_path / "own.sqlite")
-    assert (code, text, seen) == (0, "all the same\n", [(str(source),)])
-
-
-def test_what_the_clock_stops_now_is_a_difference_only_where_a_proof_is_lost():
-    (row,) = blanks(1)
-    stopped = msgspec.structs.replace(row, ending="time_limit", cost=3.0)
-    assert not differences(msgspec.structs.replace(row, ending="exhausted", cost=2.0), stopped)
-    assert differences(msgspec.structs.replace(row, ending="optimal", cost=2.0), stopped)
-
-
-def test_an_attempt_without_a_time_limit_is_named(tmp_path, ask):
-    (row,) = blanks(1)
-    odd = [
-        msgspec.structs.replace(row, ending="exhausted", settings={"time_limit": limit}) for limit in (None,)
-    ]
-    write_store(tmp_path / "odd.sqlite", odd, [])
-    code, text, _ = ask("bench", "recheck", tmp_path / "odd.sqlite", "--json")
-    assert code == 3
-    (told,) = json.loads(text)["differences"]
-    assert told["found"] == "cannot be run: its settings.time_limit is None instead of positive seconds"
-
-
-def test_what_ended_by_the_clock_cannot_be_rechecked(tmp_path, ask):
-    write_store(tmp_path / "crashed.sqlite", blanks(2), [])
-    code, _, complaint = ask("bench", "recheck", tmp_path / "crashed.sqlite")
-    assert code == 2
-    assert "no attempt that can be repeated" in complaint
-
-
-def test_a_users_suite_is_run_by_its_file(tmp_path, monkeypatch, ask):
-    users_file(tmp_path, count=1)
+def test_a_users_suite_is_run_by_its_file(tmp_path, monkeypatch, ask, here):
+    users_file(tmp_path, count=1, limit=60.0)
     monkeypatch.chdir(tmp_path)
     with own_registry():
-        code, text, _ = ask(
-            "bench", "run", "users", "--import", "users.py", "--methods", "answers,exact", "--json"
-        )
+        words = ("--import", "users.py", "--methods", "answers,exact", "--json")
+        code, text, _ = ask("bench", "run", "users", *words)
         assert code == 0
-        assert json.loads(text)["endings"] == {"exhausted": 1, "optimal": 1}
-        assert [row.method for row in read_attempts("users.sqlite")] == [f"{tmp_path.name}-answers", "exact"]
-        in_this_process(monkeypatch)
-        code, text, _ = ask("bench", "recheck", "users.sqlite", "--import", "users.py")
+        assert json.loads(text.splitlines()[-1])["endings"] == {"exhausted": 1, "optimal": 1}
+        assert [row.method for row in read_attempts("users.jsonl")] == [f"{tmp_path.name}-answers", "exact"]
+        code, text, _ = ask("bench", "compare", "users.jsonl")  # the file remembers what was imported
         assert (code, text) == (0, "a method may print\nall the same\n")
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("run", "none", "--out", "x.sqlite"), "no suite is called 'none'"),
-        (("run", "paper", "--methods", "none", "--out", "x.sqlite"), "--methods: no configuration"),
-        (("run", "paper", "--import", "none.py", "--out", "x.sqlite"), "none.py: there is no such file"),
-        (("run", "paper", "--seconds", "0"), "--seconds: must be positive"),
+        (("run", "none", "--out", "x.jsonl"), "no study is called 'none'"),
+        (("run", "paper", "exact-law"), "'paper' sweeps, 'exact-law' measures; run them apart"),
+        (("run", "paper", "--smoke"), "--smoke: is an option of studies that measure"),
+        (("run", "exact-law", "--limit", "1"), "--limit: is an option of studies that sweep"),
+        (("run", "paper", "--methods", "none", "--out", "x.jsonl"), "--methods: no configuration"),
+        (("run", "paper", "--import", "none.py", "--out", "x.jsonl"), "none.py: there is no such file"),
+        (("run", "paper", "--seconds", "0"), "--seconds: must be"),
         (("run", "paper", "--seconds", "soon"), "--seconds: must be a number"),
-        (("run", "paper", "--workers", "0"), "--workers: 0 is not in the range x>=1"),
+        (("run", "paper", "--workers", "0"), "--workers: "),
         (("run", "paper", "--workers", "2", "--scheduler", "tcp://there:1"), "not allowed with"),
-        (("resume", "none.sqlite"), "none.sqlite: there is no such file"),
-        (("export", "none.sqlite", "--out", "."), "none.sqlite: no such file"),
-        (("recheck", "none"), "none: no such file, and no recorded suite of that name; known are"),
+        (("resume", "none.jsonl"), "none.jsonl: there is no such file"),
+        (("compare", "none"), "none: no such file, and no recorded study of that name; known are"),
+        (("compare", "paper", "--only", "none/*"), "holds no answer like 'none/*' that can be asked again"),
+        (("draw", "exact-law", "figures"), "the study 'exact-law' has no figure; those that have one: "),
     ],
 )
 def test_what_cannot_be_done_is_refused_and_nothing_is_written(tmp_path, monkeypatch, ask, words, complaint):
@@ -231,7 +146,7 @@ def test_what_cannot_be_done_is_refused_and_nothing_is_written(tmp_path, monkeyp
 def test_a_scheduler_needs_dask_and_says_so(monkeypatch, tmp_path, ask):
     monkeypatch.setitem(sys.modules, "distributed", None)
     there = ("--scheduler", "tcp://127.0.0.1:1")
-    code, _, complaint = ask("bench", "run", "paper", *there, "--out", tmp_path / "x.sqlite")
+    code, _, complaint = ask("bench", "run", "paper", *there, "--out", tmp_path / "x.jsonl")
     assert code == 2
     assert "pip install 'depl[cluster]'" in complaint
     assert list(tmp_path.iterdir()) == []
@@ -242,17 +157,189 @@ def test_a_users_file_that_ends_the_program_is_refused_and_proves_nothing(tmp_pa
     """Exit code 3 would say that it is proved infeasible."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
-    write_store("kept.sqlite", blanks(1), [Request(suites=("paper",), imports=(str(tmp_path / "mine.py"),))])
-    repeatable = [msgspec.structs.replace(row, ending="exhausted") for row in blanks(1)]
-    write_store("able.sqlite", repeatable, [])
+    write_store("kept.jsonl", blanks(1), Request(suites=("paper",), imports=(str(tmp_path / "mine.py"),)))
+    write_store("able.jsonl", [changed(row, ending="exhausted") for row in blanks(1)])
     before = sorted(item.name for item in tmp_path.iterdir() if item.name != "__pycache__")
     for words in (
-        ("run", "paper", "--import", "mine.py", "--out", "new.sqlite"),
+        ("run", "paper", "--import", "mine.py", "--out", "new.jsonl"),
         ("list", "--import", "mine.py"),
-        ("resume", "kept.sqlite"),
-        ("recheck", "able.sqlite", "--import", "mine.py"),
+        ("resume", "kept.jsonl"),
+        ("compare", "able.jsonl", "--import", "mine.py"),
     ):
         code, out, told = ask("bench", *words)
         assert (code, out) == (2, ""), words
         assert "mine.py: cannot be imported: it ends the program" in told
     assert sorted(item.name for item in tmp_path.iterdir() if item.name != "__pycache__") == before
+
+
+# --- compare ---------------------------------------------------------------------------------------------
+
+
+def test_a_comparison_finds_the_same_or_names_what_differs(kept, tmp_path, monkeypatch, ask, here):
+    monkeypatch.setattr(store, "RECORDED", tmp_path)
+    write_suites(read_attempts(kept), tmp_path)
+    code, text, aside = ask("bench", "compare", "paper")
+    assert (code, text) == (0, "all the same\n")
+    assert "2 of 2 recorded answers compared" in aside
+    exact, cheap = read_attempts(kept)
+    wrong = [
+        changed(exact, cost=11.0, ending="exhausted"),
+        changed(cheap, task=changed(cheap.task, instance="gone")),
+    ]
+    write_store(tmp_path / "wrong.jsonl", wrong)
+    code, text, _ = ask("bench", "compare", tmp_path / "wrong.jsonl", "--json")
+    assert code == 3
+    told = {
+        (row["task"], row["what"]): (row["recorded"], row["found"]) for row in json.loads(text)["differences"]
+    }
+    assert told[("paper/paper-alexnet-9/exact/0", "cost")] == (11.0, exact.cost)
+    assert told[("paper/paper-alexnet-9/exact/0", "ending")] == ("exhausted", "optimal")
+    assert "no instance 'gone'" in told[("paper/gone/expected-cost/0", "task")][1]
+    assert len(told) == 3
+
+
+def test_a_part_is_drawn_by_a_fresh_seed_that_is_told_and_repeats_it(tmp_path, ask, here):
+    recorded = [changed(row, ending="exhausted", total_seconds=40.0) for row in blanks(8)]
+    write_store(tmp_path / "some.jsonl", recorded)
+    words = ("bench", "compare", tmp_path / "some.jsonl", "--seconds", "90", "--json")
+    first, second = (json.loads(ask(*words)[1]) for _ in range(2))
+    assert first["compared"] == 2
+    assert first["seed"] != second["seed"]
+    _, text, aside = ask(*words, "--seed", first["seed"])
+    assert json.loads(text)["differences"] == first["differences"]
+    assert f"2 of 8 recorded answers compared, drawn with --seed {first['seed']}" in aside
+
+
+def test_two_files_are_compared_without_asking(kept, tmp_path, ask):
+    exact, cheap = read_attempts(kept)
+    write_store(tmp_path / "other.jsonl", [changed(exact, cost=6.0)])
+    code, text, _ = ask("bench", "compare", kept, tmp_path / "other.jsonl", "--json")
+    assert code == 3
+    assert json.loads(text)["differences"] == [
+        {"task": "paper/paper-alexnet-9/exact/0", "what": "cost", "recorded": exact.cost, "found": 6.0},
+        {
+            "task": "paper/paper-alexnet-9/expected-cost/0",
+            "what": "answer",
+            "recorded": f"exhausted at cost {cheap.cost}",
+            "found": None,
+        },
+    ]
+    assert ask("bench", "compare", kept, tmp_path / "other.jsonl", "--only", "none/*")[0] == 0
+
+
+def test_an_update_replaces_what_differs_and_adds_what_is_asked_today(tmp_path, ask, here):
+    rows = [row for row in read_attempts("behaviour") if row.task.instance == "spent-promise"]
+    by_label = {row.task.configuration: row for row in rows}
+    path = tmp_path / "mine.jsonl.gz"
+    recorded = [changed(by_label["exact"], cost=6.0), changed(by_label["random-200"], cost=7.0)]
+    write_store(path, recorded)
+    words = ("bench", "compare", path, "--all", "--update", "--only", "spent-promise/e[nx]*")
+    code, text, _ = ask(*words)
+    assert code == 0
+    assert "behaviour/spent-promise/exact/0" in text
+    found = {row.task.configuration: row for row in read_attempts(path)}
+    assert found["exact"].cost == 5.0
+    assert found["random-200"] == recorded[1]
+    assert {"enumerate", "expected-cost", "expected-greedy"} <= found.keys()
+    assert ask(*words)[:2] == (0, "all the same\n")
+
+
+def test_what_ended_by_the_clock_cannot_be_compared(tmp_path, ask):
+    write_store(tmp_path / "crashed.jsonl", blanks(2))
+    code, _, complaint = ask("bench", "compare", tmp_path / "crashed.jsonl")
+    assert code == 2
+    assert "others ended by the clock" in complaint
+
+
+# --- studies that measure --------------------------------------------------------------------------------
+
+TINY = Study(
+    name="tiny",
+    summary="The mean of uniform draws.",
+    goals=(Goal("mean", "the mean is below 0.6", "<", 0.6), Goal("worst", "none is above 0.1", "<", 0.1)),
+    run=lambda rng, smoke: {"mean": 0.5, "worst": float(rng.uniform(0.2, 1.0))},
+    seed=3,
+)
+
+
+def stops(rng, smoke):
+    raise KeyboardInterrupt
+
+
+@pytest.fixture
+def studies(monkeypatch):
+    """These alone; the slow ones of the project are not run."""
+    found = {
+        "anew": dataclasses.replace(TINY, name="anew", seed=None),
+        "stopped": dataclasses.replace(TINY, name="stopped", run=stops),
+        "tiny": TINY,
+    }
+    monkeypatch.setattr(catalogue, "all_studies", lambda: found)
+    monkeypatch.setattr(catalogue, "all_suites", dict)
+    monkeypatch.setattr(results, "all_studies", lambda: found)
+
+
+@pytest.mark.usefixtures("studies")
+def test_a_measurement_is_a_record_told_with_its_goals(tmp_path, ask):
+    code, text, _ = ask("bench", "run", "tiny", "--out", tmp_path)
+    assert code == 0
+    assert "tiny: The mean of uniform draws.\n  mean = 0.5, goal < 0.6: met\n  worst = " in text
+    assert ": NOT MET" in text
+    (record,) = results.read_all(tmp_path)
+    assert record.command == "depl bench run tiny"
+    assert "| tiny | the mean is below 0.6 |" in ask("bench", "table", "--out", tmp_path)[1]
+    code, text, _ = ask("bench", "table", "--out", tmp_path, "--json")
+    assert [row["case"] for row in json.loads(text)["records"]] == ["tiny"]
+    assert (tmp_path / "README.md").exists()
+
+
+@pytest.mark.usefixtures("studies")
+def test_a_recording_is_repeated_by_its_seed_where_the_study_draws_anew(tmp_path, ask):
+    ask("bench", "run", "anew", "--out", tmp_path)
+    (record,) = results.read_all(tmp_path)
+    code, _, _ = ask("bench", "run", "anew", "--seed", record.seed, "--out", tmp_path)
+    (again,) = results.read_all(tmp_path)
+    assert (code, again.values) == (0, record.values)
+    code, _, message = ask("bench", "run", "tiny", "--seed", 4, "--out", tmp_path)
+    assert code == 2
+    assert "'tiny' always takes the seed 3" in message
+
+
+@pytest.mark.usefixtures("studies")
+def test_a_smoke_run_writes_nothing_and_an_interrupted_one_keeps_what_is_there(tmp_path, ask):
+    code, text, _ = ask("bench", "run", "tiny", "--smoke", "--out", tmp_path, "--json")
+    assert code == 0
+    assert [row["smoke"] for row in json.loads(text)["records"]] == [True]
+    assert not list(tmp_path.iterdir())
+    code, text, aside = ask("bench", "run", "tiny", "stopped", "--out", tmp_path)
+    assert code == 4
+    assert "1 of 2 studies measured" in aside
+    assert text.startswith("tiny: ")
+    assert [record.case for record in results.read_all(tmp_path)] == ["tiny"]
+
+
+@pytest.mark.usefixtures("studies")
+def test_the_command_that_older_records_name_still_works(capsys):
+    assert older_spelling.main(["run", "tiny", "--smoke"]) == 0
+    assert capsys.readouterr().out.startswith("tiny: The mean")
+
+
+@pytest.mark.usefixtures("studies")
+def test_a_study_that_fails_is_told_with_its_line_and_is_no_defect_of_depl(tmp_path, ask, monkeypatch):
+    """It divides by a cost that it does not have; its module is named as those of the studies are."""
+    path = tmp_path / "case.py"
+    path.write_text("def run(rng, smoke):\n    return {'ratio': 1.0 / None}\n", encoding="utf-8")
+    space = {"__name__": "depl.benchmarks.studies.failing"}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), space)
+    failing = Study("failing", "Fails.", (), space["run"])
+    monkeypatch.setattr(catalogue, "all_studies", lambda: {"failing": failing})
+    code, _, err = ask("bench", "run", "failing", "--out", tmp_path)
+    assert code == 2
+    assert f"depl: {path}, line 2: this code fails with TypeError: unsupported operand" in err
+    assert "internal error" not in err
+
+
+def test_a_figure_is_drawn_from_a_record(tmp_path, ask):
+    code, text, _ = ask("bench", "draw", "graph", tmp_path)
+    assert code == 0
+    assert [os.path.basename(line) for line in text.splitlines()] == ["graph.png", "graph.svg"]

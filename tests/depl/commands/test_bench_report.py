@@ -7,10 +7,10 @@ import pytest
 from depl.benchmarks.figures import paper as training
 from depl.benchmarks.measure import store
 from depl.benchmarks.report.claims import CLAIMS
-from depl.benchmarks.sweep.compact import write_compact
 from depl.commands import bench_report
 from tests.cases.attempts_factory import attempt_of
 from tests.cases.report_cases import costs, paper
+from tests.cases.sweep_cases import write_suites
 
 
 def made_up(count: int):
@@ -21,8 +21,8 @@ def made_up(count: int):
 
 @pytest.fixture
 def folder(tmp_path):
-    write_compact([*paper(costs(exact=(17, 12, 8), depl=(17, 12, 9)))], tmp_path)
-    write_compact(made_up(6), tmp_path)
+    write_suites([*paper(costs(exact=(17, 12, 8), depl=(17, 12, 9)))], tmp_path)
+    write_suites(made_up(6), tmp_path)
     return tmp_path
 
 
@@ -56,7 +56,7 @@ def test_the_papers_claims_are_judged_where_that_is_asked_for(ask, folder):
 
 def test_methods_that_are_named_or_not_built_in_get_a_section(ask, tmp_path):
     best = [attempt_of(f"one-{number}", "exact", cost=10.0, ending="optimal") for number in range(3)]
-    (file,) = write_compact(
+    (file,) = write_suites(
         [*best, *(attempt_of(f"one-{number}", "mine", cost=12.0) for number in range(3))], tmp_path
     )
     page = tmp_path / "page.html"
@@ -65,7 +65,7 @@ def test_methods_that_are_named_or_not_built_in_get_a_section(ask, tmp_path):
     assert code == 0
     assert "mine was tried 3 times on 3 instances" in out
     assert '<section id="own-1">' in page.read_text(encoding="utf-8")
-    assert (tmp_path / "beside" / "own-1-worst.csv").read_text(encoding="utf-8").count("again.sqlite") == 3
+    assert (tmp_path / "beside" / "own-1-worst.csv").read_text(encoding="utf-8").count("again.jsonl") == 3
     _, out, _ = ask(*words, "--methods", "exact,mine")
     assert "exact was tried 3 times" in out
     code, _, err = ask(*words, "--methods", "mime")
@@ -150,7 +150,7 @@ def test_figures_and_tables_are_written_beside_the_page_if_a_folder_is_named(ask
 def test_whether_limits_were_kept_is_printed_where_attempts_tell(ask, tmp_path):
     kept = attempt_of("one", "depl", suite="limits", solve_seconds=61.0, solve_cpu_seconds=60.0, cost=1.0)
     late = attempt_of("two", "depl", suite="limits", solve_seconds=99.0, solve_cpu_seconds=98.0, cost=1.0)
-    (file,) = write_compact([kept, late], tmp_path)
+    (file,) = write_suites([kept, late], tmp_path)
     page = tmp_path / "page.html"
     words = ("bench", "report", "--no-figures", "--out", str(page), "--folder", str(tmp_path), str(file))
     _, out, _ = ask(*words)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from depl.benchmarks.measure.catalogue import all_studies
+from depl.benchmarks.measure.store import RECORDED
 from depl.cli import ROOT, parsed
 from depl.commands.options import Options, every
 from depl.instances.knapsack_files import shipped_knapsacks
@@ -31,10 +33,16 @@ SLOW = {
     "policy replay": "as policy solve",
     "figures": "draws dozens of panels; tests of the command draw each kind once",
     "warm-up": "solves by every method; its own tests do so",
+    "bench": "a report with all figures",
+    "bench run": "sweeps",
+    "bench resume": "sweeps",
+    "bench compare": "asks methods",
+    "bench draw": "draws",
+    "bench report": "a report with all figures",
 }
 """Commands whose examples are not run here, and why."""
 
-EXAMPLES = {" ".join(words): command.examples for words, command in every(ROOT) if "bench" not in words}
+EXAMPLES = {" ".join(words): command.examples for words, command in every(ROOT)}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -72,12 +80,24 @@ def named(command: str, options: Options) -> Iterator[tuple[str, Collection[str]
     asked = given.get("method") or given.get("places") or ()
     asked = given["names"] if command == "methods" else (asked,) if isinstance(asked, str) else asked
     yield from ((name, methods) for name in asked)
+    yield from ((name, all_studies()) for name in given.get("studies", ()))
+    if command == "draw":
+        yield options.name, all_studies()
+    if command in ("compare", "resume"):
+        yield options.file, recorded()
+    if command == "report" and "files" in given:
+        yield from ((name, recorded()) for name in options.files)
     if command == "knapsack":
         yield options.file, shipped_knapsacks()
     traces = given.get("traces") or ()
     yield from ((name, recorded_names()) for name in ([traces] if isinstance(traces, str) else traces))
     for key, _ in given.get("options", ()):
         yield key, [item.name for item in find(options.method).options]
+
+
+def recorded() -> list[str]:
+    """The studies of which attempts are recorded."""
+    return ["behaviour", *(path.name.partition(".")[0] for path in RECORDED.glob("*.gz"))]
 
 
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in SLOW])

@@ -109,16 +109,6 @@ def test_figures_of_a_diagnosis_do_not_replace_the_traces(ask, tmp_path):
         path.unlink()
 
 
-def test_an_export_does_not_replace_the_attempts_that_it_reads(ask, tmp_path):
-    source = Path(depl.__file__).with_name("benchmarks") / "results/attempts/digits.jsonl.gz"
-    path = tmp_path / "digits.jsonl.gz"
-    path.write_bytes(source.read_bytes())
-    for given in (path, tmp_path):
-        code, _, err = ask("bench", "export", given, "--out", tmp_path)
-        assert (code, path.read_bytes()) == (2, source.read_bytes())
-        assert f"{path}: is the file {path}, which is read" in err
-
-
 def test_what_is_no_regular_file_is_written_to_and_stays(ask, tmp_path, tiny):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

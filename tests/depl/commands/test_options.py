@@ -24,7 +24,7 @@ from depl.models.tool_logs.points import TOOLS
 from tests.cases.command_line import leaves, options_of
 
 ROOT_FOLDER = Path(__file__).resolve().parents[3]
-ALL = [(list(words), command) for words, command in options.every(ROOT) if words[:1] != ("bench",)]
+ALL = [(list(words), command) for words, command in options.every(ROOT)]
 LINES = [
     *([*words, word] for words, _ in ALL for word in ("--help", "--no-such-option")),
     *([*words, "no-such-command"] for words, command in ALL if isinstance(command, click.Group)),
@@ -95,8 +95,7 @@ def test_every_help_says_what_a_command_does_and_fits_its_width(ask, words, monk
 
 def test_every_command_has_one_function_of_its_options() -> None:
     for words, command in leaves():
-        if words != "bench":
-            assert list(inspect.signature(command.callback).parameters) == ["options"], words
+        assert list(inspect.signature(command.callback).parameters) == ["options"], words
 
 
 def test_a_command_that_cannot_be_imported_is_an_internal_error(monkeypatch, capsys) -> None:
@@ -117,7 +116,18 @@ def test_names_that_a_help_shows_are_those_that_there_are() -> None:
 
 
 def test_every_command_that_takes_a_method_or_an_instance_has_the_option_import() -> None:
-    without = ["bench", "completion", "demo", "knapsack", "train", "diagnose", "figures"]
+    without = [
+        "bench resume",
+        "bench table",
+        "bench draw",
+        "bench report",
+        "completion",
+        "demo",
+        "knapsack",
+        "train",
+        "diagnose",
+        "figures",
+    ]
     without += ["traces import", "instances list", "instances make", "instances new"]
     without += ["lessons list", "lessons export", "policy show", "policy schema", "policy replay"]
     assert {name for name, leaf in leaves() if "--import" not in options_of(leaf)} == set(without)

@@ -94,7 +94,7 @@ def test_a_message_of_the_library_is_cut_in_its_middle_and_says_so():
     assert InvalidInputError("short", ".place").message == "short"
 
 
-@pytest.mark.parametrize("words", ["solve", "diagnose", "instances show", "knapsack", "bench recheck"])
+@pytest.mark.parametrize("words", ["solve", "diagnose", "instances show", "knapsack", "bench compare"])
 @pytest.mark.parametrize(
     "name", ["\udcff.json", "n" * 300, "d/" * 3000, "\udcff" * 300 + ".csv", "n" * 300 + ".npz"]
 )

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.behaviour.problems import problems
+from depl.benchmarks.studies.behaviour import problems
+from depl.benchmarks.studies.sweeps import COUNT, instance_of
 from depl.benchmarks.suites.random_family import competitive_family
-from depl.benchmarks.suites.standard.random import COUNT, instance_of
 from depl.heuristics.bounds import learning
 from depl.heuristics.data import sites
 from depl.instances.generator import random_instances

@@ -7,7 +7,7 @@ import string
 import numpy as np
 import pytest
 
-from depl.benchmarks.suites.catalogue import all_suites
+from depl.benchmarks.measure.catalogue import all_suites
 from depl.instances.library import full_names
 from depl.models.foundation import names
 from depl.models.foundation.names import advice, nearest

@@ -1,0 +1,141 @@
+"""Finds studies: those that are shipped, by their files alone, and those of a user's modules and files."""
+
+import dataclasses
+import functools
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
+
+import depl.benchmarks.studies
+from depl.benchmarks.measure.registry import Draw, Study
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
+from depl.models.foundation.users_code import import_source
+
+SWEEPS = ("depl.benchmarks.studies.sweeps", "depl.benchmarks.studies.behaviour")
+"""Modules of the studies that sweep, which workers find without importing all others."""
+
+
+@functools.cache
+def all_studies(package: ModuleType = depl.benchmarks.studies) -> dict[str, Study]:
+    """Every study of a package: each module gives its ``STUDY``, or several as ``STUDIES``.
+
+    Rooms inside the package hold helpers and are left out.
+
+    Returns
+    -------
+    dict of str to Study
+        By name, in alphabetical order.
+
+    Raises
+    ------
+    InvalidInputError
+        If a module defines no study, or two define studies of one name.
+    """
+    modules = pkgutil.iter_modules(package.__path__, prefix=f"{package.__name__}.")
+    return _defined_in(module.name for module in modules if not module.ispkg)
+
+
+@functools.cache
+def all_suites() -> dict[str, Study]:
+    """The shipped studies that sweep, by name, in alphabetical order."""
+    return _defined_in(SWEEPS)
+
+
+def find_suite(name: str) -> Study:
+    """The shipped study of that name that sweeps.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none; the message lists the known ones.
+    """
+    return chosen([name], all_suites())[0]
+
+
+def chosen(names: Iterable[str], studies: Mapping[str, Study]) -> list[Study]:
+    """The studies of these names, each once, in the order asked for.
+
+    Raises
+    ------
+    InvalidInputError
+        If a name is unknown; the message lists the known ones.
+    """
+    names = list(dict.fromkeys(names))
+    for name in names:
+        if name not in studies:
+            raise InvalidInputError(f"no study is called {name!r}; {advice(name, studies)}")
+    return [studies[name] for name in names]
+
+
+def with_imports(studies: Mapping[str, Study], sources: Sequence[str] = ()) -> dict[str, Study]:
+    """Studies, and the ``STUDY`` (or ``SUITE``) of each of these modules and files that defines one.
+
+    Raises
+    ------
+    InvalidInputError
+        If one cannot be imported, what it defines is no study, or its name is taken.
+    """
+    found = dict(studies)
+    for source in sources:
+        module = import_source(source)
+        study = getattr(module, "STUDY", getattr(module, "SUITE", None))
+        if study is None:
+            continue
+        if not isinstance(study, Study):
+            raise InvalidInputError("its STUDY must be a depl.benchmarks.measure.registry.Study", source)
+        if study.name in found:
+            raise InvalidInputError(f"a study {study.name!r} exists already; choose another name", source)
+        if study.sweeps:
+            draws = functools.partial(_usable_draws, study, source)
+            study = dataclasses.replace(study, draws=draws)
+        found[study.name] = study
+    return found
+
+
+def _defined_in(modules: Iterable[str]) -> dict[str, Study]:
+    found: dict[str, Study] = {}
+    for name in modules:
+        module = importlib.import_module(name)
+        studies = getattr(module, "STUDIES", (getattr(module, "STUDY", None),))
+        for study in studies:
+            if not isinstance(study, Study):
+                raise InvalidInputError(
+                    f"{name} defines no STUDY; set STUDY = Study(...) there or move the file"
+                )
+            if study.name in found:
+                raise InvalidInputError(
+                    f"{name}: another file already defines the study {study.name!r}; rename one"
+                )
+            found[study.name] = study
+    return dict(sorted(found.items()))
+
+
+def _usable_draws(study: Study, source: str) -> Sequence[Draw]:
+    """The draws of a user's study.
+
+    Raises
+    ------
+    InvalidInputError
+        If they cannot be made, or could not be told apart or recorded.
+    """
+    place = f"{source}: draws of study {study.name!r}"
+    try:
+        draws = list(study.instances())
+    except (Exception, SystemExit) as error:  # a user's code may fail with anything
+        raise InvalidInputError(f"cannot be made: {type(error).__name__}: {error}", place) from error
+    for draw in draws:
+        if not isinstance(draw, Draw):
+            raise InvalidInputError(f"must be depl.benchmarks.measure.registry.Draw, not {draw!r}", place)
+        for name, value in draw.labels.items():
+            if not isinstance(value, str | int | float):
+                raise InvalidInputError(
+                    f"label {name!r} of {draw.name!r} is {type(value).__name__} instead of text or number",
+                    place,
+                )
+    names = [draw.name for draw in draws]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InvalidInputError(f"the name {twice[0]!r} is given twice; names tell results apart", place)
+    return draws

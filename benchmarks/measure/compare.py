@@ -1,0 +1,178 @@
+"""Asking recorded questions again: whether today's code on this machine answers the same."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from depl.benchmarks.measure.attempt import VERSION, Attempt, Task
+from depl.benchmarks.measure.catalogue import all_suites, with_imports
+from depl.benchmarks.measure.sweep import Workers
+from depl.benchmarks.measure.tasks import Job, Request, job_of
+from depl.models.foundation.errors import InvalidInputError
+
+TOLERANCE = 1e-9
+"""Relative difference up to which numbers count as equal.
+
+A change that only reorders sums or products, and other processors and libraries, move the last digits:
+formulas that were compared differ by 4e-16, and plans sum at most some hundred terms. The toolkit itself
+takes costs, times and losses within 1e-9 for the same; what differs by more may also be judged differently.
+"""
+_OF_THE_CLOCK = frozenset({"time_limit", "interrupted", "hung", "crashed"})
+_COMPARED = ("instance_hash", "ending", "solution", "cost", "lower_bound")
+_ALSO_OF_ANSWERS = ("violation", "reason")
+"""What limits that are counted, and not the clock, leave the same."""
+
+
+class Difference(NamedTuple):
+    """Something that came out differently: of which task, what, recorded and found; None is missing."""
+
+    task: Task
+    what: str
+    recorded: Any
+    found: Any
+
+
+def repeatable(attempts: Iterable[Attempt]) -> list[Attempt]:
+    """Attempts whose outcome does not depend on how fast the machine was, or on accidents."""
+    return [row for row in attempts if "looks" in row.settings or row.ending not in _OF_THE_CLOCK]
+
+
+def subset(attempts: Sequence[Attempt], seconds: float, rng: np.random.Generator) -> list[Attempt]:
+    """Attempts drawn at random that took about so many seconds together when they were recorded.
+
+    Those that do not fit any more are passed over; at least one is returned if there are any.
+    """
+    order = [attempts[index] for index in rng.permutation(len(attempts))]
+    chosen: list[Attempt] = []
+    left = seconds
+    for attempt in order:
+        if attempt.total_seconds <= left or not chosen:
+            chosen.append(attempt)
+            left -= attempt.total_seconds
+    return chosen
+
+
+def asked_again(
+    recorded: Sequence[Attempt],
+    request: Request,
+    workers: Workers,
+    new: Sequence[Job] = (),
+    step: Callable[[Attempt], None] = lambda found: None,
+) -> tuple[list[Difference], list[Attempt]]:
+    """Ask recorded questions again, and some that are not recorded.
+
+    Parameters
+    ----------
+    recorded : sequence of Attempt
+        One for each task.
+    request : Request
+        What is imported, and how long an attempt may take beyond its limit.
+    workers : Workers
+        Who makes the attempts.
+    new : sequence of Job
+        Questions without a recorded answer; each is a difference.
+    step : callable
+        Told every attempt as soon as it is made.
+
+    Returns
+    -------
+    tuple of list
+        The differences, in the order of the attempts, and the attempts that differ.
+    """
+    studies = with_imports(all_suites(), request.imports)
+    told: list[Difference] = []
+    jobs, other = list(new), list[Attempt]()
+    for row in recorded:
+        try:
+            jobs.append(job_of(row.task, studies, _time_limit(row), request))
+        except InvalidInputError as error:
+            told.append(Difference(row.task, "task", "asked", f"cannot be asked: {error}"))
+    known = {row.task: row for row in recorded}
+    for found in workers.attempts(jobs):
+        step(found)
+        differ = differing(known.get(found.task), found)
+        told += differ
+        other += [found] if differ else []
+    return told, other
+
+
+def between(old: Iterable[Attempt], new: Iterable[Attempt]) -> list[Difference]:
+    """In what the attempts of two files differ, those among it that only one of them has."""
+    rows = ({row.task: row for row in attempts} for attempts in (old, new))
+    before, after = rows
+    return [
+        difference
+        for task in dict.fromkeys((*before, *after))
+        for difference in differing(before.get(task), after.get(task))
+    ]
+
+
+def differing(recorded: Attempt | None, found: Attempt | None) -> list[Difference]:
+    """As `differences`; one line alone where only one of them is there."""
+    if recorded is None or found is None:
+        known = recorded or found
+        shown = [None if row is None else f"{row.ending} at cost {row.cost}" for row in (recorded, found)]
+        return [] if known is None else [Difference(known.task, "answer", *shown)]
+    return differences(recorded, found)
+
+
+def differences(recorded: Attempt, found: Attempt) -> list[Difference]:
+    """In what two attempts of a task differ: settings, instance, ending, cost and bound; not in time.
+
+    Where limits are counted, everything that the study tells is compared as well. The version of a method is
+    not looked at: what is recorded was renamed if it meant another thing. What ended without a proof and is
+    stopped by the time limit now is no difference: it had less time, or tells now that the clock decided.
+    What is *stuck* was called *exhausted* before.
+    """
+    if (recorded.ending, found.ending) == ("exhausted", "stuck"):
+        recorded = msgspec.structs.replace(recorded, ending="stuck")
+    if recorded.ending in ("exhausted", "stuck") and found.ending == "time_limit":
+        return []
+    counted = "looks" in recorded.settings and "looks" in found.settings
+    told = []
+    for name in _common(recorded.settings, found.settings):
+        told.append((f"settings.{name}", recorded.settings[name], found.settings[name]))
+    for name in (*_COMPARED, *(_ALSO_OF_ANSWERS if counted else ())):
+        told.append((name, getattr(recorded, name), getattr(found, name)))
+    for name in sorted(recorded.answer.keys() | found.answer.keys()):
+        told.append((name, recorded.answer.get(name), found.answer.get(name)))
+    absolute = 0.0 if counted else TOLERANCE
+    return [Difference(recorded.task, *row) for row in told if not _same(*row, absolute)]
+
+
+def equal(old: Any, new: Any, absolute: float = 0.0) -> bool:
+    """Whether two values are equal: numbers up to `TOLERANCE`, everything else exactly.
+
+    Parameters
+    ----------
+    absolute : float
+        Difference up to which numbers are equal, however small they are.
+    """
+    if isinstance(old, list | tuple) and isinstance(new, list | tuple):
+        return len(old) == len(new) and all(equal(*pair, absolute) for pair in zip(old, new, strict=True))
+    if isinstance(old, float) and isinstance(new, float):
+        return abs(old - new) <= max(TOLERANCE * max(abs(old), abs(new)), absolute)
+    return bool(old == new)
+
+
+def _same(what: str, old: Any, new: Any, absolute: float) -> bool:
+    if what == "instance_hash" and old:  # of answers, the beginning is recorded
+        return str(new).startswith(old)
+    return equal(old, new, absolute)
+
+
+def _common(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """The settings that both name; older answers name the looks alone."""
+    return [name for name in old if name in new and name != VERSION]
+
+
+def _time_limit(attempt: Attempt) -> float | None:
+    """That of the attempt [s]; None where looks are the limit."""
+    limit = attempt.settings.get("time_limit")
+    if "looks" in attempt.settings:
+        return None
+    if not isinstance(limit, int | float) or not limit > 0:
+        raise InvalidInputError(f"its settings.time_limit is {limit!r} instead of positive seconds")
+    return float(limit)

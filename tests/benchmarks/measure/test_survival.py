@@ -1,0 +1,174 @@
+"""Sweeps are killed in every way, and at the end every task has one attempt and nothing is left running.
+
+It is done to real processes: the one that writes is killed, and tasks abort, leave or hang.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from depl.benchmarks.measure.store import read_attempts, read_file
+from tests.cases.sweep_cases import users_file
+
+ENDINGS = {"aborts": "crashed", "leaves": "crashed", "hangs": "hung"}
+MOODS = {3: "aborts", 5: "leaves", 7: "hangs"}
+"""What method ``moody`` does at some numbers; whatever ends its process, another one is started."""
+
+
+def test_a_killed_parent_loses_nothing(tmp_path):
+    survive(tmp_path, tasks=6, period=6, moods={3: "aborts", 5: "hangs"}, resumed_by=1)
+
+
+@pytest.mark.slow
+def test_of_two_hundred_tasks_all_are_there_after_a_killing(tmp_path):
+    survive(tmp_path, tasks=200, period=50, moods=MOODS, resumed_by=2)
+
+
+def survive(folder: Path, *, tasks: int, period: int, moods: dict[int, str], resumed_by: int) -> None:
+    """Kill the parent when half of the tasks are run, and resume."""
+    written = "{" + ", ".join(f"{number}: {mood}" for number, mood in moods.items()) + "}"
+    source = users_file(folder, count=tasks, pause=0.1, limit=1.0, period=period, moods=written)
+    path = folder / "kept.jsonl"
+    asked = ["users", "--methods", "moody", "--grace", "4", "--import", source, "--out", str(path)]
+    with running("run", *asked, "--workers", "2") as parent:
+        while count(path) < tasks // 2:
+            time.sleep(0.1)
+            assert parent.poll() is None, parent.stderr.read()
+        everything = descendants(parent.pid)
+        os.kill(parent.pid, signal.SIGKILL)
+        parent.wait()
+    assert_gone(everything)
+    kept = read_attempts(path)
+    assert tasks // 2 <= len(kept) < tasks
+    with running("resume", str(path), "--workers", str(resumed_by), "--json") as parent:
+        while parent.poll() is None:
+            everything = descendants(parent.pid) or everything
+            time.sleep(0.3)
+        told, complaints = parent.communicate()
+    assert parent.returncode == 0, complaints
+    assert complaints.splitlines()[0].startswith(f"{tasks} of {tasks} attempts")
+    answer = json.loads(told)
+    assert (answer["finished"], answer["kept"], answer["made"]) == (tasks, len(kept), tasks - len(kept))
+    assert_gone(everything)
+    ended = {number: ENDINGS[mood] for number, mood in moods.items()}
+    assert_complete(path, kept, [ended.get(number % period, "exhausted") for number in range(tasks)])
+
+
+def assert_complete(path: Path, kept: list, expected: list[str]) -> None:
+    """Every task once; those that behave have answered, and every other one ended as it had to."""
+    attempts = read_attempts(path)
+    assert attempts[: len(kept)] == kept
+    numbers = [int(attempt.labels["number"]) for attempt in attempts]
+    assert sorted(numbers) == list(range(len(expected)))
+    endings = {number: attempt.ending for number, attempt in zip(numbers, attempts, strict=True)}
+    assert endings == dict(enumerate(expected))
+    assert {attempt.cost for attempt in attempts if attempt.ending == "exhausted"} == {28.0}
+
+
+@pytest.mark.parametrize(
+    ("workers", "everywhere"),
+    [
+        ("1", True),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in (("1", False), ("2", False), ("2", True))),
+    ],
+)
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_resume(tmp_path, workers, everywhere):
+    """A shell sends it to the command alone, a batch system to all processes of a job, in any order."""
+    source, path = users_file(tmp_path, count=50, pause=0.2), tmp_path / "kept.jsonl"
+    asked = ["users", "--methods", "answers", "--import", source, "--out", str(path), "--workers", workers]
+    with running("run", *asked) as parent:
+        while count(path) < 2:
+            time.sleep(0.05)
+        everything = descendants(parent.pid)
+        if everywhere:
+            interrupt_solving(everything)
+            time.sleep(0.5)  # long enough for an attempt that it ended to be recorded
+        parent.send_signal(signal.SIGINT)
+        _, complaints = parent.communicate(timeout=30)
+    assert parent.returncode == 4
+    assert f"go on with: depl bench resume {path}" in complaints
+    assert "Traceback" not in complaints
+    kept = read_attempts(path)
+    assert 2 <= len(kept) < 50
+    assert {attempt.ending for attempt in kept} == {"exhausted"}
+    assert_gone(everything)
+    assert read_file(path)[0] is not None
+
+
+@contextlib.contextmanager
+def running(*words: str) -> Iterator[subprocess.Popen[str]]:
+    """``depl bench`` in a process of its own, as from a shell; killed at the end of the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "depl", "bench", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).resolve().parents[3],
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            pipe.close()
+
+
+def interrupt_solving(processes: dict[int, str]) -> None:
+    """Send SIGINT to the processes that solve."""
+    solving = [key for key, command in processes.items() if "depl.benchmarks.measure.process" in command]
+    assert solving
+    for identifier in solving:
+        os.kill(identifier, signal.SIGINT)
+
+
+def count(path: Path) -> int:
+    """How many attempts a file holds by now."""
+    try:
+        return len(read_attempts(path))
+    except ValueError:  # not there yet
+        return 0
+
+
+def descendants(ancestor: int) -> dict[int, str]:
+    """The command lines of all processes below one."""
+    parents, commands = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                state = (entry / "stat").read_text().rpartition(")")[2].split()
+                parents[int(entry.name)] = int(state[1])
+                commands[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")
+    found, ring = {}, {ancestor}
+    while ring:
+        ring = {identifier for identifier, parent in parents.items() if parent in ring}
+        found |= {identifier: commands[identifier] for identifier in ring if identifier in commands}
+    return found
+
+
+def assert_gone(processes: dict[int, str], patience: float = 15.0) -> None:
+    """All of these processes end soon."""
+    deadline = time.monotonic() + patience
+    while left := {key: command for key, command in processes.items() if runs(key, command)}:
+        assert time.monotonic() < deadline, f"left behind: {left}"
+        time.sleep(0.1)
+
+
+def runs(identifier: int, command: str) -> bool:
+    """Whether this very process runs still."""
+    folder = Path(f"/proc/{identifier}")
+    try:
+        state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+        return state != "Z" and (folder / "cmdline").read_text().replace("\0", " ") == command
+    except OSError:
+        return False

@@ -1,0 +1,268 @@
+"""Whatever becomes of a solve, an attempt comes back and tells what happened: here, and on dask's workers."""
+
+import logging
+import os
+import time
+from pathlib import Path
+
+import distributed
+import msgspec
+import pytest
+
+import depl
+from depl.benchmarks.measure import process, solving, sweep
+from depl.benchmarks.measure.attempt import without_folders
+from depl.benchmarks.measure.process import CallError, CrashedError, HungError, LoneProcess, StartError
+from depl.benchmarks.measure.sweep import Processes, Scheduler, attempt_alone, attempt_there, version_there
+from depl.benchmarks.measure.tasks import jobs_of
+from depl.instances.library import load
+from depl.models.foundation.errors import InvalidInputError
+from tests.cases import sweep_calls
+from tests.cases.sweep_cases import own_registry, paper_jobs, users_file, users_request
+
+
+@pytest.fixture(scope="module")
+def lone():
+    with LoneProcess() as lone:
+        yield lone
+
+
+# --- calls in another process ----------------------------------------------------------------------------
+
+
+def test_a_call_returns_what_the_function_returns_or_raises_what_became_of_it():
+    with LoneProcess() as lone:
+        told = []
+        assert lone.call(sweep_calls.doubled, [1, 2], 60, told.append) == [1, 2, 1, 2]
+        assert told == [[1, 2]]
+        assert lone.call(sweep_calls.threads, None, 60) == "1"
+        with pytest.raises(CallError, match="KeyError"):
+            lone.call(sweep_calls.fails, None, 60)
+        before = lone._process.pid
+        with pytest.raises(HungError):
+            lone.call(sweep_calls.sleeps, 60, 0.3)
+        assert not alive(before)
+        with pytest.raises(CrashedError, match=r"(?s)SIGABRT.*last words"):
+            lone.call(sweep_calls.dies, None, 60)
+        assert lone.call(sweep_calls.doubled, [], 60) == []
+        last = lone._process.pid
+    assert not alive(last)
+
+
+def test_what_a_hanging_call_started_is_killed_with_it(lone, tmp_path: Path):
+    note = tmp_path / "pid"
+    with pytest.raises(HungError):
+        lone.call(sweep_calls.starts_another, str(note), 2)
+    deadline = time.monotonic() + 5
+    while alive(int(note.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not alive(int(note.read_text()))
+
+
+def test_a_process_that_cannot_start_is_no_attempt_and_stops_a_sweep(monkeypatch):
+    jobs = paper_jobs(("exact",))
+    monkeypatch.setattr(process, "one_thread", lambda: {"PYTHONHOME": "/nowhere"})
+    monkeypatch.chdir("/")
+    with pytest.raises(StartError, match="No module named"):
+        list(Processes(2).attempts(jobs))
+
+
+def alive(identifier: int) -> bool:
+    """Whether a process runs; one that has ended and was not waited for does not."""
+    try:
+        os.kill(identifier, 0)
+        state = Path(f"/proc/{identifier}/stat").read_text().rpartition(")")[2].split()[0]
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return state != "Z"
+
+
+# --- attempts --------------------------------------------------------------------------------------------
+
+
+def test_an_attempt_holds_what_the_result_says(lone):
+    (job,) = paper_jobs(("exact",))
+    attempt = attempt_alone(job, lone)
+    instance = depl.load("paper-alexnet-9")
+    result = depl.solve(instance, "exact")
+    assert attempt.task == job.task
+    assert (attempt.method, attempt.meaning, attempt.ending) == ("exact", "law", "optimal")
+    assert attempt.proved_optimal
+    assert attempt.solution == "proven_optimal"
+    assert attempt.instance_hash == instance.fingerprint
+    assert (attempt.cost, attempt.lower_bound) == (result.cost, result.lower_bound)
+    assert attempt.violation == (result.violation.lower, result.violation.upper)
+    assert attempt.epochs == result.epochs == sum(attempt.epochs_by_model.values())
+    assert depl.check(instance, depl.Plan.from_json(msgspec.json.encode(attempt.plan))).ok
+    assert 0 < attempt.wall_seconds < attempt.total_seconds
+    assert 0.05 < attempt.peak_gibibytes < 2
+    assert attempt.settings == {"time_limit": 60.0, "gap": 0.0, "scenarios": None, "options": {}}
+    assert attempt.labels == {"family": "paper-alexnet", "target": 9.0}
+
+
+def test_a_fresh_process_is_a_new_one_and_a_warm_one_is_kept(lone):
+    (job,) = paper_jobs(("expected-cost",))
+    attempt_alone(job, lone)
+    kept = lone._process
+    attempt_alone(job, lone)
+    assert lone._process is kept
+    attempt_alone(msgspec.structs.replace(job, fresh=True), lone)
+    assert lone._process is not kept
+
+
+@pytest.fixture(scope="module")
+def attempts(lone, tmp_path_factory):
+    """One attempt by each of the user's methods, all in one process as long as that lives."""
+    source = users_file(tmp_path_factory.mktemp("attempting"), count=1)
+    order = ("answers", "raises", "exits", "interrupts", "refuses", "cheats", "hangs", "leaves")
+    with own_registry():
+        jobs = jobs_of(users_request(source, order))
+    return {job.task.configuration: attempt_alone(job, lone) for job in jobs}
+
+
+def test_a_users_method_and_suite_enter_like_ours(attempts):
+    attempt = attempts["answers"]
+    assert (attempt.ending, attempt.reason) == ("exhausted", None)
+    assert attempt.cost == pytest.approx(28.0)
+    assert attempt.labels == {"number": 0}
+    assert attempt.measures == {"asked": 3.0, "none": None}
+
+
+@pytest.mark.parametrize(
+    ("method", "ending", "reason"),
+    [
+        ("raises", "failed", "RuntimeError: as it was told to"),
+        ("exits", "failed", "SystemExit: 3"),
+        ("interrupts", "failed", "KeyboardInterrupt"),
+        ("refuses", "refused", "covers nothing"),
+        ("cheats", "rejected", "fails the independent verifier"),
+        ("hangs", "hung", "killed after 2"),
+        ("leaves", "crashed", "exit code 7"),
+    ],
+)
+def test_every_failure_is_an_attempt_with_its_reason(attempts, method, ending, reason):
+    attempt = attempts[method]
+    assert attempt.ending == ending
+    assert reason in attempt.reason
+    assert attempt.cost is attempt.plan is None
+    assert attempt.solution == "none"
+    assert attempt.total_seconds > 0
+    assert attempt.instance_hash == attempts["answers"].instance_hash
+    assert attempt.started > "2026"
+
+
+@pytest.mark.parametrize(
+    ("text", "published"),
+    [
+        ('File "/home/me/depl/models/plan.py", line 3, in plan', 'File "plan.py", line 3, in plan'),
+        ("OSError: '/tmp/x y': 1/2 of a / b is 3", "OSError: 'x y': 1/2 of a / b is 3"),
+        ("see tcp://127.0.0.1:8786 and and/or a/b/c", "see tcp://127.0.0.1:8786 and and/or a/b/c"),
+    ],
+)
+def test_reasons_name_files_and_not_where_they_lie(text, published):
+    assert without_folders(text) == published
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"), [("depl", ["depl"]), ("auto", ["exact", "density-greedy", "depl"])]
+)
+def test_the_methods_that_a_method_lets_run_are_warm(method, expected, monkeypatch):
+    asked = []
+    solving.warm_up.cache_clear()  # another test of this process may have asked for the same method
+    monkeypatch.setattr(
+        solving, "solve", lambda instance, name, time_limit: asked.append((instance.name, name))
+    )
+    solving.warm_up(method)
+    solving.warm_up.cache_clear()  # nothing was compiled here: who asks next shall get what is promised
+    assert asked == [(load(instance).name, name) for name in expected for instance in solving._WARM]
+
+
+def test_the_phases_of_the_default_are_those_that_are_warmed(tiny):
+    """With time for none of them to end, all of them get a turn."""
+    found = solving.solve(tiny, "auto", looks=30)  # too few for any of them to end
+    assert {phase.method for phase in found.phases} == set(solving._LETS_RUN["auto"])
+
+
+# --- schedulers ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def scheduler():
+    """A scheduler without workers."""
+    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
+    with distributed.LocalCluster(
+        n_workers=0,
+        host="127.0.0.1",
+        protocol="tcp://",
+        dashboard_address=":0",
+        processes=True,
+        silence_logs=logging.CRITICAL,
+    ) as started:
+        yield started
+
+
+def test_a_worker_of_a_scheduler_keeps_the_deadline_and_survives_what_dies(scheduler, tmp_path):
+    """It is a daemon, as workers of dask are."""
+    scheduler.scale(1)
+    with own_registry():
+        jobs = jobs_of(users_request(users_file(tmp_path, count=1), ("answers", "hangs", "leaves")))
+    found = {row.task.configuration: row for row in Scheduler(scheduler.scheduler_address).attempts(jobs)}
+    endings = {name: row.ending for name, row in found.items()}
+    assert endings == {"answers": "exhausted", "hangs": "hung", "leaves": "crashed"}
+    assert "exit code 7" in found["leaves"].reason
+
+
+def test_a_scheduler_that_does_not_answer_or_has_no_workers_is_refused(scheduler, monkeypatch):
+    jobs = paper_jobs(("expected-cost",))
+    monkeypatch.setattr(sweep, "_CONNECTING", 0.5)
+    monkeypatch.setattr(sweep, "_PATIENCE", 0.5)
+    with pytest.raises(InvalidInputError, match=r"tcp://127\.0\.0\.1:1: no scheduler answers"):
+        list(Scheduler("tcp://127.0.0.1:1").attempts(jobs))
+    with pytest.raises(InvalidInputError, match="no worker has come"):
+        list(Scheduler(scheduler.scheduler_address).attempts(jobs))
+    assert list(Scheduler("tcp://127.0.0.1:1").attempts([])) == []
+
+
+class Client:
+    """In the place of dask's: its workers have a version of depl, or none."""
+
+    def __init__(self, version):
+        self.version = version
+
+    def wait_for_workers(self, count, timeout):
+        pass
+
+    def run(self, function):
+        assert function() == depl.__version__
+        if self.version is None:
+            raise ModuleNotFoundError("No module named 'depl'")
+        return {"there": self.version}
+
+
+def test_workers_with_another_depl_or_none_are_refused():
+    there = Scheduler("tcp://there:1")
+    there._require_workers(Client(version_there()))
+    with pytest.raises(InvalidInputError, match=f"workers have version 9, and {depl.__version__} is needed"):
+        there._require_workers(Client("9"))
+    with pytest.raises(InvalidInputError, match="a worker cannot run this depl: No module"):
+        there._require_workers(Client(None))
+
+
+class Future:
+    """What dask would have brought: an exception."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def result(self):
+        raise self.error
+
+
+def test_a_task_that_dask_gives_up_has_crashed_and_one_that_was_not_begun_stops_the_sweep():
+    (job,) = paper_jobs(("expected-cost",))
+    found = sweep._attempt_of(Future(RuntimeError("a worker was killed")), job)
+    assert (found.task, found.ending) == (job.task, "crashed")
+    assert found.reason == "its workers failed, at last: a worker was killed"
+    with pytest.raises(StartError):
+        sweep._attempt_of(Future(StartError("no process")), job)
+    assert attempt_there.__module__ == sweep.__name__  # dask finds it by this name

@@ -1,0 +1,146 @@
+"""What is asked for becomes the same jobs again, and what cannot be asked for is refused with what can."""
+
+import pytest
+
+import depl
+from depl.benchmarks.measure.catalogue import all_suites, find_suite, with_imports
+from depl.benchmarks.measure.tasks import Request, configuration_of, job_of, jobs_of
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.users_code import import_source, resolved
+from tests.cases.sweep_cases import own_registry, users_file, users_request
+
+
+@pytest.fixture(autouse=True)
+def registry():
+    with own_registry():
+        yield
+
+
+def tasks(**asked):
+    return [job.task for job in jobs_of(Request(suites=("paper",), **asked))]
+
+
+def test_a_suite_is_run_instance_by_instance_by_all_its_configurations():
+    suite = find_suite("paper")
+    found = tasks()
+    assert [(task.instance, task.configuration, task.seed) for task in found] == [
+        (draw.name, item.label, seed)
+        for draw in suite.instances()
+        for item in suite.configurations
+        for seed in suite.seeds
+    ]
+    assert {(task.suite, task.version) for task in found} == {("paper", suite.version)}
+
+
+def test_instances_and_methods_are_chosen_by_name():
+    found = tasks(instances="paper-alexnet-*", configurations=("depl", "exact", "depl"), limit=2)
+    assert [(task.instance, task.configuration) for task in found] == [
+        (instance, method)
+        for instance in ("paper-alexnet-5", "paper-alexnet-7")
+        for method in ("depl", "exact")
+    ]
+
+
+def test_a_time_limit_for_all_is_that_of_every_job():
+    assert {job.blank.settings["time_limit"] for job in jobs_of(Request(suites=("paper",)))} == {60.0}
+    jobs = jobs_of(Request(suites=("paper",), seconds=2.5))
+    assert {job.blank.settings["time_limit"] for job in jobs} == {2.5}
+    (job,) = {id(job): job for job in jobs if job.task == jobs[0].task}.values()
+    assert job_of(job.task, {"paper": find_suite("paper")}, 2.5, Request(suites=("paper",))) == job
+
+
+def test_a_method_that_a_suite_does_not_have_gets_its_longest_time_limit():
+    configuration = configuration_of(find_suite("paper"), "auto")
+    assert (configuration.method, configuration.label, configuration.time_limit) == ("auto", "auto", 60.0)
+    assert {task.configuration for task in tasks(configurations=("auto",), limit=1)} == {"auto"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "complaint"),
+    [
+        ({"suites": ("none",)}, "no study is called 'none'; known are .*paper"),
+        (
+            {"configurations": ("none",)},
+            r"no configuration .* is called 'none'; known are .*exact",
+        ),
+        ({"instances": "none-*"}, "--instances: no instance of paper is called like 'none-"),
+        ({"imports": ("none.py",)}, "none.py: cannot be imported: .*No such file"),
+        ({"imports": ("depl.none",)}, "depl.none: cannot be imported: ModuleNotFoundError"),
+    ],
+)
+def test_what_does_not_exist_is_refused_with_what_does(asked, complaint):
+    with pytest.raises(InvalidInputError, match=complaint):
+        jobs_of(Request(**{"suites": ("paper",), **asked}))
+
+
+def test_a_task_of_another_version_of_a_suite_is_refused():
+    task = tasks(limit=1)[0]
+    old = type(task)(**{**{name: getattr(task, name) for name in task.__struct_fields__}, "version": 0})
+    with pytest.raises(InvalidInputError, match=r"has version [1-9][0-9]* now, not 0"):
+        job_of(old, {"paper": find_suite("paper")}, None, Request(suites=("paper",)))
+
+
+def test_a_users_file_brings_a_suite_and_methods_and_is_run_once(tmp_path):
+    source = resolved(users_file(tmp_path))
+    assert "users" in with_imports(all_suites(), [source])
+    assert import_source(source) is import_source(source)
+    jobs = jobs_of(users_request(source, ("answers", "hangs")))
+    assert [(job.task.instance, job.blank.method) for job in jobs] == [
+        (f"tiny-{number}", f"{tmp_path.name}-{method}")
+        for number in range(2)
+        for method in ("answers", "hangs")
+    ]
+    assert f"{tmp_path.name}-answers" in {method.name for method in depl.methods()}
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("import sys; sys.exit(3)", r"it ends the program; .* \(SystemExit: 3\)"),
+        ("raise SystemExit", "it ends the program"),
+        ("import argparse; argparse.ArgumentParser().parse_args(['--what'])", r"SystemExit: 2"),
+        ("SUITE = 3", "must be a depl.benchmarks.measure.registry.Study"),
+        ("from depl.benchmarks.studies.behaviour import STUDY", "a study 'behaviour' exists already"),
+        ("import depl; depl.register('exact', print)", "cannot be imported: a method 'exact' is registered"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_why(tmp_path, text, complaint):
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=rf"mine\.py: .*{complaint}"):
+        with_imports(all_suites(), [str(tmp_path / "mine.py")])
+
+
+def test_options_that_cannot_be_recorded_are_refused(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from depl.benchmarks.suites.suite import *\nimport depl\n"
+        "SUITE = Suite('odd', '', lambda: [Draw('tiny', {}, lambda: depl.load('tiny'))],"
+        " (Configuration('depl-paper', options={'eta': print}),))",
+        encoding="utf-8",
+    )
+    with pytest.raises(InvalidInputError, match="options of configuration 'depl-paper' cannot be recorded"):
+        jobs_of(Request(suites=("odd",), imports=(str(tmp_path / "mine.py"),)))
+
+
+SUITE_OF = (
+    "import sys\nimport depl\nimport numpy as np\nfrom depl.benchmarks.measure.registry import *\n"
+    "def build():\n    return depl.load('tiny')\n"
+    "STUDY = Study('odd', '', draws=lambda: {draws}, configurations=(Configuration('exact'),))"
+)
+
+
+@pytest.mark.parametrize(
+    ("draws", "complaint"),
+    [
+        ("sys.exit(3)", "cannot be made: SystemExit: 3"),
+        ("1 / 0", "cannot be made: ZeroDivisionError"),
+        ("3", "cannot be made: TypeError"),
+        ("['tiny']", "must be depl.benchmarks.measure.registry.Draw, not 'tiny'"),
+        ("[Draw('tiny', {'n': np.int64(3)}, build)]", "label 'n' of 'tiny' is int64 instead of"),
+        ("[Draw('tiny', {}, build), Draw('tiny', {}, build)]", "the name 'tiny' is given twice"),
+    ],
+)
+def test_draws_that_cannot_be_used_are_refused(tmp_path, draws, complaint):
+    (tmp_path / "mine.py").write_text(SUITE_OF.replace("{draws}", draws), encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=rf"mine\.py: draws of study 'odd': {complaint}"):
+        jobs_of(Request(suites=("odd",), imports=(str(tmp_path / "mine.py"),)))

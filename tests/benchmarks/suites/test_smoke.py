@@ -1,0 +1,66 @@
+"""Every shipped suite runs: its first instance by all its configurations, for a moment.
+
+Instances that are large by their labels are made and not solved.
+"""
+
+import math
+
+import msgspec
+import pytest
+
+from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.catalogue import all_suites
+from depl.benchmarks.measure.solving import attempt as made
+from depl.benchmarks.measure.tasks import Request, jobs_of
+
+SUITES = {name: study for name, study in all_suites().items() if study.tells is None}
+LARGE = 10_000
+"""Product of the sizes among the labels, such as |N| |D| |M| K_max."""
+ALIKE = ("scaling-clusters", "scaling-epochs", "scaling-models")
+"""Drawn and attempted like ``scaling-datasets``, which has a measure as well: only another size grows."""
+BROKEN = {"failed", "crashed", "rejected", "error"}
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        *((name, 0.05) for name in SUITES if name not in ALIKE),
+        *(pytest.param(name, 0.05, marks=pytest.mark.slow) for name in ALIKE),
+        *(pytest.param(name, 0.3, marks=pytest.mark.slow) for name in SUITES),
+    ],
+)
+def test_the_first_instance_of_a_suite_is_attempted_by_all_its_configurations(name, seconds):
+    suite = SUITES[name]
+    first = suite.instances()[0]
+    fingerprint = first.build().fingerprint
+    assert fingerprint
+    if math.prod(label for label in first.labels.values() if isinstance(label, int)) > LARGE:
+        return
+    jobs = jobs_of(Request(suites=(name,), limit=1, seconds=seconds))
+    attempts = [made(job, [].append) for job in jobs]
+    assert len(attempts) == len(suite.configurations) * len(suite.seeds)
+    broken = {row.task.configuration: row.reason for row in attempts if row.ending in BROKEN}
+    assert not broken
+    assert any(row.ending != "refused" for row in attempts)
+    for attempt in attempts:
+        assert attempt.instance_hash == fingerprint
+        assert all(value is None or math.isfinite(value) for value in attempt.measures.values())
+        text = msgspec.json.encode(attempt)
+        assert msgspec.json.encode(msgspec.json.decode(text, type=Attempt)) == text
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_names_of_instances_differ_and_an_instance_is_the_same_when_it_is_made_again(name):
+    draws, again = SUITES[name].instances(), SUITES[name].instances()
+    names = [draw.name for draw in draws]
+    assert len(set(names)) == len(names)
+    assert [draw.name for draw in again] == names
+    assert draws[-1].build().fingerprint == again[-1].build().fingerprint
+
+
+def test_suites_that_are_alike_differ_in_what_grows_alone():
+    whole = SUITES["scaling-datasets"]
+    for name in ALIKE:
+        assert SUITES[name].configurations == whole.configurations
+        assert SUITES[name].seeds == whole.seeds
+        assert SUITES[name].instances()[0].labels.keys() == whole.instances()[0].labels.keys()
