@@ -11,6 +11,7 @@ import depl.benchmarks.studies
 from depl.benchmarks.measure.registry import Draw, Study
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
+from depl.models.foundation.removed import removed
 from depl.models.foundation.users_code import import_source
 
 SWEEPS = ("depl.benchmarks.studies.sweeps", "depl.benchmarks.studies.behaviour")
@@ -65,7 +66,8 @@ def chosen(names: Iterable[str], studies: Mapping[str, Study]) -> list[Study]:
     names = list(dict.fromkeys(names))
     for name in names:
         if name not in studies:
-            raise InvalidInputError(f"no study is called {name!r}; {advice(name, studies)}")
+            gone = removed(f"study {name}")
+            raise InvalidInputError(gone or f"no study is called {name!r}; {advice(name, studies)}")
     return [studies[name] for name in names]
 
 

@@ -7,8 +7,24 @@ _CALCULUS = "modular total restricted contracted complement truncated tried Expr
 _RANKS = "uniform_rank partition_rank graphic_rank entropy log_det"
 _TRAINED = "depl trains the digits and cells families; bring other losses by 'depl traces import'"
 _TLS = "dask's own configuration names the certificates (distributed.comm.tls)"
+_JOINED = {
+    "closed-loop": "closed-loop-counted closed-loop-halves",
+    "data": "submodular",
+    "default": "default-method default-drawn-anew default-reach",
+    "graph": "label-setting expanded-graph",
+    "knapsacks": "chance-knapsacks outside-knapsacks",
+    "promises-held-out": "few-runs runs-per-plan promised-delivered",
+    "ratios": "competitive-ratio stochastic-value",
+    "samples": "ladder search-goals sample-size",
+}
+"""Studies that asked one question more than once, by the one that asks it now."""
 
 SUCCESSORS = {
+    **{
+        f"study {name}": f"its rows are in the study {study!r} and its record"
+        for study, names in _JOINED.items()
+        for name in names.split()
+    },
     **{
         f"depl.submodular.{name}": "write the sum as one function for depl.submodular.claimed, or use cut, "
         "coverage, quadratic, facility_location and concave_of_weight, which take a modular part"
@@ -39,8 +55,8 @@ SUCCESSORS = {
 """What to use in place of a name, written as its users wrote it.
 
 A name of the face or of one of its modules is ``depl.paths``, a command, an option of it or a choice of
-that ``depl front --expected``, a method ``method graph``, and an option of one ``method depl-paper, option
-data``.
+that ``depl front --expected``, a method ``method graph``, an option of one ``method depl-paper, option
+data``, and a study of ``depl bench`` is ``study ladder``.
 """
 
 

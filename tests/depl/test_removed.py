@@ -5,6 +5,7 @@ import importlib
 import pytest
 
 import depl
+from depl.benchmarks.measure.catalogue import all_studies
 from depl.cli import main
 from depl.models.foundation.removed import SUCCESSORS, removed
 
@@ -14,6 +15,9 @@ def refusal(name: str, capsys: pytest.CaptureFixture[str]) -> str:
     first, _, rest = name.partition(" ")
     if first == "depl":
         assert main(rest.split()) == 2
+        return " ".join(capsys.readouterr().err.split())
+    if first == "study":
+        assert main(["bench", "run", rest]) == 2
         return " ".join(capsys.readouterr().err.split())
     if first == "method":
         method, _, option = rest.partition(", option ")
@@ -39,3 +43,4 @@ def test_an_import_of_a_name_that_is_gone_says_so_too():
 def test_no_name_that_is_gone_is_still_there():
     assert not {f"depl.{name}" for name in depl.__all__} & SUCCESSORS.keys()
     assert not {f"method {method.name}" for method in depl.methods()} & SUCCESSORS.keys()
+    assert not {f"study {name}" for name in all_studies()} & SUCCESSORS.keys()
