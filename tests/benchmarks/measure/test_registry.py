@@ -16,7 +16,6 @@ from depl.benchmarks.measure import provenance, registry, results
 from depl.benchmarks.measure.catalogue import all_studies, all_suites, chosen, find_suite
 from depl.benchmarks.measure.registry import Configuration, Draw, Goal, Study
 from depl.benchmarks.studies import first_path, scale
-from depl.benchmarks.studies.helpers import lone_solve
 from depl.cli import main
 from depl.models.estimation import instance as fitted
 from depl.models.foundation.errors import InvalidInputError
@@ -88,7 +87,7 @@ def shorter(monkeypatch):
 
     Policies are planned on a coarse grid."""
     monkeypatch.setattr(scale, "_SMOKE_SECONDS", 0.1)
-    monkeypatch.setattr(lone_solve, "warm_up", lambda method: None)
+    monkeypatch.setattr(scale, "warm_up", lambda method: None)
     monkeypatch.setattr(planner, "GRIDS", (256,))
 
 
