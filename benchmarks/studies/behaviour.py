@@ -19,8 +19,6 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.measure.registry import Configuration, Draw, Made, Study
-from depl.benchmarks.suites.random_family import competitive_family
-from depl.benchmarks.suites.tiny_sampled import tiny_sampled
 from depl.instances import library
 from depl.instances.counterexamples import (
     almost_one_level,
@@ -30,7 +28,9 @@ from depl.instances.counterexamples import (
 )
 from depl.instances.generator import Range, random_instance
 from depl.instances.heterogeneous import heterogeneous_instance
+from depl.instances.random_family import competitive_family
 from depl.instances.spent_promise import spent_promise
+from depl.instances.tiny_sampled import tiny_sampled
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Undeclared
 from depl.models.problem.learning import ConstantImprovement

@@ -19,11 +19,11 @@ from depl.benchmarks.measure.catalogue import find_suite
 from depl.benchmarks.measure.outcome import REFUSED, SolveOutcome, tried
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.measure.solving import warm_up
-from depl.benchmarks.suites.random_family import competitive_family
-from depl.benchmarks.suites.random_laws import extreme_instance
 from depl.instances.generator import random_instance
 from depl.instances.heterogeneous import heterogeneous_instance
 from depl.instances.library import describe, load, parse
+from depl.instances.random_family import competitive_family
+from depl.instances.random_laws import extreme_instance
 from depl.instances.template import template
 from depl.models.problem.instance import Instance
 

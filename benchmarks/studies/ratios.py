@@ -1,6 +1,6 @@
 """Costs over proved optima: of ``depl`` and the paper's method, and of plans that know means alone.
 
-*Methods*: on 1000 random instances (`depl.benchmarks.suites.random_family`), drawn before anything is solved.
+*Methods*: on 1000 random instances (`depl.instances.random_family`), drawn before anything is solved.
 ``exact`` gives each its proved optimum, a proof that it has no plan, or a certified lower bound when its time
 is up; the latter are compared with that bound, apart. Two processes share them, so seconds are those of a
 machine with both cores at work. *Means* (``value_``): the value of the stochastic solution (``howto/ratio``),
@@ -22,9 +22,9 @@ from depl.benchmarks.analysis.reference import below, claimed, reference_of
 from depl.benchmarks.measure.outcome import SolveOutcome, tried
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.studies.helpers.mean_value import Repair, price_curve, repair
-from depl.benchmarks.suites.random_family import competitive_family
 from depl.instances.generator import random_instances
 from depl.instances.library import load
+from depl.instances.random_family import competitive_family
 from depl.models.foundation.compiling import compiled_at_once
 from depl.models.problem.instance import Instance
 

@@ -1,6 +1,6 @@
 """Optima on samples: how large an instance is proved, and how optimistic a sample of few scenarios is.
 
-*Ladder*: instances of `depl.benchmarks.suites.paper_like` with |M| = 3, |N| = 1, S = 50 and growing K_max, by
+*Ladder*: instances of `depl.instances.paper_like` with |M| = 3, |N| = 1, S = 50 and growing K_max, by
 HiGHS and by the search up to the first size that is not proved within 60 s, where switches cost half of an
 epoch's gain and where they are cheap, so that scenarios favour different plans; at K_max = 8 over ten seeds a
 program that is stopped counts with 60 s. *Goal sizes*: ten instances each by the search, to 1e-6; what is not
@@ -17,9 +17,9 @@ import numpy as np
 from depl.benchmarks.measure.outcome import SolveOutcome, tried
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.measure.solving import warm_up
-from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
-from depl.benchmarks.suites.tiny_sampled import SampledInstance
 from depl.instances.generator import random_instances
+from depl.instances.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
+from depl.instances.tiny_sampled import SampledInstance
 from depl.models.foundation.errors import DeplError, InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Meaning, find

@@ -17,14 +17,14 @@ from depl.benchmarks.suites.annealing import ANNEALING
 from depl.benchmarks.suites.completions import completion_draws
 from depl.benchmarks.suites.large_sizes import LARGE
 from depl.benchmarks.suites.measures import plan_measures
-from depl.benchmarks.suites.perturbed import perturbed
 from depl.benchmarks.suites.printed_steps import printed_steps
-from depl.benchmarks.suites.random_family import competitive_family
-from depl.benchmarks.suites.random_laws import extreme_instance
 from depl.benchmarks.suites.sizes import BASE, DRAWS_PER_SIZE, growing, sized_instance
 from depl.benchmarks.suites.stage_orders import ONE_PASS, ORDERS
 from depl.instances.generator import random_instance
 from depl.instances.library import describe, load
+from depl.instances.perturbed import perturbed
+from depl.instances.random_family import competitive_family
+from depl.instances.random_laws import extreme_instance
 from depl.instances.reductions.chance_knapsack import reduce, value_of_cost
 from depl.instances.reductions.knapsack import ChanceKnapsack
 from depl.models.evaluation.evaluate import evaluate

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.suites.tiny_sampled import tiny_sampled
+from depl.instances.tiny_sampled import tiny_sampled
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios, allowed_misses, require_fitting

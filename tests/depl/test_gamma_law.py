@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.suites.perturbed import Parameter, scaled
+from depl.instances.perturbed import Parameter, scaled
 from depl.models.estimation.fit import fit_improvement, fit_switch
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws import register_law

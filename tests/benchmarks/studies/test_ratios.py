@@ -5,7 +5,7 @@ import pytest
 
 from depl.benchmarks.measure.outcome import SolveOutcome, tried
 from depl.benchmarks.studies.ratios import Row, figures_of
-from depl.benchmarks.suites.random_family import SIZES, competitive_family
+from depl.instances.random_family import SIZES, competitive_family
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch

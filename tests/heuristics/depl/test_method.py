@@ -12,10 +12,10 @@ import pytest
 import depl
 from depl.benchmarks.studies.behaviour import problems
 from depl.benchmarks.studies.sweeps import COUNT, instance_of
-from depl.benchmarks.suites.random_family import competitive_family
 from depl.heuristics.bounds import learning
 from depl.heuristics.data import sites
 from depl.instances.generator import random_instances
+from depl.instances.random_family import competitive_family
 from depl.models.problem.epochs import LossStep
 from depl.models.problem.instance import ComputeTable, Dataset, Instance, Model, Switch, Transfer
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal, StudentT, Zero

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.suites.paper_like import paper_like
-from depl.benchmarks.suites.tiny_sampled import tiny_sampled
+from depl.instances.paper_like import paper_like
+from depl.instances.tiny_sampled import tiny_sampled
 from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import Solution, Termination
 from tests.cases.scenario_methods import accepted, every_registered_method, judged, proven

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.suites.tiny_sampled import tiny_sampled
 from depl.instances.generator import random_instance
+from depl.instances.tiny_sampled import tiny_sampled
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.assignments import assignments, count_assignments
 from depl.models.exact.choices import Choices

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.suites.tiny_sampled import tiny_sampled
+from depl.instances.tiny_sampled import tiny_sampled
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Cluster, ConstantImprovement, Model, Transfer
 from depl.models.problem.laws import Deterministic, Forbidden, Normal

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import depl
-from depl.benchmarks.suites.paper_like import CHEAP_SWITCHES, paper_like
 from depl.instances.generator import random_instance
+from depl.instances.paper_like import CHEAP_SWITCHES, paper_like
 from depl.models.exact import incumbents
 from depl.models.exact.assignments import assignments
 from depl.models.exact.incumbents import Neighbourhood

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from depl.benchmarks.suites.tiny_sampled import SampledInstance
+from depl.instances.tiny_sampled import SampledInstance
 from depl.models.problem.epochs import load
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target, Transfer
 from depl.models.problem.laws import InverseGamma, StudentT

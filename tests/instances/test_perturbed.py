@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from depl.benchmarks.suites.perturbed import Parameter, perturbed, scaled
+from depl.instances.perturbed import Parameter, perturbed, scaled
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import (
     ConstantImprovement,
