@@ -283,7 +283,6 @@ ELSEWHERE = {
     ("docs/loop.rst", "ratios"),
     ("docs/model_selection.rst", "graph"),
     ("docs/traces.rst", "closed-loop"),  # a page
-    ("docs/benchmarks.rst", "limits"),  # a suite
     ("docs/questions.rst", "scale"),
     # the page quotes what these cases refuse, no figure of theirs
     *(("docs/refusals.rst", case) for case in ("graph", "risk-speed")),
@@ -296,7 +295,7 @@ DURATIONS = {
     ("docs/prediction_sets.rst", "prediction-sets", "cpu_seconds"): (3, 4, "some three minutes of one core"),
 }
 
-WORDS = {"data", "default", "graph", "limits", "placement", "ratios", "samples", "scale"}
+WORDS = {"data", "default", "graph", "placement", "ratios", "samples", "scale"}
 """Records whose names stand for something else, too: on a page they are named as records."""
 
 
