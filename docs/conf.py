@@ -13,7 +13,7 @@ from sphinx.domains.python import PythonDomain
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from depl.lessons.markup import mathml
+from depl.lessons.export import mathml
 
 project = "depl"
 author = "The depl developers"

@@ -11,15 +11,30 @@ from collections.abc import Collection, Iterator, Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
-from depl.lessons.markup import page_of, require_docutils
-from depl.lessons.notebook import as_notebook
+from depl.lessons.notebook import as_notebook, plain_references
 from depl.lessons.shipped import Cell, Lesson, kit_of, without_imports
+from depl.models.foundation.errors import InvalidInputError
 
 _WITH_ANSWERS = ("plan", "marking")
 """Parts of a kit that tell answers and lie in a folder of their own: the others can be handed out."""
 
 _ROWS, _LETTERS, _PICTURE = 15, 90, 8
 """Rows of a slide, letters of a row, and rows of a figure; the script makes smaller what still runs over."""
+
+_SETTINGS = {
+    "file_insertion_enabled": False,
+    "halt_level": 2,
+    "report_level": 5,
+    "embed_stylesheet": False,
+    "stylesheet_path": "",
+    "table_style": "plain",
+    "initial_header_level": "2",
+}
+_FUNCTION = re.compile(r"(</\w+>\s*)?(<mi>[a-z]{2,}</mi>)\s*<mo>&ApplyFunction;</mo>(\s*<m[^o])?")
+_BAR = '<mo stretchy="false">|</mo>'
+_DECIMAL = re.compile(r"<mo>\.</mo>\s*(<mn>)")
+_DEFINED = re.compile(r"<mo>∶</mo>\s*<mo>=</mo>")
+_EXERCISE = re.compile(r"(?s)<p>(<strong>Exercise [\d.]+</strong>.*?)</p>")
 
 
 class CellOutput(NamedTuple):
@@ -54,7 +69,7 @@ def files_of(lesson: Lesson, kinds: Collection[str]) -> Iterator[tuple[str, str]
         If pages are asked for and docutils is not installed.
     """
     if set(kinds) - {"notebook"}:
-        require_docutils()
+        _require_docutils()
     shown = run_cells(lesson) if {"slides", "handout"} & set(kinds) else ()
     names = iter(names_of(lesson, kinds))
     if "notebook" in kinds:
@@ -100,6 +115,53 @@ def kit_page(text: str) -> str:
     """A page of a kit from its text, whose first heading is its title."""
     title, body = page_of(text, titled=True)
     return _rendered(kind="handout", heading=html.unescape(title), body=body, slides=[])
+
+
+def _require_docutils() -> None:
+    try:
+        import docutils  # noqa: F401
+    except ImportError as error:
+        raise InvalidInputError(
+            "slides, handouts and kits need docutils, which is not installed: pip install 'depl[teaching]'; "
+            "notebooks do without: --only notebook"
+        ) from error
+
+
+def page_of(text: str, titled: bool = False) -> tuple[str, str]:
+    """Title, if the first heading is one, and body of a text as HTML, with a frame around each exercise."""
+    from docutils import core, nodes
+    from docutils.writers.html5_polyglot import Writer
+
+    settings = {**_SETTINGS, "doctitle_xform": titled}
+    document = core.publish_doctree(plain_references(text), settings_overrides=settings)
+    for kind in (nodes.math, nodes.math_block):
+        for formula in list(document.findall(kind)):
+            as_block = kind is nodes.math_block
+            made = mathml(formula.astext(), as_block)
+            shown = f'<div class="math">{made}</div>' if as_block else made
+            formula.parent.replace(formula, nodes.raw("", shown, format="html"))
+    writer: Any = Writer()
+    core.publish_from_doctree(document, writer=writer, settings_overrides=settings)
+    body = re.sub(r"\s*</?section[^>]*>", "", writer.parts["fragment"])
+    framed = _EXERCISE.sub(r'<div class="exercise"><p>\1</p><div class="lines"></div></div>', body)
+    return writer.parts["title"], framed.strip()
+
+
+def mathml(formula: str, as_block: bool) -> str:
+    """MathML of LaTeX with what docutils gets wrong: space around ln and in bars, :=, decimal points."""
+    from docutils.utils.math.latex2mathml import tex2mathml
+
+    made = _DECIMAL.sub(r"\1.", tex2mathml(formula, as_block=as_block))
+    made = _DEFINED.sub("<mo>≔</mo>", made)
+    made = made.replace(_BAR, _BAR.replace(">", ' lspace="0" rspace="0">', 1))
+    return _FUNCTION.sub(_spaced, made)
+
+
+def _spaced(found: re.Match[str]) -> str:
+    thin = '<mspace width="0.167em"></mspace>'
+    before, name, after = found.groups()
+    left = before + (thin if "</mo>" not in before else "") if before else ""
+    return left + name + (thin + after if after else "<mo>&ApplyFunction;</mo>")
 
 
 def _rendered(**content: Any) -> str:

@@ -9,8 +9,7 @@ import jsonschema
 import pytest
 
 from depl.lessons.exercises import EXERCISES
-from depl.lessons.export import CellOutput, handout_of, kit_page, run_cells, slides_of
-from depl.lessons.markup import page_of
+from depl.lessons.export import CellOutput, handout_of, kit_page, page_of, run_cells, slides_of
 from depl.lessons.notebook import as_notebook, markdown
 from depl.lessons.shipped import Lesson, chosen, lessons, parsed, without_imports
 from depl.models.foundation.errors import InvalidInputError
