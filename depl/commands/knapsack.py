@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +17,7 @@ from depl.commands.options import KNAPSACKS, NUMBER, Choice, Options, Whole, arg
 from depl.commands.table import fields
 from depl.instances.reductions.names import REDUCTIONS
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.foundation.wording import counted
+from depl.models.foundation.wording import counted, rounded_up
 
 if TYPE_CHECKING:
     from depl.instances.knapsack_files import NamedKnapsack
@@ -97,7 +97,7 @@ def knapsack(options: Options) -> Answer:
     _require_agreement(found, checked, method)
     content = _content(name, method, options, problem, found, checked)
     aside = _written(found, options.out)
-    return Answer(_text(content, found, checked), _code(found), as_json(content), aside)
+    return Answer(fields(list(_lines(content, found, checked))), _code(found), as_json(content), aside)
 
 
 def _named(path: str, number: int) -> NamedKnapsack:
@@ -217,42 +217,31 @@ def _content(
     }
 
 
-def _text(content: dict[str, Any], found: Found, checked: Checked) -> str:
-    state = "proved best" if found.proved else f"not proved; no set has more than {_decimal(found.bound)}"
-    taken = "none found"
-    if found.items is not None:
-        taken = f"{len(found.items)} of {content['number_of_items']}: " + " ".join(map(str, content["items"]))
-    rows = [
-        (content["knapsack"], state),
-        ("items", taken),
-        ("value", "unknown" if found.value is None else _decimal(found.value)),
-    ]
-    if content["omega"] is not None:
-        promised = f"P(weight <= {content['capacity']:.12g}) >= {content['omega']:.12g}"
-        rows.insert(1, ("promise", f"{promised}, a factor of {content['safety_factor']:.6g} deviations"))
-    if content["announced_items"] != content["number_of_items"]:
-        there, announced = content["number_of_items"], content["announced_items"]
-        rows.insert(1, ("file", f"{there} items, taken as they are; its first line announces {announced}"))
-    if content["weight"] is not None:
-        rows.append(("weight", f"{content['weight']:.12g} of {content['capacity']:.12g}"))
-    if content["slack"] is not None:
-        rows.append(
-            ("slack", f"{content['slack']:.6g} left of {content['capacity']:.12g}, deviations included")
-        )
-    solves = f"{content['solves']} solve" + ("" if content["solves"] == 1 else "s")
-    rows.append(
-        (
-            "planned by",
-            f"{content['method']}, {content['reduction']}: {solves}, {content['wall_seconds']:.2f} s",
-        )
+def _lines(content: dict[str, Any], found: Found, checked: Checked) -> Iterator[tuple[str, str]]:
+    most = f"not proved; no set has more than {rounded_up(found.bound, 12)}"
+    yield content["knapsack"], "proved best" if found.proved else most
+    there, announced, capacity = (
+        content[name] for name in ("number_of_items", "announced_items", "capacity")
     )
+    if announced != there:
+        yield "file", f"{there} items, taken as they are; its first line announces {announced}"
+    if content["omega"] is not None:
+        promised = f"P(weight <= {capacity:.12g}) >= {content['omega']:.12g}"
+        yield "promise", f"{promised}, a factor of {content['safety_factor']:.6g} deviations"
+    taken = content["items"]
+    yield "items", "none found" if taken is None else f"{len(taken)} of {there}: {' '.join(map(str, taken))}"
+    yield "value", "unknown" if found.value is None else _decimal(found.value)
+    if content["weight"] is not None:
+        yield "weight", f"{content['weight']:.12g} of {capacity:.12g}"
+    if content["slack"] is not None:
+        yield "slack", f"{content['slack']:.6g} left of {capacity:.12g}, deviations included"
+    solves = f"{counted(content['solves'], 'solve')}, {content['wall_seconds']:.2f} s"
+    yield "planned by", f"{content['method']}, {content['reduction']}: {solves}"
     verdict = ""
     if checked.value is not None:
-        verdict = f"{_decimal(checked.value)}, " + (
-            "the same" if checked.value == found.value else "NOT the same"
-        )
-    rows.append(("checked by", checked.by + (f": {verdict}" if verdict else "")))
-    return fields(rows)
+        same = "the same" if checked.value == found.value else "NOT the same"
+        verdict = f": {_decimal(checked.value)}, {same}"
+    yield "checked by", f"{checked.by}{verdict}"
 
 
 def _decimal(number: Fraction) -> str:

@@ -31,6 +31,7 @@ from depl.models.estimation.binomial import (
 from depl.models.estimation.curve import ConfidenceInterval
 from depl.models.estimation.held_out import ChosenBy, held_out
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.showing import Shown
 from depl.models.problem.plan import Plan
 from depl.models.risk.discrete import decimal
 from depl.models.traces.table import Schedule, Traces
@@ -66,8 +67,8 @@ class QuantileBound:
     least_runs: int
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Shown):
     """What held-out runs prove about P(l(K) <= l_max) >= omega.
 
     Attributes
