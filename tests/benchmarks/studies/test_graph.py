@@ -108,7 +108,7 @@ def test_the_figure_has_two_lines_per_curve_and_hollow_markers_where_paths_are_m
 
 
 def test_the_curves_of_the_record_are_drawn(tmp_path, ask):
-    assert ask("bench", "cases", "draw", "graph", tmp_path)[0] == 0
+    assert ask("bench", "draw", "graph", tmp_path)[0] == 0
     assert (tmp_path / "graph.svg").stat().st_size > 5000
     curves = curves_of(read(RESULTS / "graph.json").values["curves"])
     assert [curve.label for curve in curves] == ["K = 20", "K = 50", "K = 100"]

@@ -124,11 +124,11 @@ def test_a_record_is_drawn_by_the_command_with_the_same_bytes_twice_and_others_h
     values = {goal.name: 1.0 for goal in STUDY.goals} | {"points": POINTS}
     record = results.write(results.measure(replace(STUDY, run=lambda rng, smoke: values)), tmp_path)
     for name in ("one", "two"):
-        code, text, _ = ask("bench", "cases", "draw", "prediction-sets", tmp_path / name, record)
+        code, text, _ = ask("bench", "draw", "prediction-sets", tmp_path / name, record)
         files = [tmp_path / name / f"prediction-sets.{suffix}" for suffix in ("png", "svg")]
         assert (code, text.splitlines()) == (0, [str(file) for file in files])
         assert all(file.read_bytes() == (tmp_path / "one" / file.name).read_bytes() for file in files)
-    code, _, aside = ask("bench", "cases", "draw", "exact-law", tmp_path)
+    code, _, aside = ask("bench", "draw", "exact-law", tmp_path)
     assert code == 2
     assert "'exact-law' has no figure; those that have one: closed-loop, graph, prediction-sets" in aside
 
