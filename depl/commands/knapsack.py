@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from depl.commands import options as given
-from depl.commands.answer import Answer, ExitCode
+from depl.commands.answer import STOPPED, Answer, ExitCode
 from depl.commands.inputs import require_outputs
 from depl.commands.json_text import as_json
 from depl.commands.options import KNAPSACKS, NUMBER, Choice, Options, Whole, argument, command, option
@@ -144,13 +144,7 @@ def _checked_chance(knapsack: ChanceKnapsack) -> Checked:
 
 
 def _require_agreement(found: Found, checked: Checked, method: str) -> None:
-    """A method that proves what is not so has a defect.
-
-    Raises
-    ------
-    VerificationError
-        If the check finds more than what is proved to be possible, or less than what is found.
-    """
+    """Refuse a method that proves what is not so: it has a defect."""
     from depl.models.solving.solve import VerificationError
 
     if checked.value is None:
@@ -163,16 +157,11 @@ def _require_agreement(found: Found, checked: Checked, method: str) -> None:
 
 
 def _code(found: Found) -> ExitCode:
-    from depl.models.solving.result import Termination
-
     if found.items is None:
         return ExitCode.NOTHING
     if found.proved:
         return ExitCode.ANSWERED
-    stopped = {result.termination for result in found.results} & {
-        Termination.TIME_LIMIT,
-        Termination.INTERRUPTED,
-    }
+    stopped = any(result.termination.value in STOPPED for result in found.results)
     return ExitCode.STOPPED if stopped else ExitCode.NOTHING
 
 
@@ -187,12 +176,9 @@ def _content(
     from depl.instances.chance_knapsack_files import announced_items
     from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
 
-    items = None if found.items is None else [item + 1 for item in found.items]
-    weight = slack = None
-    if found.items is not None and isinstance(problem, Knapsack):
-        weight = float(problem.weight_of(found.items))
-    if found.items is not None and isinstance(problem, ChanceKnapsack):
-        slack = problem.slack(found.items)
+    items = found.items
+    plain = problem if isinstance(problem, Knapsack) else None
+    chance = problem if isinstance(problem, ChanceKnapsack) else None
     return {
         "knapsack": name,
         "number_of_items": len(problem),
@@ -200,12 +186,12 @@ def _content(
         "capacity": float(problem.capacity),
         "method": method,
         "reduction": "chance" if options.chance else options.reduction,
-        "items": items,
+        "items": None if items is None else [item + 1 for item in items],
         "value": None if found.value is None else float(found.value),
-        "weight": weight,
-        "slack": slack,
-        "omega": problem.level if isinstance(problem, ChanceKnapsack) else None,
-        "safety_factor": problem.safety if isinstance(problem, ChanceKnapsack) else None,
+        "weight": float(plain.weight_of(items)) if plain and items is not None else None,
+        "slack": chance.slack(items) if chance and items is not None else None,
+        "omega": chance.level if chance else None,
+        "safety_factor": chance.safety if chance else None,
         "proved": found.proved,
         "upper_bound": float(found.bound),
         "checked_by": checked.by,
