@@ -209,13 +209,11 @@ def test_a_wrong_name_or_number_is_refused_with_what_to_do(ask, words, message):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--version=1"], "option '--version' does not take a value"),
         (["dance"], "there is no command 'dance'; known are instances, solve, "),
         (["show", "tiny"], "there is no command 'show'; did you mean 'policy show' or 'instances show'?"),
         (["help"], "there is no command 'help'; did you mean '--help'?"),
         (["-v"], "there is no option -v; known are --version, --help"),
         (["solve", "tiny", "-json"], "there is no option -json; did you mean '--json'?"),
-        (["solve", "tiny", "--time-limit", "10s"], "argument --time-limit: '10s' is not a valid number"),
         (["knapsack", "x", "--instance", "one"], "argument --instance: 'one' is not a valid whole number"),
         (["slove"], "there is no command 'slove'; did you mean 'solve'? Known are"),
         (["instances", "lsit"], "there is no action 'lsit'; did you mean 'list'?"),
@@ -245,15 +243,12 @@ def test_a_wrong_name_or_number_is_refused_with_what_to_do(ask, words, message):
         (["replan", "tiny", "p", "s", "--gap", "-1"], "must be at least 0 and less than 1"),
         (["solve", "tiny", "--option", "width"], "must be KEY=VALUE, not 'width'"),
         (["solve", "tiny", "--option", "=8"], "must be KEY=VALUE, not '=8'"),
-        (["solve", "tiny", "--seed", "-1"], "-1 is not in the range x>=0"),
         (["solve", "tiny", "--seed", "x"], "'x' is not a valid whole number"),
         (["solve", "tiny", "--scenarios", "many"], "must be a whole number from 1 on, or an .npz file, not"),
         (["solve", "tiny", "--scenarios", "0"], "must be a whole number from 1 on"),
         (["solve", "tiny", "--confidence", "9"], "there is no option --confidence; known are"),
         (["check", "tiny"], "the following arguments are required: PLAN"),
         (["instances"], "the following arguments are required: ACTION, one of list, show, make"),
-        (["instances", "make"], "the following arguments are required: --out"),
-        (["instances", "make", "--out", "x", "--count", "0"], "0 is not in the range x>=1"),
     ],
 )
 def test_a_wrong_usage_is_refused_by_the_parser(ask, words, message):
