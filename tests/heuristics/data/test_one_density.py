@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.studies.set_functions.families import LAWS, interior_selection, random_selection
+from depl.benchmarks.studies.set_functions.families import LAWS, random_selection
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.one_density import (
     by_halves,
@@ -20,6 +20,7 @@ from depl.heuristics.data.one_density import (
 from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers
 from depl.heuristics.data.select import branch_and_bound
 from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
+from tests.cases.selection_cases import interior_selection
 from tests.oracles.subset_sum import subset_sum
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from depl.benchmarks.studies.set_functions.families import (
     LAWS,
     communicating_selection,
-    interior_selection,
     random_selection,
 )
 from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
@@ -40,6 +39,7 @@ from depl.models.problem.learning import (
     SubsetEpochs,
     TableDataLaw,
 )
+from tests.cases.selection_cases import interior_selection
 from tests.oracles.subset_sum import subset_sum
 
 
