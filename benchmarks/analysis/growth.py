@@ -65,21 +65,12 @@ class PowerLine(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """Times of one configuration against one size.
+    """Times of one configuration against one size, which a label or an option holds.
 
-    Attributes
-    ----------
-    suite, configuration, size, measure : str
-        ``size`` is the label that holds it, ``measure`` what was timed: ``wall_seconds``,
-        ``build_seconds``, or a stage such as ``seconds_models``.
-    points : tuple of (float, float)
-        Size and seconds of every attempt that ended by itself, by size.
-    stopped : int
-        Attempts that were stopped, or crashed.
-    stopped_points : tuple of (float, float)
-        Size and seconds of those whose time is known, which is a lower bound of what they would have taken.
-    line : PowerLine or None
-        Through the sizes at which no attempt was stopped; None with fewer than three of them.
+    ``measure`` is what was timed: ``wall_seconds``, ``build_seconds``, or a stage such as ``seconds_models``.
+    ``points`` are size and seconds of the attempts that ended by themselves, ``stopped_points`` of those
+    whose time is a lower bound of what they would have taken; ``stopped`` counts crashes as well. The line
+    is through the sizes at which none was stopped; None with fewer than three of them.
     """
 
     suite: str

@@ -25,17 +25,10 @@ _Problem = tuple[str, int]
 
 @dataclass(frozen=True)
 class Profile:
-    """The profile of one configuration.
+    """The profile of one configuration: r of every problem that it answers, ascending, at least 1.
 
-    Attributes
-    ----------
-    factors : tuple of float
-        r of every problem that it answers, ascending; each at least 1, but for rounding.
-    problems : int
-        How many problems there are, answered or not.
-    left_out : int
-        Instances and seeds of the suite that are no problem here: without a proved, positive optimum, or not
-        tried by all configurations.
+    ``left_out`` counts instances and seeds of the suite that are no problem here: without a proved, positive
+    optimum, or not tried by all configurations.
     """
 
     configuration: str

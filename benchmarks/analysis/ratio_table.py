@@ -40,32 +40,19 @@ _QUANTILES = {"median": 0.5, "quantile_90": 0.9, "quantile_99": 0.99}
 class Fate(Enum):
     """What became of an attempt; exactly one holds."""
 
-    COMPARED = "compared"
-    """A plan, compared with the proved optimum."""
-    BOUNDED = "bounded"
-    """A plan of an instance without a proved optimum, compared with a positive certified bound."""
-    UNBOUNDED = "unbounded"
-    """A plan that nothing can be compared with: no optimum is proved and no bound is positive."""
-    INFEASIBLE = "infeasible"
-    """A proof that there is no plan, which no plan contradicts."""
-    FALSE_INFEASIBLE = "false_infeasible"
-    """The same of an instance for which some method found a plan."""
-    MISSED = "missed"
-    """It ended without a plan, and another method found one."""
-    OPEN = "open"
-    """It ended without a plan, and nobody holds one."""
-    TIMED_OUT = "timed_out"
-    """The time limit came before a plan."""
-    REFUSED = "refused"
-    """The method does not cover the instance."""
-    REJECTED = "rejected"
-    """The verifier did not accept its plan."""
-    FAILED = "failed"
-    """An exception, or an error that the method reports."""
-    HUNG = "hung"
-    """It had to be killed after its deadline."""
-    CRASHED = "crashed"
-    """Its process died."""
+    COMPARED = "compared"  # a plan, with the proved optimum
+    BOUNDED = "bounded"  # a plan without a proved optimum, with a positive certified bound
+    UNBOUNDED = "unbounded"  # a plan, and neither
+    INFEASIBLE = "infeasible"  # a proof that there is no plan, which no plan contradicts
+    FALSE_INFEASIBLE = "false_infeasible"  # the same where some method found a plan
+    MISSED = "missed"  # it ended without a plan, and another method found one
+    OPEN = "open"  # it ended without a plan, and nobody holds one
+    TIMED_OUT = "timed_out"  # the time limit came before a plan
+    REFUSED = "refused"  # the method does not cover the instance
+    REJECTED = "rejected"  # the verifier did not accept its plan
+    FAILED = "failed"  # an exception, or an error that the method reports
+    HUNG = "hung"  # it had to be killed after its deadline
+    CRASHED = "crashed"  # its process died
 
 
 _BY_ENDING = {name: Fate(name) for name in ("refused", "rejected", "failed", "hung", "crashed")}

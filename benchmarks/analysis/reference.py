@@ -39,18 +39,9 @@ class Claim:
 class Reference:
     """What the claims on one question come to.
 
-    Attributes
-    ----------
-    claimed : float or None
-        The least cost that was called proved optimal [cost].
-    claimed_infeasible : bool
-        Whether some method called the question proved infeasible.
-    cheapest : float
-        Of all verified plans; infinite if there is none [cost].
-    bound : float
-        The greatest lower bound that no verified plan contradicts; minus infinity if there is none [cost].
-    proved_by : tuple of str
-        Who proved ``optimum``, or that there is no plan.
+    The least cost that was called proved optimal, whether the question was called infeasible, the cheapest of
+    all verified plans (infinite without one), the greatest lower bound that no verified plan contradicts
+    (minus infinity without one), and who proved `optimum`, or that there is no plan [cost].
     """
 
     claimed: float | None

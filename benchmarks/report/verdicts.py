@@ -17,14 +17,10 @@ from depl.models.foundation.wording import counted
 class Ruling(Enum):
     """What measurements say of a claim under a reading."""
 
-    HOLDS = "holds"
-    """In all cases."""
-    PARTLY = "holds in part"
-    """In some cases, and the reading is not about all."""
-    FAILS = "fails"
-    """In no case, or not in all where the reading is about all."""
-    UNMEASURED = "not measured"
-    """The results at hand have no case."""
+    HOLDS = "holds"  # in all cases
+    PARTLY = "holds in part"  # in some cases, and the reading is not about all
+    FAILS = "fails"  # in no case, or not in all where the reading is about all
+    UNMEASURED = "not measured"  # the results at hand have no case
 
 
 @dataclass(frozen=True)
