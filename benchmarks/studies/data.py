@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.studies.set_functions.families import (
+from depl.benchmarks.studies.helpers.set_functions import (
     LAWS,
     NOT_SUBMODULAR,
     SUBMODULAR,

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.studies.paths.peers import arc_flow_optimum, cspy_optimum, has_cspy
-from depl.benchmarks.studies.paths.problems import FAMILIES, family_problem, random_path_problem
+from depl.benchmarks.studies.helpers.path_peers import arc_flow_optimum, cspy_optimum, has_cspy
+from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem, random_path_problem
 from depl.heuristics.paper.loop import depl_paper
 from depl.heuristics.paper.models import cost_down, cost_up, with_budgets
 from depl.heuristics.paths.additive_problem import AdditiveProblem

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.studies.set_functions.families import LAWS, random_selection
+from depl.benchmarks.studies.helpers.set_functions import LAWS, random_selection
 from depl.heuristics.data.set_function import SelectionFunction
 from depl.heuristics.set_functions.functions import all_values
 from depl.heuristics.set_functions.minimum_norm import minimum_norm_point

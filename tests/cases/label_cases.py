@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.paths.peers import arc_flow_optimum
-from depl.benchmarks.studies.paths.problems import FAMILIES, family_problem
+from depl.benchmarks.studies.helpers.path_peers import arc_flow_optimum
+from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.setting import PathOutcome
 from depl.models.solving.result import Termination

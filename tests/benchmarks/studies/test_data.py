@@ -7,7 +7,7 @@ import pytest
 
 from depl.benchmarks.studies import data
 from depl.benchmarks.studies.data import EXTENSION, FAMILIES, POINT, Timed, speed
-from depl.benchmarks.studies.set_functions.families import hard_grid_cut
+from depl.benchmarks.studies.helpers.set_functions import hard_grid_cut
 
 
 def answer(value: float, optimal: bool, seconds: float, search: float) -> Timed:

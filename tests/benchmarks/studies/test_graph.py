@@ -10,7 +10,7 @@ from depl.benchmarks.figures.levels import RatioCurve, curves_of, ratio_against_
 from depl.benchmarks.figures.style import panels, series_style
 from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.studies.graph import _ratios
-from depl.benchmarks.studies.paths.peers import (
+from depl.benchmarks.studies.helpers.path_peers import (
     arc_flow_optimum,
     arc_flow_program,
     cspy_graph,
@@ -18,7 +18,7 @@ from depl.benchmarks.studies.paths.peers import (
     has_cspy,
     steps_of,
 )
-from depl.benchmarks.studies.paths.problems import FAMILIES, family_problem, random_path_problem
+from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem, random_path_problem
 from depl.heuristics.paths.setting import least_weight
 from tests.cases.additive_cases import all_paths, brute_force
 from tests.cases.label_cases import small_problem

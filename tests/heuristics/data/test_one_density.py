@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.studies.set_functions.families import LAWS, random_selection
+from depl.benchmarks.studies.helpers.set_functions import LAWS, random_selection
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.one_density import (
     by_halves,

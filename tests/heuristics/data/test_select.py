@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.studies.set_functions.families import (
+from depl.benchmarks.studies.helpers.set_functions import (
     LAWS,
     communicating_selection,
     random_selection,

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.paths.problems import family_problem
+from depl.benchmarks.studies.helpers.path_problems import family_problem
 from depl.heuristics.paths.ranking import RankedPaths
 from depl.heuristics.paths.setting import least_weight
 from depl.models.solving.methods import Limits

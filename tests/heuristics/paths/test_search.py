@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from depl.benchmarks.studies.paths.problems import FAMILIES, family_problem
+from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
 from depl.heuristics.paths import kernels
 from depl.heuristics.paths.kernels import Budgets, Labels, Rows, Steps
 from depl.heuristics.paths.search import LabelSearch, Prefix, Stops

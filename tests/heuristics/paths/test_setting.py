@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.paths.peers import arc_flow_optimum
-from depl.benchmarks.studies.paths.problems import FAMILIES, family_problem
+from depl.benchmarks.studies.helpers.path_peers import arc_flow_optimum
+from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
 from depl.heuristics.paper.models import cost_down, cost_up
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.setting import least_weight
@@ -221,7 +221,7 @@ def test_a_time_limit_ends_in_an_interval_that_holds_the_optimum():
 def test_compiled_and_plain_code_find_the_same():
     compiled, plain = compiled_and_plain(
         "import numpy as np\n"
-        "from depl.benchmarks.studies.paths.problems import FAMILIES, family_problem\n"
+        "from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem\n"
         "from depl.heuristics.paths.setting import least_weight\n"
         "for family in FAMILIES:\n"
         "    print(repr(least_weight(family_problem(np.random.default_rng(5), family, 9, 3))))\n"

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.set_functions.families import (
+from depl.benchmarks.studies.helpers.set_functions import (
     SUBMODULAR,
     random_real_cut,
 )

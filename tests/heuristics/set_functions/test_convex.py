@@ -4,7 +4,7 @@ import cvxpy
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.set_functions.families import (
+from depl.benchmarks.studies.helpers.set_functions import (
     SUBMODULAR,
     random_cut,
 )

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.set_functions.families import NOT_SUBMODULAR, SUBMODULAR
+from depl.benchmarks.studies.helpers.set_functions import NOT_SUBMODULAR, SUBMODULAR
 from depl.heuristics.set_functions.brute_force import brute_force
 from depl.heuristics.set_functions.families import (
     capped,

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.set_functions.families import NOT_SUBMODULAR, SUBMODULAR
+from depl.benchmarks.studies.helpers.set_functions import NOT_SUBMODULAR, SUBMODULAR
 from depl.heuristics.set_functions.brute_force import brute_force
 from depl.heuristics.set_functions.families import iwata
 from depl.heuristics.set_functions.functions import all_values

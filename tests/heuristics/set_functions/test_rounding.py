@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.set_functions.families import random_real_cut
+from depl.benchmarks.studies.helpers.set_functions import random_real_cut
 from depl.heuristics.set_functions.answers import Proof
 from depl.heuristics.set_functions.brute_force import brute_force
 from depl.heuristics.set_functions.functions import Oracle, SetFunction

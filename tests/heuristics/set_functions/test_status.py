@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.set_functions.families import NOT_SUBMODULAR, SUBMODULAR
+from depl.benchmarks.studies.helpers.set_functions import NOT_SUBMODULAR, SUBMODULAR
 from depl.heuristics.set_functions.families import concave_of_weight, iwata, square_root
 from depl.heuristics.set_functions.functions import Oracle, Restricted, SetFunction
 from depl.heuristics.set_functions.graphs import coverage, cut, quadratic

@@ -1,1 +1,0 @@
-"""Path problems for the cases on model selection, and their peers."""

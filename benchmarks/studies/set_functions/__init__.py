@@ -1,1 +1,0 @@
-"""Set functions and selections of data for the cases on them."""
