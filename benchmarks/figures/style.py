@@ -286,12 +286,12 @@ def plain_logarithms(axes: "Axes", which: Literal["x", "y"], marks: Sequence[flo
     axis.set_minor_formatter(NullFormatter())
 
 
-def legend_beside(axes: "Axes", title: str = "", letters: int = _LONGEST) -> None:
+def legend_beside(axes: "Axes", title: str = "") -> None:
     """Explain every labelled mark on the right of the axes, where no curve or bar can be.
 
-    The ``title`` is what all entries have in common; they have lines of so many letters.
+    The ``title`` is what all entries have in common.
     """
-    _legend(axes, [axes], letters, loc="upper left", bbox_to_anchor=(1.0, 1.0), title=title or None)
+    _legend(axes, [axes], loc="upper left", bbox_to_anchor=(1.0, 1.0), title=title or None)
 
 
 def legend_near(axes: "Axes") -> None:
@@ -360,23 +360,21 @@ def make_room(figure: "Figure", below: bool = False) -> None:
     figure.set_figheight(max(figure.get_figheight(), tallest))
 
 
-def folded(label: str, letters: int = _LONGEST) -> str:
+def folded(label: str) -> str:
     """A label on at most two lines, each of which fits; what is longer still is cut."""
-    if len(label) <= letters or "$" in label.replace(r"\$", ""):  # a formula is not to be broken
+    if len(label) <= _LONGEST or "$" in label.replace(r"\$", ""):  # a formula is not to be broken
         return label
-    return "\n".join(textwrap.wrap(label, letters, max_lines=_LINES, placeholder="..."))
+    return "\n".join(textwrap.wrap(label, _LONGEST, max_lines=_LINES, placeholder="..."))
 
 
-def _legend(
-    place: "Axes | Figure", sources: "Sequence[Axes]", letters: int = _LONGEST, **look: Any
-) -> "Legend | None":
+def _legend(place: "Axes | Figure", sources: "Sequence[Axes]", **look: Any) -> "Legend | None":
     """Explain every label of some axes once, where it is first met, and count those that find no room."""
     from matplotlib.lines import Line2D
 
     known: dict[str, Artist] = {}
     for axes in sources:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            known.setdefault(folded(label, letters), handle)
+            known.setdefault(folded(label), handle)
     if not known:
         return None
     pairs = list(known.items())

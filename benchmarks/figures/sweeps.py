@@ -25,13 +25,10 @@ from depl.benchmarks.figures.drawing import Drawing, Instances, add_footer, firs
 from depl.benchmarks.figures.family import Gallery, Shown
 from depl.benchmarks.figures.levels import level_drawing, levels_of
 from depl.benchmarks.figures.style import (
-    DASHES,
-    MARKERS,
     Style,
     covered,
     finished,
     legend_beside,
-    nth,
     panels,
     plain_logarithms,
     set_title,
@@ -61,14 +58,11 @@ _NAMES = {
 _TOGETHER = {"heterogeneous": "clusters"}
 """Suites whose sizes grow together, by the one that is drawn."""
 _WALL = "wall_seconds"
-_STAGES = ("build_seconds", "seconds_data", "seconds_models", "seconds_resources")
 _LINEAR_UP_TO = 5.0
 _FEW_DECADES = 6
 _MARKS = 4
 """About as many markers as a profile has, of all the steps that it may have."""
 _LONGER = "$\\uparrow$"
-_LETTERS = 56
-"""Letters of an entry of the legend of times: a stage, its exponent and the interval."""
 _EXPONENTS = "time grows as size$^e$:\nexponent e [95 % interval]"
 
 RatioRow = tuple[str, float, int, int, float | None, float | None, str]
@@ -321,19 +315,15 @@ def _explain(axes: Axes, label: str, marker: str, **look: Any) -> None:
 
 def _time_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing:
     found = growths(attempts, {suite: size})
-    shown = [item for item in found if item.points or item.stopped_points]
-    stages = [item for item in shown if item.measure != _WALL]
-    figure, axes = panels(1 + bool(stages))
+    whole = [item for item in found if item.measure == _WALL and (item.points or item.stopped_points)]
+    figure, (axes,) = panels(1)
     refused: dict[str, set[float]] = {}
     for attempt in attempts:
         value = size_of(attempt, size)
         if attempt.ending == "refused" and value is not None:
             refused.setdefault(attempt.task.configuration, set()).add(value)
-    whole = [item for item in shown if item.measure == _WALL]
-    parts = ((suite, whole, refused), (f"{suite}, by stage", stages, None))
-    for panel, (title, items, crosses) in zip(axes, parts, strict=False):
-        time_against_size(items, _NAMES[size], panel, crosses)
-        set_title(panel, title)
+    time_against_size(whole, _NAMES[size], axes, refused)
+    set_title(axes, suite)
     finished(figure)
     caption = (
         f"{suite}: wall time against size, with exponents fitted to the logarithms and their 95 % intervals. "
@@ -343,44 +333,34 @@ def _time_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing
 
 
 def time_against_size(
-    growths: Sequence[Growth],
-    quantity: str,
-    axes: Axes,
-    refused: Mapping[str, Collection[float]] | None = None,
+    growths: Sequence[Growth], quantity: str, axes: Axes, refused: Mapping[str, Collection[float]]
 ) -> None:
     """Draw attempts as points, geometric means with markers, and fits over the sizes fitted (Property 2).
 
     An attempt that was stopped is an arrow upwards from where it was, since it would have taken longer; the
-    mean of the others at its size, which were the easy ones, has a hollow marker. A method has its colour,
-    and each of its stages a marker and dashes. A cross is a size at which a configuration ``refused``.
+    mean of the others at its size, which were the easy ones, has a hollow marker. A cross is
+    a size at which a configuration ``refused``.
     """
-    styles, crosses = styles_of(item.configuration for item in growths), refused or {}
+    styles = styles_of(item.configuration for item in growths)
     for item in growths:
-        _draw_times(item, _stage_style(styles[item.configuration], item.measure), axes)
+        _draw_times(item, styles[item.configuration], axes)
         floor: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False}
-        for size in sorted(crosses.get(item.configuration, ())):
+        for size in sorted(refused.get(item.configuration, ())):
             axes.plot(size, 0.0, "x", color=styles[item.configuration].colour, **floor)
     if any(item.points for item in growths):
         _explain(axes, "one attempt", ".", alpha=0.5, markersize=3)
     if any(item.stopped_points for item in growths):
         _explain(axes, "stopped: at least so long", _LONGER)
-    if any(crosses.get(item.configuration) for item in growths):
+    if any(refused.get(item.configuration) for item in growths):
         _explain(axes, "refused: not covered", "x")
     if any({size for size, _ in item.points} & {size for size, _ in item.stopped_points} for item in growths):
         _explain(axes, "mean without those stopped", "o", markerfacecolor="white")
     every = [size for item in growths for size, _ in (*item.points, *item.stopped_points)]
-    sized_axis(axes, quantity, [*every, *(size for sizes in crosses.values() for size in sizes)])
+    sized_axis(axes, quantity, [*every, *(size for sizes in refused.values() for size in sizes)])
     axes.set_ylabel("seconds")
     if growths:
         axes.set_yscale("log")
-    legend_beside(axes, _EXPONENTS if any(item.line for item in growths) else "", _LETTERS)
-
-
-def _stage_style(style: Style, measure: str) -> Style:
-    if measure == _WALL:
-        return style
-    place = _STAGES.index(measure) if measure in _STAGES else len(_STAGES)
-    return Style(style.colour, nth(MARKERS, place), nth(DASHES, place))
+    legend_beside(axes, _EXPONENTS if any(item.line for item in growths) else "")
 
 
 def _draw_times(item: Growth, style: Style, axes: Axes) -> None:
@@ -394,8 +374,7 @@ def _draw_times(item: Growth, style: Style, axes: Axes) -> None:
         )
     stopped = [x for x, _ in item.stopped_points], [y for _, y in item.stopped_points]
     axes.plot(*stopped, linestyle="none", marker=_LONGER, color=colour, markersize=8)
-    stage = item.measure.replace("seconds", "").strip("_.").replace("_", " ")
-    name = item.configuration if item.measure == _WALL else f"{item.configuration}, {stage}"
+    name = item.configuration
     line = item.line
     if line is not None:
         sizes = [line.smallest, line.largest]

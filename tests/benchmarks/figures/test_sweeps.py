@@ -62,10 +62,10 @@ def legend_of(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def drawn_by(draw, data, quantity):
+def drawn_by(draw, data, quantity, *further):
     """New axes on which a function has drawn."""
     _, (axes,) = panels(1)
-    draw(data, quantity, axes)
+    draw(data, quantity, axes, *further)
     return axes
 
 
@@ -299,13 +299,12 @@ def test_bars_reach_to_the_largest_ratio_and_large_ones_have_a_logarithmic_axis(
     assert axes.get_yscale() == scale
 
 
-def test_times_have_a_panel_for_the_whole_and_one_for_stages(by_size):
+def test_times_are_those_of_whole_solves_and_the_table_has_the_stages_besides(by_size):
     drawing = by_size["scaling-epochs-time"]
-    whole, stages = drawing.figure.axes
+    (axes,) = drawing.figure.axes
     # Two sizes that ended are too few for a fit.
     marks = ["one attempt", "stopped: at least so long"]
-    assert legend_of(whole) == ["exact", "fast: 1.00 [1.00, 1.00]", *marks]
-    assert legend_of(stages) == ["fast, data: 1.00 [1.00, 1.00]", "one attempt"]
+    assert legend_of(axes) == ["exact", "fast: 1.00 [1.00, 1.00]", *marks]
     told = [(row["configuration"], row["measure"], row["stopped"]) for row in drawing.table.records()]
     whole_solves = [("exact", "wall_seconds", 1), ("fast", "wall_seconds", 0)]
     assert told == [*whole_solves, ("fast", "seconds_data", 0)]
@@ -342,7 +341,7 @@ def test_times_have_points_means_of_logarithms_and_a_line_over_what_was_fitted()
         grown("not fitted", [(2, 1), (4, 2)]),
         grown("always stopped", [], None, [(4, 9), (64, 9)]),
     ]
-    axes = drawn_by(time_against_size, items, "clusters")
+    axes = drawn_by(time_against_size, items, "clusters", {})
     (line,) = drawn(axes, "-")
     assert line.get_xydata().tolist() == [[2, 1], [8, 16]]
     assert not [line for style in ("--", "-.", ":") for line in drawn(axes, style)]
@@ -362,7 +361,7 @@ def test_times_have_points_means_of_logarithms_and_a_line_over_what_was_fitted()
     assert list(shown)[-3:] == ["one attempt", "stopped: at least so long", "mean without those stopped"]
     low, high = axes.get_xlim()
     assert low < 2 < 64 < high
-    assert not drawn_by(time_against_size, [], "epochs").get_lines()
+    assert not drawn_by(time_against_size, [], "epochs", {}).get_lines()
 
 
 # Levels ------------------------------------------------------------------------------------------------
