@@ -10,7 +10,7 @@ import sqlite3
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -70,14 +70,19 @@ def is_compact(first: bytes) -> bool:
 
 def read_compact(first: bytes, rows: Sequence[bytes]) -> list[Attempt]:
     """The attempts of a file in compact form, by its first line and the others."""
-    origins = msgspec.json.decode(first)["origins"]
-    found = []
-    for row in rows:
-        known = msgspec.json.decode(row, type=dict[str, Any])
-        if known["origin"] < 0:
-            raise IndexError(f"origin {known['origin']}")
-        found.append(_as_meant(msgspec.convert({**known["attempt"], **origins[known["origin"]]}, Attempt)))
-    return found
+    origins = msgspec.json.decode(first, type=_Origins).origins
+    known = (msgspec.json.decode(row, type=_Row) for row in rows)
+    attempts = (msgspec.convert({**row.attempt, **origins[row.origin]}, Attempt) for row in known)
+    return [_as_meant(attempt) for attempt in attempts]
+
+
+class _Origins(msgspec.Struct):
+    origins: tuple[dict[str, Any], ...]
+
+
+class _Row(msgspec.Struct):
+    origin: Annotated[int, msgspec.Meta(ge=0)]
+    attempt: dict[str, Any]
 
 
 def read_answers(content: bytes, path: Path) -> list[Attempt]:
@@ -95,7 +100,7 @@ def read_answers(content: bytes, path: Path) -> list[Attempt]:
             for problem, row in record.answers.items()
             for label, answer in row.items()
         ]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidInputError(f"is no behaviour record of this depl ({error})", str(path)) from error
 
 
