@@ -1,7 +1,7 @@
 """All that the page on a plan tells, gathered: the plan's own facts, and what solves for the page found."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from depl.models.evaluation.evaluate import Evaluation, evaluate
@@ -41,25 +41,6 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Offers:
-    """All solves of a page.
-
-    Attributes
-    ----------
-    prices : tuple of Offer
-        By the default method, by rising probability; one of them asks for what the instance asks for.
-    peers : tuple of Offer
-        By other methods, for the instance itself.
-    interrupted : bool
-        Whether the user stopped one of them; those after it were not begun.
-    """
-
-    prices: tuple[Offer, ...] = ()
-    peers: tuple[Offer, ...] = ()
-    interrupted: bool = False
-
-
-@dataclass(frozen=True)
 class PlanFacts:
     """What is known of a plan.
 
@@ -71,8 +52,13 @@ class PlanFacts:
         What the probabilities rest on, where the law was fitted to runs.
     stopping : EarlyStopping or str
         Or why it is not known.
-    offers : Offers or None
+    prices : tuple of Offer or None
+        Solves by the default method, by rising probability; one of them asks for what the instance asks for.
         None if no solves were asked for.
+    peers : tuple of Offer
+        Solves by other methods, for the instance itself.
+    interrupted : bool
+        Whether the user stopped a solve; those after it were not begun.
     """
 
     instance: Instance
@@ -81,7 +67,9 @@ class PlanFacts:
     verified: Report
     rests_on: str | None
     stopping: EarlyStopping | str
-    offers: Offers | None
+    prices: tuple[Offer, ...] | None = None
+    peers: tuple[Offer, ...] = ()
+    interrupted: bool = False
 
     @property
     def has_law(self) -> bool:
@@ -108,21 +96,20 @@ class PlanFacts:
     def own(self) -> Offer | None:
         """The solve by the default method at the probability that the instance asks for, if there is one."""
         level = self.instance.target.quantile_level
-        offers = () if self.offers is None else self.offers.prices
-        return next((offer for offer in offers if offer.level == level), None)
+        return next((offer for offer in self.prices or () if offer.level == level), None)
 
     @property
     def rivals(self) -> list[Offer]:
         """The solves for the very target of the instance."""
-        own = [] if self.own is None else [self.own]
-        return own if self.offers is None else [*own, *self.offers.peers]
+        return [*([] if self.own is None else [self.own]), *self.peers]
 
     @property
     def looser(self) -> list[Offer]:
         """Those at lower probabilities: every plan that keeps the own one keeps these, too."""
-        if self.offers is None or not Budget.PROBABILITY.nested(self.instance):
+        if not Budget.PROBABILITY.nested(self.instance):
             return []
-        return [offer for offer in self.offers.prices if offer.level < self.instance.target.quantile_level]
+        level = self.instance.target.quantile_level
+        return [offer for offer in self.prices or () if offer.level < level]
 
     def said(self, name: str, value: float | None) -> Fact:
         """A fact in the units of the instance."""
@@ -156,14 +143,11 @@ def facts_of(
         except OutOfTimeError:
             stopping = f"it takes longer than the limit of {seconds:g} seconds"
     verified, basis = verify(instance, plan), loss_law(instance).basis(plan) if known else None
-    offers = None if solver is None else _offers(instance, solver)
-    return PlanFacts(instance, plan, evaluation, verified, basis, stopping, offers)
-
-
-def _offers(instance: Instance, solver: Solver) -> Offers:
-    """Solve at every probability and by every other method; nothing where no law is declared."""
+    found = PlanFacts(instance, plan, evaluation, verified, basis, stopping)
+    if solver is None:
+        return found
     if not instance.declares_laws:
-        return Offers()
+        return replace(found, prices=())
     asking, own, usual = _Asking(solver), instance.target.quantile_level, default_method(instance)
     prices = tuple(
         asking(instance if level == own else instance.replace(quantile_level=level), usual)
@@ -171,7 +155,7 @@ def _offers(instance: Instance, solver: Solver) -> Offers:
     )
     able = [name for name in PEERS if find(name).memory or not instance.has_memory]
     peers = tuple(asking(instance, name) for name in able)
-    return Offers(prices, peers, asking.interrupted)
+    return replace(found, prices=prices, peers=peers, interrupted=asking.interrupted)
 
 
 class _Asking:

@@ -154,14 +154,13 @@ def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage
         picture=picture,
         caption=CAPTION,
         no_picture=no_picture,
-        solved=facts.offers is not None,
+        solved=facts.prices is not None,
         prices=words.price_list(facts),
         commands=[shlex.join(line) for line in _commands(facts, source, seconds)],
         identities=list(_identities(facts, seconds)),
         loss=number(facts.instance.target.maximum_loss),
     )
-    interrupted = facts.offers is not None and facts.offers.interrupted
-    return PlanPage(html, facts.verified.ok, words.promise(facts), interrupted, cheaper)
+    return PlanPage(html, facts.verified.ok, words.promise(facts), facts.interrupted, cheaper)
 
 
 def _picture(facts: PlanFacts, seconds: float | None) -> "tuple[Markup | str, str]":

@@ -163,7 +163,7 @@ def stopping(facts: PlanFacts) -> list[str]:
 
 def price_list(facts: PlanFacts) -> Listing | None:
     """A row per probability; None where no solves were asked for or there is nothing to price."""
-    if facts.offers is None or not facts.offers.prices:
+    if not facts.prices:
         return None
     titled = facts.instance.units.titled
     cost, bound, time = titled("cost", "cost"), titled("lower bound", "cost"), titled("time", "time")
@@ -174,7 +174,7 @@ def price_list(facts: PlanFacts) -> Listing | None:
             *_numbers(offer),
             _state(facts, offer),
         )
-        for offer in facts.offers.prices
+        for offer in facts.prices
     ]
     return Listing(header, rows, right=header[1:6])
 
