@@ -143,8 +143,10 @@ class Group(_Helpful, click.Group):
         """Refuse a command that there is not."""
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
             known = self.list_commands(ctx)
-            meant = [" ".join(words) for words, _ in every(self)] + ["--help", "--version"]
-            hint = advice(args[0], known if nearest(args[0], known) else meant, known)
+            meant = known
+            if not nearest(args[0], known):  # one below another group, or an option
+                meant = [" ".join(words) for words, _ in every(self)] + ["--help", "--version"]
+            hint = advice(args[0], meant, known)
             gone = removed(f"{ctx.command_path} {args[0]}")
             ctx.fail(gone or f"there is no {str(self.subcommand_metavar).lower()} {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)

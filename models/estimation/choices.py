@@ -5,7 +5,6 @@ Nothing heavy is imported, so that the help of ``depl diagnose`` and ``depl fit`
 
 import math
 from enum import Enum
-from fractions import Fraction
 
 RESAMPLES = 999
 """Bootstrap resamples of a test: a convention, by which p-values are multiples of 1 / 1000. Half as many are
@@ -20,6 +19,8 @@ def plans_needed(care: float) -> int:
 
     The next plan deviates by more than all p held out with probability 1 / (p + 1).
     """
+    from fractions import Fraction  # which takes as long to import as the help that shows these choices
+
     share = Fraction(str(care))
     return math.ceil(share / (1 - share))
 
