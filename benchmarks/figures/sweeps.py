@@ -46,7 +46,8 @@ SET_ASIDE = (
 )
 """Not among the paper's strategies, or the same optimum again; they are in the profiles and tables."""
 _FEWEST_PROBLEMS = 5
-_MOST_PROFILES = 12
+MOST_PROFILES = 12
+"""Configurations of which a suite has profiles; the curves of more could not be told apart."""
 _NAMES = {
     "datasets": "datasets $|\\mathcal{D}|$",
     "models": "models $|\\mathcal{M}|$",
@@ -172,7 +173,7 @@ def _profiles(suite: str, attempts: Sequence[Attempt]) -> Drawing | None:
     """Profiles by cost and by time of the configurations that answer anything."""
     by_cost = [item for item in cost_profiles(attempts, suite) if item.factors]
     by_time = [item for item in time_profiles(attempts, suite) if item.factors]
-    if len(by_cost) not in range(2, _MOST_PROFILES + 1) or by_cost[0].problems < _FEWEST_PROBLEMS:
+    if len(by_cost) not in range(2, MOST_PROFILES + 1) or by_cost[0].problems < _FEWEST_PROBLEMS:
         return None
     figure, places = panels(2)
     quantities = ("cost / proved optimum", "time / least time, plans within 1 % of the optimum")
