@@ -502,7 +502,9 @@ depl bench report paper-eta --no-figures --out page.html
 @click.option("--out", metavar="PAGE.html", default="report.html", help="the page")
 @click.option("--no-figures", is_flag=True, help="leave the figures out, which take most of the time")
 @click.option(
-    "--folder", metavar="DIR", help="also write every figure as PNG, SVG and CSV, and every table as CSV"
+    "--folder",
+    metavar="DIR",
+    help="also write every figure as PNG, SVG, PDF and CSV, and every table as CSV and LaTeX",
 )
 @click.option(
     "--claims/--no-claims",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depl.benchmarks.analysis import limits
-from depl.benchmarks.analysis.table import Table, short
+from depl.benchmarks.analysis.table import Table, booktabs, short
 from depl.benchmarks.measure.results import read_all
 from depl.benchmarks.measure.store import RECORDED, read_attempts
 from depl.benchmarks.report.claims import CLAIMS
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 TRACES = ("digits-alexnet", "digits-mobilenet")
 """Families of shipped traces that the standard report draws (Figs. 2 and 4)."""
 _SEED, _RESAMPLES = 20240222, 199
+_KINDS = ("png", "svg", "pdf")
 
 
 def run(options: Options) -> Answer:
@@ -56,8 +57,9 @@ def run(options: Options) -> Answer:
     if folder is not None:
         for name, numbers in tables.items():
             numbers.write(folder / f"{name}.csv")
+            write_text(folder / f"{name}.tex", booktabs(numbers))
         for figure in figures:
-            figure.write(folder)
+            figure.write(folder, _KINDS)
     sentences = [method.sentence for method in own]
     return Answer(
         _told(options.out, evidence, verdicts, tables, sentences), json=_json(options.out, evidence, verdicts)
@@ -65,8 +67,8 @@ def run(options: Options) -> Answer:
 
 
 def _named(folder: Path, tables: dict[str, Table], figures: "Sequence[Drawing]") -> list[str]:
-    names = [f"{name}.csv" for name in tables]
-    names += [f"{figure.name}.{kind}" for figure in figures for kind in ("png", "svg", "csv")]
+    names = [f"{name}.{kind}" for name in tables for kind in ("csv", "tex")]
+    names += [f"{figure.name}.{kind}" for figure in figures for kind in (*_KINDS, "csv")]
     return [str(folder / name) for name in names]
 
 

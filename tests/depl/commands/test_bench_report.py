@@ -140,8 +140,9 @@ def test_figures_and_tables_are_written_beside_the_page_if_a_folder_is_named(ask
     assert code == 0
     written = {path.name for path in beside.iterdir()}
     assert {"ratios.csv", "references.csv", "claims.csv", "headline.csv"} <= written
-    assert {f"made-up-profiles.{kind}" for kind in ("png", "svg", "csv")} <= written
+    assert {f"made-up-profiles.{kind}" for kind in ("png", "svg", "pdf", "csv")} <= written
     assert (beside / "ratios.csv").read_text(encoding="utf-8").startswith("suite,configuration,")
+    assert r"\toprule" in (beside / "headline.tex").read_text(encoding="utf-8")
     text = page.read_text(encoding="utf-8")
     assert '<figure id="figure-made-up-profiles">' in text
     assert 'id="numbers-made-up-profiles"' in text
