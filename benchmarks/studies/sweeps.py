@@ -15,10 +15,9 @@ from depl.benchmarks.analysis.limits import BOUND_FOUND
 from depl.benchmarks.measure.registry import Configuration, Draw, Label, Study
 from depl.benchmarks.suites.annealing import ANNEALING
 from depl.benchmarks.suites.completions import completion_draws
-from depl.benchmarks.suites.large_sizes import LARGE
 from depl.benchmarks.suites.measures import plan_measures
 from depl.benchmarks.suites.printed_steps import printed_steps
-from depl.benchmarks.suites.sizes import BASE, DRAWS_PER_SIZE, growing, sized_instance
+from depl.benchmarks.suites.sizes import BASE, DRAWS_PER_SIZE, LARGE, growing, sized_instance
 from depl.benchmarks.suites.stage_orders import ONE_PASS, ORDERS
 from depl.instances.generator import random_instance
 from depl.instances.library import describe, load
