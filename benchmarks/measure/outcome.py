@@ -49,23 +49,10 @@ class Ended(Protocol):
 class SolveOutcome:
     """What one method said of one instance.
 
-    Attributes
-    ----------
-    method : str
-    ending : str
-        Why it ended, in one word.
-    seconds : float
-        Wall time with the verification [s].
-    cost, lower_bound : float or None
-        None without a plan, or without a finite bound [cost].
-    reason : str
-        Why it was refused or rejected, or why there is no plan; empty if nobody says so.
-    planning_seconds : float
-        Wall time of the method alone; of the whole where that is not known [s].
-    result : Result or None
-        The whole result, where there is one.
-    cpu_seconds : float
-        CPU time with the verification, and with that of processes that it started [s].
+    ``ending`` says in one word why it ended, ``reason`` why it was refused or rejected, or why there is no
+    plan. Cost and bound are None without a plan, or without a finite bound [cost]. ``seconds`` are wall time
+    with the verification, ``planning_seconds`` of the method alone (of the whole where that is not known),
+    ``cpu_seconds`` with the verification and with processes that were started [s].
     """
 
     method: str

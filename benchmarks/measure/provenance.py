@@ -43,16 +43,8 @@ class Commit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where something was measured; the same for all that one process measures.
 
-    Attributes
-    ----------
-    commit : Commit or None
-        Of the code; None where it was no git checkout.
-    python : str
-        Implementation and version.
-    versions : dict of str to str
-        Of those of `LIBRARIES` that were installed.
-    machine : Machine or None
-        None in records that do not name it.
+    The commit is None where the code was no git checkout; ``versions`` are of those of `LIBRARIES` that were
+    installed; records may not name the machine.
     """
 
     commit: Commit | None

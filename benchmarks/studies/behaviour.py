@@ -10,7 +10,6 @@ import functools
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
@@ -92,65 +91,48 @@ LEFT_OUT = (
 _VARIANTS = ("depl-paper-entropic", "depl-paper-normal", "depl-paper-expected")
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """An instance by the name that it has in the record, made when it is asked for.
-
-    ``leading`` problems are asked more settings than the others.
-    """
-
-    name: str
-    make: Callable[[], Made]
-    leading: bool = True
+Problems = Iterator[tuple[str, Callable[[], Made], bool]]
+"""Names, instances made when they are asked for, and whether more settings are asked than of the others."""
 
 
-def problems() -> Iterator[Problem]:
-    """All problems, in the order of the record; each name once."""
-    yield from _shipped()
-    yield from _cut_short()
-    yield from _constructed()
-    yield from _random()
+def problems() -> dict[str, tuple[Callable[[], Made], bool]]:
+    """All problems by their names, in the order of the record."""
+    rows = (*_shipped(), *_cut_short(), *_constructed(), *_random())
+    return {name: (make, leading) for name, make, leading in rows}
 
 
-def _shipped() -> Iterator[Problem]:
+def _shipped() -> Problems:
     """Every shipped instance, every family at each of its targets; the middle one leads."""
     for entry in library.describe():
         middle = len(entry.targets) // 2
         for index, target in enumerate(entry.targets or (None,)):
             name = entry.name if target is None else f"{entry.name}-{target}"
-            yield Problem(name, _loading(entry.name, target), leading=index == middle)
+            yield name, partial(library.load, entry.name, target), index == middle
 
 
-def _loading(name: str, target: str | None) -> Callable[[], Instance]:
-    return lambda: library.load(name, target)
-
-
-def _cut_short() -> Iterator[Problem]:
+def _cut_short() -> Problems:
     """Instances with a traced law at a small K_max, at a target that most plans of that length meet."""
     for name in _TRACED:
         for epochs in _SHORT:
-            yield Problem(f"{name}-K{epochs}", _cutting(name, epochs))
+            yield f"{name}-K{epochs}", partial(_cut, name, epochs), True
 
 
-def _cutting(name: str, epochs: int) -> Callable[[], Instance]:
-    def cut() -> Instance:
-        instance = library.load(name)
-        reached = instance.target.initial_loss * (1 - 0.2 * epochs)
-        return instance.replace(maximum_epochs=epochs, maximum_loss=reached)
-
-    return cut
+def _cut(name: str, epochs: int) -> Instance:
+    instance = library.load(name)
+    reached = instance.target.initial_loss * (1 - 0.2 * epochs)
+    return instance.replace(maximum_epochs=epochs, maximum_loss=reached)
 
 
-def _constructed() -> Iterator[Problem]:
+def _constructed() -> Problems:
     """Instances whose answer is known by construction; scenarios beside a law, and without any."""
-    yield Problem("short-epochs", lambda: short_epochs(24))
-    yield Problem("almost-one-level", lambda: almost_one_level(3.0, 20))
-    yield Problem("partition-by-epoch", lambda: partition_by_epoch((3, 1, 1, 2, 2, 1)))
-    yield Problem("no-partition-by-epoch", lambda: partition_by_epoch((9, 1, 1, 1, 1, 1)))
-    yield Problem("partition-by-model", lambda: partition_by_model((1, 2, 3)))
-    yield Problem("spent-promise", spent_promise)
-    yield Problem("tiny-given-scenarios", _with_scenarios)
-    yield Problem("tiny-without-laws", _without_laws)
+    yield "short-epochs", partial(short_epochs, 24), True
+    yield "almost-one-level", partial(almost_one_level, 3.0, 20), True
+    yield "partition-by-epoch", partial(partition_by_epoch, (3, 1, 1, 2, 2, 1)), True
+    yield "no-partition-by-epoch", partial(partition_by_epoch, (9, 1, 1, 1, 1, 1)), True
+    yield "partition-by-model", partial(partition_by_model, (1, 2, 3)), True
+    yield "spent-promise", spent_promise, True
+    yield "tiny-given-scenarios", _with_scenarios, True
+    yield "tiny-without-laws", _without_laws, True
 
 
 def _with_scenarios() -> tuple[Instance, Scenarios]:
@@ -169,7 +151,7 @@ def _without_laws() -> tuple[Instance, Scenarios]:
     return lawless, given_scenarios(lawless, drawn.improvements, drawn.switch_losses)
 
 
-def _random() -> Iterator[Problem]:
+def _random() -> Problems:
     """Small random problems of every generator; each has a seed of its own, whatever comes before it."""
     families: tuple[tuple[str, int, Callable[[np.random.Generator, int], Made]], ...] = (
         ("small", SMALL, lambda rng, _: random_instance(rng, **_SMALL)),
@@ -179,11 +161,11 @@ def _random() -> Iterator[Problem]:
     )
     for number, (family, count, draw) in enumerate(families):
         for index in range(count):
-            yield Problem(f"{family}-{index}", _drawing(draw, number, index), leading=index < _LEADING)
+            yield f"{family}-{index}", partial(_drawn, draw, number, index), index < _LEADING
 
 
-def _drawing(draw: Callable[[np.random.Generator, int], Made], family: int, index: int) -> Callable[[], Made]:
-    return lambda: draw(np.random.default_rng([SEED, family, index]), index)
+def _drawn(draw: Callable[[np.random.Generator, int], Made], family: int, index: int) -> Made:
+    return draw(np.random.default_rng([SEED, family, index]), index)
 
 
 def _heterogeneous(rng: np.random.Generator, index: int) -> Instance:
@@ -266,14 +248,12 @@ def _kept(number: float | None) -> float | None:
 @functools.lru_cache(maxsize=1)
 def _made(name: str) -> Made:
     """The instance of a problem, made once for all that is asked about it."""
-    return next(problem for problem in problems() if problem.name == name).make()
+    return problems()[name][0]()
 
 
 def _draws() -> list[Draw]:
-    return [
-        Draw(problem.name, {"leading": problem.leading}, partial(_made, problem.name))
-        for problem in problems()
-    ]
+    found = problems().items()
+    return [Draw(name, {"leading": leading}, partial(_made, name)) for name, (_, leading) in found]
 
 
 STUDY = Study(

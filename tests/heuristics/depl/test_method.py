@@ -117,7 +117,7 @@ def test_what_was_seen_first_may_mislead_and_is_corrected(position: int) -> None
 
 def test_a_choice_of_data_that_failed_under_another_label_is_searched_again() -> None:
     """With "d2" alone no sequence is certified before a plan on all data has moved the label."""
-    instance = next(problem for problem in problems() if problem.name == "sampled-9").make()[0]
+    instance = problems()["sampled-9"][0]()[0]
     result, proven = depl.solve(instance, "depl"), depl.solve(instance, "exact")
     assert result.cost == pytest.approx(proven.cost, rel=1e-9)
     assert any(item.choice == "d2 on c1" and not item.kept for item in result.decisions)
