@@ -18,22 +18,22 @@ from depl.models.problem.units import NO_UNITS, Units
 from depl.showing.parts import NAMES, Fact, View, finite, labelled
 
 KINDS = {
-    "depl.models.estimation.certificate.Certificate": "certificates.certificate",
-    "depl.models.estimation.diagnosis.Diagnosis": "diagnoses.diagnosis",
-    "depl.models.evaluation.evaluate.Evaluation": "plans.evaluation",
-    "depl.models.policy.replay.Replay": "reports.replay",
-    "depl.models.policy.result.PolicyResult": "policies.policy_result",
-    "depl.models.policy.simulation.Simulation": "reports.simulation",
-    "depl.models.problem.instance.Instance": "instances.instance",
-    "depl.models.problem.plan.Plan": "plans.plan",
-    "depl.models.problem.policy.Policy": "policies.policy",
-    "depl.models.solving.front_points.Front": "outcomes.front",
-    "depl.models.solving.replanning.Replanning": "outcomes.replanning",
-    "depl.models.solving.result.Result": "results.result",
-    "depl.models.tool_logs.importing.Imported": "runs.imported",
-    "depl.models.verifier.policies.PolicyReport": "reports.policy_report",
-    "depl.models.verifier.verify.Report": "reports.report",
-    "depl.showing.runs.Fitted": "runs.fitted",
+    "depl.models.estimation.certificate.Certificate": "depl.showing.certificates:certificate",
+    "depl.models.estimation.diagnosis.Diagnosis": "depl.showing.diagnoses:diagnosis",
+    "depl.models.evaluation.evaluate.Evaluation": "depl.showing.plans:evaluation",
+    "depl.models.policy.replay.Replay": "depl.showing.reports:replay",
+    "depl.models.policy.result.PolicyResult": "depl.showing.policies:policy_result",
+    "depl.models.policy.simulation.Simulation": "depl.showing.reports:simulation",
+    "depl.models.problem.instance.Instance": "depl.showing.instances:instance",
+    "depl.models.problem.plan.Plan": "depl.showing.plans:plan",
+    "depl.models.problem.policy.Policy": "depl.showing.policies:policy",
+    "depl.models.solving.front_points.Front": "depl.showing.outcomes:front",
+    "depl.models.solving.replanning.Replanning": "depl.showing.outcomes:replanning",
+    "depl.models.solving.result.Result": "depl.showing.results:result",
+    "depl.models.tool_logs.importing.Imported": "depl.showing.runs:imported",
+    "depl.models.verifier.policies.PolicyReport": "depl.showing.reports:policy_report",
+    "depl.models.verifier.verify.Report": "depl.showing.reports:report",
+    "depl.showing.runs.Fitted": "depl.showing.runs:fitted",
 }
 """Module and stem of every class."""
 
@@ -95,6 +95,6 @@ def _units(thing: object) -> Units:
 def _place(thing: object) -> tuple[ModuleType, str]:
     for kind in type(thing).__mro__:
         if name := KINDS.get(f"{kind.__module__}.{kind.__qualname__}"):
-            module, _, stem = name.partition(".")
-            return importlib.import_module(f"depl.showing.{module}"), stem
+            module, _, stem = name.partition(":")
+            return importlib.import_module(module), stem
     raise LookupError(f"no view is known of {type(thing).__name__}")
