@@ -1,31 +1,8 @@
 """Literal completions of Table I: every combination of stated answers to what Sec. VI-B does not print.
 
-The table gives the mean and the variance of an epoch's improvement and normalised needed resources, the text
-r(n), kappa(n), beta = 0 and the 99th percentile; 5 and 13 are the tightest and the loosest target of Fig. 9.
-What a completion has to add, and the answers that are tried:
-
-=========== =====================================================================================
-factor      answers
-=========== =====================================================================================
-network     AlexNet or MobileNet, the two halves of the table
-noise       X inverse gamma (Fig. 4, left) or normal, with the table's mean and variance
-improvement means as ``printed`` with l(0) = 20, or ``halved``, variances as printed, with l(0) = 15
-decay       none (``constant``); or eq. (8) with B_m = 5, 20, 80 (``slower-last``), all 20 (``common``)
-            or all 0 (``steep``), A_m such that the mean over epochs 1 to 15 is that of the table
-order       ``pruning``: only a more pruned model may follow (Sec. VI-A), or ``any``, without decay
-switching   loses nothing (``free``), or a Student-t of mean 0.3 and standard deviation 0.1 on [0, 0.6]
-limits      what makes resources cost something: see below
-=========== =====================================================================================
-
-- ``deadline``: a round lasts 1 at most, so that an epoch costs kappa times needed resources, as the table's
-  "normalised needed resources" suggests;
-- ``budget``: T_max = E for all epochs, x free (Sec. III), and communication is free;
-- ``tight``, ``middle``, ``loose``: x free, an epoch communicates for 0.9, and T_max is 1.1, 1.4 or 2 times
-  what E epochs communicate for.
-
-E is the number of epochs at a mean of 1 (or 1/2) from l(0) to the target, and 2 (or 3) more for the quantile.
-Class B is dominated by class A throughout, for its bandwidth is not printed (E13). ``any`` is left out with
-decay, where the cost-aware reading of best-exp cannot list its plans.
+The answers stand at erratum E13. 5 and 13 are the tightest and the loosest target of Fig. 9. Class B is
+dominated by class A throughout, for its bandwidth is not printed (E13). ``any`` order is left out with decay,
+where the cost-aware reading of best-exp cannot list its plans.
 """
 
 import dataclasses
@@ -72,7 +49,7 @@ _MOST_EPOCHS = 30
 
 @dataclass(frozen=True)
 class Completion:
-    """One answer to everything that is not printed; the module says what the answers mean."""
+    """One answer to everything that is not printed; erratum E13 says what the answers mean."""
 
     network: str
     noise: str
