@@ -9,7 +9,7 @@ import importlib, sys
 
 class Missing:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("pandas", "pebble"):
+        if name.partition(".")[0] == "pandas":
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Missing())
@@ -23,11 +23,11 @@ from depl.benchmarks.measure.sweep import Processes
 from depl.commands import demo
 import depl.plot
 assert len(read_attempts("digits")) == 16
-assert not {"pandas", "pebble"} & sys.modules.keys()
+assert "pandas" not in sys.modules
 """
 
 
-def test_depl_and_its_demo_run_without_pandas_and_pebble(tmp_path: Path) -> None:
+def test_depl_and_its_demo_run_without_pandas(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True, check=False
     )
