@@ -35,6 +35,10 @@ from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_SCENARIOS
 F = TypeVar("F", bound=Callable[..., object] | click.Command)
 
 
+_WHOLE = 1000
+"""Characters of a sentence that is not cut: more than any has."""
+
+
 class Options(SimpleNamespace):
     """What a command was given, by the names of its options and arguments."""
 
@@ -128,6 +132,12 @@ class Group(_Helpful, click.Group):
         module, _, name = self.lazy[cmd_name].partition(":")
         found: click.Command = getattr(importlib.import_module(module), name)
         return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, each with its whole first sentence: click cuts it at the width of a line."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, item.get_short_help_str(_WHOLE)) for name, item in found if item])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Name the commands where none is asked for."""
