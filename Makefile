@@ -87,8 +87,8 @@ newest: $(DEV) ## the wheel with the newest version of every dependency: --json,
 	venv/bin/python -m pytest $(NEWEST) || tests=$$?; \
 	venv/bin/python -m pytest -m slow tests/models/programs/test_quiet.py && exit $$tests
 
-bench: $(EDITABLE) ## run the benchmark cases (CASES="a b" for some) and print the table
-	@$(BIN) -m depl bench run $(CASES)
+bench: $(EDITABLE) ## run the studies that measure (STUDIES="a b" for some) and print the table
+	@$(BIN) -m depl bench run $(STUDIES)
 	@$(BIN) -m depl bench table
 
 build: $(DEV) ## the wheel and the source archive, into dist
