@@ -10,11 +10,10 @@ before it runs; the function says where the answer is from, and `depl.cli` print
     @option("--workers N", "so many at a time", COUNT, default=1)
     @imports
     @as_json("what was done")
-    def run(options: Options) -> Answer:
-        \"\"\"Run a study, or go on with it.\"\"\"
-        from depl.benchmarks.measure.run import measure  # what takes time to import
+    def run(options: Options) -> Answer: ...
 
-Then `depl.cli.COMMANDS` names it: ``"bench": "depl.commands.bench:bench"``. A default is shown by itself.
+Its docstring is the help, and what takes time to import is imported inside. Then `depl.cli.COMMANDS` names it:
+``"bench": "depl.commands.bench:bench"``. A default is shown by itself.
 """
 
 import importlib

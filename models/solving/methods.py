@@ -139,7 +139,7 @@ class Limits:
     reserve: float = 0.0
     on_phase: OnPhase | None = None
     rows: Rows | None = None
-    clock: Callable[[], float] = now
+    clock: Callable[[], float] = field(default_factory=lambda: now)  # a function of its own is no method
     within: "Limits | None" = None
 
     @property
