@@ -12,8 +12,8 @@ before it runs; the function says where the answer is from, and `depl.cli` print
     @as_json("what was done")
     def run(options: Options) -> Answer: ...
 
-Its docstring is the help, and what takes time to import is imported inside. Then `depl.cli.COMMANDS` names it:
-``"bench": "depl.commands.bench:bench"``. A default is shown by itself.
+Its docstring is the help, and what takes time to import is imported inside. Then `depl.cli.COMMANDS` names
+it: ``"bench": "depl.commands.bench:bench"``. A default is shown by itself.
 """
 
 import importlib

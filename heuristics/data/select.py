@@ -1,7 +1,7 @@
 """Stage 1 exactly: which datasets to use, and which rule proves it, without submodularity.
 
 1. *Table*: K^ from a table, or transfers that count: all subsets.
-2. *Prefix*: 1/K^ is convex: some minimiser is a prefix of the datasets sorted by tau_d / q_d, or a single one.
+2. *Prefix*: 1/K^ is convex: some minimiser is a prefix of the datasets sorted by tau_d / q_d, or one dataset.
 3. *Ends*: one density and K^ T^ concave (where the paper's claim is true, E4): the smallest dataset or all.
 4. *Branching*: otherwise branch and bound on the fractional frontier. Where all free datasets have one
    density, a node is solved at once (`depl.heuristics.data.one_density`). Stopped, the answer carries its
