@@ -12,9 +12,10 @@ Runs are recognised by their losses, not by their names. Those used to choose th
 name, also if saved with less precision, truncated, or altered in some epochs; so is a run that the file
 contains twice. Not detected are runs altered in half of their epochs or more, by more than a hundredth or
 two of the spread between runs; epochs in another order, left out, or renumbered by more than one; a larger
-constant added to all; averages of runs; runs used to choose the plan but not given by --chosen-by, and runs
-that were made but withheld. Runs with fewer than about six different losses after training are refused as
-too short or too coarsely recorded: with so few, a match cannot be distinguished from chance.
+constant added to all; averages of runs; runs of some ten epochs or fewer that are both rounded and altered;
+runs used to choose the plan but not given by --chosen-by, and runs that were made but withheld. Runs with
+fewer than about six different losses after training are refused as too short or too coarsely recorded: with
+so few, a match cannot be distinguished from chance.
 """
 
 

@@ -83,7 +83,13 @@ BEYOND = {
     "every other epoch left out": lambda: halved(),
     "epochs in another order": lambda: reversed_epochs(),
     "renumbered by three": lambda: changed(SOME, keep=SOME.epoch >= 3, shift=3),
+    "seven epochs, rounded, and one of them altered": lambda: rounded_and_altered(),
 }
+
+
+def rounded_and_altered() -> Traces:
+    rounded = np.round(SOME.loss, 4)
+    return changed(SOME, np.where(SOME.epoch == 3, 1.2 * rounded, rounded), keep=SOME.epoch <= 7)
 
 
 def averages() -> Traces:
@@ -124,6 +130,7 @@ def test_the_page_names_what_cannot_be_found() -> None:
         "with its epochs in another order",
         "every other one left out",
         "renumbered by more than one",
+        "rounded to fewer decimals *and* altered",
         "not named by ``--chosen-by``",
         "made, but not handed in",
     ):
