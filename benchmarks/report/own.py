@@ -118,11 +118,13 @@ def _against(name: str, own: _Tried, cheapest: _Cheapest) -> Table:
     rows = []
     for other, compared in sorted(pairs.items()):
         both = [ratio(mine, its) for mine, its in compared if mine < math.inf and its < math.inf]
-        cheaper, dearer = sum(one < 1 - EXACTLY for one in both), sum(one > 1 + EXACTLY for one in both)
+        cheaper, costlier = sum(one < 1 - EXACTLY for one in both), sum(one > 1 + EXACTLY for one in both)
         alone = sum(mine < math.inf == its for mine, its in compared)
         lost = sum(its < math.inf == mine for mine, its in compared)
         mean = float(np.mean(both)) if both else None
-        rows.append((other, len(compared), cheaper, len(both) - cheaper - dearer, dearer, alone, lost, mean))
+        rows.append(
+            (other, len(compared), cheaper, len(both) - cheaper - costlier, costlier, alone, lost, mean)
+        )
     columns = ("against", "tried by both", "cheaper", "equal", "more expensive", "other without plan")
     return Table((*columns, "itself without plan", "mean cost over the other's"), tuple(rows))
 

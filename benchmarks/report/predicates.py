@@ -225,9 +225,9 @@ def loses_more_often(evidence: Evidence, suite: str, names: tuple[str, ...]) -> 
         if item.cost is not None:
             costs.setdefault(item.task.instance, {}).setdefault(item.task.configuration, item.cost)
     both = [tuple(own[name] for name in names) for own in costs.values() if own.keys() >= set(names)]
-    dearer, cheaper = (sum(pair[place] > pair[1 - place] * (1 + 1e-6) for pair in both) for place in (0, 1))
-    told = f"more expensive on {dearer}, cheaper on {cheaper} of {len(both)} that both solve"
-    return Found(int(dearer > cheaper), int(bool(both)), told)
+    costlier, cheaper = (sum(pair[place] > pair[1 - place] * (1 + 1e-6) for pair in both) for place in (0, 1))
+    told = f"more expensive on {costlier}, cheaper on {cheaper} of {len(both)} that both solve"
+    return Found(int(costlier > cheaper), int(bool(both)), told)
 
 
 def grows_no_faster(power: float) -> Predicate:

@@ -195,7 +195,12 @@ def _reach(rng: np.random.Generator, smoke: bool, limit: float, loop_limit: floa
 def _goals(name: str, words: str) -> tuple[Goal, ...]:
     return (
         Goal(f"{name}_missed_count", f"proved by exact search in 80 % of the limit alone, {words}", "==", 0),
-        Goal(f"{name}_worse_plan_count", f"plans dearer than exact search's or the loop's, {words}", "==", 0),
+        Goal(
+            f"{name}_worse_plan_count",
+            f"plans more expensive than exact search's or the loop's, {words}",
+            "==",
+            0,
+        ),
         Goal(f"{name}_median_ratio", f"median CPU time over the faster of the two, {words}", "<=", 1.2),
     )
 

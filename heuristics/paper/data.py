@@ -42,6 +42,7 @@ from depl.heuristics.set_functions.verdicts import Verdict
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
+from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 
 if TYPE_CHECKING:
     import cvxpy
@@ -67,7 +68,8 @@ _TOLERANCE = 1e-9
 """Relative gap at which a set counts as least: the precision to which costs and times are compared."""
 
 _ROUNDING = 1e-15
-"""Of a value, relative and per summand: sums of volumes and durations, a logarithm or power, a product."""
+"""Of a value, relative and per summand: sums of volumes and durations, a logarithm or power, a product. Nine
+roundings of doubles, of which each summand needs one and the rest a handful."""
 
 _DOUBT = {
     Verdict.REFUTED: "heuristic: K^ T^ is not submodular",
@@ -198,8 +200,21 @@ class Face:
         return self.inside | frozenset(self.free[places].tolist())
 
     def error(self, values: FloatArray) -> float:
-        """What floats of values as large as these may be off."""
-        return _ROUNDING * (self.problem.size + 10) * float(np.abs(values).max(initial=0.0))
+        """What floats of values as large as these may be off, at most.
+
+        Rounding of the volume Q is a relative error of K^, p times as large for a Q**-p. For a - b ln Q it is
+        an absolute error of b; there the rounding of a and b ln Q is left, too, where they cancel.
+        """
+        needed, largest = self.problem.needed, float(np.abs(values).max(initial=0.0))
+        if isinstance(needed, NeededEpochs) and isinstance(needed.law, PowerDataLaw):
+            largest *= 1 + needed.law.p
+        if isinstance(needed, NeededEpochs) and isinstance(needed.law, LogDataLaw) and needed.law.b:
+            volumes = self.problem.volumes
+            low = needed.base_volume + float(volumes[sorted(self.inside)].sum())
+            logarithms = np.abs(np.log([low, low + float(volumes[self.free].sum())])).max()
+            parts = abs(needed.law.a) + needed.law.b * (1 + float(logarithms))
+            largest += parts * (self.problem.fixed_duration + float(self.problem.durations.sum()))
+        return _ROUNDING * (self.problem.size + 10) * largest
 
     @functools.cached_property
     def submodular(self) -> tuple[Verdict, float]:

@@ -11,7 +11,6 @@ another solver. This module is the only one of the package that needs cvxpy.
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import cvxpy
@@ -75,9 +74,6 @@ def convex_cutting_planes(
     *,
     iterations: int = 400,
     seconds: float | None = None,
-    proceed: Callable[[], bool] = lambda: True,
-    status: Submodularity | None = None,
-    check: bool = True,
 ) -> ConvexAnswer:
     """Minimise any submodular oracle by stabilised cutting planes, each program solved through cvxpy.
 
@@ -89,17 +85,10 @@ def convex_cutting_planes(
         Most programs.
     seconds : float, optional
         Wall time after which to stop.
-    proceed : callable
-        Asked after every program; False stops the search.
-    status : Submodularity, optional
-        What is known of the function; by default what its construction says.
-    check : bool
-        Whether to look for a violation of what is not PROVED after every program, and stop at one. Without,
-        the program is minimised as if the function were submodular.
     """
     silence_greeting()
     stop = None if seconds is None else time.perf_counter() + seconds
-    status, search = status or function.submodularity(), InOut(function.normalised())
+    status, search = function.submodularity(), InOut(function.normalised())
     # solvers measure feasibility absolutely, so the program is given in units of a typical entry
     unit = float(np.abs(search.newest.base).max()) or 1.0
     empty_value = function.value(()) / unit
@@ -109,11 +98,11 @@ def convex_cutting_planes(
         problem = lovasz_program(function.size, empty_value, bases)
         problem.solve(solver=cvxpy.HIGHS)  # type: ignore[no-untyped-call]
         weights = np.maximum(problem.constraints[0].dual_value, 0.0)
-        late = (stop is not None and time.perf_counter() >= stop) or not proceed()
+        late = stop is not None and time.perf_counter() >= stop
         if search.closed(weights) or search.stalled() or late:
             break
         search.query(_value(problem, "x"))
-        refutation = search.refutation() if check and not status.proved else None
+        refutation = None if status.proved else search.refutation()
         if refutation is not None:
             status = refutation
             break

@@ -18,8 +18,6 @@ from depl.heuristics.set_functions.minimise import automatic
 from depl.models.foundation.best_first import BestFirst
 from depl.models.foundation.errors import InvalidInputError
 
-_NOTHING: tuple[frozenset[int], frozenset[int]] = frozenset(), frozenset()
-
 
 @dataclass(frozen=True)
 class RankedSet:
@@ -84,48 +82,21 @@ def ranked(
     function: SetFunction, minimise: Callable[[SetFunction], Minimum] = automatic
 ) -> Iterator[RankedSet]:
     """All sets, best first, each made when it is asked for; see `k_best`."""
-
-    def part_minimum(inside: frozenset[int], outside: frozenset[int]) -> Minimum:
-        return minimise(Restricted(function, inside, outside))
-
-    return ranked_by_parts(function.size, function.value, part_minimum)
-
-
-def ranked_by_parts(
-    size: int,
-    value: Callable[[frozenset[int]], float],
-    minimise: Callable[[frozenset[int], frozenset[int]], Minimum],
-    nonempty: bool = False,
-) -> Iterator[RankedSet]:
-    """All subsets of the elements 0, ..., size - 1, best first, by any way to minimise a part of them.
-
-    Parameters
-    ----------
-    value : callable
-        f of a set; asked for parts of a single set.
-    minimise : callable
-        Takes the elements that every set of a part has and those that none has; returns the best set among
-        the others, which are numbered from 0 in their order.
-    nonempty : bool
-        Leave the empty set out and never evaluate it: the partition begins with one part for each element,
-        of the sets whose first element it is.
-    """
-    everything = frozenset(range(size))
+    everything = frozenset(range(function.size))
 
     def wait(inside: frozenset[int], outside: frozenset[int]) -> None:
         free = sorted(everything - inside - outside)
         if not free:  # a single set is its own best
-            found = value(inside)
+            found = function.value(inside)
             part = _Part(inside, outside, inside, found, found, True)
         else:
-            best = minimise(inside, outside)
+            best = minimise(Restricted(function, inside, outside))
             subset = inside | {free[place] for place in best.subset}
             part = _Part(inside, outside, subset, best.value, best.lower_bound, best.optimal)
         queue.push(part.value, part)
 
     queue = BestFirst[_Part]()
-    for part in [(frozenset({i}), frozenset(range(i))) for i in range(size)] if nonempty else [_NOTHING]:
-        wait(*part)
+    wait(frozenset(), frozenset())
     while queue:
         _, first = queue.pop()
         lower = min([first.lower_bound, *(waiting.lower_bound for waiting in queue)])

@@ -2,19 +2,27 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from depl.benchmarks.suites.sizes import growing
-from depl.heuristics.data.problem import selection_problem
+from depl.heuristics.data.epochs_needed import NeededEpochs, VolumeLaw
+from depl.heuristics.data.problem import selection_of_numbers, selection_problem
 from depl.heuristics.data.select import select_datasets
 from depl.heuristics.paper.data import LARGEST_DATASETS, Face, data_choices, minimise
 from depl.heuristics.set_functions.verdicts import Verdict
 from depl.instances.generator import random_instances
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Dataset, Instance
-from depl.models.problem.learning import PowerDataLaw, SubsetEpochs, TableDataLaw
+from depl.models.problem.learning import (
+    InverseLogDataLaw,
+    LogDataLaw,
+    PowerDataLaw,
+    SubsetEpochs,
+    TableDataLaw,
+)
 
 DRAWN = random_instances(np.random.default_rng([7, 3]), 40, datasets=(1, 4), maximum_epochs=(1, 2))
 
@@ -152,3 +160,28 @@ def test_a_stop_ends_every_program_after_its_first(tiny: Instance) -> None:
 
     next(data_choices(instance, proceed))
     assert len(asked) == 11  # one for each part with a free dataset
+
+
+@pytest.mark.parametrize(
+    ("law", "largest"),
+    [
+        (LogDataLaw(a=1e6 * math.log(3e4) + 2.0, b=1e6, base_volume=3e4), 1e-3),  # 2 epochs are left of 1e7
+        (LogDataLaw(a=12.0, b=1.0, base_volume=0.5), 3e3),
+        (PowerDataLaw(a=3.0, p=4000.0, base_volume=1.0), 1e-3),
+        (InverseLogDataLaw(a=3.0), 3e3),
+    ],
+)
+def test_floats_of_a_face_are_off_by_no_more_than_is_granted(law: VolumeLaw, largest: float) -> None:
+    """Against rational numbers with 55 digits of the logarithm or power, also where a and b ln Q cancel."""
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        volumes, durations = largest * rng.uniform(0.01, 1, 6), rng.uniform(0, 2, 6)
+        problem = selection_of_numbers(NeededEpochs(law), volumes, durations, 0.3)
+        face = Face(problem, frozenset({0}), frozenset({3}))
+        members = np.arange(16)[:, None] >> np.arange(4) & 1 == 1
+        values = face.values(members)
+        for row, value in zip(members, values.tolist(), strict=True):
+            chosen = [0, *face.free[row].tolist()]
+            volume = sum((Fraction(float(volumes[place])) for place in chosen), Fraction(0))
+            length = Fraction(0.3) + sum((Fraction(float(durations[place])) for place in chosen), Fraction(0))
+            assert abs(Fraction(value) - problem.needed.exact(volume) * length) <= face.error(values)
