@@ -98,6 +98,20 @@ class NeededEpochs:
             power = self.law.p if isinstance(self.law, PowerDataLaw) else 0.0
             return np.asarray((1 + power) / total, dtype=float)
 
+    def rounding(self, volumes: FloatArray) -> tuple[float, float]:
+        """What K of floats may be off between these added volumes: relative to K, and absolute [epochs].
+
+        Both are in units of the relative error of Q, beyond one unit of K. Rounding of Q is a relative error
+        of K, p times as large for a Q**-p. For a - b ln Q it is an absolute error of b; there the rounding of
+        a and b ln Q is left, too, where they cancel.
+        """
+        if self.constant or self.law is None or isinstance(self.law, InverseLogDataLaw):
+            return 0.0, 0.0
+        if isinstance(self.law, PowerDataLaw):
+            return self.law.p, 0.0
+        logarithm = float(np.abs(np.log(self._total(volumes))).max())
+        return 0.0, abs(self.law.a) + self.law.b * (1 + logarithm)
+
     def exact(self, volume: Fraction) -> Fraction:
         """K at an added volume, to 55 digits relative to a and b ln Q.
 

@@ -42,7 +42,6 @@ from depl.heuristics.set_functions.verdicts import Verdict
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 
 if TYPE_CHECKING:
     import cvxpy
@@ -202,18 +201,14 @@ class Face:
     def error(self, values: FloatArray) -> float:
         """What floats of values as large as these may be off, at most.
 
-        Rounding of the volume Q is a relative error of K^, p times as large for a Q**-p. For a - b ln Q it is
-        an absolute error of b; there the rounding of a and b ln Q is left, too, where they cancel.
+        What the rounding of Q and of K^ itself may do beyond one rounding error each, the law says.
         """
-        needed, largest = self.problem.needed, float(np.abs(values).max(initial=0.0))
-        if isinstance(needed, NeededEpochs) and isinstance(needed.law, PowerDataLaw):
-            largest *= 1 + needed.law.p
-        if isinstance(needed, NeededEpochs) and isinstance(needed.law, LogDataLaw) and needed.law.b:
-            volumes = self.problem.volumes
-            low = needed.base_volume + float(volumes[sorted(self.inside)].sum())
-            logarithms = np.abs(np.log([low, low + float(volumes[self.free].sum())])).max()
-            parts = abs(needed.law.a) + needed.law.b * (1 + float(logarithms))
-            largest += parts * (self.problem.fixed_duration + float(self.problem.durations.sum()))
+        problem, largest = self.problem, float(np.abs(values).max(initial=0.0))
+        if isinstance(problem.needed, NeededEpochs):
+            low, added = float(problem.volumes[sorted(self.inside)].sum()), problem.volumes[self.free].sum()
+            relative, absolute = problem.needed.rounding(np.array([low, low + float(added)]))
+            largest += relative * largest
+            largest += absolute * (problem.fixed_duration + float(problem.durations.sum()))
         return _ROUNDING * (self.problem.size + 10) * largest
 
     @functools.cached_property
