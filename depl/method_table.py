@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from depl.commands.table import fields, table
+from depl.commands.printable import fields, table
 from depl.models.solving.defaults import DEFAULT_METHOD
 from depl.models.solving.methods import Meaning, Proof, Registered, registered
 from depl.showing.parts import Listing

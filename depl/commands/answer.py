@@ -6,6 +6,7 @@ Nothing that takes time is imported, as every start of the command line comes he
 from enum import IntEnum
 from typing import Literal, NamedTuple
 
+from depl.commands.printable import encodable
 from depl.models.foundation.errors import LONGEST_MESSAGE, DeplError, shortened
 from depl.starting import JSON, REASON
 
@@ -78,13 +79,8 @@ def without_result(ended: Literal["error", "interrupted"], reason: str, place: s
     """The JSON object of a command that has no result, with the keys that results have."""
     import json
 
-    told = {"termination": ended, "reason": _encodable(reason), "path": place and _encodable(place)}
+    told = {"termination": ended, "reason": encodable(reason), "path": place and encodable(place)}
     return json.dumps(json.loads(JSON) | told, separators=(",", ":"))
-
-
-def _encodable(text: str) -> str:
-    """Show bytes of names of files that are not UTF-8, as JSON must be, as escapes."""
-    return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
 
 
 STOPPED = ("time_limit", "interrupted")

@@ -12,9 +12,8 @@ import click
 
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.json_text import as_json
 from depl.commands.options import COUNT, SEED, Group, Options, positive_seconds, together
-from depl.commands.table import table
+from depl.commands.printable import as_json, table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 

@@ -17,9 +17,8 @@ from depl.benchmarks.report.tables import report_tables
 from depl.benchmarks.report.verdicts import Verdict, counts, judged
 from depl.commands.answer import Answer
 from depl.commands.inputs import make_folder, require_outputs
-from depl.commands.json_text import as_json
 from depl.commands.options import Options
-from depl.commands.table import table
+from depl.commands.printable import as_json, table
 from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.wording import counted

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from depl.commands.answer import Answer
 from depl.commands.inputs import make_folder
 from depl.commands.options import Options, command, option
-from depl.commands.table import table
+from depl.commands.printable import table
 from depl.models.foundation.wording import counter_probability, number, rounded_down, rounded_up
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.inputs import make_folder, read_instance, require_outputs
 from depl.commands.options import COUNT, SEED, Choice, Group, Options, option, together
-from depl.commands.table import table
+from depl.commands.printable import table
 from depl.models.foundation.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from depl.commands import options as given
 from depl.commands.answer import STOPPED, Answer, ExitCode
 from depl.commands.inputs import require_outputs
-from depl.commands.json_text import as_json
 from depl.commands.options import KNAPSACKS, NUMBER, Choice, Options, Whole, argument, command, option
-from depl.commands.table import fields
+from depl.commands.printable import as_json, fields
 from depl.instances.reductions.names import REDUCTIONS
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import counted, rounded_up

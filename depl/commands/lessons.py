@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from depl.commands import options as given
 from depl.commands.answer import Answer
 from depl.commands.inputs import make_folder, require_outputs
-from depl.commands.json_text import as_json
 from depl.commands.options import COUNT, Choice, Group, Options, argument, option
-from depl.commands.table import table
+from depl.commands.printable import as_json, table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 

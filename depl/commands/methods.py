@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.json_text import as_json
 from depl.commands.options import METHODS, Options, argument, command
+from depl.commands.printable import as_json
 from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_ON_SCENARIOS
 
 if TYPE_CHECKING:

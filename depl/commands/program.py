@@ -8,9 +8,8 @@ from typing import Any
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.inputs import read_instance, require_outputs
-from depl.commands.json_text import as_json
 from depl.commands.options import NUMBER, SEED, Options, command, count_or_file, option
-from depl.commands.table import fields
+from depl.commands.printable import as_json, fields
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 
 _GAP = "ask your solver for a relative gap of 0"

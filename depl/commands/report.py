@@ -8,7 +8,7 @@ from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.inputs import inside, read_instance, read_plan, require_outputs
 from depl.commands.options import Options, command, option, positive_seconds
-from depl.commands.table import fields
+from depl.commands.printable import fields
 from depl.models.solving.defaults import REPORT_SECONDS
 
 if TYPE_CHECKING:

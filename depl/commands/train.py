@@ -12,9 +12,8 @@ import click
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
 from depl.commands.inputs import inside, read_plan, require_outputs
-from depl.commands.json_text import as_json
 from depl.commands.options import COUNT, SEED, Options, command, option
-from depl.commands.table import fields
+from depl.commands.printable import as_json, fields
 from depl.instances.training.names import SHIPPED
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted, number

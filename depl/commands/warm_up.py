@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.json_text import as_json
 from depl.commands.options import METHODS, Options, command, option
-from depl.commands.table import table
+from depl.commands.printable import as_json, table
 from depl.models.foundation.errors import NotCoveredError
 
 _INSTANCES = ("tiny", "paper-alexnet-9")

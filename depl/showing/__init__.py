@@ -13,7 +13,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from depl.commands.json_text import as_json
+from depl.commands.printable import as_json
 from depl.models.problem.units import NO_UNITS, Units
 from depl.showing.parts import NAMES, Fact, View, finite, labelled
 

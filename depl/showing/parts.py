@@ -10,8 +10,7 @@ from itertools import takewhile
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from depl.commands.printable import printable
-from depl.commands.table import fields, table
+from depl.commands.printable import fields, printable, table
 from depl.models.foundation.wording import interval, number, percentage, rounded_down, rounded_up
 from depl.models.problem.units import NO_UNITS, Units
 

@@ -3,7 +3,7 @@
 import io
 import sys
 
-from depl.commands.table import fields, table
+from depl.commands.printable import fields, table
 
 ROWS = [("a", "1"), ("longer", "23")]
 
