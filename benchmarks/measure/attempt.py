@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 
 from depl.benchmarks.measure.provenance import Provenance
-from depl.benchmarks.measure.registry import NAME
+from depl.benchmarks.measure.registry import ANSWERED, NAME
 
 VERSION = "method_version"
 """Key of an attempt's settings, where its method is of another version than the first."""
@@ -21,16 +21,15 @@ _FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/\"':,;]+/)+")
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One instance, one configuration, one seed; what a worker receives and what resuming looks for.
+    """What resuming looks for: of a study and its version, one instance, one configuration, one seed.
 
-    ``suite`` and ``version`` are of a `depl.benchmarks.measure.registry.Study`, the others name one of its
-    draws and one of its configurations.
+    Of a study that measures, ``instance`` spells the parameters of the task, and ``configuration`` is empty.
     """
 
     suite: Annotated[str, msgspec.Meta(pattern=f"^{NAME}$", max_length=_LONGEST)]
     version: int
     instance: str
-    configuration: str
+    configuration: str = ""
     seed: int = 0
 
 
@@ -41,7 +40,7 @@ class Attempt(Provenance, frozen=True, kw_only=True, omit_defaults=True, forbid_
     ----------
     task : Task
     labels : dict
-        Of the draw.
+        Of the draw; of a study that measures, the parameters of the task.
     method : str
     meaning : str
         ``law`` or ``scenarios``: under what bounds and optima are proved
@@ -84,13 +83,14 @@ class Attempt(Provenance, frozen=True, kw_only=True, omit_defaults=True, forbid_
     started : str
         Date and time, UTC, ISO 8601.
     answer : dict
-        What the study keeps of a result besides (`depl.benchmarks.measure.registry.Study.tells`).
+        What ``run`` of a study that measures returned; what one that sweeps keeps of a result besides
+        (`depl.benchmarks.measure.registry.Study.tells`).
     commit, python, versions, machine
         As in `depl.benchmarks.measure.provenance.Provenance`.
     """
 
     task: Task
-    labels: dict[str, str | int | float | bool] = msgspec.field(default_factory=dict)
+    labels: dict[str, Any] = msgspec.field(default_factory=dict)
     method: str
     meaning: str
     settings: dict[str, Any]
@@ -119,6 +119,11 @@ class Attempt(Provenance, frozen=True, kw_only=True, omit_defaults=True, forbid_
     def __post_init__(self) -> None:
         if self.started:
             datetime.datetime.fromisoformat(self.started)  # a ValueError is one of msgspec where it decodes
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether it is of a study that measures and takes answers alone, and has none: it is run again."""
+        return not self.method and self.settings["time_limit"] is None and self.ending != ANSWERED
 
     @property
     def proved_optimal(self) -> bool:

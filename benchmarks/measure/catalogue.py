@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
@@ -53,6 +53,21 @@ def find_suite(name: str) -> Study:
         If there is none; the message lists the known ones.
     """
     return chosen([name], all_suites())[0]
+
+
+def having(names: Iterable[str], sources: Sequence[str] = ()) -> dict[str, Study]:
+    """Studies, and those of these names among them if they exist; all are imported only if that is needed.
+
+    Most studies have a module of their name; ``sources`` are as in `with_imports`.
+    """
+    names, found = list(names), dict[str, Study]()
+    for name in names:
+        module = f"{depl.benchmarks.studies.__name__}.{name.replace('-', '_')}"
+        if "." not in name and importlib.util.find_spec(module) is not None:
+            found |= _defined_in([module])
+    if not found.keys() >= set(names):
+        found = with_imports({**all_suites(), **found}, sources)
+    return found if found.keys() >= set(names) else with_imports(all_studies(), sources)
 
 
 def chosen(names: Iterable[str], studies: Mapping[str, Study]) -> list[Study]:

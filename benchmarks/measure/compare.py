@@ -7,7 +7,8 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.measure.attempt import VERSION, Attempt, Task
-from depl.benchmarks.measure.catalogue import all_suites, with_imports
+from depl.benchmarks.measure.catalogue import having
+from depl.benchmarks.measure.registry import ANSWERED
 from depl.benchmarks.measure.sweep import Workers
 from depl.benchmarks.measure.tasks import Job, Request, job_of
 from depl.models.foundation.errors import InvalidInputError
@@ -20,6 +21,8 @@ formulas that were compared differ by 4e-16, and plans sum at most some hundred 
 takes costs, times and losses within 1e-9 for the same; what differs by more may also be judged differently.
 """
 _OF_THE_CLOCK = frozenset({"time_limit", "interrupted", "hung", "crashed"})
+_OF_THE_RUN = ("seconds", "gibibytes")
+"""How names of what another run measures differently end, in the answers of studies that measure."""
 _COMPARED = ("instance_hash", "ending", "solution", "cost", "lower_bound")
 _ALSO_OF_ANSWERS = ("violation", "reason")
 """What limits that are counted, and not the clock, leave the same."""
@@ -36,7 +39,18 @@ class Difference(NamedTuple):
 
 def repeatable(attempts: Iterable[Attempt]) -> list[Attempt]:
     """Attempts whose outcome does not depend on how fast the machine was, or on accidents."""
-    return [row for row in attempts if "looks" in row.settings or row.ending not in _OF_THE_CLOCK]
+    return [
+        row
+        for row in attempts
+        if "looks" in row.settings or (row.ending not in _OF_THE_CLOCK and not _stopped(row.answer))
+    ]
+
+
+def _stopped(answer: Any) -> bool:
+    """Whether the clock ended something that an answer tells of."""
+    if isinstance(answer, Mapping):
+        return any(map(_stopped, answer.values()))
+    return any(map(_stopped, answer)) if isinstance(answer, list) else answer in ("time_limit", "interrupted")
 
 
 def subset(attempts: Sequence[Attempt], seconds: float, rng: np.random.Generator) -> list[Attempt]:
@@ -81,12 +95,13 @@ def asked_again(
     tuple of list
         The differences, in the order of the attempts, and the attempts that differ.
     """
-    studies = with_imports(all_suites(), request.imports)
     told: list[Difference] = []
     jobs, other = list(new), list[Attempt]()
     for row in recorded:
         try:
-            jobs.append(job_of(row.task, studies, _time_limit(row), request))
+            seconds = None if row.ending == ANSWERED else _time_limit(row)
+            studies = having([row.task.suite], request.imports)
+            jobs.append(job_of(row.task, studies, seconds, request, row.labels))
         except InvalidInputError as error:
             told.append(Difference(row.task, "task", "asked", f"cannot be asked: {error}"))
     known = {row.task: row for row in recorded}
@@ -136,8 +151,9 @@ def differences(recorded: Attempt, found: Attempt) -> list[Difference]:
         told.append((f"settings.{name}", recorded.settings[name], found.settings[name]))
     for name in (*_COMPARED, *(_ALSO_OF_ANSWERS if counted else ())):
         told.append((name, getattr(recorded, name), getattr(found, name)))
-    for name in sorted(recorded.answer.keys() | found.answer.keys()):
-        told.append((name, recorded.answer.get(name), found.answer.get(name)))
+    answers = [_lasting(row.answer) if row.ending == ANSWERED else row.answer for row in (recorded, found)]
+    for name in sorted(answers[0].keys() | answers[1].keys()):
+        told.append((name, answers[0].get(name), answers[1].get(name)))
     absolute = 0.0 if counted else TOLERANCE
     return [Difference(recorded.task, *row) for row in told if not _same(*row, absolute)]
 
@@ -152,9 +168,19 @@ def equal(old: Any, new: Any, absolute: float = 0.0) -> bool:
     """
     if isinstance(old, list | tuple) and isinstance(new, list | tuple):
         return len(old) == len(new) and all(equal(*pair, absolute) for pair in zip(old, new, strict=True))
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return old.keys() == new.keys() and all(equal(old[name], new[name], absolute) for name in old)
     if isinstance(old, float) and isinstance(new, float):
         return abs(old - new) <= max(TOLERANCE * max(abs(old), abs(new)), absolute)
     return bool(old == new)
+
+
+def _lasting(answer: Any) -> Any:
+    """An answer without what another run measures differently."""
+    if isinstance(answer, Mapping):
+        kept = {name: value for name, value in answer.items() if not name.endswith(_OF_THE_RUN)}
+        return {name: _lasting(value) for name, value in kept.items()}
+    return list(map(_lasting, answer)) if isinstance(answer, list) else answer
 
 
 def _same(what: str, old: Any, new: Any, absolute: float) -> bool:

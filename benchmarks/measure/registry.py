@@ -1,19 +1,21 @@
-"""What a study is: a measurement with goals written beforehand, or instances that methods are asked about.
+"""What a study is: tasks, what answers one, and what is told of all answers, with goals written beforehand.
 
-A study that measures has ``run`` and gets one record of values. One that sweeps has ``draws`` and
-``configurations``: every instance by every configuration and seed is a task, solved in a process of its own
-under a deadline, and what came of it is an attempt (`depl.benchmarks.measure.attempt`). A task is named by
-text alone, so that a worker elsewhere makes the same instance, and its fingerprint tells whether it did.
+A study that measures names its tasks by parameters, answers each by ``run``, and makes the values of its
+record by ``figures`` from tasks and answers alone. One that sweeps has ``draws`` and ``configurations``:
+every instance by every configuration and seed is a task, and to solve it is to answer it. A task runs in a
+process besides this one, or on a worker elsewhere, and what came of it is an attempt
+(`depl.benchmarks.measure.attempt`).
 """
 
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from depl.models.foundation.errors import InvalidInputError
@@ -28,11 +30,19 @@ if TYPE_CHECKING:
 NAME = r"[a-z0-9]+(?:[-_.][a-z0-9]+)*"
 """Of names of studies, as a regular expression: files are called after them."""
 
+ANSWERED = "answered"
+"""How a task of a study that measures ends, if it answers."""
+
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
     {"<": operator.lt, "<=": operator.le, "==": operator.eq, ">=": operator.ge, ">": operator.gt}
 )
 
-Run = Callable[[np.random.Generator, bool], Mapping[str, object]]
+Row = Mapping[str, Any]
+"""A task and its answer: the parameters, what ``run`` returned, and ``ending``, ``reason`` and
+``peak_gibibytes`` of the attempt."""
+Tasks = Callable[[np.random.Generator, bool], Iterable[Mapping[str, Any]]]
+Run = Callable[..., Mapping[str, object]]
+Figures = Callable[[Sequence[Row]], Mapping[str, object]]
 Picture = Callable[[Mapping[str, Any]], "Figure"]
 """Makes the figure of a study from the values of its record."""
 Label = str | int | float | bool
@@ -158,10 +168,21 @@ class Study:
         One sentence on what is measured.
     goals : tuple of Goal
         Plain tuples (name, sentence, comparison, threshold) are accepted as well.
-    run : callable, optional
+    tasks : callable, optional
         Of a study that measures. Takes a random generator and whether this is a smoke run (as small as
-        possible, figures of no importance), and returns the measured values by name, those of the goals among
-        them.
+        possible, figures of no importance), and yields the parameters of each task: what JSON holds, seeds
+        among it, no two alike.
+    run : callable, optional
+        Takes the parameters of a task, as JSON gives them back, and returns its answer by name, which JSON
+        holds, too. What ends by ``seconds`` or ``gibibytes`` is of the clock and not compared when it is
+        asked again. Without ``tasks``: takes what ``tasks`` does and returns the values.
+    figures : callable, optional
+        Makes the values, those of the goals among them, from a `Row` for every task, in their order.
+    seconds : float, optional
+        Wall seconds that a task may take; its process is killed then, and ``ending`` says ``hung``. With it,
+        ``figures`` gets rows without answer (``ending`` is not ``answered``); without it these are refused.
+    fresh : bool
+        Whether every task gets a process in which none was run before.
     seed : int or None, default 0
         Seed of the generator, so that a run can be repeated. None: the operating system draws one at every
         recording, so that nothing can have been tuned to what the study draws; the record keeps the seed, and
@@ -196,6 +217,10 @@ class Study:
     run: Run | None = None
     seed: int | None = 0
     draw: Picture | None = None
+    tasks: Tasks | None = None
+    figures: Figures | None = None
+    seconds: float | None = None
+    fresh: bool = False
     draws: Callable[[], Sequence[Draw]] | None = field(default=None, repr=False)
     configurations: tuple[Configuration, ...] = ()
     seeds: tuple[int, ...] = (0,)
@@ -209,8 +234,10 @@ class Study:
             raise InvalidInputError(
                 f"study name {self.name!r} is not usable; take lower-case words joined by hyphens"
             )
-        if (self.run is None) == (self.draws is None):
-            raise InvalidInputError(f"study {self.name!r} needs either run, to measure, or draws, to sweep")
+        if (self.run is None) == (self.draws is None) or (self.tasks is None) != (self.figures is None):
+            raise InvalidInputError(
+                f"study {self.name!r} needs either tasks, run and figures, to measure, or draws, to sweep"
+            )
         object.__setattr__(self, "goals", tuple(Goal(*goal) for goal in self.goals))
         names = [goal.name for goal in self.goals]
         if len(set(names)) != len(names):
@@ -245,7 +272,17 @@ class Study:
                 return item
         raise InvalidInputError(f"study {self.name!r} has no instance {name!r}")
 
-    def tasks(
+    def values(self, rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+        """The values of a study that measures, all tasks run in this process."""
+        if self.run is None:
+            raise InvalidInputError(f"study {self.name!r} sweeps; its attempts are made by 'depl bench run'")
+        if self.tasks is None or self.figures is None:
+            return self.run(rng, smoke)
+        tasks = [plain(self.name, task) for task in self.tasks(rng, smoke)]
+        answers = [{**task, **plain(self.name, self.run(task)), "ending": ANSWERED} for task in tasks]
+        return self.figures([{"reason": None, "peak_gibibytes": None, **row} for row in answers])
+
+    def questions(
         self, draws: Sequence[Draw] | None = None, configurations: Sequence[Configuration] | None = None
     ) -> Iterator[tuple[Draw, Configuration, int]]:
         """What is asked, of some draws and configurations or of all: instance by instance."""
@@ -254,6 +291,29 @@ class Study:
                 if self.asks is None or self.asks(draw, configuration):
                     for seed in self.seeds:
                         yield draw, configuration, seed
+
+
+def plain(study: str, content: Mapping[str, object]) -> dict[str, Any]:
+    """What JSON gives back of some values.
+
+    Raises
+    ------
+    InvalidInputError
+        If it cannot hold them.
+    """
+    try:
+        text = msgspec.json.encode(dict(content), enc_hook=_from_numpy)
+    except (TypeError, NotImplementedError) as error:
+        raise InvalidInputError(f"study {study!r} returned what JSON cannot hold: {error}") from error
+    return msgspec.json.decode(text, type=dict[str, Any])
+
+
+def _from_numpy(value: object) -> object:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise NotImplementedError(f"a value of type {type(value).__name__}")
 
 
 def as_number(value: object) -> float | None:

@@ -4,10 +4,9 @@ The committed records lie beside this file in ``results/``, one for each case; t
 quotes are made from them and from nothing else.
 """
 
-import os
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,9 +14,11 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.catalogue import all_studies
-from depl.benchmarks.measure.provenance import FIELDS, Provenance, here, today
-from depl.benchmarks.measure.registry import Goal, Study, as_number
+from depl.benchmarks.measure.outcome import cpu_seconds
+from depl.benchmarks.measure.provenance import FIELDS, Provenance, here, provenance_of, today
+from depl.benchmarks.measure.registry import Goal, Study, as_number, plain
 from depl.models.foundation.documents import decode, read_bytes, write_bytes, write_text
 from depl.models.foundation.errors import InvalidInputError
 
@@ -112,14 +113,46 @@ def measure(case: Study, smoke: bool = False, seed: int | None = None) -> Record
         If the case does not return the figure of one of its goals, or something JSON cannot hold, or a seed
         is given for a case that has its own.
     """
-    if case.run is None:
-        raise InvalidInputError(f"study {case.name!r} sweeps; its attempts are made by 'depl bench run'")
-    used = _seed(case, smoke, seed)
-    again = "" if case.seed is not None or smoke else f" --seed {used}"
+    used = seed_of(case, seed, smoke)
     place = here()  # before the run, which may take long enough for the tree to change
-    cpu, wall = _cpu_seconds(), time.perf_counter()
-    measured = case.run(np.random.default_rng(used), smoke)
-    wall, cpu = time.perf_counter() - wall, _cpu_seconds() - cpu
+    cpu, wall = cpu_seconds(), time.perf_counter()
+    measured = case.values(np.random.default_rng(used), smoke)
+    return _record(case, measured, used, place, (time.perf_counter() - wall, cpu_seconds() - cpu), smoke)
+
+
+def record_of(case: Study, attempts: Sequence[Attempt], seed: int) -> Record:
+    """The record of a study whose tasks have all been run, by the attempts in the order of the tasks.
+
+    Its seconds are the sums of theirs, and its commit is theirs.
+
+    Raises
+    ------
+    InvalidInputError
+        If attempts are of different commits.
+    """
+    if case.figures is None:
+        raise InvalidInputError(f"study {case.name!r} makes no figures of attempts")
+    if len({row.source for row in attempts}) > 1:
+        raise InvalidInputError(f"attempts of {case.name!r} are of different commits; begin another file")
+    rows = []
+    for row in attempts:
+        told = {"ending": row.ending, "reason": row.reason, "peak_gibibytes": row.peak_gibibytes}
+        rows.append({**told, **row.labels, **row.answer})
+    seconds = sum(row.total_seconds for row in attempts), sum(row.cpu_seconds or 0.0 for row in attempts)
+    place = provenance_of(attempts[0]) if attempts else here()
+    return _record(case, case.figures(rows), seed, place, seconds)
+
+
+def _record(
+    case: Study,
+    measured: Mapping[str, object],
+    used: int,
+    place: Provenance,
+    seconds: tuple[float, float],
+    smoke: bool = False,
+) -> Record:
+    wall, cpu = seconds
+    again = "" if case.seed is not None or smoke else f" --seed {used}"
     return Record(
         case=case.name,
         summary=case.summary,
@@ -130,7 +163,7 @@ def measure(case: Study, smoke: bool = False, seed: int | None = None) -> Record
         wall_seconds=round(wall, 6),
         cpu_seconds=round(cpu, 6),
         goals=tuple(_judged(case, goal, measured) for goal in case.goals),
-        values=_plain(case, measured),
+        values=plain(case.name, measured),
         earlier=() if case.seed is None else None,
         **{name: getattr(place, name) for name in FIELDS},
     )
@@ -230,7 +263,14 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
 
 
-def _seed(case: Study, smoke: bool, given: int | None) -> int:
+def seed_of(case: Study, given: int | None = None, smoke: bool = False) -> int:
+    """What a study draws by: its own seed, or one that is given or drawn here.
+
+    Raises
+    ------
+    InvalidInputError
+        If one is given for a study that has its own.
+    """
     if case.seed is None:
         return given if given is not None else 0 if smoke else secrets.randbits(32)
     if given is not None:
@@ -259,29 +299,6 @@ def _judged(case: Study, goal: Goal, measured: Mapping[str, object]) -> Measured
         measured=value if value is not None and np.isfinite(value) else None,
         met=goal.met_by(measured[goal.name]),
     )
-
-
-def _plain(case: Study, measured: Mapping[str, object]) -> dict[str, Any]:
-    """Return the values as JSON gives them back, so that a record equals itself after reading."""
-    try:
-        text = msgspec.json.encode(dict(measured), enc_hook=_from_numpy)
-    except (TypeError, NotImplementedError) as error:
-        raise InvalidInputError(f"benchmark {case.name!r} returned what JSON cannot hold: {error}") from error
-    return msgspec.json.decode(text, type=dict[str, Any])
-
-
-def _from_numpy(value: object) -> object:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    raise NotImplementedError(f"a value of type {type(value).__name__}")
-
-
-def _cpu_seconds() -> float:
-    """Processor seconds of this process and of the children that it has waited for."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
 
 
 def _row(given: Iterable[str]) -> str:

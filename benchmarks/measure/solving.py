@@ -9,17 +9,18 @@ import functools
 import importlib
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from depl.benchmarks.measure.attempt import Attempt, without_folders
-from depl.benchmarks.measure.catalogue import all_suites, with_imports
-from depl.benchmarks.measure.outcome import REFUSED, epochs_by_model, finite, tried
+from depl.benchmarks.measure.catalogue import chosen, having
+from depl.benchmarks.measure.outcome import REFUSED, cpu_seconds, epochs_by_model, finite, tried
 from depl.benchmarks.measure.process import Tell
 from depl.benchmarks.measure.provenance import here, made_at, now
-from depl.benchmarks.measure.registry import Draw, Study
+from depl.benchmarks.measure.registry import ANSWERED, Draw, Run, Study, plain
 from depl.benchmarks.measure.tasks import Job, configuration_of
 from depl.instances.library import load
 from depl.models.foundation.compiling import compiled_at_once
@@ -44,7 +45,7 @@ _RESET_PEAK = "5"  # of /proc/PID/clear_refs, see proc(5)
 def prepare(job: Job, tell: Tell) -> None:
     """Import what a job needs, and compile, or read from the cache, what its method compiles."""
     here()
-    _studies(job.imports)
+    _study(job.imports, job.task.suite)
     # a user's method may do anything: that belongs on the clock; and looks are no clock
     if job.blank.method in _SHIPPED and "looks" not in job.blank.settings:
         warm_up(job.blank.method)
@@ -64,7 +65,7 @@ def attempt(job: Job, tell: Tell) -> Attempt:
     except NotCoveredError as error:
         known |= {"ending": REFUSED, "reason": str(error)}
     except BaseException as error:  # noqa: BLE001 - an attempt that fails is an attempt
-        known |= {"ending": "failed", "reason": without_folders(f"{type(error).__name__}: {error}")}
+        known |= {"ending": "failed", "reason": _told(error)}
     return msgspec.structs.replace(
         made_at(job.blank, here()),
         started=started,
@@ -102,7 +103,10 @@ def peak_gibibytes() -> float:
 
 def _solve_into(known: dict[str, Any], job: Job, tell: Tell) -> None:
     """Put what becomes known of an attempt into ``known``, so that an exception loses none of it."""
-    study = _studies(job.imports)[job.task.suite]
+    study = _study(job.imports, job.task.suite)
+    if study.run is not None:
+        _answer_into(known, job, study.run)
+        return
     draw = _draws(job.imports, study.name)[job.task.instance]
     instance, own = draw.made()
     known["instance_hash"] = instance.fingerprint
@@ -138,6 +142,12 @@ def _solve_into(known: dict[str, Any], job: Job, tell: Tell) -> None:
         known["plan"] = None
 
 
+def _answer_into(known: dict[str, Any], job: Job, run: Run) -> None:
+    clock = cpu_seconds()
+    known["answer"] = plain(job.task.suite, run(job.blank.labels))
+    known |= {"ending": ANSWERED, "cpu_seconds": cpu_seconds() - clock}
+
+
 def _figures(instance: Instance, result: Result) -> dict[str, Any]:
     violation = result.violation
     return {
@@ -154,13 +164,21 @@ def _figures(instance: Instance, result: Result) -> dict[str, Any]:
 
 
 @functools.cache
-def _studies(sources: tuple[str, ...]) -> dict[str, Study]:
-    return with_imports(all_suites(), sources)
+def _study(sources: tuple[str, ...], name: str) -> Study:
+    return chosen([name], having([name], sources))[0]
 
 
 @functools.cache
 def _draws(sources: tuple[str, ...], study: str) -> dict[str, Draw]:
-    return {draw.name: draw for draw in _studies(sources)[study].instances()}
+    return {draw.name: draw for draw in _study(sources, study).instances()}
+
+
+def _told(error: BaseException) -> str:
+    """What an error says, and where in a study it came from, if it did."""
+    steps = traceback.extract_tb(error.__traceback__)
+    own = [step for step in steps if "studies" in Path(step.filename).parts]
+    place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    return without_folders(f"{type(error).__name__}: {error}{place}")
 
 
 def _reset_peak() -> bool:

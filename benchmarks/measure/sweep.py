@@ -4,6 +4,7 @@ Whatever becomes of the process that solves, an attempt comes back, and is in th
 """
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -62,8 +63,9 @@ def sweep(
     step : callable
         Told every attempt once it is in the file.
     """
-    known = {row.task for row in store.attempts}
-    of_this_commit = {row.task for row in store.attempts if row.source == here().source}
+    kept = [row for row in store.attempts if not row.unanswered]
+    known = {row.task for row in kept}
+    of_this_commit = {row.task for row in kept if row.source == here().source}
     unique = {job.task: job for job in jobs}
     missing = [job for task, job in unique.items() if task not in known]
     other = len((unique.keys() & known) - of_this_commit)
@@ -101,7 +103,8 @@ def attempt_alone(job: Job, process: LoneProcess) -> Attempt:
     """
     if job.fresh:
         process.end()
-    seconds = float(job.blank.settings["time_limit"]) + job.grace
+    limit = job.blank.settings["time_limit"]
+    seconds = math.inf if limit is None else float(limit) + job.grace
     hashes: list[str] = []
     started, clock = now(), time.perf_counter()
     try:

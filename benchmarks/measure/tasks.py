@@ -3,14 +3,16 @@
 import dataclasses
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from depl.benchmarks.measure.attempt import VERSION, Attempt, Task
-from depl.benchmarks.measure.catalogue import all_suites, chosen, with_imports
+from depl.benchmarks.measure.catalogue import chosen, having
 from depl.benchmarks.measure.provenance import FIELDS, here
-from depl.benchmarks.measure.registry import Configuration, Draw, Study
+from depl.benchmarks.measure.registry import Configuration, Draw, Study, plain
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.solving.methods import find, registered
@@ -25,7 +27,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     Attributes
     ----------
     suites : tuple of str
-        Names of studies that sweep.
+        Names of studies that sweep, or one of a study that measures; only the last three options are of that.
     configurations : tuple of str
         Labels of configurations, or names of registered methods; all configurations of a study if empty. A
         method that a study does not have is run with the longest time limit that it has.
@@ -41,6 +43,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Modules and files to import first; see `depl.models.foundation.users_code`.
     fresh : bool
         Whether every solve gets a process that nothing was solved in before.
+    draw : int or None
+        Seed that a study that measures names its tasks by.
     """
 
     suites: tuple[str, ...]
@@ -51,6 +55,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     grace: float = GRACE
     imports: tuple[str, ...] = ()
     fresh: bool = False
+    draw: int | None = None
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +85,9 @@ def jobs_of(request: Request) -> list[Job]:
     InvalidInputError
         If a study, a configuration or a file is unknown, or nothing is left to run.
     """
-    studies = chosen(request.suites, with_imports(all_suites(), request.imports))
+    studies = chosen(request.suites, having(request.suites, request.imports))
+    if request.draw is not None:
+        return _measuring(studies[0], request)
     labels = {item.label for study in studies for item in study.configurations}
     for name in request.configurations:
         if name not in labels:
@@ -107,8 +114,14 @@ def configuration_of(study: Study, label: str, seconds: float | None = None) -> 
     return known[label] if seconds is None else dataclasses.replace(known[label], time_limit=seconds)
 
 
-def job_of(task: Task, studies: Mapping[str, Study], seconds: float | None, request: Request) -> Job:
-    """The job of one task, under a time limit of its own.
+def job_of(
+    task: Task,
+    studies: Mapping[str, Study],
+    seconds: float | None,
+    request: Request,
+    parameters: Mapping[str, Any] = MappingProxyType({}),
+) -> Job:
+    """The job of one task, under a time limit of its own; ``parameters`` are of a study that measures.
 
     Raises
     ------
@@ -118,8 +131,10 @@ def job_of(task: Task, studies: Mapping[str, Study], seconds: float | None, requ
     (study,) = chosen([task.suite], studies)
     if study.version != task.version:
         raise InvalidInputError(f"study {study.name!r} has version {study.version} now, not {task.version}")
-    configuration = configuration_of(study, task.configuration, seconds)
     asked = msgspec.structs.replace(request, seconds=seconds)
+    if not study.sweeps:
+        return _task(study, task, parameters, asked)
+    configuration = configuration_of(study, task.configuration, seconds)
     return _job(study, study.drawn(task.instance), configuration, task.seed, asked)
 
 
@@ -127,7 +142,7 @@ def _jobs(study: Study, request: Request) -> Iterator[Job]:
     named = [draw for draw in study.instances() if fnmatch.fnmatchcase(draw.name, request.instances)]
     names = request.configurations or tuple(item.label for item in study.configurations)
     configurations = [configuration_of(study, name, request.seconds) for name in dict.fromkeys(names)]
-    for draw, configuration, seed in study.tasks(named[: request.limit], configurations):
+    for draw, configuration, seed in study.questions(named[: request.limit], configurations):
         yield _job(study, draw, configuration, seed, request)
 
 
@@ -156,6 +171,35 @@ def _job(study: Study, draw: Draw, configuration: Configuration, seed: int, requ
         imports=request.imports,
         fresh=request.fresh,
     )
+
+
+def _measuring(study: Study, request: Request) -> list[Job]:
+    if study.tasks is None:
+        raise InvalidInputError(f"study {study.name!r} has no tasks")
+    rows = [plain(study.name, row) for row in study.tasks(np.random.default_rng(request.draw), False)]
+    tasks = [Task(suite=study.name, version=study.version, instance=_spelled(row)) for row in rows]
+    if len(set(tasks)) < len(tasks):
+        raise InvalidInputError(f"two tasks of study {study.name!r} have the same parameters")
+    return [_task(study, task, row, request) for task, row in zip(tasks, rows, strict=True)]
+
+
+def _spelled(parameters: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def _task(study: Study, task: Task, parameters: Mapping[str, Any], request: Request) -> Job:
+    place = here()
+    blank = Attempt(
+        task=task,
+        labels=dict(parameters),
+        method="",
+        meaning="",
+        settings={"time_limit": study.seconds},
+        ending="crashed",
+        total_seconds=0.0,
+        **{name: getattr(place, name) for name in FIELDS},
+    )
+    return Job(blank=blank, grace=0.0, imports=request.imports, fresh=study.fresh)
 
 
 def _settings(configuration: Configuration) -> dict[str, Any]:

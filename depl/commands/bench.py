@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from depl.benchmarks.measure.sweep import Swept, Workers
     from depl.benchmarks.measure.tasks import Job
 
-_OF_SWEEPS = ("methods", "limit", "seconds", "fresh", "scheduler")
+_OF_SWEEPS = ("methods", "limit", "seconds", "fresh")
 _OF_MEASUREMENTS = ("smoke", "seed")
 _STUDIES = given.shipped("depl.benchmarks.measure.catalogue", "all_studies")
 _SUITES = given.shipped("depl.benchmarks.measure.catalogue", "all_suites")
@@ -158,12 +158,10 @@ def run(options: Options) -> Answer:
 
 
 def _studies(names: Sequence[str], imports: tuple[str, ...]) -> list[Study]:
-    """Those of these names; all that measure without one. Only if it is needed all of them are imported."""
-    from depl.benchmarks.measure.catalogue import all_studies, all_suites, chosen, with_imports
+    """Those of these names; all that measure without one."""
+    from depl.benchmarks.measure.catalogue import all_studies, chosen, having, with_imports
 
-    known = with_imports(all_suites(), imports)
-    if not names or any(name not in known for name in names):
-        known = {**all_studies(), **known}
+    known = having(names, imports) if names else with_imports(all_studies(), imports)
     return chosen(names or [name for name, study in known.items() if not study.sweeps], known)
 
 
@@ -186,9 +184,14 @@ def _sweep(options: Options, names: list[str]) -> Answer:
     )
     jobs, workers = jobs_of(request), _asked_workers(options)
     with Store(path, request) as store:
-        if store.attempts:
-            raise InvalidInputError(f"holds attempts already; 'depl bench resume {path}' goes on", str(path))
+        _require_empty(store)
         return _swept(store, jobs, workers)
+
+
+def _require_empty(store: Store) -> None:
+    if store.attempts:
+        message = f"holds attempts already; 'depl bench resume {store.path}' goes on"
+        raise InvalidInputError(message, str(store.path))
 
 
 @bench.command(
@@ -197,7 +200,7 @@ depl bench run paper --limit 1 --methods fastest-cluster --out few.jsonl
 depl bench resume few.jsonl                  # after a crash, Ctrl-C or a power cut
 """
 )
-@click.argument("file", metavar="FILE", help="the file of a sweep that 'depl bench run' began")
+@click.argument("file", metavar="FILE", help="the file of attempts that 'depl bench run' began")
 @_workers
 @given.as_json("what was done")
 def resume(options: Options) -> Answer:
@@ -212,7 +215,11 @@ def resume(options: Options) -> Answer:
     with Store(path) as store:
         if store.request is None:
             raise InvalidInputError("does not say what it was made for; use 'depl bench run'", str(path))
-        return _swept(store, jobs_of(store.request), workers)
+        if store.request.draw is None:
+            return _swept(store, jobs_of(store.request), workers)
+        (study,) = _studies(store.request.suites, store.request.imports)
+        record = _recorded(study, store, jobs_of(store.request), workers)
+    return _told([] if record is None else [record], 1, path)
 
 
 def _asked_workers(options: Options) -> Workers:
@@ -276,28 +283,87 @@ def _aside(path: Path, tasks: int, done: Swept) -> str:
 
 def _measure(options: Options, studies: Sequence[Study]) -> Answer:
     """Measure; each record is written as soon as it is there."""
-    import msgspec
-
     from depl.benchmarks.measure import results
-    from depl.commands.progress import Bar
+    from depl.benchmarks.measure.store import SUFFIX, Store
+    from depl.benchmarks.measure.tasks import Request, jobs_of
+    from depl.commands.inputs import sources
 
     folder = results.RESULTS if options.out is None else Path(options.out)
+    workers = _asked_workers(options)
     done: list[Record] = []
-    interrupted = False
-    with Bar("studies", len(studies)) as bar:
-        try:
-            for study in studies:
+    for study in studies:
+        if options.smoke or study.tasks is None:
+            try:
                 record = results.measure(study, smoke=options.smoke, seed=options.seed)
-                if not options.smoke:
-                    results.write(record, folder)
-                    results.write_table(folder)
-                done.append(record)
-                bar.step(study.name)
-        except KeyboardInterrupt:
-            interrupted = True
+            except KeyboardInterrupt:
+                return _told(done, len(studies))
+            if not options.smoke:
+                results.write(record, folder)
+                results.write_table(folder)
+            done.append(record)
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        path, draw = folder / f"{study.name}{SUFFIX}", results.seed_of(study, options.seed)
+        request = Request(suites=(study.name,), imports=sources(options), draw=draw)
+        jobs = jobs_of(request)
+        with Store(path, request) as store:
+            _require_empty(store)
+            found = _recorded(study, store, jobs, workers)
+        if found is None:
+            return _told(done, len(studies), path)
+        done.append(found)
+    return _told(done, len(studies))
+
+
+def _recorded(study: Study, store: Store, jobs: Sequence[Job], workers: Workers) -> Record | None:
+    """The record of a study whose tasks are run as far as a file lacks them; None if that was interrupted.
+
+    It is written beside the attempts, which are compressed then.
+
+    Raises
+    ------
+    InvalidInputError
+        If a task has no answer and the study takes answers alone; other answers stay in the file.
+    """
+    from depl.benchmarks.measure import results
+    from depl.benchmarks.measure.store import COMPRESSED, latest, write_attempts
+    from depl.benchmarks.measure.sweep import sweep
+    from depl.commands.progress import Bar
+
+    def step(made: Attempt) -> None:
+        if made.unanswered:
+            where = f"task {made.task.instance!r} of study {study.name!r}"
+            message = f"{made.ending}: {made.reason}; correct that and go on with: depl bench resume {store.path}"
+            raise InvalidInputError(message, where)
+        bar.step(made.ending)
+
+    there = {row.task for row in store.attempts if not row.unanswered}
+    with Bar(study.name, len(jobs), len(there)) as bar:
+        done = sweep(store, jobs, workers, step)
+    if done.interrupted:
+        return None
+    known = {row.task: row for row in latest(store.attempts)}
+    attempts = [known[job.task] for job in jobs]
+    seed = store.request.draw if store.request and store.request.draw else 0
+    record = results.record_of(study, attempts, seed)
+    folder = store.path.parent
+    write_attempts(folder / f"{study.name}{COMPRESSED}", attempts, store.request)
+    results.write(record, folder)
+    results.write_table(folder)
+    store.path.unlink()
+    return record
+
+
+def _told(done: Sequence[Record], studies: int, path: Path | None = None) -> Answer:
+    """What was measured; and that it was interrupted, if not all was."""
+    import msgspec
+
+    interrupted = len(done) < studies
     content = {"records": msgspec.to_builtins(done), "interrupted": interrupted}
     code = ExitCode.STOPPED if interrupted else ExitCode.ANSWERED
-    aside = f"Stopped; {len(done)} of {len(studies)} studies measured" if interrupted else ""
+    aside = f"Stopped; {len(done)} of {studies} studies measured" if interrupted else ""
+    if interrupted and path is not None:
+        aside += f"; go on with: depl bench resume {path}"
     return Answer("\n".join(map(_measured, done)), code, as_json(content), aside)
 
 

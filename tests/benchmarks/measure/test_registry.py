@@ -180,11 +180,11 @@ def test_a_study_asks_every_draw_every_configuration_unless_it_says_otherwise(ti
     draws = [Draw(name, {}, lambda: tiny) for name in ("one", "other")]
     pair = (Configuration("exact"), Configuration("depl"))
     study = Study("some", "", draws=lambda: draws, configurations=pair, seeds=(0, 1))
-    asked = [(draw.name, item.label, seed) for draw, item, seed in study.tasks()]
+    asked = [(draw.name, item.label, seed) for draw, item, seed in study.questions()]
     assert len(asked) == 8
     assert asked[:3] == [("one", "exact", 0), ("one", "exact", 1), ("one", "depl", 0)]
     fewer = dataclasses.replace(study, asks=lambda draw, item: item.label == draw.name[:1] + "xact")
-    assert list(fewer.tasks()) == []
+    assert list(fewer.questions()) == []
     assert study.drawn("other") is draws[1]
     with pytest.raises(InvalidInputError, match="has no instance 'none'"):
         study.drawn("none")
@@ -206,8 +206,9 @@ SAME = (Configuration("exact"), Configuration("exact", gap=0.1))
         ({"goals": (("a", "s", "about", 1.0),)}, "'about' is unknown"),
         ({"goals": (("a", "s", "<", math.nan),)}, "finite"),
         ({"goals": (("a", "s", "<", 1.0), ("a", "t", ">", 0.0))}, "two goals of one name"),
-        ({"run": None}, "needs either run, to measure, or draws, to sweep"),
-        ({"draws": list, "configurations": SAME}, "needs either run"),
+        ({"run": None}, "needs either tasks, run and figures, to measure, or draws, to sweep"),
+        ({"tasks": draw}, "needs either tasks, run and figures"),
+        ({"draws": list, "configurations": SAME}, "needs either tasks"),
         ({"run": None, "draws": list}, "needs configurations of different labels"),
         ({"run": None, "draws": list, "configurations": SAME}, "different labels"),
     ],

@@ -19,7 +19,7 @@ from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits, Looks
 from depl.models.solving.result import Termination
 
-ASKED = [(draw.name, item.label) for draw, item, _ in STUDY.tasks()]
+ASKED = [(draw.name, item.label) for draw, item, _ in STUDY.questions()]
 FEW = {("spent-promise", "exact"), ("digits-alexnet", "exact"), ("no-partition-by-epoch", "exact")}
 """A plan, a refusal and a proof that there is no plan."""
 

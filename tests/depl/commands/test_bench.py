@@ -262,6 +262,61 @@ TINY = Study(
 )
 
 
+SQUARES = """
+import os
+from pathlib import Path
+from depl.benchmarks.measure.registry import Goal, Study
+
+
+def tasks(rng, smoke):
+    seed = int(rng.integers(100))
+    for number in range(2 if smoke else 4):
+        yield {"number": number, "seed": (seed, number)}
+
+
+def run(task):
+    if task["number"] == 2 and not Path(__file__).with_name("able").exists():
+        raise ValueError("no square")
+    assert isinstance(task["seed"], list)
+    return {"square": task["number"] ** 2, "seconds": os.times().elapsed}
+
+
+def figures(rows):
+    return {"sum": sum(row["square"] for row in rows), "endings": [row["ending"] for row in rows]}
+
+
+STUDY = Study("squares", "Squares.", (Goal("sum", "", "==", 14),), tasks=tasks, run=run, figures=figures)
+"""
+
+
+def test_a_study_by_tasks_goes_on_after_one_that_failed_and_is_asked_again(tmp_path, monkeypatch, ask, here):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(SQUARES, encoding="utf-8")
+    mine = ("--import", "mine.py")
+    code, text, _ = ask("bench", "run", "squares", *mine, "--smoke")
+    assert (code, text.splitlines()[1]) == (0, "  sum = 1, goal == 14: NOT MET")
+    code, _, complaint = ask("bench", "run", "squares", *mine, "--out", "out")
+    assert code == 2
+    assert "task 'number=2 seed=[85, 2]' of study 'squares': failed: ValueError: no square" in complaint
+    assert ask("bench", "run", "squares", *mine, "--out", "out")[0] == 2  # it holds attempts
+    (tmp_path / "able").touch()
+    code, text, _ = ask("bench", "resume", "out/squares.jsonl")
+    assert (code, text.splitlines()[1]) == (0, "  sum = 14, goal == 14: met")
+    (record,) = results.read_all(tmp_path / "out")
+    assert record.values == {"sum": 14, "endings": ["answered"] * 4}
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "README.md",
+        "squares.json",
+        "squares.jsonl.gz",
+    ]
+    assert ask("bench", "compare", "out/squares.jsonl.gz")[:2] == (0, "all the same\n")
+    _, (first, *_) = read_file(tmp_path / "out" / "squares.jsonl.gz")
+    write_store("wrong.jsonl", [changed(first, answer={"square": 1.0, "seconds": 2.0})])
+    code, text, _ = ask("bench", "compare", "wrong.jsonl", *mine)
+    assert code == 3
+    assert "squares/number=0 seed=[85, 0]" in text
+
+
 def stops(rng, smoke):
     raise KeyboardInterrupt
 
