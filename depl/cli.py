@@ -9,7 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TextIO
 
 import click
@@ -33,29 +33,10 @@ OTHERS = {
     "learning and setting up": ("demo", "lessons", "warm-up", "completion"),
 }
 
+_NAMES = {"figures": "paper_figures"}
 COMMANDS = {
-    "instances": "depl.commands.instances:instances",
-    "solve": "depl.commands.solve:solve",
-    "check": "depl.commands.check:check",
-    "explain": "depl.commands.explain:explain",
-    "front": "depl.commands.front:front",
-    "report": "depl.commands.report:report",
-    "fit": "depl.commands.fit:fit",
-    "certify": "depl.commands.certify:certify",
-    "policy": "depl.commands.policy:policy",
-    "traces": "depl.commands.traces:traces",
-    "diagnose": "depl.commands.diagnose:diagnose",
-    "train": "depl.commands.train:train",
-    "replan": "depl.commands.replan:replan",
-    "methods": "depl.commands.methods:methods",
-    "program": "depl.commands.program:program",
-    "knapsack": "depl.commands.knapsack:knapsack",
-    "bench": "depl.commands.bench:bench",
-    "figures": "depl.commands.paper_figures:paper_figures",
-    "demo": "depl.commands.demo:demo",
-    "lessons": "depl.commands.lessons:lessons",
-    "warm-up": "depl.commands.warm_up:warm_up",
-    "completion": "depl.commands.completion:completion",
+    name: "depl.commands.{0}:{0}".format(_NAMES.get(name, name.replace("-", "_")))
+    for name in (*FIRST, *chain.from_iterable(OTHERS.values()))
 }
 """Every command: its module, and its name there. Only what is asked for is imported."""
 
@@ -168,11 +149,6 @@ def _answer(words: Sequence[str], as_json: bool) -> Answer:
         run, options = asked
         disarm()
         with _answer_alone(as_json):
-            if getattr(options, "imports", ()):
-                from depl.models.foundation.users_code import import_source, resolved
-
-                for source in options.imports:
-                    import_source(resolved(source))
             answer = run(options)
     except KeyboardInterrupt:
         return interrupted()
@@ -238,7 +214,8 @@ def _write(stream: TextIO | None, text: str) -> bool:
     if stream is None or not text:
         return True
     try:
-        stream.write(_printable(text, stream.encoding) + "\n")
+        encoding = stream.encoding or "utf-8"  # with escapes for what it cannot encode
+        stream.write(text.encode(encoding, errors="backslashreplace").decode(encoding) + "\n")
         stream.flush()
     except BrokenPipeError:
         _forget(stream)
@@ -249,12 +226,6 @@ def _write(stream: TextIO | None, text: str) -> bool:
             _write(sys.stderr, f"depl: cannot print ({reason})")
         return False
     return True
-
-
-def _printable(text: str, encoding: str | None) -> str:
-    """``text`` with escapes for what the stream cannot encode."""
-    encoding = encoding or "utf-8"
-    return text.encode(encoding, errors="backslashreplace").decode(encoding)
 
 
 def _forget(stream: TextIO) -> None:

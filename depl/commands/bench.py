@@ -66,7 +66,7 @@ def list_(options: Options) -> Answer:
     """List the studies: those that sweep with their sizes, those that measure with their goals."""
     from depl.benchmarks.measure.catalogue import all_studies, with_imports
     from depl.benchmarks.measure.results import number
-    from depl.commands.inputs import sources
+    from depl.commands.options import sources
 
     studies = with_imports(all_studies(), sources(options)).values()
     sweeps = [study for study in studies if study.sweeps]
@@ -141,7 +141,7 @@ depl bench run exact-law --smoke             # as small as possible, nothing is 
 @given.as_json("what was done")
 def run(options: Options) -> Answer:
     """Run studies: a sweep into a new file, measurements into a record each."""
-    from depl.commands.inputs import sources
+    from depl.commands.options import sources
 
     found = _studies(options.studies, sources(options))
     sweeps = [study for study in found if study.sweeps]
@@ -168,7 +168,7 @@ def _studies(names: Sequence[str], imports: tuple[str, ...]) -> list[Study]:
 def _sweep(options: Options, names: list[str]) -> Answer:
     from depl.benchmarks.measure.store import SUFFIX, Store
     from depl.benchmarks.measure.tasks import Request, jobs_of
-    from depl.commands.inputs import require_outputs, sources
+    from depl.commands.options import require_outputs, sources
 
     path = Path(options.out or f"{'+'.join(names)}{SUFFIX}")
     require_outputs([str(path)], options.imports)
@@ -454,7 +454,7 @@ def _asked_again(options: Options, able: list[Attempt], seed: int) -> tuple[int,
     from depl.benchmarks.measure.store import files_of, read_file
     from depl.benchmarks.measure.sweep import Processes
     from depl.benchmarks.measure.tasks import Request
-    from depl.commands.inputs import sources
+    from depl.commands.options import sources
     from depl.commands.progress import Bar
 
     made_for = [request for file in files_of(options.file) if (request := read_file(file)[0]) is not None]
@@ -538,7 +538,7 @@ def draw(options: Options) -> Answer:
     from depl.benchmarks.figures.style import save
     from depl.benchmarks.measure import results
     from depl.benchmarks.measure.catalogue import all_studies, chosen
-    from depl.commands.inputs import make_folder
+    from depl.commands.options import make_folder
 
     studies = all_studies()
     (study,) = chosen([options.name], studies)

@@ -16,8 +16,7 @@ from depl.benchmarks.report.own import own_method, own_names
 from depl.benchmarks.report.tables import report_tables
 from depl.benchmarks.report.verdicts import Verdict, counts, judged
 from depl.commands.answer import Answer
-from depl.commands.inputs import make_folder, require_outputs
-from depl.commands.options import Options
+from depl.commands.options import Options, make_folder, require_outputs
 from depl.commands.printable import as_json, table
 from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.documents import write_text

@@ -1,11 +1,7 @@
 """``depl certify``: whether held-out runs prove that a plan keeps its promise, without any law."""
 
-from __future__ import annotations
-
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.inputs import of_runs, read_plan
-from depl.commands.options import NUMBER, TRACES, Options, argument, command, names, option
 
 _DETECTED = """\
 Runs are recognised by their losses, not by their names. Those used to choose the plan are refused under any
@@ -19,7 +15,7 @@ so few, a match cannot be distinguished from chance.
 """
 
 
-@command(
+@given.command(
     epilog=_DETECTED,
     examples="""\
 depl solve digits-alexnet --out plan.json
@@ -27,32 +23,32 @@ depl train --family digits-alexnet --plan plan.json --out fresh.csv
 depl certify fresh.csv --target 0.35 --omega 0.95 --chosen-by digits-alexnet
 """,
 )
-@argument(
+@given.argument(
     "TRACES",
     "runs of the plan that had no part in its choice: a file of traces, CSV or npz",
-    shell_complete=TRACES,
+    shell_complete=given.TRACES,
 )
-@option("--target X", "l_max, what is promised", NUMBER, required=True)
-@option("--omega P", "promised probability of keeping the target", NUMBER, required=True)
-@option("--confidence C", "of the certificate", NUMBER, default=0.95)
-@option(
+@given.option("--target X", "l_max, what is promised", given.NUMBER, required=True)
+@given.option("--omega P", "promised probability of keeping the target", given.NUMBER, required=True)
+@given.option("--confidence C", "of the certificate", given.NUMBER, default=0.95)
+@given.option(
     "--chosen-by FILE",
     "traces that were used to choose the plan, or the instance that 'depl fit' made of them",
     multiple=True,
 )
-@option(
+@given.option(
     "--plan PLAN",
     "what the runs were to train; needed unless the traces say so, as those of depl train --plan do",
 )
-@option(
+@given.option(
     "--diverged NAME,...",
     "runs that diverged: they exceed the target, also where the file does not hold them",
-    names,
+    given.names,
 )
 @given.metric()
 @given.imports
 @given.as_json("the certificate")
-def certify(options: Options) -> Answer:
+def certify(options: given.Options) -> Answer:
     """Prove from held-out runs, without a law, what a plan delivers."""
     from depl.certifying import named_choice
     from depl.instances.training.recorded import named_traces
@@ -63,25 +59,14 @@ def certify(options: Options) -> Answer:
     from depl.showing.certificates import unnamed
 
     traces = named_traces(options.traces)
-    plan = None if options.plan is None else read_plan(options.plan)
+    plan = None if options.plan is None else given.read_plan(options.plan)
     chosen_by = [named_choice(name) for name in options.chosen_by]
-    with of_runs(options.traces, ("plan", "target", "confidence", "diverged", "metric", "chosen_by")):
+    asked = options.target, options.omega, options.confidence
+    with given.inside(options.traces, ("plan", "target", "confidence", "diverged", "metric", "chosen_by")):
         judges = held_out(traces, chosen_by, plan, options.metric, options.diverged or ())
-        found = certificate(
-            judges.losses,
-            options.target,
-            options.omega,
-            options.confidence,
-            judges.stopped,
-            judges.diverged,
-            judges.flat,
-        )
+        found = certificate(judges.losses, *asked, judges.stopped, judges.diverged, judges.flat)
+    of = {"traces": options.traces, "metric": options.metric}
+    text = view(found, judges=judges, **of).text()
+    of |= {"schedule": schedule_label(judges.schedule), "chosen_by": list(options.chosen_by)}
     code = ExitCode.ANSWERED if found.certified else ExitCode.INFEASIBLE
-    of = {
-        "traces": options.traces,
-        "metric": options.metric,
-        "schedule": schedule_label(judges.schedule),
-        "chosen_by": list(options.chosen_by),
-    }
-    text = view(found, judges=judges, traces=options.traces, metric=options.metric).text()
     return Answer(text, code, json_of(found, judges=judges, **of), unnamed(judges, bool(chosen_by)))

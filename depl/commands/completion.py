@@ -1,7 +1,7 @@
 """``depl completion``: a script by which a shell asks depl what may follow."""
 
+from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.options import Choice, Options, argument, command
 
 _PLACES = {
     "bash": "~/.local/share/bash-completion/completions/depl",
@@ -10,19 +10,19 @@ _PLACES = {
 }
 
 
-@command(
+@given.command(
     examples="""\
 depl completion bash                         # > ~/.local/share/bash-completion/completions/depl
 depl completion zsh
 depl completion fish                         # > ~/.config/fish/completions/depl.fish
 """
 )
-@argument(
+@given.argument(
     "SHELL",
     "; ".join(f"{name}, whose place is {place}" for name, place in _PLACES.items()),
-    Choice(tuple(_PLACES)),
+    given.Choice(tuple(_PLACES)),
 )
-def completion(options: Options) -> Answer:
+def completion(options: given.Options) -> Answer:
     """Print a script by which bash, zsh or fish completes commands, options and names."""
     from click.shell_completion import get_completion_class
 

@@ -7,15 +7,14 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import depl
+from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.inputs import make_folder
-from depl.commands.options import Options, command, option
 from depl.commands.printable import table
 from depl.models.foundation.wording import counter_probability, number, rounded_down, rounded_up
 
 if TYPE_CHECKING:
     from depl.benchmarks.figures.comparison import Entry
-    from depl.models.solving.result import Result
 
 FAMILIES = ("paper-alexnet", "paper-alexnet-deadline")
 METHODS = ("auto", "depl", "depl-paper", "expected-cost", "expected-greedy")
@@ -25,23 +24,22 @@ _EXPECTED = "expected-greedy"
 _WRAPPED = textwrap.TextWrapper(110, break_long_words=False, break_on_hyphens=False)
 
 
-@command(
+@given.command(
     examples="""\
 depl demo                                    # into the folder demo
 depl demo --out figures
 """
 )
-@option("--out DIR", "folder for the figures, beside each other as PNG and SVG", default="demo")
-def demo(options: Options) -> Answer:
+@given.option("--out DIR", "folder for the figures, beside each other as PNG and SVG", default="demo")
+def demo(options: given.Options) -> Answer:
     """Compare methods on the paper's AlexNet instances, draw figures."""
     # Drawing is all that needs matplotlib, and no other command should wait for it.
-
     from depl.benchmarks.figures.comparison import SAMPLED_METHODS, compare, solve_by_all, targets_of
     from depl.benchmarks.figures.family import Gallery, Shown
     from depl.commands.progress import Bar
 
     started = time.perf_counter()
-    folder = make_folder(options.out)
+    folder = given.make_folder(options.out)
     methods = [*METHODS, SECOND_METHOD]
     total = len(methods) * sum(len(targets_of(family)) for family in FAMILIES)
     total += len(SAMPLED_METHODS)
@@ -62,19 +60,8 @@ def demo(options: Options) -> Answer:
 
 def comparison_table(entries: Sequence[Entry]) -> str:
     """A row for every target and method, what the column of epochs means, and why there is no plan."""
-    instance = entries[0].instance
-    header = (
-        "target",
-        "method",
-        "cost",
-        "cost / optimum",
-        "optimum >=",
-        "epochs per model",
-        "P(loss <= target)",
-        "seconds",
-    )
-    rows = [_row(entry, entries) for entry in entries]
-    right = ("target", "cost", "cost / optimum", "optimum >=", "seconds")
+    instance, right = entries[0].instance, ("target", "cost", "cost / optimum", "optimum >=", "seconds")
+    header = ("target", "method", *right[1:4], "epochs per model", "P(loss <= target)", "seconds")
     missing = [
         _WRAPPED.fill(f"no plan of {entry.method} at {entry.target}: {_reason(entry)}")
         for entry in entries
@@ -84,6 +71,7 @@ def comparison_table(entries: Sequence[Entry]) -> str:
         f"epochs per model: {' / '.join(model.name for model in instance.models)}; "
         f"asked probability omega: {instance.target.quantile_level}"
     )
+    rows = [_row(entry, entries) for entry in entries]
     return "\n".join([table(header, rows, right=right), meaning, *missing])
 
 
@@ -112,7 +100,9 @@ def _ground_truth(entries: Sequence[Entry]) -> str:
     rows = []
     for entry in entries:
         _, method, cost, standing, _, epochs, *rest = _row(entry, entries)
-        rows.append((method, cost, standing, epochs, _missed(entry), *rest))
+        seen = None if entry.result is None else entry.result.scenarios
+        missed = "" if seen is None else f"{seen.misses} of {seen.size}, {seen.allowed} allowed"
+        rows.append((method, cost, standing, epochs, missed, *rest))
     agreed = "All methods agree" if methods_agree(entries) else "The methods do NOT all agree"
     return (
         f"Ground truth: {entries[0].instance.name}, target 15, {SCENARIOS} scenarios in place of the law\n"
@@ -121,11 +111,6 @@ def _ground_truth(entries: Sequence[Entry]) -> str:
         f"{entries[0].instance.target.quantile_level}:\nwhat is optimal on a sample may promise too much, so "
         "its certified probability stands beside it."
     )
-
-
-def _missed(entry: Entry) -> str:
-    evidence = None if entry.result is None else entry.result.scenarios
-    return "" if evidence is None else f"{evidence.misses} of {evidence.size}, {evidence.allowed} allowed"
 
 
 def _row(entry: Entry, entries: Sequence[Entry]) -> tuple[str, ...]:
@@ -139,14 +124,11 @@ def _row(entry: Entry, entries: Sequence[Entry]) -> tuple[str, ...]:
     return (entry.target, entry.method, cost, ratio, _bound(result), epochs, reached, seconds)
 
 
-def _bound(result: Result | None) -> str:
-    from depl.models.solving.result import Solution
-
+def _bound(result: depl.Result | None) -> str:
     if result is None or not result.lower_bound > 0:
         return ""
-    if result.solution is Solution.PROVEN_OPTIMAL:
-        return number(result.lower_bound, 5)
-    return rounded_down(result.lower_bound, 5)
+    proved = result.solution is depl.Solution.PROVEN_OPTIMAL
+    return (number if proved else rounded_down)(result.lower_bound, 5)
 
 
 def _reason(entry: Entry) -> str:
@@ -158,9 +140,8 @@ def _reason(entry: Entry) -> str:
 def _ratio(entry: Entry, entries: Sequence[Entry]) -> str:
     """The cost over the optimum; where no method has proved one, at most what it is over the best bound."""
     from depl.benchmarks.figures.comparison import lower_bound, optimum
-    from depl.models.solving.result import Solution
 
-    if entry.result is not None and entry.result.solution is Solution.PROVEN_OPTIMAL:
+    if entry.result is not None and entry.result.solution is depl.Solution.PROVEN_OPTIMAL:
         return "proved optimum"
     least, bound = optimum(entries, entry.target), lower_bound(entries, entry.target)
     if entry.cost is not None and least:

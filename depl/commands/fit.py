@@ -7,25 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+import depl
 from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.inputs import inside, of_runs, require_outputs
-from depl.commands.logs import of_logs, traces
-from depl.commands.options import NUMBER, SETUPS, Options, command, names, option
+from depl.commands.logs import fresh_words, named, of_logs, traces
 from depl.models.estimation.choices import CARE
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.counting import MOST_DIVERGED
 from depl.models.traces.metrics import TARGETS
 
 if TYPE_CHECKING:
-    from depl.models.estimation.setup import Setup
-    from depl.models.problem.instance import Instance
     from depl.models.traces.table import Traces
 
-SCALES = ("loss", "log")
 _RESAMPLES = 99
 _PARAMETERS = ("law", "residuals", "scale", "care", "confidence", "diverged", "metric", "name")
-"""Of `depl.models.estimation.instance.fit_instance`, which options of the same names give."""
+"""Of `depl.fit`, which options of the same names give."""
 
 
 def _runs(text: str) -> int | tuple[str, ...]:
@@ -33,13 +29,13 @@ def _runs(text: str) -> int | tuple[str, ...]:
     try:
         value = int(text)
     except ValueError:
-        return names(text)
+        return given.names(text)
     if not 0 <= value <= MOST_DIVERGED:
         raise click.BadParameter(f"{text} is no number of runs from 0 to {MOST_DIVERGED}")
     return value
 
 
-@command(
+@given.command(
     examples="""\
 depl fit digits-alexnet --template digits-alexnet --out mine.json   # shipped traces, shipped setup
 depl instances new --setup --out setup.json                         # a commented setup to start from
@@ -47,35 +43,36 @@ depl fit runs.csv --template setup.json --out mine.json             # traces of 
 """
 )
 @traces
-@option(
+@given.option(
     "--template SETUP",
     "clusters, costs and target: a file as of 'depl instances new --setup', or the name of a shipped one",
+    given.to_read,
     required=True,
-    shell_complete=SETUPS,
+    shell_complete=given.SETUPS,
 )
-@option("--out INSTANCE", "write the instance to this file", required=True)
-@option(
+@given.option("--out INSTANCE", "write the instance to this file", given.to_write, required=True)
+@given.option(
     "--law affine|independent",
     "affine: with memory, fitted to the runs; independent: the paper's",
     default="affine",
 )
-@option(
+@given.option(
     "--residuals per_run|independent", "of the affine law: kept together per run or not", default="per_run"
 )
-@option("--scale loss|log", "of the affine law; default: log, where all losses are positive")
-@option(
+@given.option("--scale loss|log", "of the affine law; default: log, where all losses are positive")
+@given.option(
     "--care Q",
     "plans never run get the margin that a share Q of plans held out did not exceed, 0 for none",
     click.FloatRange(0, 1, max_open=True),
     default=CARE,
 )
-@option(
+@given.option(
     "--confidence C",
     "promise only plans that enough runs went through, and count as many misses as these leave "
     "possible with confidence C, such as 0.95; default: promises are right on average over sets of runs",
     click.FloatRange(0.5, 1, max_open=True),
 )
-@option(
+@given.option(
     "--diverged N|NAME,...",
     "so many runs were lost in all, or those of these names and files: each counts as a miss of every "
     "plan; default: those that are known to be lost, as they diverged, or ended before others of their "
@@ -83,16 +80,16 @@ depl fit runs.csv --template setup.json --out mine.json             # traces of 
     _runs,
 )
 @given.metric()
-@option("--target L", "l_max instead of that of the setup", NUMBER)
-@option("--name NAME", "of the instance; default: that of the setup")
-@option("--only-setup", "leave out runs that trained a model or used a cluster that the setup does not have")
+@given.option("--target L", "l_max instead of that of the setup", given.NUMBER)
+@given.option("--name NAME", "of the instance; default: that of the setup")
+@given.option(
+    "--only-setup", "leave out runs that trained a model or used a cluster that the setup does not have"
+)
 @given.imports
 @given.as_json("what was fitted")
 @of_logs()
-def fit(options: Options) -> Answer:
+def fit(options: given.Options) -> Answer:
     """Turn training traces and a setup into an instance."""
-    from depl.commands.logs import named
-    from depl.fitting import fit
     from depl.instances.setups import load_setup
     from depl.models.estimation.instance import runs_of_setup
     from depl.models.foundation.documents import write_text
@@ -100,34 +97,26 @@ def fit(options: Options) -> Answer:
     from depl.showing import json_of, view
     from depl.showing.runs import Fitted
 
-    require_outputs([options.out], [*options.traces, options.template])
-    with inside(options.template):
+    with given.inside(options.template):
         setup = load_setup(options.template)
     if options.target is not None:
-        setup = _retargeted(setup, options.target)
-    traces = named(options)
-    options.traces = " ".join(options.traces)
-    with of_runs(options.traces, _PARAMETERS, options.template):
+        with given.inside("", {"maximum_loss": "target"}):
+            setup = setup.replace_target(options.target)
+    traces, name = named(options), " ".join(options.traces)
+    with given.inside(name, _PARAMETERS, options.template):
         chosen = runs_of_setup(traces, setup) if options.only_setup else traces
         told = {name: getattr(options, name) for name in _PARAMETERS}
         if not isinstance(options.diverged, int):  # names, which the runs know of by now
             told["diverged"] = None
-        instance = fit(chosen, setup, **told)
+        instance = depl.fit(chosen, setup, **told)
     apart = told_apart(chosen)
     usable, reason = _verdict(chosen, options.metric)
     write_text(options.out, instance.to_json())
     left_out = len(traces.runs) - len(chosen.runs)
-    found = Fitted(instance, apart, usable, reason, options.traces, options.metric, left_out)
+    found = Fitted(instance, apart, usable, reason, name, options.metric, left_out)
     text = view(found, following=_next(options, apart.traces, instance)).text()
     json = json_of(found, out=options.out, law=options.law)
     return Answer(text, json=json, aside=f"instance written to {options.out}")
-
-
-def _retargeted(setup: Setup, target: float) -> Setup:
-    try:
-        return setup.replace_target(target)
-    except InvalidInputError as error:
-        raise InvalidInputError(error.message, "--target") from error
 
 
 def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:
@@ -145,9 +134,8 @@ def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:
     return found.usable, next(reasons, "")
 
 
-def _next(options: Options, traces: Traces, instance: Instance) -> str:
+def _next(options: given.Options, traces: Traces, instance: depl.Instance) -> str:
     """The commands that lead on to a plan, and to runs that may judge it."""
-    from depl.commands.logs import choices_of, log_words
     from depl.instances.training.families import FAMILIES
 
     target, family = instance.target, traces.provenance.get("family", "")
@@ -157,7 +145,7 @@ def _next(options: Options, traces: Traces, instance: Instance) -> str:
         runs, plan = "fresh.csv", ""
         lines.append(f"depl train --family {family} --plan plan.json --out {runs}")
     elif options.loss is not None:
-        runs, told = "fresh.csv", shlex.join(log_words(choices_of(options), fresh=True))
+        runs, told = "fresh.csv", shlex.join(fresh_words(options))
         told += " --stages STAGES-OF-THE-PLAN" if options.stages else ""  # elsewhere the logs say it
         lines.append(f"depl traces import FRESH-LOGS {told} --out {runs}")
     metric = "" if options.metric == TARGETS[0] else f" --metric {options.metric}"

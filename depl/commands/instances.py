@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
+import depl
 from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.inputs import make_folder, read_instance, require_outputs
-from depl.commands.options import COUNT, SEED, Choice, Group, Options, option, together
+from depl.commands.options import COUNT, SEED, Options, option
 from depl.commands.printable import table
 from depl.models.foundation.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from depl.models.problem.instance import Instance
-
 
 FAMILIES = {
     "small": "every feature, at most 10 epochs, no sizes to choose",
@@ -32,14 +27,14 @@ SIZES = {
 }
 
 _setup = option("--setup", "a setup, which 'depl fit' takes, instead of an instance")
-_sizes = together(
+_sizes = given.together(
     *(
         option(f"--{name} N", f"how many {what}, but of small ones; default: {default}", COUNT)
         for name, (default, what) in SIZES.items()
     )
 )
 
-instances = Group(
+instances = given.Group(
     "instances",
     help="List, show, make or describe instances.",
     examples="""\
@@ -82,7 +77,7 @@ def show(options: Options) -> Answer:
     if options.target is None and len(targets) > 1:
         options.target = targets[0]
         aside = f"shown at target {targets[0]} of {', '.join(targets)}; choose another one with --target"
-    instance = read_instance(options)
+    instance = given.read_instance(options)
     return Answer(str(instance), json=instance.to_json().rstrip("\n"), aside=aside)
 
 
@@ -98,21 +93,20 @@ depl instances make --family heterogeneous --clusters 5 --epochs 20 --out drawn
 @option(
     "--family",
     "; ".join(f"{name}: {like}" for name, like in FAMILIES.items()),
-    Choice(tuple(FAMILIES)),
+    given.Choice(tuple(FAMILIES)),
     default=next(iter(FAMILIES)),
 )
 @_sizes
 def make(options: Options) -> Answer:
     """Draw random instances and write them to files."""
-    from depl.models.foundation.documents import write_text
     from depl.models.foundation.wording import counted
 
     drawn = _drawn(options)  # all of them first, so that an error leaves no part of the set behind
-    folder = make_folder(options.out)
-    paths = [folder / f"{instance.name}.json" for instance in drawn]
+    folder = given.make_folder(options.out)
+    paths = [str(folder / f"{instance.name}.json") for instance in drawn]
     for path, instance in zip(paths, drawn, strict=True):
-        write_text(path, instance.to_json())
-    return Answer("\n".join(map(str, paths)), aside=f"{counted(len(paths), 'instance')} written")
+        given.written(path, "instance", instance)
+    return Answer("\n".join(paths), aside=f"{counted(len(paths), 'instance')} written")
 
 
 @instances.command(
@@ -139,24 +133,21 @@ depl instances new --setup --out setup.json  # for depl fit
 """
 )
 @_setup
-@option("--out FILE", "write it to this new file instead of printing it")
+@option("--out FILE", "write it to this new file instead of printing it", given.to_write)
 def new(options: Options) -> Answer:
     """Print a commented instance to start from, or a setup."""
     from depl.instances.setups import setup_template
     from depl.instances.template import template
-    from depl.models.foundation.documents import write_text
 
     text = setup_template() if options.setup else template()
     if options.out is None:
         return Answer(text.rstrip("\n"))
-    require_outputs([options.out])
     if os.path.exists(options.out):
         raise InvalidInputError("exists already; choose another name, or remove it first", options.out)
-    write_text(options.out, text)
-    return Answer("", aside=f"template written to {options.out}")
+    return Answer("", aside=given.written(options.out, "template", text))
 
 
-def _drawn(options: Options) -> tuple[Instance, ...]:
+def _drawn(options: Options) -> tuple[depl.Instance, ...]:
     """The instances of the family asked for; the first ones do not depend on how many follow."""
     import numpy as np
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import depl
 from depl.commands import options as given
 from depl.commands.answer import STOPPED, Answer, ExitCode
-from depl.commands.inputs import require_outputs
-from depl.commands.options import KNAPSACKS, NUMBER, Choice, Options, Whole, argument, command, option
+from depl.commands.options import Choice, Options, option
 from depl.commands.printable import as_json, fields
 from depl.instances.reductions.names import REDUCTIONS
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
@@ -20,35 +19,27 @@ from depl.models.foundation.wording import counted, rounded_up
 
 if TYPE_CHECKING:
     from depl.instances.knapsack_files import NamedKnapsack
-    from depl.instances.reductions.dynamic_programs import KnapsackSolution
-    from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
     from depl.instances.reductions.through import Answer as Found
 
+Best = tuple[str, Fraction | None]
+"""By what means the best value was found without planning, and that value, if it could be."""
+
 _UNDER_THE_LAW = ("exact", "enumerate", "depl")
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What is known without planning: by what means, and the best value, if that could be found."""
-
-    by: str
-    value: Fraction | None
-
-
 _METHODS = ("scenario-search", "exact", "milp", "enumerate", "depl")
 
 
-@command(
+@given.command(
     examples="""\
 depl knapsack f4_l-d_kp_4_11
 depl knapsack f3_l-d_kp_4_20 --via exact --reduction by-time
 """
 )
-@argument(
+@given.argument(
     "FILE",
     "number of items and capacity, then value and weight per line; or kplib's or Pisinger's format; or "
     "the name of a shipped instance, such as knapPI_1_100_1000_1",
-    shell_complete=KNAPSACKS,
+    given.to_read,
+    shell_complete=given.KNAPSACKS,
 )
 @option("--via", "the method that plans; default: scenario-search, with --chance exact", Choice(_METHODS))
 @option(
@@ -57,7 +48,7 @@ depl knapsack f3_l-d_kp_4_20 --via exact --reduction by-time
     Choice(tuple(REDUCTIONS)),
     default="by-cost",
 )
-@option("--instance N", "which instance of the file, counted from 1", Whole(), default=1)
+@option("--instance N", "which instance of the file, counted from 1", given.Whole(), default=1)
 @option(
     "--chance",
     "normal weights: number of items, capacity and omega (0.95, or z=1.645, its factor of the "
@@ -66,16 +57,14 @@ depl knapsack f3_l-d_kp_4_20 --via exact --reduction by-time
 @option(
     "--fewer-items", "with --chance: take a file as it is that has fewer items than its first line announces"
 )
-@option("--time-limit S", "seconds of planning; default: none", NUMBER)
+@option("--time-limit S", "seconds of planning; default: none", given.NUMBER)
 @given.seed
-@option("--out ITEMS.txt", "write the numbers of the items taken, one per line")
+@option("--out ITEMS.txt", "write the numbers of the items taken, one per line", given.to_write)
 @given.as_json()
 def knapsack(options: Options) -> Answer:
     """Solve a knapsack from a public file as a planning problem, and check it."""
-    from depl.instances.chance_knapsack_files import read_chance_knapsack
-    from depl.instances.reductions.through import solve_chance_knapsack, solve_knapsack, solver
+    from depl.instances.reductions.through import solver
 
-    require_outputs([options.out], [options.file])
     method = options.via or ("exact" if options.chance else "scenario-search")
     if options.chance and method not in _UNDER_THE_LAW:
         raise InvalidInputError(
@@ -83,20 +72,82 @@ def knapsack(options: Options) -> Answer:
             "--via",
         )
     solve_instance = solver(method, options.time_limit, options.seed)
-    problem: Knapsack | ChanceKnapsack
     if options.fewer_items and not options.chance:
         raise InvalidInputError("is for files of --chance; correct the number of items", "--fewer-items")
-    if options.chance:
-        name, problem = Path(options.file).name, read_chance_knapsack(options.file, options.fewer_items)
-        found, checked = solve_chance_knapsack(problem, solve_instance), _checked_chance(problem)
-    else:
-        named = _named(options.file, options.instance)
-        name, problem = named.name, named.knapsack
-        found, checked = solve_knapsack(problem, options.reduction, solve_instance), _checked(named)
-    _require_agreement(found, checked, method)
-    content = _content(name, method, options, problem, found, checked)
-    aside = _written(found, options.out)
-    return Answer(fields(list(_lines(content, found, checked))), _code(found), as_json(content), aside)
+    found, of, (by, best) = (_chance if options.chance else _plain)(options, solve_instance)
+    if best is not None and (found.bound < best or (found.value is not None and found.value > best)):
+        raise depl.VerificationError(  # it has a defect
+            f"method {method!r} finds {found.value} and proves at most {found.bound}, but the best is "
+            f"{best} by {by}"
+        )
+    content = {
+        "knapsack": "",
+        "number_of_items": 0,
+        "announced_items": of["number_of_items"],
+        "capacity": 0.0,
+        "method": method,
+        "reduction": options.reduction,
+        "items": None if found.items is None else [item + 1 for item in found.items],
+        "value": _float(found.value),
+        **dict.fromkeys(("weight", "slack", "omega", "safety_factor")),
+        "proved": found.proved,
+        "upper_bound": float(found.bound),
+        "checked_by": by,
+        "checked_value": _float(best),
+        "agrees": None if best is None else found.value == best,
+        "solves": len(found.results),
+        "wall_seconds": sum(result.wall_seconds for result in found.results),
+        "termination": found.results[-1].termination.value if found.results else "optimal",
+    } | of
+    items = None if found.items is None else "".join(f"{item + 1}\n" for item in found.items)
+    aside = given.written(options.out, "items", items)
+    return Answer(fields(list(_lines(content, found))), _code(found), as_json(content), aside)
+
+
+def _plain(options: Options, solve_instance: Any) -> tuple[Found, dict[str, Any], Best]:
+    """What planning finds, what it is about, and the best value by the first way that covers it."""
+    from depl.instances.reductions.branch_and_bound import best_by_branching
+    from depl.instances.reductions.dynamic_programs import best_by_capacity, best_by_value
+    from depl.instances.reductions.through import solve_knapsack
+
+    named = _named(options.file, options.instance)
+    sack = named.knapsack
+    found = solve_knapsack(sack, options.reduction, solve_instance)
+    by, best = _checked(
+        sack,
+        {
+            "dynamic program over the capacity": best_by_capacity,
+            "dynamic program over the value": best_by_value,
+            "branch and bound": best_by_branching,
+        },
+        "nothing: too large for a dynamic program and too hard to branch",
+    )
+    if best is not None and named.optimum is not None and 0 < named.optimum != best:
+        by += f" (the file says {_decimal(named.optimum)})"
+    weight = None if found.items is None else float(sack.weight_of(found.items))
+    of = {"knapsack": named.name, "number_of_items": len(sack), "capacity": float(sack.capacity)}
+    return found, of | {"weight": weight}, (by, best)
+
+
+def _chance(options: Options, solve_instance: Any) -> tuple[Found, dict[str, Any], Best]:
+    """The same of a knapsack with normal weights."""
+    from depl.instances.chance_knapsack_files import announced_items, read_chance_knapsack
+    from depl.instances.reductions.chance_program import best_by_value_and_variance
+    from depl.instances.reductions.through import solve_chance_knapsack
+
+    sack = read_chance_knapsack(options.file, options.fewer_items)
+    found, way = solve_chance_knapsack(sack, solve_instance), "dynamic program over value and variance"
+    of = {
+        "knapsack": Path(options.file).name,
+        "number_of_items": len(sack),
+        "announced_items": announced_items(options.file),
+        "capacity": float(sack.capacity),
+        "reduction": "chance",
+        "slack": None if found.items is None else sack.slack(found.items),
+        "omega": sack.level,
+        "safety_factor": sack.safety,
+    }
+    return found, of, _checked(sack, {way: best_by_value_and_variance}, f"nothing: too large for a {way}")
 
 
 def _named(path: str, number: int) -> NamedKnapsack:
@@ -110,135 +161,49 @@ def _named(path: str, number: int) -> NamedKnapsack:
     return everything[number - 1]
 
 
-def _checked(named: NamedKnapsack) -> Checked:
+def _checked(sack: Any, ways: Mapping[str, Callable[[Any], Any]], otherwise: str) -> Best:
     """The best value by the first of some ways without planning that covers the knapsack."""
-    from depl.instances.reductions.branch_and_bound import best_by_branching
-    from depl.instances.reductions.dynamic_programs import best_by_capacity, best_by_value
-
-    ways: dict[str, Callable[[Knapsack], KnapsackSolution]] = {
-        "dynamic program over the capacity": best_by_capacity,
-        "dynamic program over the value": best_by_value,
-        "branch and bound": best_by_branching,
-    }
     for by, way in ways.items():
         try:
-            value = way(named.knapsack).value
+            return by, way(sack).value
         except NotCoveredError:
             continue
-        if named.optimum is not None and named.optimum > 0 and named.optimum != value:
-            by += f" (the file says {_decimal(named.optimum)})"
-        return Checked(by, value)
-    return Checked("nothing: too large for a dynamic program and too hard to branch", None)
-
-
-def _checked_chance(knapsack: ChanceKnapsack) -> Checked:
-    """The best value by a dynamic program, where its table is not too large."""
-    from depl.instances.reductions.chance_program import best_by_value_and_variance
-
-    try:
-        solution = best_by_value_and_variance(knapsack)
-    except NotCoveredError:
-        return Checked("nothing: too large for a dynamic program over value and variance", None)
-    return Checked("dynamic program over value and variance", solution.value)
-
-
-def _require_agreement(found: Found, checked: Checked, method: str) -> None:
-    """Refuse a method that proves what is not so: it has a defect."""
-    from depl.models.solving.solve import VerificationError
-
-    if checked.value is None:
-        return
-    if found.bound < checked.value or (found.value is not None and found.value > checked.value):
-        raise VerificationError(
-            f"method {method!r} finds {found.value} and proves at most {found.bound}, but the best is "
-            f"{checked.value} by {checked.by}"
-        )
+    return otherwise, None
 
 
 def _code(found: Found) -> ExitCode:
-    if found.items is None:
-        return ExitCode.NOTHING
-    if found.proved:
+    if found.items is not None and found.proved:
         return ExitCode.ANSWERED
     stopped = any(result.termination.value in STOPPED for result in found.results)
-    return ExitCode.STOPPED if stopped else ExitCode.NOTHING
+    return ExitCode.STOPPED if stopped and found.items is not None else ExitCode.NOTHING
 
 
-def _content(
-    name: str,
-    method: str,
-    options: Options,
-    problem: Knapsack | ChanceKnapsack,
-    found: Found,
-    checked: Checked,
-) -> dict[str, Any]:
-    from depl.instances.chance_knapsack_files import announced_items
-    from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
-
-    items = found.items
-    plain = problem if isinstance(problem, Knapsack) else None
-    chance = problem if isinstance(problem, ChanceKnapsack) else None
-    return {
-        "knapsack": name,
-        "number_of_items": len(problem),
-        "announced_items": announced_items(options.file) if options.chance else len(problem),
-        "capacity": float(problem.capacity),
-        "method": method,
-        "reduction": "chance" if options.chance else options.reduction,
-        "items": None if items is None else [item + 1 for item in items],
-        "value": None if found.value is None else float(found.value),
-        "weight": float(plain.weight_of(items)) if plain and items is not None else None,
-        "slack": chance.slack(items) if chance and items is not None else None,
-        "omega": chance.level if chance else None,
-        "safety_factor": chance.safety if chance else None,
-        "proved": found.proved,
-        "upper_bound": float(found.bound),
-        "checked_by": checked.by,
-        "checked_value": None if checked.value is None else float(checked.value),
-        "agrees": None if checked.value is None else found.value == checked.value,
-        "solves": len(found.results),
-        "wall_seconds": sum(result.wall_seconds for result in found.results),
-        "termination": found.results[-1].termination.value if found.results else "optimal",
-    }
-
-
-def _lines(content: dict[str, Any], found: Found, checked: Checked) -> Iterator[tuple[str, str]]:
+def _lines(content: dict[str, Any], found: Found) -> Iterator[tuple[str, str]]:
     most = f"not proved; no set has more than {rounded_up(found.bound, 12)}"
     yield content["knapsack"], "proved best" if found.proved else most
-    there, announced, capacity = (
-        content[name] for name in ("number_of_items", "announced_items", "capacity")
-    )
+    there, announced = content["number_of_items"], content["announced_items"]
+    capacity, taken = f"{content['capacity']:.12g}", content["items"]
     if announced != there:
         yield "file", f"{there} items, taken as they are; its first line announces {announced}"
     if content["omega"] is not None:
-        promised = f"P(weight <= {capacity:.12g}) >= {content['omega']:.12g}"
+        promised = f"P(weight <= {capacity}) >= {content['omega']:.12g}"
         yield "promise", f"{promised}, a factor of {content['safety_factor']:.6g} deviations"
-    taken = content["items"]
     yield "items", "none found" if taken is None else f"{len(taken)} of {there}: {' '.join(map(str, taken))}"
     yield "value", "unknown" if found.value is None else _decimal(found.value)
     if content["weight"] is not None:
-        yield "weight", f"{content['weight']:.12g} of {capacity:.12g}"
+        yield "weight", f"{content['weight']:.12g} of {capacity}"
     if content["slack"] is not None:
-        yield "slack", f"{content['slack']:.6g} left of {capacity:.12g}, deviations included"
+        yield "slack", f"{content['slack']:.6g} left of {capacity}, deviations included"
     solves = f"{counted(content['solves'], 'solve')}, {content['wall_seconds']:.2f} s"
     yield "planned by", f"{content['method']}, {content['reduction']}: {solves}"
-    verdict = ""
-    if checked.value is not None:
-        same = "the same" if checked.value == found.value else "NOT the same"
-        verdict = f": {_decimal(checked.value)}, {same}"
-    yield "checked by", f"{checked.by}{verdict}"
+    same = {True: "the same", False: "NOT the same"}.get(content["agrees"])
+    verdict = "" if same is None else f": {content['checked_value']:.12g}, {same}"
+    yield "checked by", f"{content['checked_by']}{verdict}"
 
 
 def _decimal(number: Fraction) -> str:
     return f"{float(number):.12g}"
 
 
-def _written(found: Found, path: str | None) -> str:
-    from depl.models.foundation.documents import write_text
-
-    if path is None:
-        return ""
-    if found.items is None:
-        return f"{path} not written: there are no items"
-    write_text(path, "".join(f"{item + 1}\n" for item in found.items))
-    return f"items written to {path}"
+def _float(number: Fraction | None) -> float | None:
+    return None if number is None else float(number)

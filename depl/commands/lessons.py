@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.inputs import make_folder, require_outputs
-from depl.commands.options import COUNT, Choice, Group, Options, argument, option
+from depl.commands.options import (
+    COUNT,
+    Choice,
+    Group,
+    Options,
+    argument,
+    make_folder,
+    option,
+    require_outputs,
+)
 from depl.commands.printable import as_json, table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted

@@ -4,44 +4,36 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from depl.commands.inputs import require_outputs
-from depl.commands.options import (
-    COUNT,
-    TRACES,
-    Choice,
-    F,
-    Options,
-    argument,
-    key_and_value,
-    names,
-    option,
-    together,
-)
+from depl.commands import options as given
+from depl.commands.options import Choice, F, Options, option
 from depl.models.foundation.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from depl.models.tool_logs.importing import Choices, Imported
+    from depl.models.tool_logs.importing import Choices
     from depl.models.traces.table import Traces
 
 
 TOOLS = ("lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "transformers", "jsonl", "csv")
 """Whose logs are read; those of `depl.models.tool_logs.points`, which comes with numpy."""
 
-traces = argument(
+traces = given.argument(
     "TRACES...",
     "a file of traces, or the name of shipped ones, such as digits-alexnet; with --loss files of logs",
-    shell_complete=TRACES,
+    given.to_read,
+    shell_complete=given.TRACES,
 )
 lost_runs = option(
     "--diverged NAME,...",
     "runs that were lost, and files of such: each counts as a miss of every plan that is fitted or "
     "certified; patterns such as 'seed1*' will do",
-    names,
+    given.names,
 )
-_clocks = together(
-    option("--run KEY", "what names the runs, where one file of logs holds several", name="run_key"),
+_OF_LOGS = (
+    option("--from", "who wrote the logs; default: what the files look like", Choice(TOOLS), name="tool"),
+    option("--run KEY", "what names the runs, where one file of logs holds several"),
     option(
         "--epoch KEY",
         "what tells the epoch, or the global step; 'row' counts the losses, if there is one an epoch; "
@@ -53,14 +45,12 @@ _clocks = together(
         Choice(("0", "1")),
         callback=lambda _ctx, _param, value: None if value is None else int(value),
     ),
-    option("--steps-per-epoch N", "of logs where global steps tell the epoch", COUNT),
+    option("--steps-per-epoch N", "of logs where global steps tell the epoch", given.COUNT),
     option(
         "--every N",
         "the loss stands at every Nth epoch alone (validation_freq of Keras), which then is an epoch",
-        COUNT,
+        given.COUNT,
     ),
-)
-_stages = together(
     option(
         "--stages [RUNS=]STAGES",
         "what was trained where: p50@edge:17,p75@far-edge is model p50 on cluster edge for 17 epochs, "
@@ -73,9 +63,9 @@ _stages = together(
     ),
     option("--cluster KEY", "the same of its cluster; default: cluster"),
     option("--cluster-name NAME", "the one cluster that all runs trained on"),
-)
-_rules = together(
-    option("--where KEY=VALUE", "read only what was logged with this value", key_and_value, multiple=True),
+    option(
+        "--where KEY=VALUE", "read only what was logged with this value", given.key_and_value, multiple=True
+    ),
     option("--accuracy KEY", "keep this accuracy, too"),
     option("--percent", "accuracies are in per cent"),
     option(
@@ -89,7 +79,7 @@ _rules = together(
         default="refuse",
     ),
 )
-_runs = together(
+_OF_RUNS = (
     option(
         "--leave-out PATTERN",
         "do not count runs, files and folders of this name, such as 'seed1*'; the provenance says so",
@@ -102,137 +92,59 @@ _runs = together(
         multiple=True,
     ),
 )
-
-
-def of_logs(required: bool = False) -> Callable[[F], F]:
-    """What says how logs of training tools are to be read; with ``required`` the loss has to be named."""
-    told = (
-        "" if required else "; with it TRACES may be logs of a training tool, as 'depl traces import' reads"
-    )
-    loss = option("--loss KEY", f"what the tool calls the held-out loss{told}", required=required)
-    tool = option(
-        "--from", "who wrote the logs; default: what the files look like", Choice(TOOLS), name="tool"
-    )
-    return together(_runs, loss, tool, _clocks, _stages, _rules)
-
-
-def choices_of(options: Options) -> Choices:
-    """What was said of logs."""
-    from depl.models.tool_logs.importing import Choices
-
-    return Choices(
-        loss=options.loss,
-        tool=options.tool,
-        run=options.run_key,
-        epoch=options.epoch,
-        first=options.first,
-        steps_per_epoch=options.steps_per_epoch,
-        every=options.every,
-        stages=tuple(options.stages),
-        stages_from=options.stages_from,
-        model=options.model,
-        cluster=options.cluster,
-        cluster_name=options.cluster_name,
-        where=dict(options.where),
-        accuracy=options.accuracy,
-        percent=options.percent,
-        on_missing=options.on_missing,
-        on_repeated=options.on_repeated,
-        leave_out=tuple(options.leave_out),
-        diverged=_lost_names(options.diverged),
-        cut_at_random=tuple(options.cut_at_random),
-    )
-
-
-def _lost_names(diverged: int | tuple[str, ...] | None) -> tuple[str, ...]:
-    """Names of lost runs; all of them where their number is told."""
-    return diverged if isinstance(diverged, tuple) else ("*",) if diverged else ()
-
-
-_OPTIONS = {
-    "tool": "--from",
-    "run": "--run",
-    "epoch": "--epoch",
-    "first": "--first",
-    "steps_per_epoch": "--steps-per-epoch",
-    "every": "--every",
-    "stages": "--stages",
-    "stages_from": "--stages-from",
-    "model": "--model",
-    "cluster": "--cluster",
-    "cluster_name": "--cluster-name",
-    "where": "--where",
-    "accuracy": "--accuracy",
-    "percent": "--percent",
-    "on_missing": "--on-missing",
-    "on_repeated": "--on-repeated",
-    "leave_out": "--leave-out",
-    "diverged": "--diverged",
-    "cut_at_random": "--cut-at-random",
-}
-"""The option that says a choice, but for the loss."""
 _RUNS = ("leave_out", "diverged", "cut_at_random")
 """What is said of single runs."""
 
 
-def log_words(choices: Choices, fresh: bool = False) -> list[str]:
-    """The options by which another command reads logs as these were.
-
-    What is as it would be without its option is left out; for ``fresh`` runs so is what was trained where,
-    and what is said of single runs.
-    """
-    return [
-        "--loss",
-        choices.loss,
-        *_further_words(choices, ("stages", "stages_from", *_RUNS) if fresh else ()),
-    ]
+def of_logs(required: bool = False) -> Callable[[F], F]:
+    """What says how logs of training tools are to be read; with ``required`` the loss has to be named."""
+    loss = "what the tool calls the held-out loss"
+    if not required:
+        loss += "; with it TRACES may be logs of a training tool, as 'depl traces import' reads"
+    return given.together(*_OF_RUNS, option("--loss KEY", loss, required=required), *_OF_LOGS)
 
 
-def _further_words(choices: Choices, but: Sequence[str] = ()) -> list[str]:
-    """The same without the loss."""
+def choices_of(options: Options) -> Choices:
+    """What was said of logs; all runs are lost where only their number is told."""
     from depl.models.tool_logs.importing import Choices
 
-    untold = Choices(choices.loss)
-    found: list[str] = []
-    for name, written in _OPTIONS.items():
-        value = getattr(choices, name)
-        if name in but or value == getattr(untold, name):
+    told = {item.name: getattr(options, item.name) for item in fields(Choices)}
+    lost = options.diverged
+    told["diverged"] = lost if isinstance(lost, tuple) else ("*",) if lost else ()
+    return Choices(**told | {"where": dict(options.where)})
+
+
+def log_words(choices: Choices, but: Sequence[str] = ()) -> list[str]:
+    """The options by which another command reads logs as these were, but those that change nothing."""
+    from depl.models.tool_logs.importing import Choices
+
+    untold, found = Choices(choices.loss), ["--loss", choices.loss] if choices.loss else []
+    for item in fields(choices):
+        value = getattr(choices, item.name)
+        if item.name in but or value == getattr(untold, item.name):
             continue
-        if value is True:
-            found.append(written)
-            continue
-        if name == "diverged":
+        written = f"--{'from' if item.name == 'tool' else item.name.replace('_', '-')}"
+        if item.name == "diverged":
             value = ",".join(value)
         if isinstance(value, Mapping):
             value = [f"{key}={wanted}" for key, wanted in value.items()]
-        for item in value if isinstance(value, list | tuple) else (value,):
-            found += [written, str(item)]
+        for one in value if isinstance(value, list | tuple) else (value,):
+            found += [written] if one is True else [written, str(one)]
     return found
+
+
+def fresh_words(options: Options) -> list[str]:
+    """The same for logs of fresh runs, of which it is not said what was trained where, or of single ones."""
+    return log_words(choices_of(options), ("stages", "stages_from", *_RUNS))
 
 
 def same_runs(options: Options) -> str:
     """The runs of ``fit`` or ``diagnose`` as another command is told them, ready for a shell."""
-    choices = choices_of(options)
-    told = _further_words(choices) if options.loss is None else log_words(choices)
-    return shlex.join([*options.traces, *told])
-
-
-def imported(options: Options, paths: list[str], out: str | None) -> Imported:
-    """The logs that were named, which an output must not overwrite."""
-    from depl.models.tool_logs.importing import import_logs
-
-    require_outputs([] if out is None else [out], paths)
-    return import_logs(paths, choices_of(options))
+    return shlex.join([*options.traces, *log_words(choices_of(options))])
 
 
 def named(options: Options) -> Traces:
-    """The traces of ``fit`` and ``diagnose``: logs if their loss is named, otherwise traces of depl.
-
-    Raises
-    ------
-    InvalidInputError
-        If logs are named without their loss; or as the readers.
-    """
+    """The traces of ``fit`` and ``diagnose``: logs if their loss is named, otherwise traces of depl."""
     from depl.instances.training.recorded import named_traces
     from depl.models.tool_logs.importing import import_logs
     from depl.models.traces.told import counted_as_lost, cut_at_random, without
@@ -240,7 +152,7 @@ def named(options: Options) -> Traces:
     choices = choices_of(options)
     if options.loss is not None:
         return import_logs(options.traces, choices).traces
-    told = _further_words(choices, _RUNS)
+    told = log_words(choices, _RUNS)
     if told:
         raise InvalidInputError("says how to read logs: name their loss, too, by --loss KEY", told[0])
     if len(options.traces) > 1:

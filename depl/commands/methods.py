@@ -1,15 +1,12 @@
 """``depl methods``: the registered methods, what each of them proves and needs, and its options."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
+import depl
 from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.options import METHODS, Options, argument, command
-from depl.commands.printable import as_json
+from depl.commands.printable import as_json, fields, table
 from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_ON_SCENARIOS
-
-if TYPE_CHECKING:
-    from depl.models.solving.methods import Registered
 
 _DEFAULTS = (
     f"Without --method it is {DEFAULT_METHOD}; for an instance without laws, on given scenarios, "
@@ -17,28 +14,26 @@ _DEFAULTS = (
 )
 
 
-@command(
+@given.command(
     examples="""\
 depl methods                                 # all, as a table
 depl methods depl-paper random               # with their options
 depl methods --json
 """
 )
-@argument("[NAME]...", "only these, with their options", shell_complete=METHODS, name="names")
+@given.argument("[NAME]...", "only these, with their options", shell_complete=given.METHODS, name="names")
 @given.imports
 @given.as_json("the methods")
-def methods(options: Options) -> Answer:
+def methods(options: given.Options) -> Answer:
     """List the methods: what each proves, needs and takes."""
-    from depl.method_table import Methods, described
-    from depl.method_table import methods as every
     from depl.models.solving.methods import find
 
-    asked = Methods(find(name) for name in dict.fromkeys(options.names)) or every()
-    text = "\n\n".join(map(described, asked)) if options.names else f"{asked}\n\n{_DEFAULTS}"
-    return Answer(text, json=as_json({"methods": [_content(method) for method in asked]}))
+    asked = [find(name) for name in dict.fromkeys(options.names)]
+    text = "\n\n".join(map(_described, asked)) if asked else f"{depl.methods()}\n\n{_DEFAULTS}"
+    return Answer(text, json=as_json({"methods": [_content(method) for method in asked or depl.methods()]}))
 
 
-def _content(method: "Registered") -> dict[str, object]:
+def _content(method: Any) -> dict[str, object]:
     return {
         "name": method.name,
         "default": method.name == DEFAULT_METHOD,
@@ -52,3 +47,16 @@ def _content(method: "Registered") -> dict[str, object]:
             for option in method.options
         ],
     }
+
+
+def _described(method: Any) -> str:
+    """One method with its options, in a few lines."""
+    from depl.method_table import needed, proved
+
+    name = f"{method.name} (the default)" if method.name == DEFAULT_METHOD else method.name
+    pairs = [("method", name), ("does", method.summary)]
+    pairs += [("proves", proved(method)), ("needs", needed(method))]
+    rows = [(option.name, option.allowed or "not declared", option.summary) for option in method.options]
+    if not rows:
+        return f"{fields(pairs)}\nIt takes no options."
+    return f"{fields(pairs)}\n\n{table(('option', 'values', 'what it does'), rows)}"

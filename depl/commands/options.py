@@ -1,41 +1,38 @@
-r"""What commands are made of: their class, options that several share, and kinds of values.
+"""What commands are made of: their class, options that several share, and what options stand for.
 
 A command is one function of its options, with what it takes above it, in a file that imports nothing heavy
-before it runs; the function says where the answer is from, and `depl.cli` prints it::
-
-    bench = Group("bench", help="Run studies.", examples="depl bench list\ndepl bench run scale")
-
-    @bench.command(examples="depl bench run scale\ndepl bench run scale --workers 2 --json")
-    @argument("STUDY", "a name of 'depl bench list'")
-    @option("--workers N", "so many at a time", COUNT, default=1)
-    @imports
-    @as_json("what was done")
-    def run(options: Options) -> Answer: ...
-
-Its docstring is the help, and what takes time to import is imported inside. Then `depl.cli.COMMANDS` names
-it: ``"bench": "depl.commands.bench:bench"``. A default is shown by itself.
+before it runs; it calls a door of `depl` and returns an `Answer`. Its docstring is the help, a default is
+shown by itself, and `depl.cli` lists its name. What of the type `to_write`, or of ``--figure``, could not be
+written, or would replace what is of the type `to_read`, is refused before the command runs.
 """
+
+from __future__ import annotations
 
 import importlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import reduce
+from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
+from click.core import augment_usage_errors
 
-from depl.commands.answer import Answer
-from depl.models.foundation.errors import shortened
+import depl
+from depl.commands.answer import Answer, ExitCode
+from depl.models.foundation.errors import InvalidInputError, shortened
 from depl.models.foundation.names import advice, nearest
 from depl.models.foundation.removed import removed
 from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_SCENARIOS
+from depl.models.traces.metrics import TARGETS
 
 F = TypeVar("F", bound=Callable[..., object] | click.Command)
-
-
-_WHOLE = 1000
-"""Characters of a sentence that is not cut: more than any has."""
+D = TypeVar("D", "depl.Plan", "depl.Policy")
 
 
 class Options(SimpleNamespace):
@@ -47,49 +44,28 @@ Run = Callable[[Options], Answer]
 
 
 class _Helpful(click.Command):
-    """A command or a group: its help ends with examples, and a slip is answered by what was meant."""
+    """A command or a group: its help ends with examples."""
 
     def __init__(self, *given: Any, examples: str = "", **named: Any) -> None:
         super().__init__(*given, **named)
         self.examples = tuple(examples.splitlines())
+        self.short_help = " ".join((self.help or "").partition("\n\n")[0].split())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse an option that there is not before all else, as what is missing may be its fault."""
-        if not ctx.resilient_parsing:
-            self._require_options(ctx, args)
-        try:
+        """Refuse an option in the place of a value, too."""
+        ctx.meta["words"] = tuple(args)  # for `refusal`
+        known = _options_of(ctx)
+        for before, word in pairwise(args):
+            if word in known and before in known and not known[before].is_flag and not ctx.resilient_parsing:
+                ctx.fail(f"argument {before}: needs a value; if it is {word}, write {before}={word}")
+        with augment_usage_errors(ctx):
             return super().parse_args(ctx, args)
-        except click.BadOptionUsage as error:
-            error.ctx = error.ctx or ctx
-            raise
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples as they are, after what else stands at the end."""
         super().format_epilog(ctx, formatter)
         if self.examples:
             formatter.write("\nexamples:\n" + "".join(f"  {line}\n" for line in self.examples))
-
-    def _require_options(self, ctx: click.Context, words: Sequence[str]) -> None:
-        known = {
-            name: param
-            for param in self.get_params(ctx)
-            if isinstance(param, click.Option)
-            for name in (*param.opts, *param.secondary_opts)
-        }
-        before, values = "", 0
-        for word in words:
-            option, equals, _ = word.partition("=")
-            named = word.startswith("-") and word != "-" and not (values and is_number(word))
-            if word == "--" or (isinstance(self, click.Group) and not named):
-                return
-            if values and named:
-                ctx.fail(f"argument {before}: needs a value; if it is {word}, write {before}={word}")
-            if values:
-                values -= 1
-            elif named and option not in known:
-                _refuse_option(ctx, option, known)
-            elif named:
-                before, values = option, 0 if known[option].is_flag or equals else known[option].nargs
 
 
 class Command(_Helpful):
@@ -105,9 +81,26 @@ class Command(_Helpful):
 
     def invoke(self, ctx: click.Context) -> tuple[Run, Options]:
         """Return what is to be run, and with what; `depl.cli` runs it."""
+        return self._answer, Options(**ctx.params)
+
+    def _answer(self, options: Options) -> Answer:
+        """Import the user's code, refuse files that could not be written, and do what the command does."""
+        for source in sources(options):
+            from depl.models.foundation.users_code import import_source
+
+            import_source(source)
+        require_outputs(
+            self._files(options, to_write, figure_files), self._files(options, to_read, count_or_file)
+        )
         if self.callback is None:
-            raise TypeError(f"{ctx.command_path} has no function")
-        return self.callback, Options(**ctx.params)
+            raise TypeError(f"{self.name} has no function")
+        answer: Answer = self.callback(options)
+        return answer
+
+    def _files(self, options: Options, *kinds: Callable[[str], object]) -> list[str]:
+        """What is named by options and arguments of these kinds."""
+        given = [item.name or "" for item in self.params if getattr(item.type, "func", None) in kinds]
+        return [path for name in given for path in _paths(getattr(options, name))]
 
 
 class Group(_Helpful, click.Group):
@@ -116,8 +109,7 @@ class Group(_Helpful, click.Group):
     command_class = Command
 
     def __init__(self, *given: Any, lazy: Mapping[str, str] | None = None, **named: Any) -> None:
-        settings: dict[str, Any] = {"subcommand_metavar": "ACTION", "no_args_is_help": False}
-        super().__init__(*given, **settings | named)
+        super().__init__(*given, **{"subcommand_metavar": "ACTION"} | named)
         self.lazy = {} if lazy is None else lazy
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -132,42 +124,13 @@ class Group(_Helpful, click.Group):
         found: click.Command = getattr(importlib.import_module(module), name)
         return found
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands, each with its whole first sentence: click cuts it at the width of a line."""
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, item.get_short_help_str(_WHOLE)) for name, item in found if item])
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Name the commands where none is asked for."""
-        left = super().parse_args(ctx, args)
-        if not args and not ctx.resilient_parsing:
-            known = ", ".join(self.list_commands(ctx))
-            ctx.fail(f"the following arguments are required: {self.subcommand_metavar}, one of {known}")
-        return left
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Refuse a command that there is not."""
-        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
-            known = self.list_commands(ctx)
-            meant = known
-            if not nearest(args[0], known):  # one below another group, or an option
-                meant = [" ".join(words) for words, _ in every(self)] + ["--help", "--version"]
-            hint = advice(args[0], meant, known)
-            gone = removed(f"{ctx.command_path} {args[0]}")
-            ctx.fail(gone or f"there is no {str(self.subcommand_metavar).lower()} {args[0]!r}; {hint}")
-        return super().resolve_command(ctx, args)
-
 
 def every(command: click.Command, *words: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """A command and all below it, each with its words."""
     yield words, command
     if isinstance(command, Group):
-        for name in (*command.lazy, *command.commands):
-            inner = command.get_command(click.Context(command), name)
-            if inner is not None:
+        for name in command.list_commands(context := click.Context(command)):
+            if (inner := command.get_command(context, name)) is not None:
                 yield from every(inner, *words, name)
 
 
@@ -200,30 +163,56 @@ def argument(metavar: str, help: str, type: Any = None, *, name: str = "", **mor
     return click.argument(name, help=help, type=type, required=not metavar.startswith("["), **more)
 
 
+def together(*parts: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options and arguments as one, in this order."""
+    return lambda function: reduce(lambda made, part: part(made), reversed(parts), function)
+
+
 def refusal(error: click.UsageError) -> str:
     """What is wrong with a command line, in one line."""
     ctx, said = error.ctx, error.format_message()
-    if isinstance(error, click.MissingParameter) and ctx is not None:
-        missing = [item for item in ctx.command.params if item.required and item.name not in ctx.params]
-        said = f"the following arguments are required: {', '.join(map(_name, missing))}"
+    if ctx is None:
+        return shortened(f"depl: error: {said}")
+    missing, what = "the following arguments are required", getattr(ctx.command, "subcommand_metavar", "")
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and isinstance(ctx.command, Group):
+        said = f"{missing}: {what}, one of {', '.join(ctx.command.list_commands(ctx))}"
+    elif isinstance(error, click.exceptions.NoSuchCommand):
+        said = _no_command(ctx, error.command_name, what.lower())
+    elif isinstance(error, click.NoSuchOption):
+        said = _no_option(ctx, error.option_name)
+    elif isinstance(error, click.MissingParameter):
+        needed = [item for item in ctx.command.params if item.required and item.name not in ctx.params]
+        said = f"{missing}: {', '.join(map(_name, needed))}"
     elif isinstance(error, click.BadParameter) and error.param is not None:
         said = f"argument {_name(error.param)}: {error.message}"
-    said = said[:1].lower() + said[1:]
-    return shortened(f"{'depl' if ctx is None else ctx.command_path}: error: {said}")
+    return shortened(f"{ctx.command_path}: error: {said[:1].lower()}{said[1:]}")
 
 
 def _name(param: click.Parameter) -> str:
     return "/".join(param.opts) if isinstance(param, click.Option) else param.human_readable_name
 
 
-def _refuse_option(ctx: click.Context, option: str, known: Iterable[str]) -> NoReturn:
-    """What was meant by an option; of one that is cut short those that begin so."""
-    long = [name for name in known if name.startswith("--")]
-    begun = [name for name in long if option.startswith("--") and name.startswith(option)]
-    hint = (
-        f"did you mean {' or '.join(map(repr, begun))}? Write it in full" if begun else advice(option, long)
-    )
-    ctx.fail(removed(f"{ctx.command_path} {option}") or f"there is no option {option}; {hint}")
+def _options_of(ctx: click.Context) -> dict[str, click.Option]:
+    options = [item for item in ctx.command.get_params(ctx) if isinstance(item, click.Option)]
+    return {name: item for item in options for name in (*item.opts, *item.secondary_opts)}
+
+
+def _no_command(ctx: click.Context, name: str, what: str) -> str:
+    known = ctx.command.list_commands(ctx) if isinstance(ctx.command, Group) else []
+    meant = known
+    if not nearest(name, known):  # one below another group, or an option
+        meant = [" ".join(words) for words, _ in every(ctx.command)] + ["--help", "--version"]
+    gone = removed(f"{ctx.command_path} {name}")
+    return gone or f"there is no {what} {name!r}; {advice(name, meant, known)}"
+
+
+def _no_option(ctx: click.Context, option: str) -> str:
+    """What was meant by an option, of which click may name the first letter; or by one that is cut short."""
+    option = next((word for word in ctx.meta["words"] if word.startswith(option)), option).partition("=")[0]
+    long = [name for name in _options_of(ctx) if name.startswith("--")]
+    begun = " or ".join(repr(name) for name in long if option[:2] == "--" and name.startswith(option))
+    hint = f"did you mean {begun}? Write it in full" if begun else advice(option, long)
+    return removed(f"{ctx.command_path} {option}") or f"there is no option {option}; {hint}"
 
 
 def is_number(word: str) -> bool:
@@ -262,6 +251,16 @@ class Number(click.types.FloatParamType):
 COUNT, SEED, NUMBER = Whole(min=1), Whole(min=0), Number()
 
 
+def to_read(text: str) -> str:
+    """The name of a file that a command reads, or of something shipped."""
+    return text
+
+
+def to_write(text: str) -> str:
+    """The name of a file that a command writes."""
+    return text
+
+
 def positive_seconds(text: str) -> float:
     """A positive number of seconds."""
     value = float(text) if is_number(text) else float("nan")
@@ -283,12 +282,11 @@ def count_or_file(text: str) -> int | str:
 
 def relative_gap(text: str) -> float:
     """A share in [0, 1), or a percentage."""
-    percent = text.rstrip().endswith("%")
-    try:
-        value = float(text.rstrip().removesuffix("%"))
-    except ValueError:
+    number = text.rstrip().removesuffix("%")
+    if not is_number(number):
         message = f"must be a share such as 0.05, or a percentage such as 5%, not {text!r}"
-        raise click.BadParameter(message) from None
+        raise click.BadParameter(message)
+    percent, value = text.rstrip().endswith("%"), float(number)
     share = value / 100 if percent else value
     if not 0 <= share < 1:
         meant = "" if percent or not 1 <= value < 100 else f"; did you mean {text}%?"
@@ -337,23 +335,18 @@ def figure_files(text: str) -> FigureFiles:
     return FigureFiles(text)
 
 
-def together(*parts: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options and arguments as one, in this order."""
-
-    def declare(function: F) -> F:
-        for part in reversed(parts):
-            function = part(function)
-        return function
-
-    return declare
+def _paths(value: object) -> tuple[str, ...]:
+    if isinstance(value, FigureFiles):
+        return value.paths()
+    return value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
 
 
 def shipped(module: str, function: str) -> Callable[..., list[str]]:
-    """Complete a word by the names that a function returns, which is imported when a shell asks."""
+    """Complete a word by names, or those that a function returns; it is imported when a shell asks."""
 
     def complete(_ctx: object, _param: object, begun: str) -> list[str]:
-        known = getattr(importlib.import_module(module), function)()
-        names = [str(getattr(item, "name", item)) for item in known]
+        known = getattr(importlib.import_module(module), function)
+        names = [str(getattr(item, "name", item)) for item in (known() if callable(known) else known)]
         return [name for name in names if name.startswith(begun)]
 
     return complete
@@ -371,11 +364,16 @@ imports = option(
 )
 target = option("--target L", "bound on the quantile of the final loss; chooses a family's instance")
 instance = together(
-    argument("INSTANCE", "a name of 'depl instances list', or the path of a file", shell_complete=INSTANCES),
+    argument(
+        "INSTANCE",
+        "a name of 'depl instances list', or the path of a file",
+        to_read,
+        shell_complete=INSTANCES,
+    ),
     target,
     imports,
 )
-plan = argument("PLAN", "the path of a plan, as 'depl solve --out' writes it")
+plan = argument("PLAN", "the path of a plan, as 'depl solve --out' writes it", to_read)
 method = option(
     "--method M",
     f"one of 'depl methods'; default: {DEFAULT_METHOD}, which lets exact search and the loop take turns",
@@ -395,17 +393,12 @@ def as_json(content: str = "the answer") -> Callable[[F], F]:
 def figure(what: str, parts: str = "") -> Callable[[F], F]:
     """``--figure``; ``parts`` say what follows the name where there are several figures."""
     written = f"draw {what} in NAME.png and NAME.svg{f' ({parts})' if parts else ''}"
-    return option(
-        "--figure NAME",
-        f"{written}; with one of {', '.join(_DOTTED)} at the end, in that alone",
-        figure_files,
-    )
+    alone = f"with one of {', '.join(_DOTTED)} at the end, in that alone"
+    return option("--figure NAME", f"{written}; {alone}", figure_files)
 
 
 def metric(what: str = "what is bounded") -> Callable[[F], F]:
     """``--metric``."""
-    from depl.models.traces.metrics import TARGETS
-
     return option("--metric", what, Choice(TARGETS), default=TARGETS[0])
 
 
@@ -432,3 +425,206 @@ def solving(files: bool = False) -> Callable[[F], F]:
             name="options",
         ),
     )
+
+
+def sources(options: Any) -> tuple[str, ...]:
+    """What ``--import`` names, so that workers elsewhere in the file system find it."""
+    if not getattr(options, "imports", ()):
+        return ()
+    from depl.models.foundation.users_code import resolved
+
+    return tuple(dict.fromkeys(map(resolved, options.imports)))
+
+
+def read_instance(options: Options) -> depl.Instance:
+    """The instance that INSTANCE and ``--target`` name; errors have the file in front of the place."""
+    with inside(options.instance):
+        return depl.load(options.instance, options.target)
+
+
+def read_plan(path: str, instance: depl.Instance | None = None) -> depl.Plan:
+    """The plan in a file, which names what the instance has; errors have the file in front of the place."""
+    with inside(path):
+        plan = read(depl.Plan, path)
+        if instance is not None:
+            plan.check_names(instance)
+        return plan
+
+
+def read(kind: type[D], path: str) -> D:
+    """The document of this kind in a file."""
+    from depl.models.foundation.documents import read_text
+
+    with inside(path):
+        return kind.from_json(read_text(path))
+
+
+@contextmanager
+def inside(source: str, told: Iterable[str] | None = None, setup: str | None = None) -> Iterator[None]:
+    """Name the file, or the option, in errors that only know the place inside it (``$.clusters[1]``).
+
+    ``told`` are the parameters that an option of the same name gives, or of the name that they are mapped to;
+    with them all other places are those of runs, which ``source`` holds, or of their ``setup``.
+    """
+    try:
+        yield
+    except InvalidInputError as error:
+        inner, options = error.path.removeprefix("."), told if isinstance(told, Mapping) else {}
+        options = options or {name: name for name in told or ()}
+        name, *_ = re.split(r"\W", inner)
+        if name in options:
+            place = f"--{options[name].replace('_', '-')}"
+        elif error.path.startswith("$"):
+            place = f"{source}: {error.path}"
+        elif not (options and source) or (inner and not error.path.startswith(".")):
+            raise
+        elif setup is not None and name in ("models", "clusters", "target"):
+            place = f"{setup}: ${error.path}"
+        else:
+            place = f"{source}: ${error.path}" if inner else source
+        raise type(error)(error.message, place) from error
+
+
+def require_outputs(outputs: Iterable[str | None], inputs: Iterable[str | None] = ()) -> None:
+    """Refuse files that could not be written, or would replace what is read, before the work that they hold.
+
+    An output may be no folder, lie in none that is missing or closed to this user, and be no other file of
+    the command, by whatever names. None is an option that is not given.
+    """
+    taken = [(path, "read") for path in filter(None, inputs)]
+    for path in filter(None, outputs):
+        _require_writable(path)
+        for other, what in taken:
+            if same_file(path, other):
+                raise InvalidInputError(f"is the file {other}, which is {what}; name another one", path)
+        taken.append((path, "written, too"))
+
+
+def same_file(path: str | Path, other: str | Path) -> bool:
+    """Whether two names lead to one regular file, or would to one new file; pipes and devices are none."""
+    try:
+        return os.path.samefile(path, other) and os.path.isfile(path)
+    except (OSError, ValueError):  # at least one of them is not there
+        there = os.path.exists(path) or os.path.exists(other)
+        return not there and os.path.realpath(path) == os.path.realpath(other)
+
+
+def _require_writable(path: str) -> None:
+    from depl.models.foundation.documents import found_there, reason_of
+
+    folder = Path(os.path.realpath(path) if os.path.islink(path) else path).parent
+    if os.path.isdir(path):
+        raise InvalidInputError("is a folder; name a file in it", path)
+    if not os.path.isdir(folder):
+        raise InvalidInputError(f"there is no folder {str(folder)!r}; make it first", path)
+    try:
+        found = found_there(path)
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"cannot be written ({reason_of(error)})", path) from error
+    if found is not None and not stat.S_ISREG(found.st_mode):  # it is written to and not replaced
+        if not os.access(path, os.W_OK):
+            raise InvalidInputError("cannot be written to", path)
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError(f"the folder {str(folder)!r} cannot be written to", path)
+
+
+def make_folder(path: str) -> Path:
+    """The folder of that name, which may be written to, made with its parents where there is none."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(f"cannot be made ({error.strerror or error})", path) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInputError("cannot be written to", path)
+    return folder
+
+
+def written(path: str | None, what: str, document: Any) -> str:
+    """Write a document, or its text, to the file that is named for it, and say so; or that there is none."""
+    from depl.models.foundation.documents import write_text
+
+    if path is None:
+        return ""
+    if document is None:
+        return f"{path} not written: there {'are' if what.endswith('s') else 'is'} no {what}"
+    write_text(path, document if isinstance(document, str) else document.to_json())
+    return f"{what} written to {path}"
+
+
+def drawn(target: FigureFiles | None, what: str, draw: Any) -> str:
+    """Draw what is asked for, and say where; or that there is nothing to be drawn."""
+    if target is None:
+        return ""
+    if not draw:
+        return f"{target.name} not drawn: there is no {what}"
+    figure = draw().get_figure(root=True)
+    return "" if figure is None else f"drawn in {' and '.join(saved(figure, target))}"
+
+
+def plan_drawn(target: FigureFiles | None, instance: depl.Instance | None, plan: depl.Plan | None) -> str:
+    """The same of a plan, None where a command has found none."""
+    if instance is None or plan is None:
+        return drawn(target, "plan", None)
+    return drawn(target, "plan", lambda: depl.plot.plan(instance, plan)[0])
+
+
+def saved(figure: Any, target: FigureFiles, part: str = "") -> list[str]:
+    """Write a figure, or one part of several, and return its files."""
+    from depl.benchmarks.figures.style import save
+
+    place = Path(f"{target.name}{part}")
+    return [str(path) for path in save(figure, place.parent, place.name, target.formats)]
+
+
+@contextmanager
+def asked_of_solver(options: Options, instance: depl.Instance) -> Iterator[dict[str, Any]]:
+    """What `solving` declares, as keywords; meanwhile a line shows how far it is."""
+    from depl.commands.progress import following
+    from depl.models.solving.methods import default_method
+
+    name = options.method or default_method(instance)
+    asked = {name: getattr(options, name) for name in ("method", "gap", "time_limit", "seed")}
+    asked["options"] = _further_options(options, name)
+    with following(name, instance.units) as seen:
+        yield asked | seen._asdict()
+
+
+def _further_options(options: Options, name: str) -> dict[str, object]:
+    """What only some methods take, where it is given; refused where this one does not, or twice."""
+    from depl.models.solving.methods import find, registered
+    from depl.models.solving.options import read_options
+
+    known, texts = find(name).options, {} if options.eta is None else {"eta": str(options.eta)}
+    for key, value in options.options:
+        if key in texts:
+            raise InvalidInputError("is given twice; keep one", f"--option {key}")
+        texts[key] = value
+    for key in () if known else texts:
+        able = [other.name for other in registered() if key in [item.name for item in other.options]]
+        hint = f"of --method {' or '.join(able)} it is one" if able else "it takes none"
+        raise InvalidInputError(f"method {name!r} takes no option {key!r}; {hint}")
+    try:
+        return read_options(name, known, texts)
+    except InvalidInputError as error:
+        raise InvalidInputError(error.message, f"--option {error.path}" if error.path else "") from error
+
+
+def answer(
+    found: object, code: ExitCode, options: Options, explained: str, *steps: Callable[[], str]
+) -> Answer:
+    """The answer on an object, and what was written and drawn: it is worth showing even if that fails."""
+    from depl.showing import json_of
+
+    said = [explained if options.json else ""]
+    for step in steps:
+        try:
+            said.append(step())
+        except InvalidInputError as error:
+            code = ExitCode.INVALID
+            said.append(f"depl: {error}")
+    return Answer(_joined(str(found), explained), code, json_of(found), _joined(*said))
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))

@@ -11,8 +11,16 @@ import click
 
 from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.inputs import make_folder, require_outputs
-from depl.commands.options import FORMATS, Choice, Options, argument, command, option
+from depl.commands.options import (
+    FORMATS,
+    Choice,
+    Options,
+    argument,
+    command,
+    make_folder,
+    option,
+    require_outputs,
+)
 from depl.commands.printable import as_json, table
 from depl.models.foundation.errors import InvalidInputError
 

@@ -1,50 +1,16 @@
 """``depl policy``: plan what a run does after every epoch, show it, and carry it out from a shell."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
+import depl
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode, code_of
-from depl.commands.inputs import (
-    drawn,
-    figure_files,
-    inside,
-    kept,
-    read_instance,
-    read_plan,
-    require_outputs,
-    written,
-)
-from depl.commands.options import (
-    INSTANCES,
-    NUMBER,
-    SEED,
-    TRACES,
-    Group,
-    Options,
-    Whole,
-    argument,
-    is_number,
-    option,
-    relative_gap,
-    together,
-)
+from depl.commands.options import Group, Options, argument, option
 from depl.models.foundation.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from depl.models.policy.controller import Controller
-    from depl.models.policy.rules import Rules
-    from depl.models.problem.policy import Policy
-
 
 policy = Group(
     "policy",
@@ -55,7 +21,7 @@ depl policy show policy.json
 depl policy decide policy.json --log run.jsonl               # exit code 0 go on, 10 switch, 11 stop
 """,
 )
-_policy = argument("POLICY", "the path of a policy, as 'depl policy solve --out' writes it")
+_policy = argument("POLICY", "the path of a policy, as 'depl policy solve --out' writes it", given.to_read)
 _MOST_EPOCHS = 1_000_000
 """As in instances."""
 _CODES = {"continue": ExitCode.ANSWERED, "switch": ExitCode.SWITCH, "stop": ExitCode.STOP}
@@ -63,21 +29,19 @@ _CODES = {"continue": ExitCode.ANSWERED, "switch": ExitCode.SWITCH, "stop": Exit
 
 def failure_cost(text: str) -> float | str:
     """A positive number, or ``ratio``."""
-    if text == "ratio":
-        return text
-    value = float(text) if is_number(text) else math.nan
-    if not 0 < value < math.inf:
+    value = float(text) if given.is_number(text) else math.nan
+    if text != "ratio" and not 0 < value < math.inf:
         raise click.BadParameter(f"must be a positive and finite number, or ratio, not {text!r}")
-    return value
+    return text if text == "ratio" else value
 
 
 def data_of_cluster(text: str) -> tuple[str, tuple[str, ...]]:
     """A cluster and its datasets, as in ``edge=lidar,archive``."""
-    cluster, mark, names = text.partition("=")
-    found = tuple(name.strip() for name in names.split(","))
-    if not mark or not cluster.strip() or not all(found):
+    cluster, _, datasets = (part.strip() for part in text.partition("="))
+    found = tuple(name.strip() for name in datasets.split(","))
+    if not cluster or not all(found):
         raise click.BadParameter(f"must be a cluster and datasets such as edge=lidar,archive, not {text!r}")
-    return cluster.strip(), found
+    return cluster, found
 
 
 def epoch_numbers(text: str) -> tuple[int, ...]:
@@ -94,22 +58,6 @@ def epoch_numbers(text: str) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-_allowed = together(
-    option(
-        "--switch-epochs K,K,...|K-K",
-        "after how many epochs model or cluster may change, such as 4,6,8 or 4-34; default: after any",
-        epoch_numbers,
-    ),
-    option(
-        "--data CLUSTER=D,D",
-        "which datasets a cluster uses, and others none; default: all that may be used",
-        data_of_cluster,
-        multiple=True,
-    ),
-    option("--abandon-at-start", "a run may be given up before its first epoch, on a bad first loss"),
-)
-
-
 @policy.command(
     examples="""\
 depl policy solve paper-alexnet-9 --gap 5% --explain --out policy.json
@@ -118,7 +66,7 @@ depl policy solve digits.json --switch-epochs 4,6,8-34 --time-limit 300 --json  
 """
 )
 @given.instance
-@option("--out POLICY.json", "write the policy to this file")
+@option("--out POLICY.json", "write the policy to this file", given.to_write)
 @option(
     "--rung optimal|static",
     "optimal: any policy; static: a fixed plan, left when the target is reached",
@@ -130,42 +78,43 @@ depl policy solve digits.json --switch-epochs 4,6,8-34 --time-limit 300 --json  
     failure_cost,
     default="ratio",
 )
-@option("--gap G", "certified relative gap that is good enough", relative_gap, default="1%")
-@option("--time-limit S", "seconds", NUMBER, default=60)
-@_allowed
+@option("--gap G", "certified relative gap that is good enough", given.relative_gap, default="1%")
+@option("--time-limit S", "seconds", given.NUMBER, default=60)
+@option(
+    "--switch-epochs K,K,...|K-K",
+    "after how many epochs model or cluster may change, such as 4,6,8 or 4-34; default: after any",
+    epoch_numbers,
+)
+@option(
+    "--data CLUSTER=D,D",
+    "which datasets a cluster uses, and others none; default: all that may be used",
+    data_of_cluster,
+    multiple=True,
+)
+@option("--abandon-at-start", "a run may be given up before its first epoch, on a bad first loss")
 @option("--explain", "show the mathematics with its numbers: price, bound and gap")
 @given.as_json("the result")
 def solve(options: Options) -> Answer:
     """Plan a policy, and prove what it promises and how much cheaper any could be."""
-    from depl.commands.progress import Watched
-    from depl.models.policy.solve import solve_policy
-    from depl.showing import json_of
+    from depl.commands.progress import following
     from depl.showing.policies import mathematics
 
-    require_outputs([options.out], [options.instance])
-    instance = read_instance(options)
-    names = ("failure_cost", "gap", "time_limit", "switch_epochs", "abandon_at_start")
-    asked = {name: getattr(options, name) for name in names} | {"data": _data(options.data)}
-    with Watched(f"{options.rung} policy", instance.units, "policy") as watched:
-        result = solve_policy(instance, options.rung, progress=watched.progress, **asked)
-    explained = mathematics(result) if options.explain else ""
-    code, aside = kept(
-        code_of(result.termination.value, result.policy is not None),
-        lambda: explained if options.json else "",
-        lambda: written(options.out, "policy", result.policy),
-    )
-    return Answer("\n\n".join(filter(None, [str(result), explained])), code, json_of(result), aside)
-
-
-def _data(named: Sequence[tuple[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]] | None:
-    """Datasets by cluster; None for all."""
-    if not named:
-        return None
-    clusters = [cluster for cluster, _ in named]
+    instance, data = given.read_instance(options), dict(options.data)
+    clusters = [cluster for cluster, _ in options.data]
     for cluster in clusters:
         if clusters.count(cluster) > 1:
             raise InvalidInputError(f"names cluster {cluster!r} twice", "--data")
-    return dict(named)
+    names = ("failure_cost", "gap", "time_limit", "switch_epochs", "abandon_at_start")
+    asked = {name: getattr(options, name) for name in names} | {"data": data or None}
+    with following(f"{options.rung} policy", instance.units, "policy") as seen:
+        result = depl.solve_policy(instance, options.rung, progress=seen.progress, **asked)
+    return given.answer(
+        result,
+        code_of(result.termination.value, result.policy is not None),
+        options,
+        mathematics(result) if options.explain else "",
+        lambda: given.written(options.out, "policy", result.policy),
+    )
 
 
 @policy.command(
@@ -181,7 +130,8 @@ depl policy show policy.json --details
 @option(
     "--runs TRACES",
     "with --figure: draw the losses of these runs over it; a file of traces, or shipped ones",
-    shell_complete=TRACES,
+    given.to_read,
+    shell_complete=given.TRACES,
     name="traces",
 )
 @given.metric("of these runs")
@@ -190,19 +140,14 @@ def show(options: Options) -> Answer:
     """Show a policy as rows of losses, or draw it."""
     from depl.showing import view
 
-    require_outputs(figure_files(options.figure), [options.policy, options.traces])
     if options.traces is not None and options.figure is None:
         raise InvalidInputError("runs are drawn over a figure; name one by --figure", "--runs")
-    policy = read_policy(options.policy)
-    aside = drawn(options.figure, "policy", lambda: _map(policy, options))
+    policy = given.read(depl.Policy, options.policy)
+    aside = given.drawn(
+        options.figure, "policy", lambda: depl.plot.policy(policy, options.traces, options.metric)[0]
+    )
     text = view(policy, details=options.details).text()
     return Answer(text, json=policy.to_json().rstrip("\n"), aside=aside)
-
-
-def _map(policy: Policy, options: Options) -> Axes:
-    from depl.plot.policy import policy as draw
-
-    return draw(policy, options.traces, options.metric)[0]
 
 
 @policy.command(
@@ -216,15 +161,6 @@ def schema(options: Options) -> Answer:
     from depl.models.problem.policy import json_schema
 
     return Answer(json.dumps(json_schema(), indent=2))
-
-
-def read_policy(path: str) -> Policy:
-    """The policy in a file; errors have the file in front of the place."""
-    from depl.models.foundation.documents import read_text
-    from depl.models.problem.policy import Policy
-
-    with inside(path):
-        return Policy.from_json(read_text(path))
 
 
 @policy.command(
@@ -243,7 +179,7 @@ depl policy decide policy.json --log run.jsonl   # or a plan: plan.json --instan
 @option(
     "--instance INSTANCE",
     "follow a plan of this instance, a name or a file, and stop once the target is reached",
-    shell_complete=INSTANCES,
+    shell_complete=given.INSTANCES,
 )
 @given.target
 @given.imports
@@ -258,42 +194,29 @@ depl policy decide policy.json --log run.jsonl   # or a plan: plan.json --instan
 def decide(options: Options) -> Answer:
     """Decide once, from the log of a run: go on, switch or stop."""
     from depl.models.policy.controller import led
+    from depl.models.policy.followed_plan import plan_rules
 
-    controller = led(_followed(options), options.log, options.loss, options.epoch)
+    rules = options.policy
+    if options.instance is not None:
+        rules = plan_rules(given.read_plan(options.policy), given.read_instance(options))
+    elif options.target is not None:
+        raise InvalidInputError("chooses the instance of a plan: name it, too, by --instance", "--target")
+    controller = led(rules, options.log, options.loss, options.epoch)
     decision = controller.decision
     if decision is None:
         raise InvalidInputError(
             "holds no loss yet; the first one is that before the first epoch", options.log
         )
-    return Answer(controller.why(), _CODES[decision.kind], json.dumps(_decision_content(controller)))
-
-
-def _followed(options: Options) -> str | Rules:
-    """The path of a policy, or the rules of a plan of the instance that is named."""
-    if options.instance is None:
-        if options.target is not None:
-            raise InvalidInputError("chooses the instance of a plan: name it, too, by --instance", "--target")
-        return str(options.policy)
-    from depl.models.policy.followed_plan import plan_rules
-
-    return plan_rules(read_plan(options.policy), read_instance(options))
-
-
-def _decision_content(controller: Controller) -> dict[str, object]:
-    from depl.models.policy.decisions import Stop
-
-    decision = controller.decision
-    return {
-        "decision": None if decision is None else decision.kind,
-        "model": getattr(decision, "model", None),
-        "cluster": getattr(decision, "cluster", None),
-        "reason": decision.reason if isinstance(decision, Stop) else None,
+    content = {
+        "decision": decision.kind,
+        **{name: getattr(decision, name, None) for name in ("model", "cluster", "reason")},
         "epoch": controller.epoch,
-        "loss": decision.loss if decision is not None and math.isfinite(decision.loss) else None,
+        "loss": decision.loss if math.isfinite(decision.loss) else None,
         "ledger": controller.ledger,
         "cost": controller.cost,
         "why": controller.why(),
     }
+    return Answer(controller.why(), _CODES[decision.kind], json.dumps(content))
 
 
 @policy.command(
@@ -307,10 +230,9 @@ depl policy check paper-alexnet-9 policy.json
 @given.as_json("the findings")
 def check(options: Options) -> Answer:
     """Work out again, independently, what a policy claims."""
-    from depl.models.verifier.policies import verify_policy
     from depl.showing import json_of, view
 
-    report = verify_policy(read_instance(options), read_policy(options.policy))
+    report = depl.evaluate_policy(given.read_instance(options), given.read(depl.Policy, options.policy))
     code = ExitCode.ANSWERED if report.ok else ExitCode.INFEASIBLE
     return Answer(view(report).text(), code, json_of(report))
 
@@ -323,16 +245,15 @@ depl policy simulate paper-alexnet-9 policy.json --runs 10000 --seed 0
 )
 @given.instance
 @_policy
-@option("--runs N", "runs to draw", Whole(), default=100_000)
-@option("--seed S", "of the draws", SEED, default=0)
+@option("--runs N", "runs to draw", given.Whole(), default=100_000)
+@option("--seed S", "of the draws", given.SEED, default=0)
 @given.as_json("the numbers")
 def simulate(options: Options) -> Answer:
     """Follow a policy on runs drawn from the law of its instance; exit code 3 if they refute a claim."""
-    from depl.models.policy.simulation import simulate as simulated
     from depl.showing import json_of, view
 
-    policy = read_policy(options.policy)
-    found = simulated(read_instance(options), policy, options.runs, seed=options.seed)
+    policy = given.read(depl.Policy, options.policy)
+    found = depl.simulate(given.read_instance(options), policy, options.runs, seed=options.seed)
     claimed = policy.certificate
     code = ExitCode.INFEASIBLE if found.refuted else ExitCode.ANSWERED
     text = view(found, claimed_cost=claimed.cost, claimed_reached=claimed.reached).text()
@@ -349,7 +270,7 @@ depl policy replay policy.json runs.csv      # runs named SEED/SWITCH: every swi
 @argument(
     "RUNS",
     "counterfactual runs (depl train --stages): a file of traces, or the name of shipped ones",
-    shell_complete=TRACES,
+    shell_complete=given.TRACES,
     name="traces",
 )
 @given.metric("that the target is one of")
@@ -357,9 +278,8 @@ depl policy replay policy.json runs.csv      # runs named SEED/SWITCH: every swi
 def replay(options: Options) -> Answer:
     """Follow a policy on real runs that were trained for all its decisions."""
     from depl.instances.training.recorded import named_traces
-    from depl.models.policy.replay import replay as replayed
     from depl.showing import json_of, view
 
-    policy = read_policy(options.policy)
-    found = replayed(policy, named_traces(options.traces), options.metric)
+    policy = given.read(depl.Policy, options.policy)
+    found = depl.replay(policy, named_traces(options.traces), options.metric)
     return Answer(view(found, claimed_cost=policy.certificate.cost).text(), json=json_of(found))

@@ -1,44 +1,42 @@
 """``depl program``: the problem with counted scenarios as a mathematical program, in a file."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
+import depl
 from depl.commands import options as given
-from depl.commands.answer import Answer, ExitCode
-from depl.commands.inputs import read_instance, require_outputs
-from depl.commands.options import NUMBER, SEED, Options, command, count_or_file, option
+from depl.commands.answer import Answer
 from depl.commands.printable import as_json, fields
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 
-_GAP = "ask your solver for a relative gap of 0"
-_ASK = {"cone": f"{_GAP} and a feasibility tolerance of 1e-8"}
+_ASK = {"price": "", "cone": " and a feasibility tolerance of 1e-8"}
 
 
-@command(
+@given.command(
     examples="""\
 depl program tiny --scenarios 50 --out tiny.lp           # its optimum, 28, for any solver
 depl program tiny --relaxation --out tiny.mps
 """
 )
 @given.instance
-@option("--out FILE", "the file; its ending, .lp, .mps or .nl, says the format", required=True)
-@option(
+@given.option(
+    "--out FILE", "the file; its ending, .lp, .mps or .nl, says the format", given.to_write, required=True
+)
+@given.option(
     "--form price|cone",
     "price of time, or resources as variables and cones (.lp, .nl; not for HiGHS)",
     default="price",
 )
-@option(
+@given.option(
     "--scenarios S|FILE.npz",
     f"how many scenarios to draw, or a file of them; default: {DEFAULT_SCENARIOS}",
-    count_or_file,
+    given.count_or_file,
 )
-@option("--seed N", "of the scenarios", SEED, default=0)
-@option("--relaxation", "do not solve: the optimum is then a lower bound")
-@option("--time-limit S", "seconds for solving; default: none", NUMBER)
+@given.option("--seed N", "of the scenarios", given.SEED, default=0)
+@given.option("--relaxation", "do not solve: the optimum is then a lower bound")
+@given.option("--time-limit S", "seconds for solving; default: none", given.NUMBER)
 @given.as_json("what the file holds")
-def program(options: Options) -> Answer:
+def program(options: given.Options) -> Answer:
     """Write the problem as a mathematical program for any solver, with its optimum.
 
     The scenarios are counted, and the optimum of the file is the least cost of a plan on them: the problem is
@@ -46,32 +44,22 @@ def program(options: Options) -> Answer:
     solved, and the optimum is a lower bound; the first line of the file says which of the two it is.
     """
     from depl.models.programs.export import export, require_format
-    from depl.models.programs.finished import program as made
-    from depl.models.programs.notes import note_of
     from depl.models.scenarios.files import load_scenarios
 
-    scenarios = options.scenarios
-    file = scenarios if isinstance(scenarios, str) else None
-    require_outputs([options.out], [options.instance, file])
     require_format(options.out, cones=options.form == "cone")
-    instance = read_instance(options)
-    if file is not None:
-        scenarios = load_scenarios(file, instance)
-    model = made(
-        instance,
-        scenarios,
-        options.form,
-        not options.relaxation,
-        seed=options.seed,
-        time_limit=options.time_limit,
-    )
+    instance, scenarios = given.read_instance(options), options.scenarios
+    if isinstance(scenarios, str):
+        scenarios = load_scenarios(scenarios, instance)
+    asked = {"seed": options.seed, "time_limit": options.time_limit}
+    model = depl.program(instance, scenarios, options.form, not options.relaxation, **asked)
     content = _content(model, options.form)
-    path = export(model, options.out)
-    rows = [(str(path), _said(note_of(model), bool(content["relaxation"])))]
+    path = str(export(model, options.out))
+    rows = [(path, _said(content))]
     if content["optimum"] is not None:
-        rows.append(("optimum", f"{content['optimum']:.12g}; {_ASK.get(options.form, _GAP)}"))
+        asked_for = f"ask your solver for a relative gap of 0{_ASK[options.form]}"
+        rows.append(("optimum", f"{content['optimum']:.12g}; {asked_for}"))
     rows += [(name, str(content[name])) for name in ("form", "scenarios", "binaries")]
-    return Answer(fields(rows), ExitCode.ANSWERED, as_json({"file": str(path), **content}))
+    return Answer(fields(rows), json=as_json({"file": path, **content}))
 
 
 def _content(model: Any, form: str) -> dict[str, Any]:
@@ -93,12 +81,12 @@ def _content(model: Any, form: str) -> dict[str, Any]:
     }
 
 
-def _said(note: dict[str, Any] | None, relaxation: bool) -> str:
+def _said(content: dict[str, Any]) -> str:
     """What the optimum of the file is."""
-    if relaxation:
+    if content["relaxation"]:
         return "a relaxation: its optimum is a lower bound of the cost"
-    if note is None:
+    if not content["finished"]:
         return "exact as it is; not solved"
-    if math.isinf(note["optimum"]):
+    if content["optimum"] is None:
         return "finished, and infeasible: no plan meets the target on these scenarios"
     return "finished: its optimum is the least cost of a plan on these scenarios"

@@ -1,28 +1,23 @@
 """``depl solve``: find a plan, say what is proved about it, and write it."""
 
+from __future__ import annotations
+
+from typing import Any
+
+import depl
 from depl.commands import options as given
 from depl.commands.answer import Answer, code_of
-from depl.commands.inputs import (
-    asked_of_solver,
-    explanation,
-    figure_files,
-    kept,
-    plan_figure,
-    read_instance,
-    read_scenarios,
-    require_outputs,
-    written,
-)
-from depl.commands.options import NUMBER, Options, command, option
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.memory import MEMORY
 
 EXIT_CODES = """\
 exit codes: 0 answered; 2 wrong usage or input; 3 proved infeasible, or a checked plan that fails, or one
 that is not certified; 4 stopped by a limit or by the user with a plan; 5 ended without a plan or a proof;
 10 and 11 'policy decide' says to switch, or to stop; 70 internal error"""
+_LAST_DIGITS = 1e-9  # quantile functions of two machines differ by less, relatively
 
 
-@command(
+@given.command(
     epilog=EXIT_CODES,
     examples="""\
 depl solve paper-alexnet-9                   # by the default method, which proves its plan here
@@ -32,28 +27,63 @@ depl solve paper-alexnet-9 --method depl-paper --option eta=400 --json
 )
 @given.instance
 @given.solving(files=True)
-@option("--explain", "list the decisions, and show the equations with their numbers")
+@given.option("--explain", "list the decisions, and show the equations with their numbers")
 @given.details
-@option("--memory GIB", "GiB that a table may take; what needs more is refused", NUMBER, default=MEMORY)
-@option("--out PLAN.json", "write the plan to this file")
+@given.option(
+    "--memory GIB", "GiB that a table may take; what needs more is refused", given.NUMBER, default=MEMORY
+)
+@given.option("--out PLAN.json", "write the plan to this file", given.to_write)
 @given.figure("the plan")
 @given.as_json("the result")
-def solve(options: Options) -> Answer:
+def solve(options: given.Options) -> Answer:
     """Find a cheap plan, and prove how much cheaper any plan could be."""
-    from depl.models.solving.solve import solve as solved
-    from depl.showing import json_of
-
-    file = options.scenarios if isinstance(options.scenarios, str) else None
-    require_outputs([options.out, *figure_files(options.figure)], [options.instance, file])
-    instance = read_instance(options)
+    instance = given.read_instance(options)
     scenarios = read_scenarios(options, instance)
-    with asked_of_solver(options, instance) as asked:
-        result = solved(instance, scenarios=scenarios, memory=options.memory, **asked)
-    explained = explanation(result, instance, result.plan, options.details) if options.explain else ""
-    code, aside = kept(
+    with given.asked_of_solver(options, instance) as asked:
+        result = depl.solve(instance, scenarios=scenarios, memory=options.memory, **asked)
+    return given.answer(
+        result,
         code_of(result.termination.value, result.plan is not None, result.claimed),
-        lambda: explained if options.json else "",
-        lambda: written(options.out, "plan", result.plan),
-        lambda: plan_figure(options.figure, instance, result.plan),
+        options,
+        explanation(options, result, instance, result.plan),
+        lambda: given.written(options.out, "plan", result.plan),
+        lambda: given.plan_drawn(options.figure, instance, result.plan),
     )
-    return Answer("\n\n".join(filter(None, [str(result), explained])), code, json_of(result), aside)
+
+
+def explanation(
+    options: given.Options, result: depl.Result, instance: depl.Instance | None, plan: depl.Plan | None
+) -> str:
+    """How a plan came about, and its numbers in the equations; of an infeasible instance, why."""
+    from depl.models.solving.decisions import told
+
+    if not options.explain:
+        return ""
+    parts = []
+    if result.decisions:
+        parts.append(f"Decisions of {result.method}\n{told(result.decisions, options.details)}")
+    infeasible = result.termination is depl.Termination.INFEASIBLE
+    if instance is not None and (plan is not None or (instance.declares_laws and infeasible)):
+        parts.append(depl.explain(instance, plan))
+    return "\n\n".join(parts)
+
+
+def read_scenarios(options: given.Options, instance: depl.Instance) -> Any:
+    """How many, or those of a file, whose seed may be told only if it draws them."""
+    import numpy as np
+
+    from depl.models.scenarios.draws import draw_scenarios
+    from depl.models.scenarios.files import load_scenarios
+    from depl.models.solving.methods import default_method, require_counting
+
+    if not isinstance(options.scenarios, str):
+        return options.scenarios
+    require_counting(options.method or default_method(instance))
+    found = load_scenarios(options.scenarios, instance)
+    if found.seed is not None:
+        drawn = draw_scenarios(instance, len(found), found.seed, found.decimals)
+        for name in ("improvements", "switch_losses"):
+            if not np.allclose(getattr(found, name), getattr(drawn, name), rtol=_LAST_DIGITS, atol=0.0):
+                other = f"is {found.seed}, whose stream has other numbers; leave the seed out of the file"
+                raise InvalidInputError(other, f"{options.scenarios}: seed")
+    return found

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from depl.commands import options as given
-from depl.commands.answer import Answer, ExitCode
-from depl.commands.inputs import inside, read_plan, require_outputs
-from depl.commands.options import COUNT, SEED, Options, command, option
+from depl.commands.answer import Answer, code_of
+from depl.commands.options import COUNT, SEED, Options, option
 from depl.commands.printable import as_json, fields
 from depl.instances.training.names import SHIPPED
 from depl.models.foundation.errors import InvalidInputError
@@ -20,10 +16,12 @@ from depl.models.foundation.wording import counted, number
 
 if TYPE_CHECKING:
     from depl.instances.training.counterfactual import Switching
-    from depl.instances.training.families import Family
-    from depl.instances.training.recording import Recording
-    from depl.models.problem.plan import Plan
     from depl.models.traces.table import Traces
+
+FAMILIES = given.shipped("depl.instances.training.names", "SHIPPED")
+_SWITCHING = ("switch_epochs", "epochs", "draw_switch")
+"""Options that go with ``--stages``; the last one may be left out."""
+_PLACES = {"switch_epochs": "switch_epochs", **dict.fromkeys(("stages", "model", "schedule"), "stages")}
 
 
 def _stages(text: str) -> tuple[tuple[str, str], ...]:
@@ -42,11 +40,7 @@ def _epochs(text: str) -> tuple[int, ...]:
     return tuple(int(COUNT(part) or 0) for part in text.split(","))
 
 
-def _families(_ctx: object, _param: object, begun: str) -> list[str]:
-    return [name for name in SHIPPED if name.startswith(begun)]
-
-
-@command(
+@given.command(
     examples="""\
 depl train --family digits-alexnet --runs 10 --out runs.csv
 depl train --family digits-alexnet --plan plan.json --out fresh.csv   # a plan of 'depl solve --out plan.json'
@@ -54,12 +48,16 @@ depl train --family cells-perceptron --stages pruned-50@edge,pruned-75@edge --sw
 --out b.csv
 """
 )
-@option("--family NAME", f"what to train: {', '.join(SHIPPED)}", required=True, shell_complete=_families)
+@option("--family NAME", f"what to train: {', '.join(SHIPPED)}", required=True, shell_complete=FAMILIES)
 @option("--runs N", "how many runs", COUNT, default=100)
 @option(
     "--seed S", "of the first run; default: 0, and with --plan or --stages a number derived from them", SEED
 )
-@option("--plan PLAN", "train what this plan does epoch by epoch; each cluster on all of its own data")
+@option(
+    "--plan PLAN",
+    "train what this plan does epoch by epoch; each cluster on all of its own data",
+    given.to_read,
+)
 @option(
     "--stages MODEL@CLUSTER,MODEL@CLUSTER",
     "train the first stage for each seed, and from each of --switch-epochs on the second, as SEED/SWITCH",
@@ -75,6 +73,7 @@ depl train --family cells-perceptron --stages pruned-50@edge,pruned-75@edge --sw
 @option(
     "--out FILE",
     "the file of traces, .csv or .csv.gz; runs that it holds already are not trained again",
+    given.to_write,
     required=True,
 )
 @given.as_json("what was done")
@@ -83,28 +82,40 @@ def train(options: Options) -> Answer:
     from depl.commands.progress import Bar
     from depl.instances.training.counterfactual import record_branches
     from depl.instances.training.families import family
-    from depl.instances.training.recording import record, schedule_of
+    from depl.instances.training.recording import fresh_seed, record, schedule_of
 
-    require_outputs([options.out], [options.plan])
     chosen, switching = family(options.family), _switching(options)
-    plan = None if options.plan is None else read_plan(options.plan)
-    with inside(options.plan or ""):
+    plan = None if options.plan is None else given.read_plan(options.plan)
+    with given.inside(options.plan or ""):
         schedule = None if plan is None else schedule_of(plan)
-    first = options.seed if options.seed is not None else _first_seed(plan, switching)
+    first = options.seed
+    if first is None:
+        first = switching.first_seed() if switching else 0 if plan is None else fresh_seed(plan)
     seeds = range(first, first + options.runs)
-    told = _provenance(options, first)
-    with Bar("training", len(seeds)) as bar:
-
-        def step(name: str) -> None:
-            bar.step(f"seed {name}")
-
+    with Bar("training", len(seeds)) as bar, given.inside("", _PLACES):
+        asked = seeds, options.out, _provenance(options, first), lambda name: bar.step(f"seed {name}")
         if switching is None:
-            done = record(chosen, seeds, options.out, told, step, schedule)
+            done = record(chosen, *asked, schedule)
         else:
-            with _named_options():
-                done = record_branches(chosen, switching, seeds, options.out, told, step)
-    content = _content(chosen, seeds, done, options.out)
-    return Answer(_text(content), _code(done), as_json(content), _aside(done, options.out))
+            done = record_branches(chosen, switching, *asked)
+    figures = {"runs": 0} if done.traces is None else _figures(done.traces)
+    content = {
+        "family": chosen.name,
+        "summary": chosen.summary,
+        "seeds": [seeds.start, seeds.stop - 1],
+        "trained": done.trained,
+        "kept": done.kept,
+        "interrupted": done.interrupted,
+        "out": options.out,
+    } | figures
+    pairs = [(chosen.name, chosen.summary)]
+    pairs += [(name.replace("_", " "), _shown(content[name])) for name in list(content)[2:]]
+    ends = f"written to {options.out}"
+    if done.interrupted:
+        ends = f"stopped before the rest. The same command goes on with {options.out}"
+    aside = f"{counted(done.trained, 'run')} trained, {done.kept} there already; {ends}"
+    code = code_of("interrupted" if done.interrupted else "optimal", done.traces is not None)
+    return Answer(fields(pairs), code, as_json(content), aside)
 
 
 def _switching(options: Options) -> Switching | None:
@@ -112,77 +123,40 @@ def _switching(options: Options) -> Switching | None:
     from depl.instances.training.counterfactual import Switching
     from depl.instances.training.runs import Epoch, pruning_factor
 
+    told = [name for name in _SWITCHING if getattr(options, name) is not None]
     if options.stages is None:
-        for name in ("switch_epochs", "epochs", "draw_switch"):
-            if getattr(options, name) is not None:
-                raise InvalidInputError("goes with --stages; give both or none", _option(name))
+        if told:
+            raise InvalidInputError("goes with --stages; give both or none", _option(told[0]))
         return None
     if options.plan is not None:
         raise InvalidInputError("and --plan both say what to train; give one of them", "--stages")
-    for name in ("switch_epochs", "epochs"):
-        if getattr(options, name) is None:
+    for name in _SWITCHING[:2]:
+        if name not in told:
             raise InvalidInputError(f"needs {_option(name)}", "--stages")
-    with _named_options():
+    with given.inside("", _PLACES):
         first, second = (Epoch(pruning_factor(model), cluster) for model, cluster in options.stages)
         return Switching(first, second, options.switch_epochs, options.epochs, options.draw_switch)
-
-
-@contextmanager
-def _named_options() -> Iterator[None]:
-    """Name the option in errors that only know the place inside what it says."""
-    try:
-        yield
-    except InvalidInputError as error:
-        name = re.match(r"\.(stages|model|schedule|switch_epochs)", error.path)
-        if name is None:
-            raise
-        option = "switch_epochs" if name[1] == "switch_epochs" else "stages"
-        raise InvalidInputError(error.message, _option(option)) from error
 
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _first_seed(plan: Plan | None, switching: Switching | None) -> int:
-    from depl.instances.training.recording import fresh_seed
-
-    if switching is not None:
-        return switching.first_seed()
-    return 0 if plan is None else fresh_seed(plan)
-
-
 def _provenance(options: Options, first: int) -> dict[str, str]:
     from depl.benchmarks.measure.provenance import here
 
-    words = [f"--family {options.family}", f"--runs {options.runs}", f"--seed {first}"]
+    words = [f"depl train --family {options.family} --runs {options.runs} --seed {first}"]
     words += [] if options.plan is None else ["--plan PLAN"]
     if options.stages is not None:
         words.append(f"--stages {','.join('@'.join(stage) for stage in options.stages)}")
         words.append(f"--switch-epochs {','.join(map(str, options.switch_epochs))} --epochs {options.epochs}")
         words += [] if options.draw_switch is None else [f"--draw-switch {options.draw_switch}"]
     commit = here().commit
-    told = {"command": " ".join(["depl train", *words])}
-    return (
-        told if commit is None else {**told, "commit": commit.id + (" and changes" if commit.dirty else "")}
-    )
+    told = {} if commit is None else {"commit": commit.id + (" and changes" if commit.dirty else "")}
+    return {"command": " ".join(words), **told}
 
 
-def _content(chosen: Family, seeds: range, done: Recording, path: str) -> dict[str, object]:
-    content: dict[str, object] = {
-        "family": chosen.name,
-        "summary": chosen.summary,
-        "seeds": [seeds.start, seeds.stop - 1],
-        "trained": done.trained,
-        "kept": done.kept,
-        "interrupted": done.interrupted,
-        "out": path,
-        "runs": 0,
-    }
-    return content if done.traces is None else content | _figures(done.traces)
-
-
-def _figures(traces: Traces) -> dict[str, object]:
+def _figures(traces: Traces) -> dict[str, Any]:
     """Final losses of all runs in the file, whatever their schedules."""
     import numpy as np
 
@@ -197,28 +171,9 @@ def _figures(traces: Traces) -> dict[str, object]:
     }
 
 
-def _text(content: dict[str, object]) -> str:
-    pairs = [(str(content["family"]), str(content["summary"]))]
-    pairs += [(name.replace("_", " "), _shown(content[name])) for name in list(content)[2:]]
-    return fields(pairs)
-
-
-def _shown(value: object) -> str:
+def _shown(value: Any) -> str:
     if isinstance(value, float):
         return number(value)
-    if isinstance(value, list):
-        return " to ".join(map(str, value))
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-def _aside(done: Recording, path: str) -> str:
-    said = f"{counted(done.trained, 'run')} trained, {done.kept} there already"
-    if done.interrupted:
-        return f"{said}; stopped before the rest. The same command goes on with {path}"
-    return f"{said}; written to {path}"
-
-
-def _code(done: Recording) -> ExitCode:
-    if not done.interrupted:
-        return ExitCode.ANSWERED
-    return ExitCode.NOTHING if done.traces is None else ExitCode.STOPPED
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " to ".join(map(str, value)) if isinstance(value, list) else str(value)

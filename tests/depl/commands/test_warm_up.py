@@ -11,7 +11,7 @@ import pytest
 def test_named_methods_are_prepared_once_each(ask, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "depl.models.solving.solve.solve",
+        "depl.solve",
         lambda instance, method, time_limit: asked.append((instance.name, method)),
     )
     spent = iter([0.0, 3.0, 3.0, 3.0])
@@ -34,7 +34,7 @@ def test_once_all_is_compiled_nothing_is(ask):
 
 
 def test_an_unknown_method_is_refused_before_anything_is_compiled(ask, monkeypatch):
-    monkeypatch.setattr("depl.models.solving.solve.solve", lambda *_, **__: pytest.fail("solved"))
+    monkeypatch.setattr("depl.solve", lambda *_, **__: pytest.fail("solved"))
     code, out, err = ask("warm-up", "--method", "exact", "--method", "exakt")
     assert (code, out) == (2, "")
     assert "exakt" in err
