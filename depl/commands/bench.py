@@ -286,7 +286,7 @@ def _measure(options: Options, studies: Sequence[Study]) -> Answer:
     from depl.benchmarks.measure import results
     from depl.benchmarks.measure.store import SUFFIX, Store
     from depl.benchmarks.measure.tasks import Request, jobs_of
-    from depl.commands.inputs import sources
+    from depl.commands.options import sources
 
     folder = results.RESULTS if options.out is None else Path(options.out)
     workers = _asked_workers(options)
@@ -333,7 +333,9 @@ def _recorded(study: Study, store: Store, jobs: Sequence[Job], workers: Workers)
     def step(made: Attempt) -> None:
         if made.unanswered:
             where = f"task {made.task.instance!r} of study {study.name!r}"
-            message = f"{made.ending}: {made.reason}; correct that and go on with: depl bench resume {store.path}"
+            message = (
+                f"{made.ending}: {made.reason}; correct that and go on with: depl bench resume {store.path}"
+            )
             raise InvalidInputError(message, where)
         bar.step(made.ending)
 
