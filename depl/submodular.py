@@ -27,21 +27,28 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from depl.heuristics.set_functions.answers import Minimum
-from depl.heuristics.set_functions.families import (
+from depl.heuristics.submodular.answers import Minimum
+from depl.heuristics.submodular.families import (
     capped,
     concave_of_weight,
+    coverage,
+    cut,
     facility_location,
     logarithm,
     parabola,
+    quadratic,
     square_root,
 )
-from depl.heuristics.set_functions.functions import Oracle, SetFunction
-from depl.heuristics.set_functions.graphs import coverage, cut, quadratic
-from depl.heuristics.set_functions.lovasz import lovasz_extension as extension
-from depl.heuristics.set_functions.minimise import minimise as minimise_function
-from depl.heuristics.set_functions.status import LARGEST_EXHAUSTIVE, exhaustive
-from depl.heuristics.set_functions.verdicts import Submodularity, Verdict
+from depl.heuristics.submodular.function import (
+    LARGEST_EXHAUSTIVE,
+    SetFunction,
+    Submodularity,
+    Verdict,
+    exhaustive,
+    oracle,
+)
+from depl.heuristics.submodular.lovasz import lovasz_extension as extension
+from depl.heuristics.submodular.minimise import minimise as minimise_function
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.removed import removed
 
@@ -79,7 +86,7 @@ def minimise(function: SetFunction | Values, *, size: int | None = None, method:
     size : int, optional
         n, the number of elements of a callable.
     method : str
-        ``auto``, or the name of a method (`depl.heuristics.set_functions.minimise.METHODS`): ``brute-force``
+        ``auto``, or the name of a method (`depl.heuristics.submodular.minimise.METHODS`): ``brute-force``
         proves whatever the function is.
 
     Returns
@@ -117,7 +124,7 @@ def claimed(size: int, evaluate: Values, why: str) -> SetFunction:
     """
     if size < 0:
         raise InvalidInputError(f"must not be negative, not {size}", "size")
-    return Oracle(size, evaluate, Submodularity(Verdict.TOLD, f"claimed: {why}"))
+    return oracle(size, evaluate, Submodularity(Verdict.TOLD, f"claimed: {why}"))
 
 
 def submodularity(function: SetFunction | Values, *, size: int | None = None) -> Submodularity:
@@ -139,8 +146,7 @@ def submodularity(function: SetFunction | Values, *, size: int | None = None) ->
         If a callable comes without a size, or a value is not finite.
     """
     given = _set_function(function, size)
-    known = given.submodularity()
-    return known if known.proved or given.size > LARGEST_EXHAUSTIVE else exhaustive(given)
+    return given.known if given.known.proved or given.size > LARGEST_EXHAUSTIVE else exhaustive(given)
 
 
 def lovasz_extension(function: SetFunction | Values, x: ArrayLike, *, size: int | None = None) -> float:
@@ -176,7 +182,7 @@ def _set_function(function: SetFunction | Values, size: int | None) -> SetFuncti
         raise InvalidInputError("must be a set function, or take a frozenset and return a number", "function")
     if size is None or size < 0:
         raise InvalidInputError("say how many elements a function of your own has", "size")
-    return Oracle(size, function)
+    return oracle(size, function)
 
 
 def __getattr__(name: str) -> NoReturn:

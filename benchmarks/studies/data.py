@@ -27,14 +27,11 @@ from depl.benchmarks.studies.helpers.set_functions import (
 )
 from depl.heuristics.data.problem import SelectionProblem
 from depl.heuristics.data.select import branch_and_bound, select_datasets
-from depl.heuristics.data.set_function import SelectionFunction
-from depl.heuristics.set_functions.answers import Minimum
-from depl.heuristics.set_functions.brute_force import brute_force
-from depl.heuristics.set_functions.functions import SetFunction
-from depl.heuristics.set_functions.minimise import lovasz
-from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
-from depl.heuristics.set_functions.status import exhaustive
-from depl.heuristics.set_functions.verdicts import Verdict
+from depl.heuristics.data.set_function import selection_function
+from depl.heuristics.submodular.answers import Minimum
+from depl.heuristics.submodular.function import SetFunction, Verdict, exhaustive
+from depl.heuristics.submodular.minimise import brute_force, lovasz
+from depl.heuristics.submodular.minimum_norm import minimum_norm_point
 
 _SIZES, _SECONDS = (200, 500, 1000), 10.0
 _HARD = "hard grid cut"
@@ -118,7 +115,7 @@ def _methods(rng: np.random.Generator, count: int) -> list[dict[str, object]]:
         told: dict[str, list[tuple[float, float]]] = {POINT: [], EXTENSION: [], "depl": []}
         for _ in range(count):
             problem = _drawn(rng, kind)
-            function = SelectionFunction(problem)
+            function = selection_function(problem)
             least = brute_force(function).value
             for name, own in told.items():
                 clock = time.process_time()
@@ -147,7 +144,7 @@ def _drawn(rng: np.random.Generator, kind: str) -> SelectionProblem:
     """4 to 12 datasets, f finite without data, and with communication: else no data at all is best."""
     size = int(rng.integers(4, 13))
     if kind == "submodular":
-        return submodular_selection(rng, size).problem
+        return submodular_selection(rng, size)
     while True:
         problem = random_selection(rng, size, kind, base=True)
         if problem.fixed_duration > 0:
@@ -164,8 +161,8 @@ def _claims(rng: np.random.Generator, count: int) -> dict[str, object]:
             claims += minimum_norm_point(function).optimal
     for _ in range(count):
         product = communicating_selection(rng, int(rng.integers(4, 10)))
-        least = brute_force(product).value
-        searched = branch_and_bound(product.problem, nonempty=False)
+        least = brute_force(selection_function(product)).value
+        searched = branch_and_bound(product, nonempty=False)
         missed += not searched.optimal or abs(searched.value - least) > _SAME * least
     return {"false_claims": claims, "selections": count, "selections_missed": missed}
 

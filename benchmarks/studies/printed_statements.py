@@ -12,11 +12,9 @@ import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.studies.helpers.set_functions import LAWS, random_selection
-from depl.heuristics.data.set_function import SelectionFunction
-from depl.heuristics.set_functions.functions import all_values
-from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
-from depl.heuristics.set_functions.status import exhaustive
-from depl.heuristics.set_functions.verdicts import Verdict
+from depl.heuristics.data.set_function import selection_function
+from depl.heuristics.submodular.function import Verdict, all_values, exhaustive
+from depl.heuristics.submodular.minimum_norm import minimum_norm_point
 from depl.instances.library import load
 from depl.instances.reductions import knapsack_by_time, unbounded_knapsack
 from depl.instances.reductions.dynamic_programs import best_by_capacity
@@ -90,7 +88,7 @@ def selections(rng: np.random.Generator, count: int) -> dict[str, object]:
             if (problem.fixed_duration > 0) is not communication:
                 continue
             done += 1
-            function = SelectionFunction(problem)
+            function = selection_function(problem)
             values = all_values(function)
             row["refuted"] += exhaustive(function).verdict is Verdict.REFUTED
             row["helps_later"] += helps_later(values)

@@ -19,10 +19,10 @@ import numpy as np
 import depl
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.data.select import select_datasets
-from depl.heuristics.data.set_function import SelectionFunction
-from depl.heuristics.set_functions.minimise import minimise
-from depl.heuristics.set_functions.status import exhaustive, random_search
-from depl.heuristics.set_functions.verdicts import Verdict
+from depl.heuristics.data.set_function import selection_function
+from depl.heuristics.submodular.function import Verdict, exhaustive
+from depl.heuristics.submodular.minimise import minimise
+from depl.heuristics.submodular.submodularity import random_search
 from depl.lessons.check import check
 from depl.lessons.drawing import draw_curves
 from depl.models.problem.instance import Dataset
@@ -58,7 +58,7 @@ check("4.1", is_submodular)
 
 tiny = depl.load("tiny")
 present = tiny.replace(data_law=PowerDataLaw(p=1, base_volume=1))
-f = SelectionFunction(selection_problem(present))
+f = selection_function(selection_problem(present))
 for chosen in ((), (0,), (1,), (0, 1)):
     names = ", ".join(tiny.datasets[place].name for place in chosen)
     print(f"f({{{names}}}) = {f.value(chosen):g}")
@@ -139,21 +139,21 @@ def cut(base_volume, count):
     )
     problem = selection_problem(instance)
     fixed = problem.fixed_duration + 0.2 * base_volume
-    return SelectionFunction(replace(problem, fixed_duration=fixed))
+    return selection_function(replace(problem, fixed_duration=fixed))
 
 
 for base_volume in (1.0, 2.0, 2.4, 4.0):
     row = []
     for count in (2, 12, 24):
         function = cut(base_volume, count)
-        by_shape = function.submodularity().verdict.value
+        by_shape = function.known.verdict.value
         if count <= 18:  # few enough to try all triples
             found = exhaustive(function)
         else:
             found = random_search(function, np.random.default_rng(0))
         row.append(f"{count}: {by_shape} / {found.verdict.value}")
     print(f"base {base_volume:3g}, by the shape / in the end: ", ", ".join(row))
-assert cut(2.4, 12).submodularity().verdict is Verdict.UNKNOWN
+assert cut(2.4, 12).known.verdict is Verdict.UNKNOWN
 assert exhaustive(cut(2.4, 12)).verdict is Verdict.PROVED
 assert random_search(cut(2.4, 24), np.random.default_rng(0)).verdict is Verdict.REFUTED
 

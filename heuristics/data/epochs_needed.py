@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from depl.models.foundation.decimals import decimal_function
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw, TableDataLaw
@@ -98,40 +97,34 @@ class NeededEpochs:
             power = self.law.p if isinstance(self.law, PowerDataLaw) else 0.0
             return np.asarray((1 + power) / total, dtype=float)
 
-    def rounding(self, volumes: FloatArray) -> tuple[float, float]:
-        """What K of floats may be off between these added volumes: relative to K, and absolute [epochs].
+    def saved(self, volume: ArrayLike) -> FloatArray:
+        """K without added volume less K at added volumes: no digit is lost where K hardly changes [epochs].
 
-        Both are in units of the relative error of Q, beyond one unit of K. Rounding of Q is a relative error
-        of K, p times as large for a Q**-p. For a - b ln Q it is an absolute error of b; there the rounding of
-        a and b ln Q is left, too, where they cancel.
+        Q has to be positive without added volume, unless K is constant.
         """
-        if self.constant or self.law is None or isinstance(self.law, InverseLogDataLaw):
-            return 0.0, 0.0
-        if isinstance(self.law, PowerDataLaw):
-            return self.law.p, 0.0
-        logarithm = float(np.abs(np.log(self._total(volumes))).max())
-        return 0.0, abs(self.law.a) + self.law.b * (1 + logarithm)
-
-    def exact(self, volume: Fraction) -> Fraction:
-        """K at an added volume, to 55 digits relative to a and b ln Q.
-
-        Raises
-        ------
-        InvalidInputError
-            Where K is infinite.
-        """
-        total = volume + Fraction(self.present)
-        total += 0 if self.law is None else Fraction(self.law.base_volume)
-        if self.law is None or self.constant:
-            return Fraction(float(self.at(1.0)))
-        if total == 0:
-            raise InvalidInputError("K^ is infinite without data")
-        if isinstance(self.law, LogDataLaw):
-            return Fraction(self.law.a) - Fraction(self.law.b) * decimal_function(Decimal.ln, total)
+        added = np.asarray(volume, dtype=float)
+        if self.constant or self.law is None:
+            return np.zeros_like(added)
         if isinstance(self.law, InverseLogDataLaw):
-            return Fraction(self.law.a) / decimal_function(Decimal.ln, 1 + total)
-        logarithm = Fraction(self.law.p) * decimal_function(Decimal.ln, total)
-        return Fraction(self.law.a) / decimal_function(Decimal.exp, logarithm)
+            level, more = np.log1p(self.base_volume), np.log1p(added / (1 + self.base_volume))
+            return np.asarray(self.law.a * more / (level * (level + more)), dtype=float)
+        more = np.log1p(added / self.base_volume)
+        if isinstance(self.law, LogDataLaw):
+            return np.asarray(self.law.b * more, dtype=float)
+        return np.asarray(self.at(0.0) * -np.expm1(-self.law.p * more), dtype=float)
+
+    def rounding(self, greatest: float) -> tuple[float, float]:
+        """How rounding grows in K at added volumes up to ``greatest``: relative to K, and absolute [epochs].
+
+        Both are in units of one rounding. That of Q is p times as large in a Q**-p, and one of b in
+        a - b ln Q; there the rounding of a and of b ln Q is left, too, where they cancel.
+        """
+        if isinstance(self.law, PowerDataLaw):
+            return 1 + self.law.p, 0.0
+        if isinstance(self.law, LogDataLaw) and not self.constant:
+            logarithms = [abs(math.log(total)) for total in (self.base_volume, self.base_volume + greatest)]
+            return 1.0, abs(self.law.a) + self.law.b * (1 + max(logarithms))
+        return 1.0, 0.0
 
     def reciprocal_is_convex(self, least: float) -> bool:
         """Whether 1/K is convex at all volumes from ``least`` on: the condition of the prefix rule."""

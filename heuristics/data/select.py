@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.heuristics.data.conditions import product_is_concave
 from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
 from depl.heuristics.data.one_density import candidates, one_density
 from depl.heuristics.data.problem import SelectionProblem, selection_problem, training_time
+from depl.heuristics.data.set_function import product_is_concave
 from depl.models.foundation.best_first import BestFirst
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved

@@ -1,9 +1,9 @@
-"""What waits in a best-first search or a ranking: parts of a set of answers, each with a bound."""
+"""What waits in a best-first search, and sets in the order of their values: parts, each with a bound."""
 
 import heapq
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -47,3 +47,47 @@ class BestFirst(Generic[Item]):
     def clear(self) -> None:
         """Let nothing wait any more."""
         self._heap.clear()
+
+
+def ranked_sets(
+    size: int,
+    parts: Iterable[tuple[frozenset[int], frozenset[int]]],
+    best_of: Callable[[frozenset[int], frozenset[int]], tuple[float, frozenset[int], Item]],
+) -> Iterator[tuple[frozenset[int], Item, list[Item]]]:
+    """Subsets of 0, ..., size - 1, best first, by the partition of Lawler (1972).
+
+    After the best set of a part (elements forced in, elements forced out), the rest of the part is split by
+    the first free element in which a set differs from it: part t agrees with it on the first t - 1 free
+    elements and differs on the t-th. Parts are solved when they arise and wait in the order of their values.
+
+    Parameters
+    ----------
+    size : int
+    parts : iterable of pairs
+        What is forced in and out at first; disjoint parts.
+    best_of : callable
+        The value of the best set of a part, that set, and what else is known of it.
+
+    Yields
+    ------
+    tuple
+        A set, what is known of the part that it was the best of, and the same of all parts that wait.
+    """
+    queue = BestFirst[tuple[frozenset[int], frozenset[int], frozenset[int], Item]]()
+
+    def wait(inside: frozenset[int], outside: frozenset[int]) -> None:
+        value, subset, found = best_of(inside, outside)
+        queue.push(value, (inside, outside, subset, found))
+
+    for inside, outside in parts:
+        wait(inside, outside)
+    while queue:
+        _, (inside, outside, subset, found) = queue.pop()
+        yield subset, found, [waiting[-1] for waiting in queue]
+        for element in sorted(set(range(size)) - inside - outside):
+            if element in subset:
+                wait(inside, outside | {element})
+                inside = inside | {element}
+            else:
+                wait(inside | {element}, outside)
+                outside = outside | {element}

@@ -46,7 +46,7 @@ ROOMS = {
     "verifier": ("models/verifier/**/*.py",),
     "allocation": ("models/**/allocation.py", "models/**/epoch_costs.py"),
     "search": ("models/exact/**/*.py",),
-    "set_functions": ("heuristics/set_functions/**/*.py",),
+    "submodular": ("heuristics/submodular/**/*.py",),
     "placement": ("heuristics/placement/**/*.py",),
     "paths": ("heuristics/paths/**/*.py",),
     "policy": ("models/policy/**/*.py",),

@@ -42,7 +42,7 @@ FLOORS = {
         ("programs",),
     ),
     "heuristics": (
-        ("paths", "placement", "set_functions"),
+        ("paths", "placement", "submodular"),
         ("data",),
         ("bounds",),
         ("baselines", "depl", "paper"),

@@ -33,7 +33,7 @@ SETUPTOOLS = PROJECT["tool"]["setuptools"]
 MAKERS_OF_HIGHS = {
     "models/programs/quiet.py": "highspy.Highs(",
     "models/programs/highs.py": "PyomoHighs(",
-    "heuristics/set_functions/convex.py": "cvxpy.HIGHS",
+    "heuristics/submodular/lovasz.py": "cvxpy.HIGHS",
 }
 LESSONS = "depl.lessons.texts"
 """Scripts that are data of the installed package, and in a checkout stand in docs/lessons."""

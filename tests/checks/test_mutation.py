@@ -123,7 +123,7 @@ NEAR = {
     "verifier": "tests/models/verifier/test_verify.py",
     "allocation": "tests/models/problem/test_allocation.py",
     "search": "tests/models/exact/test_scenario_search.py",
-    "set_functions": "tests/heuristics/set_functions/test_minimise.py",
+    "submodular": "tests/heuristics/submodular/test_minimise.py",
     "placement": "tests/heuristics/placement/test_placement.py",
     "paths": "tests/heuristics/paths/test_setting.py",
     "policy": "tests/models/policy/test_controller.py",

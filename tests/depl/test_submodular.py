@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from depl import submodular
-from depl.heuristics.set_functions.answers import Proof
-from depl.heuristics.set_functions.verdicts import Verdict
+from depl.heuristics.submodular.answers import Proof
+from depl.heuristics.submodular.function import Verdict
 from depl.models.foundation.errors import InvalidInputError
 
 

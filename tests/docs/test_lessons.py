@@ -19,10 +19,10 @@ import pytest
 import depl
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.problem import selection_problem
-from depl.heuristics.data.set_function import SelectionFunction
+from depl.heuristics.data.set_function import selection_function
 from depl.heuristics.paper.models import steps_in_levels
 from depl.heuristics.paths.additive_problem import additive_problem
-from depl.heuristics.set_functions.status import exhaustive
+from depl.heuristics.submodular.function import exhaustive
 from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.instances.reductions import knapsack_by_cost, knapsack_free_resources
 from depl.instances.reductions.knapsack import Knapsack
@@ -263,7 +263,7 @@ def test_the_answers_of_the_third_lesson_are_those_of_the_graph(tiny: depl.Insta
 
 
 def test_the_answers_of_the_fourth_lesson_are_those_of_the_verdicts(tiny: depl.Instance) -> None:
-    present = SelectionFunction(selection_problem(tiny.replace(data_law=PowerDataLaw(p=1, base_volume=1))))
+    present = selection_function(selection_problem(tiny.replace(data_law=PowerDataLaw(p=1, base_volume=1))))
     assert EXERCISES["4.2"](exhaustive(present).verdict.value) is None
     is_submodular = cast(Callable[..., bool], answer_of("4.1"))
     assert not is_submodular(*(present.value(chosen) for chosen in ((), (0,), (1,), (0, 1))))

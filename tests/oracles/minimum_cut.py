@@ -4,35 +4,43 @@ import math
 
 import networkx
 
-from depl.heuristics.set_functions.graphs import GraphFunction
+from depl.heuristics.submodular.families import Graph
+from depl.heuristics.submodular.function import SetFunction
 
 
-def least_value(function: GraphFunction) -> float:
+def graph_of(function: SetFunction) -> Graph:
+    """The arcs and groups behind a cut, a coverage or a quadratic."""
+    graph = getattr(function.gains, "__self__", None)
+    if not isinstance(graph, Graph):
+        raise TypeError("no sum of arcs and groups")
+    return graph
+
+
+def least_value(function: SetFunction) -> float:
     """min f: an element is in the set iff its vertex is on the side of the source.
 
     A weight u >= 0 is an arc to the sink, u < 0 an arc from the source and a constant; a group costs an arc
     to the sink that every member would have to be cut from.
     """
-    graph, least = networkx.DiGraph(), function.constant
+    data, graph, least = graph_of(function), networkx.DiGraph(), float(function.start)
     graph.add_nodes_from(("source", "sink"))
 
     def add(tail: object, head: object, capacity: float) -> None:
         known = graph.get_edge_data(tail, head, {"capacity": 0.0})["capacity"]
         graph.add_edge(tail, head, capacity=known + capacity)
 
-    for element, weight in enumerate(function.modular.tolist()):
+    for element, weight in enumerate(data.modular.tolist()):
         if weight < 0:
             add("source", element, -weight)
             least += weight
         else:
             add(element, "sink", weight)
     for tail, head, capacity in zip(
-        function.tails.tolist(), function.heads.tolist(), function.capacities.tolist(), strict=True
+        data.tails.tolist(), data.heads.tolist(), data.capacities.tolist(), strict=True
     ):
         add(tail, head, capacity)
-    ends = [*function.starts[1:].tolist(), len(function.groups)]
-    for number, (start, stop) in enumerate(zip(function.starts.tolist(), ends, strict=False)):
-        for member in function.groups[start:stop].tolist():
+    for number, group in enumerate(data.groups):
+        for member in group:
             add(member, ("group", number), math.inf)
-        add(("group", number), "sink", float(function.weights[number]))
+        add(("group", number), "sink", float(data.weights[number]))
     return float(least + networkx.minimum_cut_value(graph, "source", "sink"))

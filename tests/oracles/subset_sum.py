@@ -8,7 +8,7 @@ import numpy as np
 
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.problem import SelectionProblem, training_time
-from depl.heuristics.set_functions.functions import FloatArray
+from depl.heuristics.submodular.function import FloatArray
 from depl.models.foundation.errors import NotCoveredError
 
 LARGEST_TABLE = 2_000_000_000

@@ -1,7 +1,7 @@
 """Random problems of stage 1 and set functions: submodular ones, and some that look so and are not.
 
 Drawn before anything is solved. In every submodular family at least half of the least minimisers are neither
-empty nor everything; tests/heuristics/set_functions/test_families.py holds the generator to that.
+empty nor everything; tests/heuristics/submodular/test_families.py holds the generator to that.
 """
 
 import math
@@ -12,15 +12,17 @@ import numpy as np
 
 from depl.heuristics.data.epochs_needed import NeededEpochs, VolumeLaw
 from depl.heuristics.data.problem import SelectionProblem, selection_of_numbers
-from depl.heuristics.data.set_function import SelectionFunction
-from depl.heuristics.set_functions.families import (
+from depl.heuristics.data.set_function import selection_function
+from depl.heuristics.submodular.families import (
     concave_of_weight,
+    coverage,
+    cut,
     facility_location,
     iwata,
+    quadratic,
     square_root,
 )
-from depl.heuristics.set_functions.functions import FloatArray, IntArray, Oracle, SetFunction
-from depl.heuristics.set_functions.graphs import GraphFunction, coverage, cut, quadratic
+from depl.heuristics.submodular.function import FloatArray, IntArray, SetFunction, oracle
 from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw
 
 Draw = Callable[[np.random.Generator, int], SetFunction]
@@ -48,19 +50,17 @@ def random_selection(
     return selection_of_numbers(needed, volumes, durations, fixed, transfers)
 
 
-def submodular_selection(rng: np.random.Generator, size: int) -> SelectionFunction:
+def submodular_selection(rng: np.random.Generator, size: int) -> SelectionProblem:
     """K^ T^ where computing dominates (E4), and transfers about as expensive as what a dataset gains."""
     start, b = 2.0 * size, float(rng.uniform(1, 5))
     volumes = rng.uniform(0.5, 1.5, size)
     law = LogDataLaw(a=b * (0.6 + math.log(start)), b=b, base_volume=start)
     durations = volumes * rng.uniform(0.9, 1.1, size)
     transfers = rng.uniform(0, 0.9, size) * b * volumes
-    return SelectionFunction(
-        selection_of_numbers(NeededEpochs(law), volumes, durations, 0.9 * start, transfers)
-    )
+    return selection_of_numbers(NeededEpochs(law), volumes, durations, 0.9 * start, transfers)
 
 
-def communicating_selection(rng: np.random.Generator, size: int) -> SelectionFunction:
+def communicating_selection(rng: np.random.Generator, size: int) -> SelectionProblem:
     """K^ T^ where communication dominates (t0 > t1 Q0 by far): not submodular, and an optimum between."""
     volumes = rng.uniform(0.5, 1.5, size)
     whole, start = float(volumes.sum()), float(rng.uniform(0.1, 0.6))
@@ -68,20 +68,20 @@ def communicating_selection(rng: np.random.Generator, size: int) -> SelectionFun
     law = LogDataLaw(a=b * (math.log(start + whole) + rng.uniform(0.1, 1.5)), b=b, base_volume=start)
     durations = volumes * rng.uniform(0.5, 2, size)
     fixed = float(rng.uniform(0.3, 1.2) * durations.sum())
-    return SelectionFunction(selection_of_numbers(NeededEpochs(law), volumes, durations, fixed))
+    return selection_of_numbers(NeededEpochs(law), volumes, durations, fixed)
 
 
-def random_cut(rng: np.random.Generator, size: int) -> GraphFunction:
+def random_cut(rng: np.random.Generator, size: int) -> SetFunction:
     """About four arcs per element with capacities 1 ... 9, and weights that outweigh some of them."""
     return cut(size, _arcs(rng, size, 4), rng.integers(1, 10, 4 * size), rng.integers(-25, 26, size))
 
 
-def random_real_cut(rng: np.random.Generator, size: int) -> GraphFunction:
+def random_real_cut(rng: np.random.Generator, size: int) -> SetFunction:
     """The same with real data, whose sums round."""
     return cut(size, _arcs(rng, size, 4), rng.uniform(0, 1, 4 * size), rng.normal(0, 2, size))
 
 
-def random_grid_cut(rng: np.random.Generator, size: int, largest: int = 20) -> GraphFunction:
+def random_grid_cut(rng: np.random.Generator, size: int, largest: int = 20) -> SetFunction:
     """Two arcs between neighbours of a grid, as in images: hard, because news travels far."""
     width = int(np.ceil(np.sqrt(size)))
     right = np.array([(i, i + 1) for i in range(size - 1) if (i + 1) % width], dtype=np.int64).reshape(-1, 2)
@@ -93,19 +93,19 @@ def random_grid_cut(rng: np.random.Generator, size: int, largest: int = 20) -> G
     )
 
 
-def hard_grid_cut(rng: np.random.Generator, size: int) -> GraphFunction:
+def hard_grid_cut(rng: np.random.Generator, size: int) -> SetFunction:
     """A grid cut whose weights are no larger than its capacities, so that large regions move together."""
     return random_grid_cut(rng, size, largest=10)
 
 
-def random_coverage(rng: np.random.Generator, size: int) -> GraphFunction:
+def random_coverage(rng: np.random.Generator, size: int) -> SetFunction:
     """2 n groups of one to three elements with weights 1 ... 9, minus a price per element."""
     sizes = np.minimum(rng.integers(1, 4, 2 * size), size).tolist()
     groups = [rng.choice(size, count, replace=False).tolist() for count in sizes]
     return coverage(size, groups, rng.integers(1, 10, 2 * size), -rng.integers(0, 30, size))
 
 
-def random_quadratic(rng: np.random.Generator, size: int) -> GraphFunction:
+def random_quadratic(rng: np.random.Generator, size: int) -> SetFunction:
     """Negative pair terms on about eight pairs per element, against positive and negative weights."""
     matrix = -rng.integers(1, 10, (size, size)) * (rng.random((size, size)) < 4 / size)
     return quadratic(matrix, rng.integers(-10, 60, size))
@@ -132,7 +132,7 @@ SUBMODULAR: Mapping[str, Draw] = MappingProxyType(
         "square root": random_square_root,
         "facility location": random_facility_location,
         "iwata": lambda rng, size: iwata(size),
-        "K^ T^": submodular_selection,
+        "K^ T^": lambda rng, size: selection_function(submodular_selection(rng, size)),
     }
 )
 """Families whose submodularity follows from their construction."""
@@ -148,14 +148,14 @@ def with_a_positive_pair(rng: np.random.Generator, size: int) -> SetFunction:
 def convex_of_weight(rng: np.random.Generator, size: int) -> SetFunction:
     """The square of a weight minus rewards, known by its values alone."""
     weights, rewards = rng.integers(1, 6, size), rng.integers(1, 60, size)
-    return Oracle(size, lambda subset: _total(weights, subset) ** 2 - _total(rewards, subset))
+    return oracle(size, lambda subset: _total(weights, subset) ** 2 - _total(rewards, subset))
 
 
 def disturbed_cut(rng: np.random.Generator, size: int) -> SetFunction:
     """A cut with one random set made much better, known by its values alone: nothing leads there."""
     whole = random_cut(rng, size)
     odd = frozenset(rng.choice(size, int(rng.integers(1, size)), replace=False).tolist())
-    return Oracle(size, lambda subset: whole.value(subset) - (1000 if subset == odd else 0))
+    return oracle(size, lambda subset: whole.value(subset) - (1000 if subset == odd else 0))
 
 
 NOT_SUBMODULAR: Mapping[str, Draw] = MappingProxyType(
@@ -163,7 +163,7 @@ NOT_SUBMODULAR: Mapping[str, Draw] = MappingProxyType(
         "positive pair": with_a_positive_pair,
         "convex of weight": convex_of_weight,
         "disturbed cut": disturbed_cut,
-        "K^ T^": communicating_selection,
+        "K^ T^": lambda rng, size: selection_function(communicating_selection(rng, size)),
     }
 )
 """Families that violate submodularity."""

@@ -25,9 +25,9 @@ from depl.heuristics.data.select import (
     rule_holds,
     select_datasets,
 )
-from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
-from depl.heuristics.set_functions.status import exhaustive
-from depl.heuristics.set_functions.verdicts import Verdict
+from depl.heuristics.data.set_function import selection_function
+from depl.heuristics.submodular.function import Verdict, exhaustive
+from depl.heuristics.submodular.minimum_norm import minimum_norm_point
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Model, Transfer
 from depl.models.problem.laws import Deterministic
@@ -188,15 +188,9 @@ def test_slope_and_curvature_are_the_derivatives_of_k(law) -> None:
         bend = (left - 2 * here + right) / step**2
         slope = float(needed.slope(volume))
         assert float(needed.curvature(volume)) * -slope == pytest.approx(bend, abs=1e-5)
-        assert float(needed.exact(_fraction(volume))) == pytest.approx(here, rel=1e-14)
+        assert float(needed.saved(volume)) == pytest.approx(float(needed.at(0.0)) - here, abs=1e-13)
         if law is not None:
             assert here == pytest.approx(law.epochs_needed(volume + 0.25))
-
-
-def _fraction(volume: float):
-    from fractions import Fraction
-
-    return Fraction(volume)
 
 
 @given(st.floats(0.05, 20), st.floats(0.01, 30), st.sampled_from(LAWS))
@@ -385,15 +379,16 @@ def exact_where_submodularity_fails(count: int) -> int:
     rng = np.random.default_rng(555)
     wrong = seen = 0
     while seen < count:
-        function = communicating_selection(rng, int(rng.integers(4, 9)))
+        problem = communicating_selection(rng, int(rng.integers(4, 9)))
+        function = selection_function(problem)
         if exhaustive(function).verdict is not Verdict.REFUTED:
             continue
         seen += 1
-        least = all_sets(function.problem, nonempty=False)[0][0]
+        least = all_sets(problem, nonempty=False)[0][0]
         point = minimum_norm_point(function)
         assert not point.optimal
         wrong += point.value > least * (1 + 1e-9)
-        found = select_datasets(function.problem, nonempty=False)
+        found = select_datasets(problem, nonempty=False)
         assert found.optimal
         assert found.value == pytest.approx(least, rel=1e-11)
     return wrong

@@ -2,23 +2,19 @@
 
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from depl.benchmarks.suites.sizes import growing
-from depl.heuristics.data.epochs_needed import NeededEpochs, VolumeLaw
-from depl.heuristics.data.problem import selection_of_numbers, selection_problem
+from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.data.select import select_datasets
-from depl.heuristics.paper.data import LARGEST_DATASETS, Face, data_choices, minimise
-from depl.heuristics.set_functions.verdicts import Verdict
+from depl.heuristics.paper.data import LARGEST_DATASETS, data_choices, minimise
+from depl.heuristics.submodular.function import Verdict
 from depl.instances.generator import random_instances
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Dataset, Instance
 from depl.models.problem.learning import (
-    InverseLogDataLaw,
-    LogDataLaw,
     PowerDataLaw,
     SubsetEpochs,
     TableDataLaw,
@@ -99,34 +95,23 @@ def tabled(tiny: Instance, epochs: dict[tuple[str, ...], float]) -> Instance:
 ALL = [names for size in (1, 2, 3) for names in itertools.combinations(("d0", "d1", "d2"), size)]
 
 
-def test_a_face_is_the_function_on_its_sets(tiny: Instance) -> None:
-    """Values of a formula and of a table, set by set."""
-    table = {names: 9.0 - 2 * len(names) + 0.1 * ("d1" in names) for names in ALL}
-    for instance in (with_sets(tiny, 3, PowerDataLaw(a=5, p=0.4)), tabled(tiny, table)):
-        problem = selection_problem(instance)
-        face = Face(problem, frozenset({1}), frozenset({0}))
-        assert face.free.tolist() == [2]
-        found = face.values(np.array([[False], [True]]))
-        wanted = [problem.value(frozenset({1})), problem.value(frozenset({1, 2}))]
-        assert found == pytest.approx(wanted, rel=1e-12)
-
-
 def test_the_program_of_a_submodular_part_proves_its_minimum(tiny: Instance) -> None:
     """K^ = 1: K^ T^ is modular and no dataset is worth its time."""
     problem = selection_problem(with_sets(tiny, 5, None))
-    found = minimise(Face(problem, frozenset({1}), frozenset({0})))
+    found = minimise(problem, frozenset({1}), frozenset({0}))
     assert found.optimal
     assert found.subset == {1}
     assert found.lower <= found.value
-    assert found.program.value * found.unit == pytest.approx(problem.value(frozenset({1})))
+    assert found.program.value * found.unit == pytest.approx(0, abs=1e-9)
     assert found.program.var_dict["x"].value == pytest.approx(np.zeros(3))
 
 
 def test_a_table_that_is_not_submodular_is_refuted_by_its_triples(tiny: Instance) -> None:
     """With d0 used, d1 and d2 save five epochs each and together no more: 10, 5, 5 and 5."""
     table = dict.fromkeys(ALL, 10.0) | {("d0", "d1"): 5.0, ("d0", "d2"): 5.0, ("d0", "d1", "d2"): 5.0}
-    face = Face(selection_problem(tabled(tiny, table)), frozenset({0}), frozenset())
-    assert face.submodular[0] is Verdict.REFUTED
+    found = minimise(selection_problem(tabled(tiny, table)), frozenset({0}))
+    assert found.verdict is Verdict.REFUTED
+    assert not found.optimal
     assert next(data_choices(tabled(tiny, table))).doubt == "heuristic: K^ T^ is not submodular"
 
 
@@ -138,10 +123,10 @@ def test_a_table_that_is_submodular_is_proved_set_by_set(tiny: Instance) -> None
 def test_a_face_without_data_and_one_that_contradicts_itself_are_refused(tiny: Instance) -> None:
     problem = selection_problem(tabled(tiny, dict.fromkeys(ALL, 2.0)))
     with pytest.raises(InvalidInputError, match="infinite without data"):
-        Face(problem, frozenset(), frozenset())
+        minimise(problem)
     for inside, outside in (({0}, {0}), ({3}, set())):
         with pytest.raises(InvalidInputError, match="must exist and be different"):
-            Face(problem, frozenset(inside), frozenset(outside))
+            minimise(problem, frozenset(inside), frozenset(outside))
 
 
 def test_more_datasets_than_programs_can_rank_are_refused_in_words(tiny: Instance) -> None:
@@ -160,28 +145,3 @@ def test_a_stop_ends_every_program_after_its_first(tiny: Instance) -> None:
 
     next(data_choices(instance, proceed))
     assert len(asked) == 11  # one for each part with a free dataset
-
-
-@pytest.mark.parametrize(
-    ("law", "largest"),
-    [
-        (LogDataLaw(a=1e6 * math.log(3e4) + 2.0, b=1e6, base_volume=3e4), 1e-3),  # 2 epochs are left of 1e7
-        (LogDataLaw(a=12.0, b=1.0, base_volume=0.5), 3e3),
-        (PowerDataLaw(a=3.0, p=4000.0, base_volume=1.0), 1e-3),
-        (InverseLogDataLaw(a=3.0), 3e3),
-    ],
-)
-def test_floats_of_a_face_are_off_by_no_more_than_is_granted(law: VolumeLaw, largest: float) -> None:
-    """Against rational numbers with 55 digits of the logarithm or power, also where a and b ln Q cancel."""
-    rng = np.random.default_rng(3)
-    for _ in range(5):
-        volumes, durations = largest * rng.uniform(0.01, 1, 6), rng.uniform(0, 2, 6)
-        problem = selection_of_numbers(NeededEpochs(law), volumes, durations, 0.3)
-        face = Face(problem, frozenset({0}), frozenset({3}))
-        members = np.arange(16)[:, None] >> np.arange(4) & 1 == 1
-        values = face.values(members)
-        for row, value in zip(members, values.tolist(), strict=True):
-            chosen = [0, *face.free[row].tolist()]
-            volume = sum((Fraction(float(volumes[place])) for place in chosen), Fraction(0))
-            length = Fraction(0.3) + sum((Fraction(float(durations[place])) for place in chosen), Fraction(0))
-            assert abs(Fraction(value) - problem.needed.exact(volume) * length) <= face.error(values)

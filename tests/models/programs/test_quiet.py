@@ -23,9 +23,9 @@ from depl.models.programs.cut_program import CutProgram
 CutProgram(np.zeros(1), np.ones(1)).solve()
 """,
     "cvxpy": """
-from depl.heuristics.set_functions.convex import convex_cutting_planes
-from depl.heuristics.set_functions.graphs import cut
-convex_cutting_planes(cut(3, [(0, 1)], [2]))
+from depl.heuristics.submodular.families import cut
+from depl.heuristics.submodular.minimise import lovasz_planes
+lovasz_planes(cut(3, [(0, 1)], [2]))
 """,
 }
 

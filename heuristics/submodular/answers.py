@@ -1,15 +1,12 @@
 """What every minimiser returns, and the only place that calls an answer of a submodular method optimal."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-
-from depl.heuristics.set_functions.certificate import CertifiedBound, GreedyCertificate, proves
-from depl.heuristics.set_functions.functions import SetFunction, as_order
-from depl.heuristics.set_functions.status import check_base, check_exchanges
-from depl.heuristics.set_functions.verdicts import Submodularity
+from depl.heuristics.submodular.function import SetFunction, Submodularity
+from depl.heuristics.submodular.lovasz import GreedyCertificate, greedy_base, proves
+from depl.heuristics.submodular.submodularity import check_base, check_exchanges
 from depl.models.foundation.errors import InvalidInputError
 
 
@@ -20,8 +17,6 @@ class Proof(Enum):
     """Submodularity that is PROVED, and a base whose bound was checked in rational numbers."""
     ENUMERATION = "enumeration"
     """All subsets were tried."""
-    BRANCHING = "branch and bound"
-    """The bound of a search that needs no submodularity meets the value."""
     TOLD = "told"
     """A checked base as for CERTIFICATE, but of a function that was only told to be submodular."""
     NONE = "none"
@@ -44,7 +39,7 @@ class Minimum:
         Why the set is optimal, or that it is not known to be.
     status : Submodularity
         What is known of the function.
-    certificate : object or None
+    certificate : GreedyCertificate or None
         The base behind ``lower_bound``, if there is one. It bounds only submodular functions.
     iterations : int
         Steps of the method; sets tried by enumeration.
@@ -99,7 +94,7 @@ def concluded(
         f.
     subset : frozenset of int
         The best set found.
-    certificate : object
+    certificate : GreedyCertificate
         For the lower bound; checked here, from the function itself.
     iterations : int
         Steps of the method.
@@ -108,57 +103,48 @@ def concluded(
     search_seconds : float, optional
         See `Minimum`.
     """
-    found = _concluded(function, subset, certificate, iterations, status)
-    return replace(found, search_seconds=search_seconds)
+    status = status or function.known
+    if status.told:
+        status = _refuted_by_bases(function, certificate) or status
+    lower, proof = -math.inf, Proof.NONE
+    if not (status.proved or status.told):
+        remark = f"submodularity is {status.verdict.value}: {status.reason}"
+    else:
+        try:
+            lower, proof, remark = _certified(function, subset, certificate)
+        except InvalidInputError as error:
+            remark = str(error)
+    if status.told and math.isfinite(lower):
+        lower, proof = -math.inf, Proof.TOLD if proof is Proof.CERTIFICATE else Proof.NONE
+        remark = remark or f"optimal if what you told holds: {status.reason}"
+    value = function.value(subset)
+    return Minimum(subset, value, lower, proof, status, certificate, iterations, remark, search_seconds)
 
 
-def refuted_by_bases(function: SetFunction, certificate: GreedyCertificate) -> Submodularity | None:
+def _certified(
+    function: SetFunction, subset: frozenset[int], certificate: GreedyCertificate
+) -> tuple[float, Proof, str]:
+    """The lower bound of f, whether it proves the set, and what is missing."""
+    bound, value = certificate.bound(function), function.value(subset)
+    lower = float(function.start + bound.lower)
+    if proves(function, subset, bound):
+        return min(lower, value), Proof.CERTIFICATE, ""
+    if lower > value:
+        return -math.inf, Proof.NONE, "the bound passes the value: the function is not submodular after all"
+    return lower, Proof.NONE, f"stopped with a gap of {value - lower:.3g}"
+
+
+def _refuted_by_bases(function: SetFunction, certificate: GreedyCertificate) -> Submodularity | None:
     """Check the bases of a certificate against f itself; REFUTED by a triple, or None.
 
     What a caller told is not believed unseen. A base of a submodular function passes f on no set: here on no
     prefix of an order of the certificate. And along every order the gains of neighbours are exchanged.
     """
-    small = function.normalised()
-    chains = [small.chain(order) for order in certificate.orders]
-    for order, chain in zip(certificate.orders, chains, strict=True):
-        found = check_exchanges(small, order, chain)
+    bases = [greedy_base(function, order) for order in certificate.orders]
+    for one in bases:
+        found = check_exchanges(function, one.order, one.gains)
+        for other in bases if found is None else ():
+            found = found or check_base(function, one.order, one.gains, other.order, other.gains)
         if found is not None:
             return found
-        base = np.empty(function.size)
-        base[order] = np.diff(chain)
-        for other, values in zip(certificate.orders, chains, strict=True):
-            found = check_base(small, order, base, other, values)
-            if found is not None:
-                return found
     return None
-
-
-def _concluded(
-    function: SetFunction,
-    subset: frozenset[int],
-    certificate: GreedyCertificate,
-    iterations: int,
-    status: Submodularity | None,
-) -> Minimum:
-    status = status or function.submodularity()
-    value = function.value(subset)
-    if status.told:
-        status = refuted_by_bases(function, certificate) or status
-    if not (status.proved or status.told):
-        remark = f"submodularity is {status.verdict.value}: {status.reason}"
-        return Minimum(subset, value, -math.inf, Proof.NONE, status, certificate, iterations, remark)
-    try:
-        bound: CertifiedBound = certificate.bound(function)
-    except InvalidInputError as error:
-        return Minimum(subset, value, -math.inf, Proof.NONE, status, None, iterations, str(error))
-    optimal = proves(function, subset, bound)
-    lower = min(float(bound.lower), value)
-    remark = "" if optimal else f"stopped with a gap of {value - float(bound.lower):.3g}"
-    reached = function.exact_chain(as_order(subset))
-    if bound.lower > reached.last + reached.error:
-        remark, lower = "the bound passes the value: the function is not submodular after all", -math.inf
-    proof = Proof.CERTIFICATE if optimal else Proof.NONE
-    if status.told:
-        proof, lower = Proof.TOLD if optimal else Proof.NONE, -math.inf
-        remark = remark or f"optimal if what you told holds: {status.reason}"
-    return Minimum(subset, value, lower, proof, status, certificate, iterations, remark)

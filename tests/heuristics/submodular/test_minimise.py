@@ -1,6 +1,9 @@
 """One contract for all minimisers: the least value, a certificate that holds, and no false claims."""
 
+import itertools
 import math
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,22 +16,37 @@ from depl.benchmarks.studies.helpers.set_functions import (
     random_cut,
     random_real_cut,
 )
-from depl.heuristics.set_functions.answers import Minimum, Proof, concluded
-from depl.heuristics.set_functions.brute_force import brute_force
-from depl.heuristics.set_functions.certificate import greedy_certificate, proves
-from depl.heuristics.set_functions.families import concave_of_weight, iwata, parabola, square_root
-from depl.heuristics.set_functions.functions import Oracle, SetFunction, all_values
-from depl.heuristics.set_functions.graphs import GraphFunction, coverage, cut, quadratic
-from depl.heuristics.set_functions.lovasz import lovasz_extension
-from depl.heuristics.set_functions.minimise import METHODS, minimise
-from depl.heuristics.set_functions.minimum_norm import minimum_norm_point
-from depl.heuristics.set_functions.status import holds_at
-from depl.heuristics.set_functions.verdicts import Verdict, proved
+from depl.heuristics.submodular.answers import Minimum, Proof, concluded
+from depl.heuristics.submodular.families import (
+    Graph,
+    concave_of_weight,
+    coverage,
+    cut,
+    iwata,
+    parabola,
+    quadratic,
+    square_root,
+)
+from depl.heuristics.submodular.function import (
+    SetFunction,
+    Verdict,
+    all_gains,
+    all_values,
+    oracle,
+    proved,
+    subset_of_index,
+)
+from depl.heuristics.submodular.lovasz import greedy_certificate, proves
+from depl.heuristics.submodular.minimise import METHODS, brute_force, minimise, ranked
+from depl.heuristics.submodular.minimum_norm import minimum_norm_point
+from depl.heuristics.submodular.submodularity import holds_at
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from tests.oracles.minimum_cut import least_value
+from tests.oracles.minimum_cut import graph_of, least_value
 
 RESTS_ON_SUBMODULARITY = [name for name in METHODS if name not in {"auto", "brute-force"}]
 GENERAL = ["minimum-norm-point", "lovasz"]
+# 0 -> 1 with capacity 4, weights -3 and 1: f = 0, 1, 1, -2
+ARC = cut(2, [(0, 1)], 4, [-3, 1])
 
 
 def agrees(function: SetFunction, method: str, least: float) -> None:
@@ -41,7 +59,7 @@ def agrees(function: SetFunction, method: str, least: float) -> None:
     if found.proof is Proof.CERTIFICATE:
         bound = found.certificate.bound(function)
         assert proves(function, found.subset, bound)
-        assert float(bound.lower) <= least + 1e-9
+        assert float(function.start + bound.lower) <= least + 1e-9
     else:
         assert found.proof is Proof.ENUMERATION
 
@@ -72,11 +90,11 @@ def no_wrong_value(count: int) -> None:
     functions = mixed_instances(count)
     inside = 0
     for function in functions:
-        oracle = brute_force(function)
-        inside += 0 < len(oracle.subset) < function.size
-        agrees(function, "minimum-norm-point", oracle.value)
-        if isinstance(function, GraphFunction):
-            assert least_value(function) == pytest.approx(oracle.value, abs=1e-9)
+        least = brute_force(function)
+        inside += 0 < len(least.subset) < function.size
+        agrees(function, "minimum-norm-point", least.value)
+        if isinstance(getattr(function.gains, "__self__", None), Graph):
+            assert least_value(function) == pytest.approx(least.value, abs=1e-9)
     assert 2 * inside >= count
 
 
@@ -120,7 +138,7 @@ def test_no_optimum_is_claimed_on_500_functions_that_are_not_submodular() -> Non
 @pytest.mark.parametrize("method", RESTS_ON_SUBMODULARITY)
 def test_a_function_that_is_refuted_by_construction_is_left_without_a_claim(method: str) -> None:
     function = quadratic([[0, 3, -1], [0, 0, -2], [0, 0, 0]], [-1, -2, 1])
-    assert function.submodularity().verdict is Verdict.REFUTED
+    assert function.known.verdict is Verdict.REFUTED
     found = minimise(function, method)
     assert not found.optimal
     assert "refuted" in found.remark
@@ -131,8 +149,8 @@ def test_an_oracle_is_optimal_only_if_what_its_caller_told_holds(method: str) ->
     def evaluate(subset: frozenset[int]) -> int:
         return len(subset) * (5 - len(subset)) - 3 * (0 in subset) - 3 * (1 in subset) - 2 * (4 in subset)
 
-    assert not minimise(Oracle(5, evaluate), method).optimal
-    found = minimise(Oracle(5, evaluate, known=proved("concave in the number of elements")), method)
+    assert not minimise(oracle(5, evaluate), method).optimal
+    found = minimise(oracle(5, evaluate, known=proved("concave in the number of elements")), method)
     assert found.proof is Proof.TOLD
     assert not found.optimal
     assert "optimal if what you told holds: concave in the number of elements" in found.remark
@@ -141,7 +159,7 @@ def test_an_oracle_is_optimal_only_if_what_its_caller_told_holds(method: str) ->
 
 def test_a_bound_above_the_value_contradicts_what_the_caller_said_and_proves_nothing() -> None:
     """f = |S|**2 - 2.5 |S| is -1.5 at one element; mean (0.5, 0.5, 0.5) of three bases gives the bound 0."""
-    function = Oracle(3, lambda subset: len(subset) ** 2 - 2.5 * len(subset), known=proved("a lie"))
+    function = oracle(3, lambda subset: len(subset) ** 2 - 2.5 * len(subset), known=proved("a lie"))
     orders = [np.roll(np.arange(3), shift) for shift in range(3)]
     certificate = greedy_certificate(orders, np.ones(3))
     assert certificate.bound(function).lower == 0
@@ -168,21 +186,25 @@ def test_a_function_that_is_zero_everywhere_is_minimised(method: str) -> None:
     agrees(cut(4, [], 1), method, 0.0)
 
 
-def test_the_constant_of_the_empty_set_is_kept() -> None:
-    base = random_cut(np.random.default_rng(3), 6)
-    moved = GraphFunction(
-        base.modular,
-        base.tails,
-        base.heads,
-        base.capacities,
-        base.groups,
-        base.starts,
-        base.weights,
-        constant=1000.5,
-    )
-    least = float(all_values(base).min()) + 1000.5
-    for method in METHODS:
-        agrees(moved, method, least)
+@pytest.mark.parametrize("count", [4, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", GENERAL)
+def test_a_constant_of_a_million_millions_costs_no_digit_of_the_optimum(method: str, count: int) -> None:
+    rng = np.random.default_rng(1902)
+    for place in range(count):
+        base = random_real_cut(rng, 5 + place % 4)
+        table = {
+            subset_of_index(index): 10**12 + Fraction(gain) for index, gain in enumerate(all_gains(base))
+        }
+        span = max(table.values()) - min(table.values())
+        told = oracle(base.size, table.__getitem__, proved("a cut"))
+        # sums of floats need not be a cut bit by bit
+        plain = oracle(base.size, lambda chosen, base=base: base.gain(chosen), proved("a cut"))
+        assert minimise(plain, method).settled
+        for function in (replace(base, start=Fraction(10**12)), told):
+            found = minimise(function, method)
+            assert found.settled
+            assert table[found.subset] - min(table.values()) <= span / 10**9
+            assert found.value == float(table[found.subset])
 
 
 @given(st.integers(0, 10**6))
@@ -190,11 +212,12 @@ def test_relabelling_the_elements_relabels_the_value_only(seed: int) -> None:
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 9))
     function, label = random_cut(rng, size), rng.permutation(size)
+    graph = graph_of(function)
     moved = cut(
         size,
-        np.column_stack([label[function.tails], label[function.heads]]),
-        function.capacities,
-        function.modular[np.argsort(label)],
+        np.column_stack([label[graph.tails], label[graph.heads]]),
+        graph.capacities,
+        graph.modular[np.argsort(label)],
     )
     assert least_value(function) == minimum_norm_point(moved).value
 
@@ -203,8 +226,9 @@ def test_scaling_a_function_scales_its_minimum() -> None:
     rng = np.random.default_rng(8)
     for scale in (2.0**-40, 1e-3, 1e6, 2.0**50):
         base = random_real_cut(rng, 12)
-        arcs = np.column_stack([base.tails, base.heads])
-        scaled = cut(12, arcs, base.capacities * scale, base.modular * scale)
+        graph = graph_of(base)
+        arcs = np.column_stack([graph.tails, graph.heads])
+        scaled = cut(12, arcs, graph.capacities * scale, graph.modular * scale)
         found = minimise(scaled)
         assert found.optimal, (scale, found.remark)
         assert found.value == pytest.approx(scale * minimise(base).value, rel=1e-9)
@@ -227,7 +251,7 @@ def test_a_cut_on_1000_elements_is_certified() -> None:
     function = random_cut(np.random.default_rng(1000), 1000)
     point = minimum_norm_point(function)
     assert point.proof is Proof.CERTIFICATE
-    assert function.exact_value(point.subset) - point.certificate.bound(function).lower < 1
+    assert Fraction(function.gain(point.subset)) - point.certificate.bound(function).lower < 1
     assert 100 < len(point.subset) < 900
     assert point.value == least_value(function)
 
@@ -236,7 +260,7 @@ def test_data_of_twelve_orders_of_magnitude_end_in_a_proof_or_in_no_claim() -> N
     rng = np.random.default_rng(12)
     unproved = 0
     for _ in range(12):
-        base = random_real_cut(rng, 8)
+        base = graph_of(random_real_cut(rng, 8))
         arcs = np.column_stack([base.tails, base.heads])
         spread = [part * 10.0 ** rng.uniform(-6, 6, len(part)) for part in (base.capacities, base.modular)]
         function = cut(8, arcs, *spread)
@@ -248,6 +272,84 @@ def test_data_of_twelve_orders_of_magnitude_end_in_a_proof_or_in_no_claim() -> N
             bound = found.certificate.bound(function)
             assert found.value - least <= 1e-9 * max(abs(least), float(bound.largest))
     assert unproved < 12
+
+
+# --- what a caller tells ------------------------------------------------------------------------------
+
+
+def test_what_a_caller_tells_of_an_oracle_is_named_as_the_condition() -> None:
+    function = oracle(6, lambda chosen: len(chosen) * (5 - len(chosen)), known=proved("concave"))
+    assert function.known.verdict is Verdict.TOLD
+    found = minimum_norm_point(function)
+    assert found.value == -6
+    assert found.proof is Proof.TOLD
+    assert not found.optimal
+    assert found.lower_bound == -np.inf
+    assert found.remark == "optimal if what you told holds: concave"
+
+
+def test_no_false_claim_about_an_oracle_is_called_optimal() -> None:
+    """Random tables under `known=proved`: whatever is said, nothing wrong is called optimal outright."""
+    rng = np.random.default_rng(1905)
+    sizes = range(6)
+    subsets = [frozenset(chosen) for size in sizes for chosen in itertools.combinations(range(5), size)]
+    caught = 0
+    for _ in range(40):
+        table = {chosen: int(rng.integers(-9, 10)) for chosen in subsets}
+        function = oracle(5, table.__getitem__, proved("so I believe"))
+        found = minimum_norm_point(function)
+        assert not found.optimal
+        caught += found.status.verdict is Verdict.REFUTED
+        if found.status.violation is not None:
+            assert holds_at(function, found.status.violation)
+    assert caught == 40  # every one of them
+
+
+def test_the_bases_of_an_answer_are_checked_against_each_other_before_what_was_told_is_repeated() -> None:
+    """A cut with one set lowered: a single base closes the gap, and its own orders show the violation."""
+
+    def evaluate(chosen: frozenset[int]) -> int:
+        return -5 if len(chosen) == 2 else -len(chosen)
+
+    found = minimum_norm_point(oracle(4, evaluate, known=proved("so I believe")), iterations=3)
+    assert found.proof is Proof.NONE
+    assert found.status.verdict is Verdict.REFUTED
+    assert "refuted" in found.remark
+
+
+def test_all_subsets_tell_values_apart_that_no_float_does() -> None:
+    """At 10**20 floats are 16384 apart."""
+
+    def evaluate(chosen: frozenset[int]) -> int:
+        return 10**20 - (3 if chosen == {1} else 0) - (1 if chosen == {0, 2} else 0)
+
+    found = brute_force(oracle(3, evaluate))
+    assert found.subset == {1}
+    assert found.optimal
+
+
+def test_all_subsets_of_values_with_an_error_are_called_optimal_only_within_it() -> None:
+    def evaluate(chosen: frozenset[int]) -> float:
+        return 1.0 - 0.001 * len(chosen)
+
+    assert brute_force(oracle(3, evaluate)).optimal
+    doubtful = brute_force(oracle(3, evaluate, error=0.01))
+    assert doubtful.proof is Proof.NONE
+    assert doubtful.lower_bound <= 0.987
+    assert "known to" in doubtful.remark
+
+
+def test_the_check_while_running_finds_a_triple() -> None:
+    rng = np.random.default_rng(12)
+    seen = 0
+    for _ in range(20):
+        function = NOT_SUBMODULAR["disturbed cut"](rng, 6)
+        found = minimum_norm_point(function)
+        if found.status.verdict is Verdict.REFUTED:
+            seen += 1
+            assert holds_at(function, found.status.violation)
+            assert "refuted" in found.remark
+    assert seen >= 3
 
 
 # --- limits and refusals ------------------------------------------------------------------------------
@@ -274,27 +376,11 @@ def test_unknown_methods_and_uncovered_functions_are_refused() -> None:
 
 
 def test_large_functions_without_a_proof_get_an_answer_without_a_claim() -> None:
-    function = Oracle(25, lambda subset: abs(len(subset) - 12))
+    function = oracle(25, lambda subset: abs(len(subset) - 12))
     found = minimise(function)
     assert not found.optimal
     assert found.lower_bound == -math.inf
     assert found.value == function.value(found.subset)
-
-
-# --- the extension ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("family", SUBMODULAR)
-def test_the_lovasz_extension_is_f_on_indicators_and_an_average_of_level_sets_between(family: str) -> None:
-    rng = np.random.default_rng(9)
-    function = SUBMODULAR[family](rng, 5)
-    for index, value in enumerate(all_values(function)):
-        indicator = np.array([index >> bit & 1 for bit in range(5)], dtype=float)
-        assert lovasz_extension(function, indicator) == pytest.approx(value, abs=1e-9)
-    x = rng.random(5)
-    cuts = np.sort(np.concatenate([[0.0, 1.0], x]))
-    levels = [function.value(np.flatnonzero(x > t).tolist()) for t in (cuts[1:] + cuts[:-1]) / 2]
-    assert lovasz_extension(function, x) == pytest.approx(float(np.diff(cuts) @ levels), abs=1e-9)
 
 
 def test_single_changes_that_do_not_help_do_not_prove_a_minimum() -> None:
@@ -304,3 +390,54 @@ def test_single_changes_that_do_not_help_do_not_prove_a_minimum() -> None:
     assert minimise(function).value == -6
     assert coverage(2, [[0, 1]], 3, -2).value([0]) == 1
     assert minimise(coverage(2, [[0, 1]], 3, -2)).value == -1
+
+
+# --- the best sets in order ------------------------------------------------------------------------------
+
+
+def test_all_sets_of_an_arc_come_in_order() -> None:
+    found = list(ranked(ARC))
+    assert [item.value for item in found] == [-2, 0, 1, 1]
+    assert [item.subset for item in found[:2]] == [frozenset({0, 1}), frozenset()]
+    assert {item.subset for item in found[2:]} == {frozenset({0}), frozenset({1})}
+    assert all(item.optimal for item in found)
+
+
+@pytest.mark.parametrize("count", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("family", SUBMODULAR)
+def test_the_twelve_best_sets_match_enumeration(family: str, count: int) -> None:
+    rng = np.random.default_rng(14)
+    for _ in range(count):
+        function = SUBMODULAR[family](rng, 7)
+        found = list(itertools.islice(ranked(function), 12))
+        expected = np.sort(all_values(function))[:12]
+        assert [item.value for item in found] == pytest.approx(expected.tolist(), abs=1e-9)
+        assert len({item.subset for item in found}) == 12
+        assert all(item.optimal for item in found)
+        assert all(item.lower_bound <= item.value for item in found)
+
+
+def test_ranks_of_a_heuristic_are_not_called_proved() -> None:
+    function = NOT_SUBMODULAR["convex of weight"](np.random.default_rng(1), 6)
+    assert not any(item.optimal for item in list(itertools.islice(ranked(function, minimum_norm_point), 3)))
+    exact = list(itertools.islice(ranked(function, brute_force), 3))
+    assert [item.value for item in exact] == np.sort(all_values(function))[:3].tolist()
+    assert all(item.optimal for item in exact)
+
+
+def test_there_are_no_more_sets_than_subsets() -> None:
+    assert len(list(itertools.islice(ranked(iwata(3)), 100))) == 8
+
+
+@pytest.mark.parametrize("price", [-3, 3])
+def test_the_best_nonempty_set_is_found_where_nothing_is_best(price: int) -> None:
+    function = cut(4, [(0, 1), (1, 2), (2, 3)], [1, 2, 3], price)
+    values = {
+        subset: function.value(subset)
+        for size in (1, 2, 3, 4)
+        for subset in map(frozenset, itertools.combinations(range(4), size))
+    }
+    found = next(each for each in ranked(function) if each.subset)
+    assert found.optimal
+    assert found.subset
+    assert found.value == min(values.values())

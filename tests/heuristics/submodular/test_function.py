@@ -1,0 +1,377 @@
+"""Set functions: values by hand and in 60 digits, what rounding may leave open, and what is refused."""
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from depl.benchmarks.studies.helpers.set_functions import (
+    NOT_SUBMODULAR,
+    SUBMODULAR,
+    random_selection,
+)
+from depl.heuristics.data.set_function import selection_function
+from depl.heuristics.submodular.families import (
+    capped,
+    concave_of_weight,
+    coverage,
+    cut,
+    facility_location,
+    iwata,
+    logarithm,
+    parabola,
+    quadratic,
+    square_root,
+)
+from depl.heuristics.submodular.function import (
+    UNKNOWN,
+    ExactSums,
+    SetFunction,
+    Verdict,
+    Violation,
+    all_gains,
+    all_values,
+    exhaustive,
+    oracle,
+    proved,
+    subset_of_index,
+)
+from depl.heuristics.submodular.minimise import brute_force
+from depl.heuristics.submodular.minimum_norm import minimum_norm_point
+from depl.heuristics.submodular.submodularity import check_base, holds_at, random_search, witness
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from tests.oracles.sixty_digits import digits, exact_product, total
+
+DRAWS = {**SUBMODULAR, **{f"not submodular: {name}": draw for name, draw in NOT_SUBMODULAR.items()}}
+SQUARE = oracle(5, lambda subset: len(subset) ** 2)
+Exact = Callable[[frozenset[int]], Fraction]
+
+
+def subsets(size: int) -> list[frozenset[int]]:
+    """All of them, small ones first."""
+    counts = range(size + 1)
+    return [frozenset(chosen) for count in counts for chosen in itertools.combinations(range(size), count)]
+
+
+# --- values ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"),
+    [
+        # 0 -> 1 -> 2 with capacities 3 and 4; weights -1, 0, 2
+        (cut(3, [(0, 1), (1, 2)], [3, 4], [-1, 0, 2]), {"": 0, "0": 2, "1": 4, "01": 3, "2": 2, "012": 1}),
+        (
+            coverage(3, [[0, 1], [1, 2], [2]], [5, 7, 1], [-6, -6, -6]),
+            {"": 0, "0": -1, "1": 6, "2": 2, "02": 1},
+        ),
+        (
+            quadratic([[1, -2, 0], [-3, 0, -4], [0, 0, 2]], [10, 20, 30]),
+            {"0": 11, "01": 26, "12": 48, "012": 54},
+        ),
+        (concave_of_weight([1, 3], square_root(2)), {"01": 4}),
+        (concave_of_weight([1, 3], logarithm()), {"1": math.log(4)}),
+        (concave_of_weight([1, 3], parabola(5), [0, -1]), {"01": 3}),
+        (concave_of_weight([1, 2], capped(2.5), [0, 1]), {"": 0, "0": 1, "1": 3, "01": 3.5}),
+        (concave_of_weight([1, 2], parabola(0.5)), {"0": -0.5, "1": -3, "01": -7.5}),
+        (facility_location([[3, 0, 1], [2, 5, 1]], [-4, -6]), {"": 0, "0": 0, "1": 2, "01": -1}),
+        (iwata(3), {"0": 2 - 5 + 6, "12": 2 - 10 - 15 + 12}),
+    ],
+)
+def test_values_by_hand(function: SetFunction, wanted: dict[str, float]) -> None:
+    for chosen, value in wanted.items():
+        assert function.value(map(int, chosen)) == pytest.approx(value, rel=1e-15)
+
+
+def exact_cut(rng: np.random.Generator) -> tuple[SetFunction, Exact]:
+    scale = 10.0 ** rng.uniform(-6, 6, 12)
+    ends = [tuple(rng.choice(5, 2, replace=False).tolist()) for _ in range(12)]
+    capacities, linear = scale * rng.uniform(0, 1, 12), rng.normal(0, 1, 5)
+
+    def value(chosen: frozenset[int]) -> Fraction:
+        leaving = [place for place, (i, j) in enumerate(ends) if i in chosen and j not in chosen]
+        return total(linear, chosen) + total(capacities, leaving)
+
+    return cut(5, ends, capacities, linear), value
+
+
+def exact_coverage(rng: np.random.Generator) -> tuple[SetFunction, Exact]:
+    groups = [rng.choice(5, int(rng.integers(1, 4)), replace=False).tolist() for _ in range(9)]
+    weights, linear = rng.uniform(0, 1, 9), rng.normal(0, 1, 5)
+
+    def value(chosen: frozenset[int]) -> Fraction:
+        return total(linear, chosen) + total(
+            weights, [p for p, group in enumerate(groups) if chosen & set(group)]
+        )
+
+    return coverage(5, groups, weights, linear), value
+
+
+def exact_facility(rng: np.random.Generator) -> tuple[SetFunction, Exact]:
+    table, linear = rng.uniform(0, 1, (5, 40)), rng.normal(0, 1, 5)
+
+    def value(chosen: frozenset[int]) -> Fraction:
+        best = table[sorted(chosen)].max(axis=0) if chosen else np.zeros(0)
+        return total(linear, chosen) + total(best, range(len(best)))
+
+    return facility_location(table, linear), value
+
+
+def exact_concave(rng: np.random.Generator) -> tuple[SetFunction, Exact]:
+    weights, linear, scale = rng.uniform(0, 1, 5), rng.normal(0, 1, 5), float(rng.uniform(0.5, 2))
+    shapes = [
+        (square_root(scale), lambda w: Fraction(scale) * digits("sqrt", w)),
+        (logarithm(scale), lambda w: Fraction(scale) * digits("ln", 1 + w)),
+        (parabola(scale), lambda w: w * (Fraction(scale) - w)),
+        (capped(scale), lambda w: min(w, Fraction(scale))),
+    ]
+    shape, exact = shapes[int(rng.integers(4))]
+
+    def value(chosen: frozenset[int]) -> Fraction:
+        return exact(total(weights, chosen)) + total(linear, chosen)
+
+    return concave_of_weight(weights, shape, linear), value
+
+
+def exact_selection(rng: np.random.Generator) -> tuple[SetFunction, Exact]:
+    problem = random_selection(rng, 5, priced=True, base=True)
+    return selection_function(problem), lambda chosen: exact_product(problem, chosen)
+
+
+EXACT = [exact_cut, exact_coverage, exact_facility, exact_concave, exact_selection]
+
+
+@pytest.mark.parametrize("draw", EXACT)
+def test_gains_are_within_their_noise_of_60_digits_and_the_noise_is_small(draw) -> None:
+    rng = np.random.default_rng(31)
+    for _ in range(30):
+        function, exact = draw(rng)
+        start = exact(frozenset())
+        assert abs(function.start - start) <= Fraction(function.noise(np.array([float(start)])))
+        gains = all_gains(function)
+        noise = Fraction(function.noise(gains))
+        truth = [exact(subset_of_index(index)) - start for index in range(len(gains))]
+        assert max(abs(Fraction(gain) - true) for gain, true in zip(gains, truth, strict=True)) <= noise
+        assert noise <= Fraction(1, 10**13) * max(1, *map(abs, truth), abs(start) * 100)
+        order = rng.permutation(5)
+        for count, gain in enumerate(function.chain(order).tolist()):
+            assert abs(Fraction(gain) - exact(frozenset(order[:count].tolist())) + start) <= noise
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_restriction_has_the_gains_of_the_whole(name: str) -> None:
+    rng = np.random.default_rng(sorted(DRAWS).index(name))
+    for _ in range(3):
+        function = DRAWS[name](rng, int(rng.integers(4, 9)))
+        part = function.restricted(frozenset({1}), frozenset({0, 3}))
+        free = [place for place in range(function.size) if place not in {0, 1, 3}]
+        gains, values = all_gains(part), all_values(function)
+        for index, value in enumerate(all_values(part)):
+            whole = {1} | {free[place] for place in subset_of_index(index)}
+            wanted = values[sum(1 << place for place in whole)]
+            assert value == pytest.approx(wanted, abs=part.noise(gains) + 1e-12 * abs(wanted))
+        assert part.whole == function.whole
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-12, 3.7e40, 1e-321])
+def test_sums_are_off_by_one_rounding_whatever_their_number(scale: float) -> None:
+    rng = np.random.default_rng(32)
+    numbers = scale * rng.normal(0, 1, 500) / 3
+    sums, sets = ExactSums(numbers), rng.random((20, 500)) < 0.5
+    found = sums.over(sets)
+    for row, value in zip(sets, found, strict=True):
+        assert abs(Fraction(value) - total(numbers, np.flatnonzero(row))) <= Fraction(sums.noise(found))
+    assert sums.noise(found) <= 3e-16 * np.abs(found).max()
+    whole = ExactSums(rng.integers(-(10**9), 10**9, 500))
+    assert whole.exact
+    assert whole.noise(whole.over(sets)) == 0
+
+
+@pytest.mark.parametrize("name", SUBMODULAR)
+def test_half_of_the_minimisers_are_neither_empty_nor_everything(name: str) -> None:
+    rng = np.random.default_rng(7)
+    functions = [SUBMODULAR[name](rng, int(rng.integers(4, 11))) for _ in range(40)]
+    assert sum(0 < len(brute_force(function).subset) < function.size for function in functions) >= 20
+
+
+# --- submodular or not ----------------------------------------------------------------------------------
+
+
+def exact_exchange(table: dict[frozenset[int], Fraction], size: int) -> bool:
+    """Submodularity by all triples in rational numbers."""
+    return all(
+        table[base | {i}] + table[base | {j}] >= table[base | {i, j}] + table[base]
+        for base in subsets(size)
+        for i, j in itertools.combinations(sorted(set(range(size)) - base), 2)
+    )
+
+
+@pytest.mark.parametrize("family", SUBMODULAR)
+def test_families_are_proved_by_construction_and_by_all_triples_up_to_rounding(family: str) -> None:
+    function = SUBMODULAR[family](np.random.default_rng(1), 6)
+    assert function.known.verdict is Verdict.PROVED
+    found = exhaustive(function)
+    assert found.verdict is Verdict.PROVED or found.short < 1e-13
+    assert found.proved or family in {"cut with real data", "square root", "K^ T^"}
+
+
+@pytest.mark.parametrize("family", NOT_SUBMODULAR)
+def test_other_families_are_refuted_with_a_triple_that_holds(family: str) -> None:
+    function = NOT_SUBMODULAR[family](np.random.default_rng(2), 6)
+    found = exhaustive(function)
+    assert found.verdict is Verdict.REFUTED
+    assert holds_at(function, found.violation)
+    table = {chosen: Fraction(function.value(chosen)) for chosen in subsets(6)}
+    assert not exact_exchange(table, 6)
+    assert function.known.verdict is not Verdict.PROVED
+    assert found.violation.excess <= found.short < math.inf
+
+
+def test_sums_rounded_to_floats_are_decided_as_rational_numbers_decide() -> None:
+    """In truth modular, as it stands off by a unit in the last place."""
+    rng = np.random.default_rng(1901)
+    verdicts = set()
+    for place in range(60):
+        size = 3 + place % 3
+        weights = rng.uniform(0.1, 1, size)
+        table = {chosen: Fraction(float(weights[sorted(chosen)].sum())) for chosen in subsets(size)}
+        function = oracle(size, table.__getitem__)
+        found = exhaustive(function)
+        assert found.proved == exact_exchange(table, size)
+        assert found.proved or holds_at(function, found.violation)
+        verdicts.add(found.verdict)
+    assert verdicts == {Verdict.PROVED, Verdict.REFUTED}
+
+
+def test_a_violation_by_one_unit_in_the_last_place_is_found() -> None:
+    """f(0 1) exceeds f(0) + f(1) by 2**-105, which the float sum of these two does not show."""
+    table = {frozenset(): 0.0, frozenset({0}): 1.0, frozenset({1}): 2.0**-52 * (1 - 2.0**-53)}
+    found = exhaustive(oracle(2, lambda chosen: table.get(chosen, 1.0 + 2.0**-52)))
+    assert found.verdict is Verdict.REFUTED
+    assert found.violation.excess == 2.0**-105
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        concave_of_weight([0.0, 0.0, 2.0], square_root()),  # constant in the first two
+        oracle(3, lambda chosen: Fraction(len(chosen), 3)),  # numbers that are no floats
+        oracle(3, lambda chosen: Fraction(len(chosen) ** 2, 10**6), error=1e-3),
+        oracle(2, lambda chosen: 1.5e308 if chosen else 0.0),  # sums overflow
+    ],
+)
+def test_what_rounding_leaves_open_stays_open(function: SetFunction) -> None:
+    assert exhaustive(function).verdict is Verdict.UNKNOWN
+
+
+def test_an_excess_is_refuted_without_an_error_that_hides_it() -> None:
+    assert exhaustive(oracle(3, lambda chosen: Fraction(len(chosen) ** 2, 10**6))).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("function", "violation"),
+    [
+        (quadratic([[0, -1, 4], [0, 0, -2], [0, 0, 0]]), Violation(frozenset({1}), 0, 2, 4.0)),
+        (cut(2, [(0, 1), (1, 0)], [-2, 1]), Violation(frozenset(), 0, 1, 1.0)),
+        (cut(2, [(0, 1), (1, 0)], [-1, 1]), None),  # made good by the opposite arc
+    ],
+)
+def test_negative_arcs_refute_by_their_pair_or_are_made_good(function: SetFunction, violation) -> None:
+    assert function.known.violation == violation
+    assert function.known.proved == exhaustive(function).proved == (violation is None)
+    assert violation is None or holds_at(function, violation)
+
+
+def test_random_orders_refute_a_square_of_any_size_and_never_a_submodular_function() -> None:
+    rng = np.random.default_rng(3)
+    for size in (3, 40):
+        function = oracle(size, lambda subset: len(subset) ** 2)
+        found = random_search(function, rng)
+        assert found.verdict is Verdict.REFUTED
+        assert holds_at(function, found.violation)
+    for draw in SUBMODULAR.values():
+        assert random_search(draw(rng, 12), rng).verdict is Verdict.PROVED
+    assert random_search(oracle(6, lambda subset: min(len(subset), 3)), rng) == UNKNOWN
+
+
+def test_the_witness_of_a_base_is_a_violating_triple() -> None:
+    """The base of |S|**2 in the order 0 ... 4 is (1, 3, 5, 7, 9); at X = {4} it is 9 > f(X) = 1."""
+    order = np.arange(5)
+    assert check_base(SQUARE, order, SQUARE.chain(order), order, SQUARE.chain(order)) is None
+    found = witness(SQUARE, order, frozenset({4}))
+    assert found.verdict is Verdict.REFUTED
+    assert found.violation.excess == 2
+    assert holds_at(SQUARE, found.violation)
+    assert "i = 0" in exhaustive(SQUARE).reason
+    assert "exceed by 2" in exhaustive(SQUARE).reason
+    assert not holds_at(iwata(4), Violation(frozenset(), 0, 1, 1.0))
+
+
+def test_a_violation_beside_a_large_constant_is_noticed_while_a_method_runs() -> None:
+    """|S|**2 + 10**12: the base of one order passes f on the prefixes of the opposite one by up to 20."""
+    function = oracle(5, lambda chosen: len(chosen) ** 2 + 10**12)
+    order, other = np.arange(5), np.arange(5)[::-1]
+    found = check_base(function, order, function.chain(order), other, function.chain(other))
+    assert found is not None
+    assert holds_at(function, found.violation)
+
+
+def test_noise_of_floats_is_no_violation() -> None:
+    """Sums of decimals miss equality by a unit or so beside a large constant."""
+    weights = [0.1, 0.2, 0.3, 0.7, 1e-9]
+    functions = [
+        oracle(5, lambda chosen: Fraction(10) ** 12 + total(weights, chosen)),
+        oracle(5, lambda chosen: sum(weights[i] for i in chosen), proved("modular")),
+    ]
+    rng = np.random.default_rng(1904)
+    for function in functions:
+        for _ in range(50):
+            order, other = rng.permutation(5), rng.permutation(5)
+            assert check_base(function, order, function.chain(order), other, function.chain(other)) is None
+    assert minimum_norm_point(functions[1]).settled
+
+
+def test_a_part_of_a_refuted_function_is_unknown_and_of_a_proved_one_proved() -> None:
+    assert quadratic([[0, 3], [0, 0]]).restricted(frozenset(), frozenset()).known is UNKNOWN
+    assert iwata(4).restricted(frozenset({0}), frozenset({1})).known.proved
+
+
+# --- refusals -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: cut(2, [(0, 2)], 1), "arcs"),
+        (lambda: cut(2, [(1, 1)], 1), "arcs"),
+        (lambda: cut(2, [(0, 1)], [1, 2]), "do not fit"),
+        (lambda: cut(2, [(0, 1)], math.inf), "finite"),
+        (lambda: cut(0, [], 1), "at least one"),
+        (lambda: coverage(2, [[]], 1), "groups"),
+        (lambda: coverage(2, [[2]], 1), "groups"),
+        (lambda: coverage(2, [[0]], -1), "weights"),
+        (lambda: quadratic([1, 2]), "square"),
+        (lambda: concave_of_weight([-1], square_root()), "weights"),
+        (lambda: square_root(-1), "scale"),
+        (lambda: facility_location([[-1]]), "benefits"),
+        (lambda: facility_location([[1]], math.nan), "modular"),
+        (lambda: iwata(0), "size"),
+        (lambda: oracle(1, lambda subset: math.inf), "finite on every set"),
+        (lambda: iwata(3).restricted(frozenset({1}), frozenset({1})), "different"),
+        (lambda: iwata(3).restricted(frozenset({3}), frozenset()), "must exist"),
+    ],
+)
+def test_what_is_no_set_function_is_refused(make, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        make()
+
+
+def test_too_many_subsets_and_triples_are_refused() -> None:
+    with pytest.raises(NotCoveredError, match="21 elements"):
+        all_values(iwata(21))
+    with pytest.raises(NotCoveredError, match="at most 18"):
+        exhaustive(iwata(19))
+    assert exhaustive(cut(18, [(i, (i * 7 + 3) % 18) for i in range(18) if i not in {4, 13}], 1.0)).proved
