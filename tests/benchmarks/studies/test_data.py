@@ -8,6 +8,7 @@ import pytest
 from depl.benchmarks.studies import data
 from depl.benchmarks.studies.data import EXTENSION, FAMILIES, POINT, Timed, speed
 from depl.benchmarks.studies.helpers.set_functions import hard_grid_cut
+from tests.oracles.minimum_cut import graph_of
 
 
 def answer(value: float, optimal: bool, seconds: float, search: float) -> Timed:
@@ -39,7 +40,7 @@ def test_both_methods_prove_the_same_of_every_family(monkeypatch) -> None:
 
 
 def test_hard_grids_have_small_weights() -> None:
-    assert abs(hard_grid_cut(np.random.default_rng(1), 50).modular).max() <= 10
+    assert abs(graph_of(hard_grid_cut(np.random.default_rng(1), 50)).modular).max() <= 10
 
 
 def test_depl_finds_the_best_of_all_subsets_and_the_others_may_not() -> None:
