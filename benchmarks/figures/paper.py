@@ -13,12 +13,7 @@ from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.figures.drawing import Drawing, Instances, add_footer
-from depl.benchmarks.figures.estimation import (
-    draw_fits,
-    draw_loss_band,
-    p_values,
-    trace_curves,
-)
+from depl.benchmarks.figures.estimation import draw_fits, draw_loss_band, p_values, trace_curves
 from depl.benchmarks.figures.family import Gallery
 from depl.benchmarks.figures.levels import level_curves, level_points, levels_of, ratio_against_levels
 from depl.benchmarks.figures.style import PANEL, finished, panels, set_title

@@ -1,5 +1,7 @@
 """What a report is made from: the attempts of sweeps, the records of studies, and nothing else."""
 
+import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -15,41 +17,27 @@ OPTIMUM = "optimum"
 """Among methods: not one of them, but the proved optimum."""
 SHIPPED, COMPLETIONS, RANDOM = "paper", "reconstruction", "random"
 """Suites: the paper's families, the completions of Table I, and random instances, which are one family."""
+FAST, MIDDLE, SLOW = "fast-unsteady", "intermediate", "slow-steady"
+"""The paper's names of the three models of Table I."""
 _FAMILY = {SHIPPED: "family", COMPLETIONS: "completion"}
 """By suite the label that holds the family of an instance, which is asked at several targets."""
 
 
 class Point(NamedTuple):
-    """One instance of a family: its target [loss], its proved optimum [cost] and the attempts on it.
+    """One instance of a family: its target [loss], and figures of plans by configuration.
 
-    Attempts are by configuration, and under ``optimum`` stands one that proved its plan cheapest.
+    Under ``optimum`` stands the proved optimum. A figure that is not known is not a number. ``ends`` says
+    whether the suite has no tighter and no looser target of the family.
     """
 
     target: float
-    optimum: float | None
-    attempts: Mapping[str, Attempt]
+    ends: tuple[bool, bool]
+    figures: Mapping[str, Mapping[str, float]]
+    models: Mapping[str, Mapping[str, int]]
 
-    def cost(self, name: str) -> float | None:
-        """Cost of a configuration's plan, or the proved optimum; None without one [cost]."""
-        plan = self.plan(name)
-        return self.optimum if name == OPTIMUM else None if plan is None else plan.cost
-
-    def plan(self, name: str) -> Attempt | None:
-        """The attempt of a configuration if it has a plan."""
-        attempt = self.attempts.get(name)
-        return attempt if attempt is not None and attempt.cost is not None else None
-
-    def measure(self, name: str, key: str) -> float | None:
-        """A further figure of a configuration's plan."""
-        plan = self.plan(name)
-        return None if plan is None else plan.measures.get(key)
-
-    def epochs(self, name: str) -> dict[str, int]:
-        """Epochs per model in a configuration's plan, models that it does not use left out."""
-        plan = self.plan(name)
-        return (
-            {} if plan is None else {model: count for model, count in plan.epochs_by_model.items() if count}
-        )
+    def of(self, name: str, figure: str) -> float:
+        """A figure of a configuration's plan."""
+        return self.figures.get(name, {}).get(figure, math.nan)
 
 
 @dataclass(frozen=True)
@@ -104,14 +92,54 @@ class Evidence:
             if isinstance(target, int | float) and (label is None or label in item.labels):
                 family = groups.setdefault(suite if label is None else str(item.labels[label]), {})
                 family.setdefault(float(target), []).append(item)
-        return {name: [self._point(at, own[at]) for at in sorted(own)] for name, own in groups.items()}
+        known = _targets(suite) if suite in _FAMILY else {}
+        return {
+            name: [self._point(at, own[at], known.get(name) or sorted(own)) for at in sorted(own)]
+            for name, own in groups.items()
+        }
 
-    def _point(self, target: float, attempts: Sequence[Attempt]) -> Point:
+    def _point(self, target: float, attempts: Sequence[Attempt], targets: Sequence[float]) -> Point:
         law = [item for item in attempts if item.meaning == "law"]
         optimum = self.reference(law[-1]).optimum if law else None
         known = {item.task.configuration: item for item in reversed(attempts)}
         proofs = [item for item in law if item.proved_optimal and optimum is not None]
-        return Point(target, optimum, known | ({OPTIMUM: proofs[0]} if proofs else {}))
+        known |= {OPTIMUM: proofs[0]} if proofs else {}
+        figures = {name: _figures(item, target, optimum) for name, item in known.items()}
+        if optimum is not None:
+            figures[OPTIMUM] = {**figures.get(OPTIMUM, {}), "cost": optimum}
+        used = {
+            name: {model: count for model, count in item.epochs_by_model.items() if count}
+            for name, item in known.items()
+            if item.cost is not None
+        }
+        return Point(target, (target == targets[0], target == targets[-1]), figures, used)
+
+
+def _figures(item: Attempt, target: float, optimum: float | None) -> dict[str, float]:
+    """What is told of a plan; without one only that its ratio is infinite, unless the method refused."""
+    if item.cost is None:
+        return {} if item.ending == "refused" or not optimum else {"ratio": math.inf}
+    measured = {key: value for key, value in item.measures.items() if value is not None}
+    known = defaultdict(lambda: math.nan, measured)
+    epochs = sum(item.epochs_by_model.values())
+    return {
+        "cost": item.cost,
+        "ratio": over(item.cost, optimum),
+        "violation": over(
+            math.nan if item.violation is None else item.violation[1], known["violation_allowed"]
+        ),
+        "slack": target - known["quantile"],
+        "band": known["quantile"] - known["quantile_low"],
+        "expected loss": known["expected_loss"],
+        "epochs": epochs,
+        "fast epochs": over(item.epochs_by_model.get(FAST, 0), epochs),
+        "fast cost": over(known[f"cost_of.{FAST}"], item.cost),
+    }
+
+
+def over(value: float, reference: float | None) -> float:
+    """Their ratio; not a number where the reference is not known, or is 0."""
+    return value / reference if reference else math.nan
 
 
 def evidence_of(attempts: Iterable[Attempt], records: Sequence[Record] = ()) -> Evidence:
@@ -127,15 +155,9 @@ def evidence_of(attempts: Iterable[Attempt], records: Sequence[Record] = ()) -> 
     return Evidence(tuple(ordered(kept)), {record.case: record for record in records}, len(given) - len(kept))
 
 
-def end_of(suite: str, family: str, points: Sequence[Point], place: int) -> Point | None:
-    """The point at the tightest (0) or loosest (-1) target that the suite has of a family, if it is there."""
-    targets = _targets(suite).get(family)
-    return points[place] if not targets or points[place].target == targets[place] else None
-
-
 @cache
 def _targets(suite: str) -> Mapping[str, list[float]]:
-    """The targets of every family of a suite, from the tightest to the loosest [loss]."""
+    """The targets that a suite has of every family, from the tightest to the loosest [loss]."""
     found: dict[str, list[float]] = {}
     for draw in all_suites()[suite].instances() if suite in all_suites() else ():
         found.setdefault(str(draw.labels.get(_FAMILY[suite])), []).append(float(draw.labels["target"]))

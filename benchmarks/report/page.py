@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from depl.benchmarks.analysis import limits
-from depl.benchmarks.analysis.table import Cell, Table, short
+from depl.benchmarks.analysis.table import Table, short
 from depl.benchmarks.figures.drawing import Drawing
 from depl.benchmarks.report.evidence import Evidence
 from depl.benchmarks.report.own import OwnMethod
@@ -58,7 +58,13 @@ def report(
         "page.html",
         title="depl: what was measured" + (", and what the paper claims" if verdicts else ""),
         evidence=evidence,
-        own=[(method, _own(method)) for method in own],
+        own=[
+            (
+                method,
+                {name: Shown(_OWN[name].format(method.name), table) for name, table in method.tables.items()},
+            )
+            for method in own
+        ],
         verdicts=[_claim(verdict, figures) for verdict in verdicts],
         counts=counts(verdicts),
         families=_families(figures),
@@ -66,14 +72,9 @@ def report(
         tables=tables,
         broken=limits.verdict(judged) if (judged := limits.judged(evidence.attempts)) else "",
         most=MOST_ROWS,
-        shown=_cell,
-        numeric=_numeric,
+        shown=short,
+        numeric=lambda cell: isinstance(cell, int | float) and not isinstance(cell, bool),
     )
-
-
-def _own(method: OwnMethod) -> dict[str, Shown]:
-    parts = {name: table for name, table in method.tables.items() if table.rows}
-    return {name: Shown(_OWN[name].format(method.name), table) for name, table in parts.items()}
 
 
 def _claim(verdict: Verdict, figures: Sequence[Drawing]) -> dict[str, Any]:
@@ -106,11 +107,3 @@ def _families(figures: Sequence[Drawing]) -> list[tuple[str, list[dict[str, Any]
             }
         )
     return sorted(groups.items(), key=lambda group: not group[0])
-
-
-def _cell(value: Cell) -> str:
-    return short(value)
-
-
-def _numeric(value: Cell) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

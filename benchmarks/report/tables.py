@@ -1,7 +1,7 @@
 """The tables of the report, each under the name of its CSV file, and where the numbers come from."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,6 @@ from depl.benchmarks.analysis.ratio_table import Trial, ratio_table, reference_t
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.catalogue import all_suites
-from depl.benchmarks.measure.provenance import Provenance
 from depl.benchmarks.report.evidence import RANDOM, SHIPPED, Evidence
 from depl.benchmarks.report.predicates import SIZES
 from depl.benchmarks.report.verdicts import Verdict
@@ -79,18 +78,12 @@ def headline_table(evidence: Evidence) -> Table:
 
 def claims_table(verdicts: Sequence[Verdict]) -> Table:
     """A row for every claim: the verdict of its main reading, how many others agree, the figure, and why."""
+    columns = ("number", "claim", "verdict", "other readings", "figure", "main reading")
     rows = [
-        (
-            item.number,
-            item.claim.key,
-            item.ruling.value,
-            item.agreement,
-            item.figure,
-            item.claim.main.statement,
-        )
-        for item in verdicts
+        (item.number, item.claim.key, item.ruling.value, item.agreement, item.figure) for item in verdicts
     ]
-    return Table(("number", "claim", "verdict", "other readings", "figure", "main reading"), tuple(rows))
+    reasons = [item.claim.main.statement for item in verdicts]
+    return Table(columns, tuple((*row, why) for row, why in zip(rows, reasons, strict=True)))
 
 
 def readings_table(verdicts: Sequence[Verdict]) -> Table:
@@ -120,13 +113,16 @@ def printed_steps_table(attempts: Sequence[Attempt]) -> Table:
     for key, own in groups.items():
         cells: list[Cell] = []
         for name in ("data_over_best", "placement_over_best"):
-            known = np.array([value for measures in own if (value := measures.get(name)) is not None])
-            spread = (float(known.mean()), float(known.max())) if len(known) else (None, None)
-            cells += [len(known), *spread, int((known > 1 + _SAME).sum())]
+            known = [value for measures in own if (value := measures.get(name)) is not None]
+            spread = (float(np.mean(known)), max(known)) if known else (None, None)
+            cells += [len(known), *spread, sum(value > 1 + _SAME for value in known)]
         rows.append((*key, *cells, int(sum(measures.get("placements_late") or 0 for measures in own))))
-    columns = ("suite", "configuration", "data_compared", "data_mean", "data_largest", "data_missed")
-    placed = ("placements_compared", "placement_mean", "placement_largest", "placement_missed")
-    return Table((*columns, *placed, "placements_late"), tuple(rows))
+    parts = ("compared", "mean", "largest", "missed")
+    columns = [f"data_{part}" for part in parts] + [
+        "placements_compared",
+        *(f"placement_{part}" for part in parts[1:]),
+    ]
+    return Table(("suite", "configuration", *columns, "placements_late"), tuple(rows))
 
 
 def goals_table(evidence: Evidence) -> Table:
@@ -134,7 +130,7 @@ def goals_table(evidence: Evidence) -> Table:
     rows = [
         (
             *(name, goal.name, goal.sentence, f"{goal.comparison} {goal.threshold:.4g}", goal.measured),
-            *(goal.met, record.date, _commit(record), record.command),
+            *(goal.met, record.date, record.source_words.removeprefix("commit "), record.command),
         )
         for name, record in sorted(evidence.records.items())
         for goal in record.goals
@@ -162,38 +158,28 @@ def suites_table(evidence: Evidence) -> Table:
 
 def settings_table(evidence: Evidence) -> Table:
     """How each configuration of each suite was run."""
-    seen: dict[tuple[str, str], Attempt] = {}
-    for attempt in evidence.attempts:
-        seen.setdefault((attempt.task.suite, attempt.task.configuration), attempt)
-    rows = []
-    for key, item in seen.items():
+    rows: dict[tuple[str, str], tuple[Cell, ...]] = {}
+    for item in evidence.attempts:
         settings = [item.settings.get(name) for name in ("time_limit", "gap", "scenarios")]
         options = ", ".join(f"{name} = {value}" for name, value in item.settings.get("options", {}).items())
-        rows.append((*key, item.method, item.meaning, *settings, options))
+        key = (item.task.suite, item.task.configuration)
+        rows.setdefault(key, (*key, item.method, item.meaning, *settings, options))
     columns = ("suite", "configuration", "method", "meaning", "time limit [s]", "gap", "scenarios", "options")
-    return Table(columns, tuple(rows))
+    return Table(columns, tuple(rows.values()))
 
 
 def sources_table(evidence: Evidence) -> Table:
     """Commits, machines and versions, each with the number of attempts made there."""
-    rows: list[tuple[Cell, ...]] = []
-    for kind, text in _SOURCES.items():
-        counts = Counter(map(text, evidence.attempts))
-        rows += [(kind, name, number) for name, number in sorted(counts.items())]
-    return Table(("what", "which", "attempts"), tuple(rows))
-
-
-def _commit(record: Provenance) -> str:
-    return record.source_words.removeprefix("commit ")
-
-
-def _machine(record: Provenance) -> str:
-    return record.machine_words + ("" if record.machine is None else f", {record.machine.system}")
-
-
-_SOURCES: Mapping[str, Callable[[Attempt], str]] = {
-    "commit": _commit,
-    "machine": _machine,
-    "Python": lambda attempt: attempt.python,
-    "libraries": lambda attempt: ", ".join(f"{name} {number}" for name, number in attempt.versions.items()),
-}
+    found = Counter(
+        (place, kind, text)
+        for item in evidence.attempts
+        for place, (kind, text) in enumerate(
+            {
+                "commit": item.source_words.removeprefix("commit "),
+                "machine": item.machine_words + (f", {item.machine.system}" if item.machine else ""),
+                "Python": item.python,
+                "libraries": ", ".join(f"{name} {number}" for name, number in item.versions.items()),
+            }.items()
+        )
+    )
+    return Table(("what", "which", "attempts"), tuple((*key[1:], found[key]) for key in sorted(found)))

@@ -23,8 +23,7 @@ class Ruling(Enum):
     UNMEASURED = "not measured"  # the results at hand have no case
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """A sentence that is true or false of cases, and what counts them: a predicate of a suite or a record.
 
     ``names`` are the configurations that the predicate compares.
@@ -79,7 +78,7 @@ class Verdict:
     @property
     def agree(self) -> int:
         """How many of the other readings come to the same."""
-        return sum(ruling is self.ruling for ruling in self.others)
+        return self.others.count(self.ruling)
 
     @property
     def agreement(self) -> str:
@@ -107,14 +106,9 @@ def told(found: Found) -> str:
 def judged(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
     """The verdict on every claim, numbered from 1."""
     return [
-        Verdict(
-            number,
-            claim,
-            tuple(
-                (item, item.predicate(evidence, item.of, item.names)) for item in (claim.main, *claim.others)
-            ),
-        )
-        for number, claim in enumerate(claims, start=1)
+        Verdict(place, claim, tuple((own, own.predicate(evidence, own.of, own.names)) for own in readings))
+        for place, claim in enumerate(claims, start=1)
+        if (readings := (claim.main, *claim.others))
     ]
 
 
@@ -130,12 +124,7 @@ def ruling_of(found: Found) -> Ruling:
 def counts(verdicts: Iterable[Verdict]) -> str:
     """How many claims hold, hold in part, fail, and are not measured, in their main reading."""
     numbers = Counter(verdict.ruling for verdict in verdicts)
-    parts = []
-    for ruling in Ruling:
-        many = numbers[ruling] != 1
-        words = {"holds": "hold", "holds in part": "hold in part", "fails": "fail"} if many else {}
-        verb = "" if ruling is not Ruling.UNMEASURED else "are " if many else "is "
-        parts += (
-            [f"{numbers[ruling]} {verb}{words.get(ruling.value, ruling.value)}"] if numbers[ruling] else []
-        )
-    return ", ".join(parts)
+    many = dict(zip(Ruling, ("hold", "hold in part", "fail", "are not measured"), strict=True))
+    one = {item: item.value for item in Ruling} | {Ruling.UNMEASURED: "is not measured"}
+    told = {item: one[item] if numbers[item] == 1 else many[item] for item in Ruling if numbers[item]}
+    return ", ".join(f"{numbers[item]} {words}" for item, words in told.items())

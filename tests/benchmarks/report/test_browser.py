@@ -67,7 +67,7 @@ def seen(page: str, width: int, folder: Path, probe: str = PROBE, *further: str)
         frame.as_uri(),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    told = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTCLAIMS)
+    told = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
     assert told, done.stdout[:2000]
     assert told[1], f"the page did not load: {done.stderr[-2000:]}"
     return json.loads(html.unescape(told[1]))

@@ -1,5 +1,7 @@
 """Tables of the report: the headline, a method of the reader's own, and where the numbers come from."""
 
+import math
+
 import msgspec
 import pytest
 
@@ -99,12 +101,16 @@ def test_ratios_are_over_proved_optima_alone():
 def test_a_family_has_its_points_from_the_tightest_target_to_the_loosest():
     plans = {"exact": [plan(cost, (0, 1, 3), quantile=4.5) for cost in (10, 8, 6)], "depl": [plan(None)] * 3}
     (points,) = evidence(paper(plans)[::-1]).families["paper"].values()
-    assert [(point.target, point.optimum) for point in points] == [(5.0, 10), (9.0, 8), (13.0, 6)]
-    assert points[0].epochs("optimum") == points[0].epochs("exact") == {"intermediate": 1, "slow-steady": 3}
-    assert (points[0].measure("optimum", "quantile"), points[0].measure("exact", "unheard-of")) == (4.5, None)
-    assert (points[0].epochs("depl"), points[0].cost("depl"), points[0].plan("absent")) == ({}, None, None)
+    told = [(point.target, point.of("optimum", "cost"), point.of("depl", "ratio")) for point in points]
+    assert told == [(5.0, 10, math.inf), (9.0, 8, math.inf), (13.0, 6, math.inf)]
+    assert [point.ends for point in points] == [(True, False), (False, False), (False, True)]
+    assert points[0].models["optimum"] == points[0].models["exact"] == {"intermediate": 1, "slow-steady": 3}
+    known = {"slack": 0.5, "epochs": 4, "fast epochs": 0, "violation": 0.5}
+    assert {name: points[0].of("exact", name) for name in known} == known
+    for name, figure in (("exact", "band"), ("depl", "cost"), ("absent", "cost")):
+        assert math.isnan(points[0].of(name, figure))
     (unproved,) = evidence(paper(costs(depl=(10, 8, 6)))).families["paper"].values()
-    assert [(point.optimum, point.plan("optimum")) for point in unproved] == [(None, None)] * 3
+    assert all(math.isnan(point.of("optimum", "cost")) for point in unproved)
 
 
 def attempts():
