@@ -1,15 +1,16 @@
 """A figure with its name, its caption and its numbers, and what it says of where these are from."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.figures.style import save, svg_text
+from depl.benchmarks.figures.style import finished, panels, save, set_title, svg_text
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.catalogue import find_suite
 from depl.instances.library import load
@@ -17,11 +18,9 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 
-_CHARACTERS_PER_INCH = 21
-_MOST_NAMED = 12
+_CHARACTERS_PER_INCH, _MOST_NAMED = 21, 12
 _SMALL = 5.5
 """Size of the print that says where numbers are from [points]."""
-
 _LINE = 0.0164
 """Height of a line [in] by the size of its print [points]."""
 
@@ -52,12 +51,19 @@ class Drawing:
         return [*save(self.figure, folder, self.name, formats), table]
 
 
+def drawn(of: str, kind: str, caption: str, table: Table, draw: Callable[[Axes], object]) -> Drawing:
+    """The drawing of a family or suite that has one panel, under its name."""
+    figure, (axes,) = panels(1)
+    draw(axes)
+    set_title(axes, of)
+    return Drawing(f"{of}-{kind}", f"{of}: {caption}", finished(figure), table)
+
+
 def add_footer(figure: Figure, text: str, points: float = _SMALL) -> None:
     """Write small lines below everything else, as wide as the figure, in print of so many points."""
     width = int(figure.get_figwidth() * _CHARACTERS_PER_INCH * _SMALL / points)
     lines = [wrapped for line in text.splitlines() for wrapped in textwrap.wrap(line, width)]
-    height = figure.get_figheight()
-    figure.set_figheight(height + _LINE * points * len(lines))
+    figure.set_figheight(figure.get_figheight() + _LINE * points * len(lines))
     figure.supxlabel("\n".join(lines), fontsize=points, color="0.35", x=0.01, ha="left")
 
 
@@ -68,14 +74,15 @@ def footer_of(attempts: Sequence[Attempt], instances: Sequence[Instance] = ()) -
     versions = sorted({item.versions["depl"] for item in attempts if "depl" in item.versions})
     release = f"depl {', '.join(versions)}, " if versions else ""
     lines = [f"suite {', '.join(suites)}; {release}{', '.join(commits)}"]
-    lines += [line for line in unprinted_lines(instances) if line.startswith("assumed")]
-    return "\n".join(lines)
+    return "\n".join([*lines, *unprinted_lines(instances, ("assumed",))])
 
 
-def unprinted_lines(instances: Sequence[Instance]) -> list[str]:
+def unprinted_lines(
+    instances: Sequence[Instance], sources: Sequence[str] = ("assumed", "derived")
+) -> list[str]:
     """What of the instances shown is assumed, and what is derived from what is printed; a line each."""
     lines = []
-    for source in ("assumed", "derived"):
+    for source in sources:
         named = assumptions(instances, source)
         if named:
             more = ", ..." if named[_MOST_NAMED:] else ""
@@ -113,27 +120,23 @@ class Instances:
         return [found for item in reversed(first.values()) if (found := self.of(item)) is not None]
 
     def _made(self, attempt: Attempt) -> Instance | None:
-        task = attempt.task
-        called = f"{task.instance} of suite {task.suite}"
+        """The draw of the suite; without that suite the shipped instance, which its fingerprint confirms."""
+        suite, name = attempt.task.suite, attempt.task.instance
         try:
-            found = _build(task.suite, task.instance)
+            try:
+                known = find_suite(suite)
+            except InvalidInputError:
+                found = load(name)
+            else:
+                found = known.drawn(name).made()[0]
         except InvalidInputError as error:
-            self.missing.append(f"{called} cannot be made again: {error}")
+            self.missing.append(f"{name} of suite {suite} cannot be made again: {error}")
             return None
         if attempt.instance_hash and found.fingerprint != attempt.instance_hash:
             hashes = f"({attempt.instance_hash:.12}, now {found.fingerprint:.12})"
-            self.missing.append(f"{called} has changed since it was solved {hashes}")
+            self.missing.append(f"{name} of suite {suite} has changed since it was solved {hashes}")
             return None
         return found
-
-
-def _build(suite: str, name: str) -> Instance:
-    """The draw of the suite; without that suite the shipped instance, which its fingerprint will confirm."""
-    try:
-        known = find_suite(suite)
-    except InvalidInputError:
-        return load(name)
-    return known.drawn(name).made()[0]
 
 
 def plan_of(attempt: Attempt) -> Plan | None:

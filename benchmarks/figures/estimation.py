@@ -15,7 +15,6 @@ from depl.benchmarks.figures.style import (
     DASHES,
     HATCHES,
     legend_beside,
-    legend_near,
     make_room,
     nth,
     panels,
@@ -26,7 +25,7 @@ from depl.benchmarks.figures.style import (
 from depl.models.estimation.combinations import TracesFit, fit_rows
 from depl.models.estimation.diagnosis import Diagnosis
 from depl.models.estimation.families import IMPROVEMENT_FAMILIES, SWITCH_FAMILIES
-from depl.models.estimation.fit import FittedLaw
+from depl.models.estimation.fit import FittedLaw, ImprovementFit, SwitchFit
 from depl.models.estimation.independence import USABLE
 from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.foundation.errors import InvalidInputError
@@ -101,19 +100,32 @@ def fit_figure(by_model: TracesFit, combinations: TracesFit) -> Figure:
 
 def draw_fits(by_model: TracesFit, combinations: TracesFit, axes: Sequence[Axes]) -> None:
     """The same on axes that are there, three if there are jumps and two if there are none."""
-    fits = {str(key): fit for key, fit in by_model.improvements.items() if fit.laws}
-    if not fits:
-        raise InvalidInputError("there is no fit to draw: no improvement varies")
-    model, fit = max(fits.items(), key=lambda item: item[1].ratios.size)
+    model, fit, jump = most(by_model)
     laws = [fit.law("inverse_gamma"), *([] if fit.best == "inverse_gamma" else [fit.law(fit.best)])]
     draw_density(axes[0], fit.ratios, laws, f"ratio $x$, {model}")
     set_title(axes[0], f"improvements of {model}")
     draw_p_values(axes[1], p_values(combinations))
     set_title(axes[1], "inverse gamma")
-    if by_model.jumps:
-        (before, after), jump = max(by_model.jumps.items(), key=lambda item: item[1].jumps.size)
-        draw_density(axes[2], jump.jumps, jump.laws, f"$\\ell^{{sw}}$, {before} to {after}", bins=_BINS)
+    if jump is not None:
+        name, found = jump
+        draw_density(axes[2], found.jumps, found.laws, f"$\\ell^{{sw}}$, {name}", bins=_BINS)
         set_title(axes[2], "jumps at a switch")
+
+
+def most(by_model: TracesFit) -> tuple[str, ImprovementFit, tuple[str, SwitchFit] | None]:
+    """What is drawn: the model with most ratios and its fit, and the most frequent switch, if there is one.
+
+    Raises
+    ------
+    InvalidInputError
+        If no improvement of a model varies, so that nothing was fitted.
+    """
+    fits = {str(key): fit for key, fit in by_model.improvements.items() if fit.laws}
+    if not fits:
+        raise InvalidInputError("there is no fit to draw: no improvement varies")
+    jumps = {f"{before} to {after}": jump for (before, after), jump in by_model.jumps.items()}
+    switch = max(jumps.items(), key=lambda item: item[1].jumps.size) if jumps else None
+    return *max(fits.items(), key=lambda item: item[1].ratios.size), switch
 
 
 def p_values(fit: TracesFit) -> dict[str, list[float]]:
@@ -158,13 +170,9 @@ def draw_p_values(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
     for index, (name, values) in enumerate(groups.items()):
         counts, _ = np.histogram(values, bins=edges)
         above = np.mean(np.asarray(values) > THRESHOLD) if len(values) else 0.0
-        label = f"{name}: {100 * above:.0f} % above {THRESHOLD:g}"
-        look: dict[str, Any] = {
-            "color": nth(COLOURS, index),
-            "hatch": nth(HATCHES, index),
-            "edgecolor": "white",
-        }
-        axes.bar(edges[:-1] + index * width, counts, width, align="edge", linewidth=0.3, label=label, **look)
+        look: dict[str, Any] = {"color": nth(COLOURS, index), "hatch": nth(HATCHES, index)}
+        look |= {"label": f"{name}: {100 * above:.0f} % above {THRESHOLD:g}", "edgecolor": "white"}
+        axes.bar(edges[:-1] + index * width, counts, width, align="edge", linewidth=0.3, **look)
     axes.axvline(THRESHOLD, color="black", linewidth=0.8, linestyle=":")
     axes.set_xlim(0, 1)
     axes.set_xlabel("p-value")
@@ -193,7 +201,7 @@ def _draw_ratios(found: Diagnosis, axes: Axes) -> None:
     _named_rows(axes, [name for name, _ in items])
     plain_logarithms(axes, "x")
     axes.set_xlabel("variance over that of independent increments")
-    legend_near(axes)
+    legend_beside(axes)
     verdict = "may be used" if found.usable else "must not be used"
     set_title(axes, f"the paper's law {verdict}")
 
@@ -211,7 +219,7 @@ def _draw_runs(found: Diagnosis, axes: Axes) -> None:
         label = f"{_LEVEL:g} {told}: {needed} of one plan"
         axes.axvline(needed, color=COLOURS[6], linestyle=dash, label=label)
     axes.set_xlabel("runs")
-    legend_near(axes)
+    legend_beside(axes)
     fewest = min(stage.runs for stage in found.behind)
     set_title(axes, f"{fewest} to {max(stage.runs for stage in found.behind)} runs stand behind a stage")
 

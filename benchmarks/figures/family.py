@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -20,6 +21,7 @@ from depl.benchmarks.figures.drawing import Drawing
 from depl.benchmarks.figures.style import (
     HATCHES,
     MODEL_COLOURS,
+    PANEL,
     Style,
     covered,
     finished,
@@ -139,7 +141,7 @@ class Gallery:
 
     def write(self, folder: Path) -> list[Path]:
         """Write the pictures of the demo as PNG and SVG into ``folder``; returns their paths."""
-        figures = {kind: self.figure(kind) for kind in ("cost", "epochs", "loss")}
+        figures = {kind: _shared(self.figure(kind)) for kind in ("cost", "epochs", "loss")}
         figures["overview"] = self.overview()
         return [path for kind, one in figures.items() for path in save(one, folder, f"{self.family}-{kind}")]
 
@@ -147,20 +149,20 @@ class Gallery:
         """Figs. 5 or 6 (left and centre), 7, 8 and 9, with their numbers."""
         name = self.family
         return [
-            Drawing(f"{name}-{kind}", f"{name}: {caption}.", self.figure(kind), self.table(kind))
+            Drawing(f"{name}-{kind}", f"{name}: {caption}.", _shared(self.figure(kind)), self.table(kind))
             for kind, caption in KINDS.items()
         ]
 
-    def figure(self, kind: str) -> Figure:
-        """One of `KINDS`, with one legend where there are several panels."""
+    def figure(self, kind: str, columns: int = 0, size: tuple[float, float] = PANEL) -> Figure:
+        """One of `KINDS`, as many panels side by side as are told, or without a gap in the last row."""
         parts = self.parts(kind)
-        return _figure(parts, 2 if len(parts) == 4 else 3)  # without a gap in the last row
+        return _figure(parts, columns or (2 if len(parts) == 4 else 3), size)
 
     def overview(self) -> Figure:
         """Cost, epochs of the first method, and its loss beside that of another at the middle target."""
         compared = [*self.methods[:1], self._against]
         middle = partial(self._draw_losses, self.targets[len(self.targets) // 2], compared)
-        return _figure([*self.parts("cost"), *self.parts("epochs")[:1], middle], 3)
+        return _shared(_figure([*self.parts("cost"), *self.parts("epochs")[:1], middle], 3))
 
     def parts(self, kind: str) -> list[Draw]:
         """What draws the panels: one, one for each method with one scale, or one for each chosen target."""
@@ -235,17 +237,15 @@ class Gallery:
         set_title(axes, self.family)
 
     def _draw_bars(self, kind: str, method: str, axes: Axes) -> None:
-        rows, what = self._rows(kind), _COLUMNS[kind][-1]
         totals: dict[tuple[str, str], float] = {}
-        for name, target, _, amount in rows:
+        heights: dict[str, dict[str, float]] = {}
+        for name, target, model, amount in self._rows(kind):
             totals[name, target] = totals.get((name, target), 0.0) + amount
-        own = {(target, model): amount for name, target, model, amount in rows if name == method}
-        parts = {
-            model: [own.get((target, model), 0) for target in self.targets]
-            for model in dict.fromkeys(model for _, model in own)
-        }
+            if name == method:
+                heights.setdefault(model, {})[target] = amount
+        parts = {model: [own.get(target, 0) for target in self.targets] for model, own in heights.items()}
         without = [target for target in self.targets if (method, target) not in totals]
-        draw_bars(axes, self.targets, parts, what, without)
+        draw_bars(axes, self.targets, parts, _COLUMNS[kind][-1], without)
         axes.set_ylim(top=1.08 * max(totals.values(), default=1.0) or 1.0)  # one scale of all panels
         set_title(axes, self._labels[method])
 
@@ -260,11 +260,16 @@ class Gallery:
         set_title(axes, f"guaranteed loss {target}")
 
 
-def _figure(parts: Sequence[Draw], side_by_side: int) -> Figure:
-    figure, axes = panels(max(len(parts), 1), side_by_side)
+def _figure(parts: Sequence[Draw], side_by_side: int, size: tuple[float, float] = PANEL) -> Figure:
+    figure, axes = panels(max(len(parts), 1), side_by_side, size)
     for draw, panel in zip(parts, axes, strict=False):
         draw(panel)
-    return finished(figure, shared=len(axes) > 1)
+    return figure
+
+
+def _shared(figure: Figure) -> Figure:
+    """With one legend where there are several panels."""
+    return finished(figure, shared=len(figure.axes) > 1)
 
 
 def draw_line(
@@ -288,25 +293,16 @@ def draw_bars(
     what: str,
     without: Collection[str] = (),
 ) -> None:
-    """Draw one stacked bar per target, a part per model bottom up (Figs. 7 and 8).
+    """Draw one stacked bar per target, a part per model bottom up, one height per target (Figs. 7 and 8).
 
-    Parameters
-    ----------
-    axes : Axes
-    targets : sequence of str
-    parts : mapping of str to sequence of float
-        For every part one height per target.
-    what : str
-        What is counted, such as ``epochs``, which are whole, or ``cost``.
-    without : collection of str
-        Targets for which there is no plan; it is written where their bar would stand.
+    ``what`` is counted, such as ``epochs``, which are whole, or ``cost``. It is written where the bar of a
+    target ``without`` a plan would stand.
     """
-    places = range(len(targets))
-    below = [0.0] * len(targets)
+    places, below = range(len(targets)), np.zeros(len(targets))
     for index, (name, heights) in enumerate(parts.items()):
         look: dict[str, Any] = {"color": nth(MODEL_COLOURS, index), "hatch": nth(HATCHES, index)}
         axes.bar(places, heights, 0.7, below, label=name, edgecolor="white", linewidth=0.5, **look)
-        below = [base + height for base, height in zip(below, heights, strict=True)]
+        below = below + heights
     for place, target in enumerate(targets):
         if target in without:
             axes.annotate("no plan", (place, 0), (0, 4), textcoords="offset points", rotation=90, ha="center")

@@ -9,17 +9,8 @@ from matplotlib.axes import Axes
 from depl.benchmarks.analysis.growth import size_of
 from depl.benchmarks.analysis.ratio_table import trials
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.figures.drawing import Drawing, first_of_each
-from depl.benchmarks.figures.style import (
-    Style,
-    finished,
-    legend_beside,
-    panels,
-    series_style,
-    set_title,
-    sized_axis,
-    styles_of,
-)
+from depl.benchmarks.figures.drawing import Drawing, drawn, first_of_each
+from depl.benchmarks.figures.style import Style, legend_beside, series_style, sized_axis, styles_of
 from depl.benchmarks.measure.attempt import Attempt
 
 FEWEST = 3
@@ -55,22 +46,15 @@ def ratio_against_levels(curves: Sequence[RatioCurve], axes: Axes) -> None:
 
     A marker of the upper line is hollow where the graph misses some instances that have a solution.
     """
-    for curve in curves:
-        colour, marker, _ = curve.style
-        down = curve.down or (None,) * len(curve.levels)
-        for ratios, dash, small in ((curve.up, "-", False), (down, "--", True)):
-            points = [
-                (x, y, missed)
-                for x, y, missed in zip(curve.levels, ratios, curve.missed, strict=True)
-                if y is not None
-            ]
-            axes.plot([x for x, _, _ in points], [y for _, y, _ in points], color=colour, linestyle=dash)
-            for x, y, missed in points:
-                look: dict[str, Any] = (
-                    {"markersize": 3} if small else {"markerfacecolor": "white" if missed else colour}
-                )
-                axes.plot(x, y, marker, color=colour, **look)
-        axes.plot([], [], marker, color=colour, linestyle="-", label=curve.label)
+    for label, levels, up, down, missed, (colour, marker, _) in curves:
+        for ratios, dash, small in ((up, "-", False), (down or [None] * len(levels), "--", True)):
+            points = zip(levels, ratios, missed, strict=True)
+            known = [(x, y, share) for x, y, share in points if y is not None]
+            axes.plot([x for x, _, _ in known], [y for _, y, _ in known], color=colour, linestyle=dash)
+            for x, y, share in known:
+                face = {"markersize": 3} if small else {"markerfacecolor": "white" if share else colour}
+                axes.plot(x, y, marker, color=colour, **face)
+        axes.plot([], [], marker, color=colour, linestyle="-", label=label)
     axes.axhline(1.0, color="0.6", linewidth=0.8, zorder=0)
     sized_axis(axes, "levels $\\eta$", [level for curve in curves for level in curve.levels])
     axes.set_ylabel("cost in the graph / optimum")
@@ -87,10 +71,9 @@ def curves_of(rows: Sequence[Mapping[str, Any]]) -> list[RatioCurve]:
     curves = []
     for place, epochs in enumerate(dict.fromkeys(row["epochs"] for row in rows)):
         part = [row for row in rows if row["epochs"] == epochs]
-        columns: list[list[Any]] = [
+        levels, up, down, missed = (
             [row[name] for row in part] for name in ("eta", "up_mean", "down_mean", "missed")
-        ]
-        levels, up, down, missed = columns
+        )
         curves.append(RatioCurve(f"K = {epochs}", levels, up, down, missed, series_style(place)))
     return curves
 
@@ -100,12 +83,13 @@ def level_points(attempts: Sequence[Attempt]) -> list[LevelPoint]:
 
     Refusals, and instances whose optimum no attempt proves, are left out.
     """
-    found = []
-    for attempt, trial in trials(first_of_each(attempts)):
-        levels, name = levels_of(attempt), attempt.task.instance
-        if levels is not None and trial.reference.optimum is not None and attempt.ending != "refused":
-            found.append(LevelPoint(attempt.method, levels, name, trial.ratio))
-    return found
+    return [
+        LevelPoint(item.method, levels, item.task.instance, trial.ratio)
+        for item, trial in trials(first_of_each(attempts))
+        if (levels := levels_of(item)) is not None
+        and trial.reference.optimum is not None
+        and item.ending != "refused"
+    ]
 
 
 def levels_of(attempt: Attempt) -> int | None:
@@ -123,17 +107,15 @@ def level_drawing(family: str, attempts: Sequence[Attempt]) -> Drawing | None:
     points = level_points(attempts)
     if len({point.levels for point in points}) < FEWEST:
         return None
-    figure, (axes,) = panels(1)
-    ratio_against_levels(level_curves(points), axes)
-    axes.set_ylabel("cost / optimum, mean over targets")
-    set_title(axes, family)
-    finished(figure)
-    caption = (
-        f"{family}: mean cost over the optimum against the levels eta (as Figs. 5 and 6, right); hollow "
-        "markers where some targets are missed."
-    )
+
+    def draw(axes: Axes) -> None:
+        ratio_against_levels(level_curves(points), axes)
+        axes.set_ylabel("cost / optimum, mean over targets")
+
+    caption = "mean cost over the optimum against the levels eta (as Figs. 5 and 6, right); hollow markers "
     columns = ("method", "eta", "instance", "cost_over_optimum")
-    return Drawing(f"{family}-levels", caption, figure, Table(columns, tuple(map(tuple, points))))
+    table = Table(columns, tuple(map(tuple, points)))
+    return drawn(family, "levels", f"{caption}where some targets are missed.", table, draw)
 
 
 def level_curves(points: Sequence[LevelPoint]) -> list[RatioCurve]:

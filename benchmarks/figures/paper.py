@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.figures.drawing import Drawing, Instances, add_footer
-from depl.benchmarks.figures.estimation import draw_fits, draw_loss_band, p_values, trace_curves
+from depl.benchmarks.figures.estimation import draw_fits, draw_loss_band, most, p_values, trace_curves
 from depl.benchmarks.figures.family import Gallery
 from depl.benchmarks.figures.levels import level_curves, level_points, levels_of, ratio_against_levels
 from depl.benchmarks.figures.style import PANEL, finished, panels, set_title
@@ -36,17 +36,14 @@ _KNOWN: Mapping[int, tuple[str, str]] = {
 }
 FAMILIES: Mapping[int, str] = {number: family for number, (family, _) in _KNOWN.items()}
 """Every figure of the paper that shows numbers, with the shipped family that it is drawn from."""
-
 TRAINING = (2, 4)
 """Figures that are drawn from traces and not from attempts."""
-
 METHODS = ("exact", "depl", "expected-greedy")
 _ROLES = ("optimal", "DepL", "best-exp")
 _DIFFERS = {("DepL", "depl"): ", our loop with bounds", ("DepL", "depl-paper"): " as printed"}
 """What a reader of the paper would not expect behind its names."""
 _KINDS = {7: "epochs", 8: "cost-per-model", 9: "loss"}
 """Of `depl.benchmarks.figures.family.KINDS`; Figs. 5 and 6 hold several."""
-
 _SEED, _RESAMPLES = 20240222, 99
 
 
@@ -95,16 +92,12 @@ def paper_drawing(
         raise InvalidInputError(f"is drawn from attempts for {', '.join(map(str, known))}", "number")
     family = family or FAMILIES[number]
     own = [item for item in attempts if item.labels.get("family") == family]
-    gallery = _gallery(family, own, methods)
+    gallery, kind = _gallery(family, own, methods), _KINDS.get(number)
     with mpl.rc_context({"font.size": layout.points}):
-        if number in _KINDS:
-            parts, table = gallery.parts(_KINDS[number]), gallery.table(_KINDS[number])
-            figure, axes = panels(len(parts), layout.columns, layout.size)
-            for draw, panel in zip(parts, axes, strict=True):
-                draw(panel)
-        else:
-            figure, table = _costs(gallery, own, layout)
-        return _finished(number, family, figure, table, layout)
+        if kind is None:
+            return _finished(number, family, *_costs(gallery, own, layout), layout)
+        figure = gallery.figure(kind, layout.columns, layout.size)
+        return _finished(number, family, figure, gallery.table(kind), layout)
 
 
 def training_drawing(
@@ -124,8 +117,7 @@ def training_drawing(
     """
     with mpl.rc_context({"font.size": layout.points}):
         rng = np.random.default_rng(_SEED)
-        figure, table = _training(number, traces, layout.columns, layout.size, rng, resamples)
-        return _finished(number, family, figure, table, layout)
+        return _finished(number, family, *_training(number, traces, layout, rng, resamples), layout)
 
 
 def training_drawings(
@@ -140,26 +132,23 @@ def training_drawings(
     """
     drawings = []
     for number, name in zip(TRAINING, ("loss", "fits"), strict=True):
-        figure, table = _training(number, traces, 3, PANEL, rng, resamples)
+        figure, table = _training(number, traces, WIDE._replace(size=PANEL), rng, resamples)
         add_footer(finished(figure), f"traces {family}, {len(traces.runs)} runs; {here().source_words}")
         caption = f"{family}: {_KNOWN[number][1]} (as Fig. {number})."
         drawings.append(Drawing(f"{family}-training-{name}", caption, figure, table))
     return drawings
 
 
-def named(role: str, method: str) -> str:
-    """What stands in the place of a method of the paper: its own, or in what it differs."""
-    return f"{role}{_DIFFERS.get((role, method), '')} ({method})"
-
-
 def _gallery(family: str, attempts: Sequence[Attempt], methods: Sequence[str]) -> Gallery:
+    """Of the first suite that holds a plan; legends call a method as the paper does."""
     plain = [item for item in attempts if levels_of(item) is None]
+    roles = dict(zip(methods, _ROLES, strict=False))
+    names = {name: f"{role}{_DIFFERS.get((role, name), '')} ({name})" for name, role in roles.items()}
     for suite in dict.fromkeys(item.task.suite for item in plain):
         own = [item for item in plain if item.task.suite == suite]
         shown = [item for item in shown_of(own, Instances(), methods) if item.method in methods]
         if any(item.plan is not None for item in shown):
             ordered = sorted(shown, key=lambda item: methods.index(item.method))
-            names = {name: named(role, name) for role, name in zip(_ROLES, methods, strict=False)}
             return Gallery(family, ordered, names=names)
     raise InvalidInputError(f"hold no plan of {', '.join(methods)} on the family {family!r}", "attempts")
 
@@ -185,25 +174,18 @@ def _costs(gallery: Gallery, attempts: Sequence[Attempt], layout: Layout) -> tup
     if curves:
         ratio_against_levels(curves, axes[2])
         set_title(axes[2], gallery.family)
-        rows += [
-            ("levels", curve.label, float(level), ratio)
-            for curve in curves
-            for level, ratio in zip(curve.levels, curve.up, strict=True)
-        ]
+        for curve in curves:
+            points = zip(curve.levels, curve.up, strict=True)
+            rows += [("levels", curve.label, float(level), ratio) for level, ratio in points]
     return figure, Table(("panel", "method", "at", "value"), tuple(rows))
 
 
 def _training(
-    number: int,
-    traces: Traces,
-    columns: int,
-    size: tuple[float, float],
-    rng: np.random.Generator,
-    resamples: int,
+    number: int, traces: Traces, layout: Layout, rng: np.random.Generator, resamples: int
 ) -> tuple[Figure, Table]:
     """Fig. 2 or 4 as it is drawn, and its numbers."""
     if number == TRAINING[0]:
-        figure, (axes,) = panels(1, 1, size)
+        figure, (axes,) = panels(1, 1, layout.size)
         draw_loss_band(traces, axes)
         rows = [
             (curve.label, *point)
@@ -211,25 +193,23 @@ def _training(
             for point in zip(curve.epochs, curve.mean, curve.lower, curve.upper, strict=True)
         ]
         return figure, Table(("plan", "epoch", "mean", "lower", "upper"), tuple(rows))
-    by_model, by_schedule = (
-        fit_traces(traces, rng, by, resamples=resamples) for by in (FitBy.MODEL, FitBy.SCHEDULE)
-    )
-    figure, places = panels(3 if by_model.jumps else 2, columns, size)
+    by_model = fit_traces(traces, rng, FitBy.MODEL, resamples=resamples)
+    by_schedule = fit_traces(traces, rng, FitBy.SCHEDULE, resamples=resamples)
+    figure, places = panels(3 if by_model.jumps else 2, layout.columns, layout.size)
     draw_fits(by_model, by_schedule, places)
     return figure, Table(("panel", "name", "value"), tuple(_fit_rows(by_model, by_schedule)))
 
 
 def _fit_rows(by_model: TracesFit, by_schedule: TracesFit) -> Iterator[tuple[Cell, ...]]:
     """What the three panels of Fig. 4 draw: every value, and the parameters of the fitted laws."""
-    fits = {str(key): fit for key, fit in by_model.improvements.items() if fit.laws}
-    model, fit = max(fits.items(), key=lambda item: item[1].ratios.size)
+    model, fit, jump = most(by_model)
     yield from (("ratio", model, value) for value in fit.ratios.tolist())
     for law in fit.laws:
         yield from (("law of ratios", f"{law.family} {name}", value) for name, value in law.parameters)
     for kind, values in p_values(by_schedule).items():
         yield from (("p-value", kind, value) for value in values)
-    if by_model.jumps:
-        (before, after), jump = max(by_model.jumps.items(), key=lambda item: item[1].jumps.size)
-        yield from (("jump", f"{before} to {after}", value) for value in jump.jumps.tolist())
-        for law in jump.laws:
+    if jump is not None:
+        name, found = jump
+        yield from (("jump", name, value) for value in found.jumps.tolist())
+        for law in found.laws:
             yield from (("law of jumps", f"{law.family} {name}", value) for name, value in law.parameters)

@@ -5,6 +5,7 @@ matplotlib is imported when something is drawn, so that nothing else waits for i
 
 import functools
 import io
+import itertools
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -42,26 +43,17 @@ _RESOLUTION = 160
 _WITHOUT = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
 """What would make two files of the same figure differ."""
 
-_MOST = 16
-"""Entries of a legend: lines of small print in the height of a panel. The last one counts the rest."""
-_LONGEST, _LINES = 34, 2
-"""Letters of a line of an entry, a third of a panel, and its most lines; what is longer is cut."""
-_TITLE = 56
-"""Letters of a line of a title above a panel."""
-_FORMULA = 8
-"""Signs of a formula that take no room in print."""
+_MOST, _LONGEST, _LINES = 16, 34, 2
+"""Entries of a legend, the last of which counts the rest; letters of a line of an entry, and its lines."""
+_TITLE, _FORMULA = 56, 8
+"""Letters of a line of a title above a panel, and signs of a formula that take no room in print."""
 _LETTERS = 12.5
 """Letters of a title in an inch of small print."""
-_NARROW = 3.5
+_NARROW = 2.7
 """Inches of axes, before they are laid out, below which a legend beside them would leave them no room."""
 _BELOW = 33.0
 """From the axes down to a legend below them, past ticks and their label [points]."""
-_LOOK: dict[str, Any] = {
-    "frameon": False,
-    "fontsize": "small",
-    "title_fontsize": "small",
-    "alignment": "left",
-}
+_LOOK = {"frameon": False, "fontsize": "small", "title_fontsize": "small", "alignment": "left"}
 
 
 class Style(NamedTuple):
@@ -126,8 +118,8 @@ def styles_of(labels: Iterable[str]) -> dict[str, Style]:
     Methods, and the configurations of the shipped suites, have fixed styles. That of another name is derived
     from its letters; only if two such names of one figure come to the same style does one of them move on.
     """
-    given = list(dict.fromkeys(labels))
-    found = {label: style for label, style in _fixed().items() if label in given}
+    given, fixed = list(dict.fromkeys(labels)), METHOD_STYLES | CONFIGURATION_STYLES
+    found = {label: fixed[label] for label in given if label in fixed}
     taken: set[Style] = set()
     for label in sorted(set(given) - set(found)):
         place = int.from_bytes(sha256(label.encode()).digest()[:8], "big")
@@ -137,20 +129,15 @@ def styles_of(labels: Iterable[str]) -> dict[str, Style]:
     return {label: found[label] for label in given}
 
 
-def _fixed() -> dict[str, Style]:
-    return {**METHOD_STYLES, **CONFIGURATION_STYLES}
-
-
 @functools.cache
 def _free() -> tuple[Style, ...]:
     """Styles for other names: each differs from every fixed one in at least two of its three parts."""
-    every = (Style(*parts) for parts in product(METHOD_COLOURS, MARKERS, DASHES))
-    fixed = _fixed().values()
-    return tuple(
-        style
-        for style in every
-        if all(sum(a != b for a, b in zip(style, other, strict=True)) >= 2 for other in fixed)
-    )
+    fixed = [*METHOD_STYLES.values(), *CONFIGURATION_STYLES.values()]
+
+    def differs(style: Style) -> bool:
+        return all(sum(a != b for a, b in zip(style, other, strict=True)) >= 2 for other in fixed)
+
+    return tuple(filter(differs, itertools.starmap(Style, product(METHOD_COLOURS, MARKERS, DASHES))))
 
 
 def new_axes(rows: int, columns: int, width: float, height: float) -> "list[Axes]":
@@ -240,15 +227,15 @@ def is_narrow(axes: "Axes") -> bool:
     return _inches(axes) < _NARROW
 
 
+def room_for_title(axes: "Axes") -> int:
+    """Letters of small print in the width of axes."""
+    return int(_LETTERS * _inches(axes))
+
+
 def _inches(axes: "Axes") -> float:
     """Width of axes before they are laid out [in]."""
     width = axes.get_position(original=True).width
     return float(width * axes.figure.bbox.width / axes.figure.dpi)
-
-
-def room_for_title(axes: "Axes") -> int:
-    """Letters of small print in the width of axes."""
-    return int(_LETTERS * _inches(axes))
 
 
 def title_near(axes: "Axes", text: str) -> None:
@@ -287,28 +274,19 @@ def plain_logarithms(axes: "Axes", which: Literal["x", "y"], marks: Sequence[flo
 
 
 def legend_beside(axes: "Axes", title: str = "") -> None:
-    """Explain every labelled mark on the right of the axes, where no curve or bar can be.
+    """Explain every labelled mark on the right of the axes, or below them where they are narrow.
 
     The ``title`` is what all entries have in common.
     """
-    _legend(axes, [axes], loc="upper left", bbox_to_anchor=(1.0, 1.0), title=title or None)
-
-
-def legend_near(axes: "Axes") -> None:
-    """Explain every labelled mark beside the axes, or below them where they are narrow."""
     if not is_narrow(axes):
-        legend_beside(axes)
+        _legend(axes, [axes], loc="upper left", bbox_to_anchor=(1.0, 1.0), title=title or None)
         return
     from matplotlib.transforms import ScaledTranslation
 
     longest = max((len(label) for label in axes.get_legend_handles_labels()[1]), default=0)
     below = ScaledTranslation(0, -_BELOW / 72, axes.figure.dpi_scale_trans)
-    look: dict[str, Any] = {
-        "fontsize": "x-small",
-        "borderpad": 0.0,
-        "borderaxespad": 0.0,
-        "labelspacing": 0.2,
-    }
+    look: dict[str, Any] = dict.fromkeys(("borderpad", "borderaxespad"), 0.0)
+    look |= {"fontsize": "x-small", "labelspacing": 0.2, "title": title or None}
     look |= {"bbox_to_anchor": (0.0, 0.0), "bbox_transform": axes.transAxes + below}
     _legend(axes, [axes], loc="upper left", ncols=1 if 2 * longest > room_for_title(axes) else 2, **look)
 

@@ -1,7 +1,7 @@
 """Every figure that the attempts of sweeps allow, each with its numbers and a footer on its origin."""
 
-import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,15 @@ from depl.benchmarks.analysis.profiles import Profile, cost_profiles, profile_ta
 from depl.benchmarks.analysis.ratio_table import Trial, ratio, trials
 from depl.benchmarks.analysis.reference import configurations, ordered
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.figures.drawing import Drawing, Instances, add_footer, first_of_each, footer_of, plan_of
+from depl.benchmarks.figures.drawing import (
+    Drawing,
+    Instances,
+    add_footer,
+    drawn,
+    first_of_each,
+    footer_of,
+    plan_of,
+)
 from depl.benchmarks.figures.family import Gallery, Shown
 from depl.benchmarks.figures.levels import level_drawing, levels_of
 from depl.benchmarks.figures.style import (
@@ -38,6 +46,7 @@ from depl.benchmarks.figures.style import (
 from depl.benchmarks.measure.attempt import Attempt
 from depl.instances.library import names
 from depl.models.foundation.wording import counted
+from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Meaning
 
 SET_ASIDE = (
@@ -58,6 +67,7 @@ _NAMES = {
 }
 _TOGETHER = {"heterogeneous": "clusters"}
 """Suites whose sizes grow together, by the one that is drawn."""
+_SHIPPED = frozenset(names())
 _WALL = "wall_seconds"
 _LINEAR_UP_TO = 5.0
 _FEW_DECADES = 6
@@ -97,7 +107,7 @@ def _figures(attempts: Sequence[Attempt], instances: Instances) -> Iterator[Draw
         levels = level_drawing(family, own)
         if levels is not None:
             varied = [item for item in own if levels_of(item) is not None]
-            yield _with_footer(levels, varied, instances)
+            yield _with_footer(levels, varied, instances.of_all(varied))
         for part in _by_suite(own).values():
             yield from _family_drawings(family, part, instances)
     suites = _by_suite(attempts)
@@ -117,10 +127,7 @@ def _by_suite(attempts: Sequence[Attempt]) -> dict[str, list[Attempt]]:
     return found
 
 
-def _with_footer(
-    drawing: Drawing, attempts: Sequence[Attempt], instances: Instances | None = None
-) -> Drawing:
-    shown = [] if instances is None else instances.of_all(attempts)
+def _with_footer(drawing: Drawing, attempts: Sequence[Attempt], shown: Sequence[Instance] = ()) -> Drawing:
     add_footer(drawing.figure, footer_of(attempts, shown))
     return drawing
 
@@ -128,13 +135,8 @@ def _with_footer(
 def _family(attempt: Attempt) -> str | None:
     """The shipped family that an attempt's instance is of, if it is one of several targets under the law."""
     family, target = attempt.labels.get("family"), attempt.labels.get("target")
-    known = family in _shipped() and isinstance(target, int | float) and attempt.meaning == Meaning.LAW.value
+    known = family in _SHIPPED and isinstance(target, int | float) and attempt.meaning == Meaning.LAW.value
     return str(family) if known else None
-
-
-@functools.cache
-def _shipped() -> frozenset[str]:
-    return frozenset(names())
 
 
 def _family_drawings(family: str, attempts: Sequence[Attempt], instances: Instances) -> Iterator[Drawing]:
@@ -149,7 +151,7 @@ def _family_drawings(family: str, attempts: Sequence[Attempt], instances: Instan
     if any(item.plan is not None for item in shown):
         own = suite.partition("-")[0] == family.partition("-")[0]
         for drawing in Gallery(family if own else f"{suite}-{family}", shown).drawings():
-            yield _with_footer(drawing, attempts, instances)
+            yield _with_footer(drawing, attempts, instances.of_all(attempts))
 
 
 def shown_of(attempts: Sequence[Attempt], instances: Instances, chosen: Collection[str]) -> list[Shown]:
@@ -198,20 +200,11 @@ def performance_profile(profiles: Sequence[Profile], quantity: str, axes: Axes) 
     """
     steps = {item.configuration: item.steps() for item in profiles}
     edge = max(max((factors[-1] for factors, _ in steps.values()), default=1.0) ** 1.1, 1.01)
-    for index, (name, style) in enumerate(styles_of(steps).items()):
+    for index, (name, (colour, marker, dash)) in enumerate(styles_of(steps).items()):
         factors, shares = steps[name]
-        axes.step(
-            [*factors, edge],
-            [*shares, shares[-1]],
-            where="post",
-            label=name,
-            color=style.colour,
-            linestyle=style.dash,
-            marker=style.marker,
-            markevery=max(len(factors) // _MARKS, 1),
-            markersize=4,
-            linewidth=max(3.0 - 0.5 * index, 1.2),
-        )
+        look: dict[str, Any] = {"color": colour, "linestyle": dash, "linewidth": max(3.0 - 0.5 * index, 1.2)}
+        look |= {"marker": marker, "markersize": 4, "markevery": max(len(factors) // _MARKS, 1)}
+        axes.step([*factors, edge], [*shares, shares[-1]], where="post", label=name, **look)
     axes.set_xlim(1, edge)
     plain_logarithms(axes, "x")
     if edge < _FEW_DECADES:
@@ -249,17 +242,13 @@ def _ratio_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawin
         value = size_of(attempt, size)
         if value is not None:
             found[attempt.task.configuration].setdefault(value, []).append(trial)
-    rows = [_ratio_row(label, at, own[at]) for label, own in found.items() for at in sorted(own)]
-    figure, (axes,) = panels(1)
-    ratio_against_size(rows, _NAMES[size], axes)
-    set_title(axes, suite)
-    finished(figure)
+    rows = tuple(_ratio_row(label, at, own[at]) for label, own in found.items() for at in sorted(own))
     caption = (
-        f"{suite}: mean cost over the optimum (full markers) or over a certified bound (hollow), thin lines "
-        "to the largest."
+        "mean cost over the optimum (full markers) or over a certified bound (hollow), thin lines to the "
     )
-    columns = ("configuration", "size", "attempts", "plans", "mean", "largest", "over")
-    return Drawing(f"{suite}-ratio", caption, figure, Table(columns, tuple(rows)))
+    table = Table(("configuration", "size", "attempts", "plans", "mean", "largest", "over"), rows)
+    draw = partial(ratio_against_size, rows, _NAMES[size])
+    return drawn(suite, "ratio", f"{caption}largest.", table, draw)
 
 
 def _ratio_row(label: str, size: float, own: Sequence[Trial]) -> RatioRow:
@@ -293,14 +282,14 @@ def ratio_against_size(rows: Sequence[RatioRow], quantity: str, axes: Axes) -> N
             axes.plot(size, mean, marker, color=colour, markerfacecolor=_face(colour, over == "optimum"))
         name = covered(label, sum(row[3] for row in own), sum(row[2] for row in own))
         axes.plot([], [], color=colour, marker=marker, linestyle=dash, label=name)
-    drawn = [row for row in rows if row[5] is not None]
-    sized_axis(axes, quantity, [row[1] for row in drawn])
+    known = [(row[1], row[5] or 1.0) for row in rows if row[5] is not None]
+    sized_axis(axes, quantity, [size for size, _ in known])
     axes.set_ylabel("cost / optimum or bound")
-    if max((row[5] or 1.0 for row in drawn), default=1.0) > _LINEAR_UP_TO:
+    if max((most for _, most in known), default=1.0) > _LINEAR_UP_TO:
         plain_logarithms(axes, "y")
-    if drawn:
+    if known:
         axes.vlines([], [], [], color="0.3", linewidth=0.8, label="up to the largest ratio")
-    if any(row[6] == "bound" for row in drawn):
+    if any(row[6] == "bound" for row in rows if row[5] is not None):
         _explain(axes, "over a bound, not an optimum", "o", markerfacecolor="white")
     legend_beside(axes)
 
@@ -317,20 +306,17 @@ def _explain(axes: Axes, label: str, marker: str, **look: Any) -> None:
 def _time_drawing(suite: str, size: str, attempts: Sequence[Attempt]) -> Drawing:
     found = growths(attempts, {suite: size})
     whole = [item for item in found if item.measure == _WALL and (item.points or item.stopped_points)]
-    figure, (axes,) = panels(1)
     refused: dict[str, set[float]] = {}
     for attempt in attempts:
         value = size_of(attempt, size)
         if attempt.ending == "refused" and value is not None:
             refused.setdefault(attempt.task.configuration, set()).add(value)
-    time_against_size(whole, _NAMES[size], axes, refused)
-    set_title(axes, suite)
-    finished(figure)
     caption = (
-        f"{suite}: wall time against size, with exponents fitted to the logarithms and their 95 % intervals. "
+        "wall time against size, with exponents fitted to the logarithms and their 95 % intervals. "
         "Lines cover the sizes at which every attempt ended by itself; arrows are attempts that were stopped."
     )
-    return Drawing(f"{suite}-time", caption, figure, growth_table(found))
+    draw = partial(time_against_size, whole, _NAMES[size], refused=refused)
+    return drawn(suite, "time", caption, growth_table(found), draw)
 
 
 def time_against_size(
@@ -369,14 +355,14 @@ def _draw_times(item: Growth, style: Style, axes: Axes) -> None:
     cut = {size for size, _ in item.stopped_points}
     axes.plot([x for x, _ in item.points], [y for _, y in item.points], ".", color=colour, alpha=0.35, ms=3)
     for size in sorted({size for size, _ in item.points}):
-        middle = float(gmean([up for x, up in item.points if x == size]))
-        axes.plot(
-            [size], [middle], marker, color=colour, ms=5, markerfacecolor=_face(colour, size not in cut)
+        middle, face = (
+            float(gmean([up for x, up in item.points if x == size])),
+            _face(colour, size not in cut),
         )
+        axes.plot([size], [middle], marker, color=colour, ms=5, markerfacecolor=face)
     stopped = [x for x, _ in item.stopped_points], [y for _, y in item.stopped_points]
     axes.plot(*stopped, linestyle="none", marker=_LONGER, color=colour, markersize=8)
-    name = item.configuration
-    line = item.line
+    name, line = item.configuration, item.line
     if line is not None:
         sizes = [line.smallest, line.largest]
         axes.plot(sizes, [line.seconds(size) for size in sizes], color=colour, linestyle=dash, linewidth=1.2)

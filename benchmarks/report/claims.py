@@ -106,7 +106,7 @@ def _selections(titles: Mapping[str, str]) -> list[Reading]:
     told, found = "refuted on {wrong} of {number}", []
     for law, sent, (wrong, title) in product(("log", "inverse log"), ("with", "without"), titles.items()):
         where = {"law": (law,), "communication": (f"{sent} communication",)}
-        predicate = ask.none_wrong("problems", wrong, told, "selections", **where)
+        predicate = ask.none_wrong("problems", wrong, told, "selections", where)
         found.append(Reading(f"{title}, {law} law, {sent} communication", _PRINTED, predicate))
     return found
 
@@ -130,19 +130,26 @@ def _orders(errors: bool) -> list[Reading]:
 
 def _fits() -> list[Reading]:
     kinds = {"as_printed": "p-values as printed", "honest": "honest p-values, by bootstrap"}
-    families, found = ("digits-alexnet", "digits-mobilenet"), []
-    for (kind, name), family, by in product(
-        kinds.items(), families, ("curve by curve", "all runs of a combination")
-    ):
-        predicate = ask.on_record(
-            lambda row, kind=kind: [row[kind] >= 0.95],
-            lambda row, kind=kind: f"{percentage(row[kind], 2)} of {row['fits']} p-values exceed .05",
-            "improvement_fits",
-            family=(family,),
-            by=(by,),
-        )
-        found.append(Reading(f"{name}, {family}, {by}: almost all (95 %) exceed .05", _PRINTED, predicate))
-    return found
+    families, samples = (
+        ("digits-alexnet", "digits-mobilenet"),
+        ("curve by curve", "all runs of a combination"),
+    )
+    return [
+        Reading(f"{name}, {family}, {by}: almost all (95 %) exceed .05", _PRINTED, _fit(kind, family, by))
+        for (kind, name), family, by in product(kinds.items(), families, samples)
+    ]
+
+
+def _fit(kind: str, family: str, by: str) -> Predicate:
+    def told(row: Mapping[str, Any]) -> str:
+        return f"{percentage(row[kind], 2)} of {row['fits']} p-values exceed .05"
+
+    where = {"family": (family,), "by": (by,)}
+    return ask.on_record(lambda row: [row[kind] >= 0.95], told, "improvement_fits", where)
+
+
+def _switches(name: str, statement: str) -> Reading:
+    return Reading(statement, _PRINTED, ask.on_record(lambda row: [row[name]], rows="switch_fits"))
 
 
 def _same(values: Mapping[str, Any]) -> list[bool]:
@@ -414,7 +421,7 @@ CLAIMS: tuple[Claim, ...] = (
             "another set is better on {wrong} of {number}",
             "problems",
             rows="selections",
-            law=("log", "inverse log"),
+            where={"law": ("log", "inverse log")},
         ),
         _none_wrong(
             "by branch and bound, which uses no submodularity",
@@ -477,16 +484,9 @@ CLAIMS: tuple[Claim, ...] = (
         "student-t",
         "Switching models raises the loss, by amounts that a Student-t fits.",
         Place("Sec. VI-A, Fig. 4, right", figures="digits-*-training-fits"),
-        *[
-            Reading(
-                statement, _PRINTED, ask.on_record(lambda row, name=name: [row[name]], rows="switch_fits")
-            )
-            for name, statement in {
-                "positive": "all jumps are positive",
-                "as_printed": "the p-value of a Student-t as printed exceeds 0.05",
-                "honest": "its honest p-value, by bootstrap, exceeds 0.05",
-            }.items()
-        ],
+        _switches("positive", "all jumps are positive"),
+        _switches("as_printed", "the p-value of a Student-t as printed exceeds 0.05"),
+        _switches("honest", "its honest p-value, by bootstrap, exceeds 0.05"),
     ),
     Claim(
         "independence",

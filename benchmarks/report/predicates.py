@@ -6,6 +6,7 @@ attempts of a suite. Names are those of configurations.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,8 @@ Predicate = Callable[[Evidence, str, tuple[str, ...]], Found]
 """Of the evidence, a suite or record, and the configurations."""
 Told = Callable[[Sequence[Sequence[float]]], str]
 Figure = Callable[..., float]
+Where = Mapping[str, tuple[str, ...]]
+"""What rows of a record hold, by key."""
 Curve = Sequence[tuple[int, float, float]]
 """By levels eta, from the fewest on: cost over the optimum, and seconds; not a number where unknown."""
 
@@ -83,8 +86,8 @@ def on_record(
     shows: Callable[[Mapping[str, Any]], Iterable[bool]],
     told: str | Callable[[Mapping[str, Any]], str] = "",
     rows: str = "",
+    where: Where = MappingProxyType({}),
     always: bool = False,
-    **where: Any,
 ) -> Predicate:
     """The values of a record show the claim, or those of its rows that ``where`` selects."""
 
@@ -98,7 +101,12 @@ def on_record(
 
 
 def none_wrong(
-    number: str, wrong: str, told: str, rows: str = "", right: bool = False, **where: Any
+    number: str,
+    wrong: str,
+    told: str,
+    rows: str = "",
+    where: Where = MappingProxyType({}),
+    right: bool = False,
 ) -> Predicate:
     """Of so many cases of a record none is counted as wrong, or all are counted as ``right``."""
 
@@ -361,7 +369,7 @@ def _tried(evidence: Evidence, suite: str, name: str) -> list[Attempt]:
     return [item for item in own if item.ending != "refused"]
 
 
-def _rows(values: Mapping[str, Any], rows: str, where: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _rows(values: Mapping[str, Any], rows: str, where: Where) -> list[Mapping[str, Any]]:
     """Those of a record that are asked for, or the record itself; nothing without a record."""
     found = values.get(rows, []) if rows else [values] if values else []
     return [row for row in found if all(row.get(key) in allowed for key, allowed in where.items())]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from depl.commands import options as given
 from depl.commands.answer import Answer
@@ -22,10 +22,6 @@ from depl.commands.options import (
 from depl.commands.printable import as_json, table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
-
-if TYPE_CHECKING:
-    from depl.lessons.shipped import Lesson
-
 
 KINDS = {
     "notebook": "to work in, with open exercises",
@@ -91,18 +87,19 @@ depl lessons export 5 --to course --only slides --only handout    # needs pip in
 @given.as_json("the names of the files")
 def export(options: Options) -> Answer:
     """Write lessons as files to teach with."""
-    from depl.lessons.export import files_of, names_of
-    from depl.lessons.shipped import chosen
+    from depl.lessons.export import files_of
+    from depl.lessons.shipped import chosen, kit_of, lessons
     from depl.models.foundation.documents import write_text
 
-    kinds = options.only or list(KINDS)
-    taught = chosen(options.numbers)
-    names = [name for lesson in taught for name in names_of(lesson, kinds)]
-    if not names:
-        _refuse_no_kit(taught)
+    taught, kinds = chosen(options.numbers), options.only or list(KINDS)
+    files = {name: made for lesson in taught for name, made in files_of(lesson, kinds).items()}
+    if not files:
+        asked = " and ".join(str(lesson.number) for lesson in taught)
+        having = ", ".join(str(lesson.number) for lesson in lessons() if kit_of(lesson))
+        raise InvalidInputError(f"lesson {asked} has no kit; there is one for {having}", "--only")
     if os.path.exists(options.to):
-        _refuse_existing(options.to, names, options.force)
-    texts = {name: text for lesson in taught for name, text in files_of(lesson, kinds)}
+        _refuse_existing(options.to, files, options.force)
+    texts = {name: made() for name, made in files.items()}
     folder = make_folder(options.to)
     paths = [folder / name for name in texts]
     for inner in sorted({path.parent for path in paths}):
@@ -127,11 +124,3 @@ def _refuse_existing(folder: str, names: Iterable[str], force: bool) -> None:
         raise InvalidInputError(
             f"exists already{more}; replace with --force, or name another folder", there[0]
         )
-
-
-def _refuse_no_kit(taught: Collection[Lesson]) -> None:
-    from depl.lessons.shipped import kit_of, lessons
-
-    asked = " and ".join(str(lesson.number) for lesson in taught)
-    having = ", ".join(str(lesson.number) for lesson in lessons() if kit_of(lesson))
-    raise InvalidInputError(f"lesson {asked} has no kit; there is one for {having}", "--only")

@@ -29,26 +29,30 @@ _MIDDLE: dict[str, Any] = {"ha": "center", "va": "center"}
 @contextlib.contextmanager
 def drawn_on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
     """The axes as given, or those of a new figure of this size in inches, which is shown in the end."""
-    if axes is not None:
+    if axes is None:
+        (axes,) = _new(1, 1, width, height)
         yield axes
-        return
-    _, own = plt.subplots(figsize=(width, height), layout="constrained")
-    yield own
-    plt.show()
+        plt.show()
+    else:
+        yield axes
 
 
 def draw_instance(instance: Instance) -> None:
     """Draw clusters, models and transfers with their numbers, side by side in a new figure."""
-    _, axes = plt.subplots(1, 3, figsize=(10.5, 3.9), layout="constrained")
-    plot.instance(instance, axes.tolist())
+    plot.instance(instance, _new(1, 3, 10.5, 3.9))
     plt.show()
 
 
 def draw_plan(instance: Instance, plan: Plan) -> None:
     """Draw the epochs of a plan and beneath them the course of its loss, in a new figure."""
-    _, axes = plt.subplots(2, figsize=(7.5, 5.0), layout="constrained")
-    plot.plan(instance, plan, (axes[0], axes[1]))
+    upper, lower = _new(2, 1, 7.5, 5.0)
+    plot.plan(instance, plan, (upper, lower))
     plt.show()
+
+
+def _new(rows: int, columns: int, width: float, height: float) -> list[Axes]:
+    figure = plt.figure(figsize=(width, height), layout="constrained")
+    return list(figure.subplots(rows, columns, squeeze=False).flat)
 
 
 def draw_choices(
@@ -60,17 +64,8 @@ def draw_choices(
 ) -> None:
     """Draw one column of choices per epoch and a plan as a path through them.
 
-    Parameters
-    ----------
-    rows : sequence of str
-        Names of the choices, from top to bottom.
-    notes : sequence of sequence of str
-        What stands in the circle of an epoch (first index) and a choice (second).
-    path : sequence of int
-        The choice of every epoch.
-    title : str
-    axes : Axes, optional
-        Where to draw; a new figure by default.
+    ``rows`` are the names of the choices from top to bottom, ``path`` the choice of every epoch; ``notes``
+    holds what stands in the circle of an epoch (first index) and a choice (second).
     """
     with drawn_on(axes, 6.4, 1.2 + 0.4 * len(rows)) as drawn:
         for epoch, texts in enumerate(notes):
@@ -117,24 +112,10 @@ def draw_curves(
 ) -> None:
     """Draw curves with their names.
 
-    Parameters
-    ----------
-    curves : mapping of str to (x, y)
-        The coordinates of every curve by its name.
-    labels, scales : (str, str)
-        What the axes show, and whether they are ``"linear"`` or ``"log"``, x first.
-    across : mapping of str to float, optional
-        Heights of horizontal lines by their names.
-    marks : collection of str
-        Curves whose points are marked, by their names.
-    steps : bool
-        Keep the height of a point until halfway to the next.
-    grid : (float, float), optional
-        Widths of the cells of a grid, x first.
-    ticks : sequence of float
-        The only ticks of the x axis.
-    axes : Axes, optional
-        Where to draw; a new figure by default.
+    ``curves`` holds the coordinates (x, y) of every curve by its name, ``labels`` what the axes show, and
+    ``across`` heights of horizontal lines by their names. The points of ``marks`` are marked; ``steps`` keeps
+    the height of a point until halfway to the next; ``grid`` is the width of the cells of a grid; ``ticks``
+    are the only ones of the x axis. Of pairs, x is the first.
     """
     with drawn_on(axes, 6.8, 3.6 if grid is None else 4.2) as drawn:
         for index, (name, (x, y)) in enumerate(curves.items()):
@@ -191,7 +172,7 @@ def draw_allocations(
     limits: Sequence[float], answers: Sequence[Allocation], epochs: Mapping[str, int]
 ) -> None:
     """Draw resources of some epochs, from 0, and the cost against the limit of time, in two panels."""
-    _, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.6), layout="constrained")
+    left, right = _new(1, 2, 8.6, 3.6)
     rows = np.array([answer.resources for answer in answers]).T
     resources = {name: (limits, rows[place].tolist()) for name, place in epochs.items()}
     draw_curves(resources, ("limit of time T", "resources x"), axes=left)

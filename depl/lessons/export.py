@@ -3,11 +3,12 @@
 import ast
 import base64
 import contextlib
+import functools
 import html
 import io
 import re
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -45,17 +46,8 @@ class CellOutput(NamedTuple):
     html: str = ""
 
 
-def names_of(lesson: Lesson, kinds: Collection[str]) -> list[str]:
-    """The names of the files that `files_of` makes."""
-    names = [f"{lesson.name}.ipynb"] if "notebook" in kinds else []
-    names += [f"{lesson.name}-{kind}.html" for kind in ("slides", "handout") if kind in kinds]
-    parts = kit_of(lesson) if "kit" in kinds else ()
-    folders = {part: "teacher/" if part in _WITH_ANSWERS else "" for part in parts}
-    return [*names, *(f"{folder}{lesson.name}-kit-{part}.html" for part, folder in folders.items())]
-
-
-def files_of(lesson: Lesson, kinds: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The files of a lesson, each with its name and its text; for its pages the lesson is run.
+def files_of(lesson: Lesson, kinds: Collection[str]) -> dict[str, Callable[[], str]]:
+    """The files of a lesson by their names, each with what makes its text; its pages run it, once.
 
     Parameters
     ----------
@@ -68,18 +60,25 @@ def files_of(lesson: Lesson, kinds: Collection[str]) -> Iterator[tuple[str, str]
     InvalidInputError
         If pages are asked for and docutils is not installed.
     """
-    if set(kinds) - {"notebook"}:
-        _require_docutils()
-    shown = run_cells(lesson) if {"slides", "handout"} & set(kinds) else ()
-    names = iter(names_of(lesson, kinds))
-    if "notebook" in kinds:
-        yield next(names), as_notebook(lesson)
-    if "slides" in kinds:
-        yield next(names), slides_of(lesson, shown)
-    if "handout" in kinds:
-        yield next(names), handout_of(lesson, shown)
-    for name, text in zip(names, kit_of(lesson).values(), strict=False):
-        yield name, kit_page(text)
+    try:
+        if set(kinds) - {"notebook"}:
+            import docutils  # noqa: F401
+    except ImportError as error:
+        raise InvalidInputError(
+            "slides, handouts and kits need docutils, which is not installed: pip install 'depl[teaching]'; "
+            "notebooks do without: --only notebook"
+        ) from error
+    shown = functools.cache(lambda: run_cells(lesson))
+    files = {
+        "notebook": (f"{lesson.name}.ipynb", lambda: as_notebook(lesson)),
+        "slides": (f"{lesson.name}-slides.html", lambda: slides_of(lesson, shown())),
+        "handout": (f"{lesson.name}-handout.html", lambda: handout_of(lesson, shown())),
+    }
+    found: dict[str, Callable[[], str]] = dict(files[kind] for kind in files if kind in kinds)
+    for part, text in kit_of(lesson).items() if "kit" in kinds else ():
+        folder = "teacher/" if part in _WITH_ANSWERS else ""
+        found[f"{folder}{lesson.name}-kit-{part}.html"] = functools.partial(kit_page, text)
+    return found
 
 
 def slides_of(lesson: Lesson, shown: Sequence[CellOutput]) -> str:
@@ -98,8 +97,7 @@ def slides_of(lesson: Lesson, shown: Sequence[CellOutput]) -> str:
             slides[-1][1].append(part)
             rows += more
     slides = [slide for slide in slides if slide[1]]
-    heading = f"{lesson.number}. {lesson.title}"
-    return _rendered(kind="slides", heading=heading, body=page_of(lesson.summary)[1], slides=slides)
+    return _rendered("slides", _heading(lesson), page_of(lesson.summary)[1], slides)
 
 
 def handout_of(lesson: Lesson, shown: Sequence[CellOutput]) -> str:
@@ -107,24 +105,17 @@ def handout_of(lesson: Lesson, shown: Sequence[CellOutput]) -> str:
     parts = [page_of(lesson.summary)[1]]
     for cell, seen in _told(lesson, shown):
         parts += [page_of(cell.text)[1], *(part for part, _ in _run_parts(cell, seen))]
-    heading = f"{lesson.number}. {lesson.title}"
-    return _rendered(kind="handout", heading=heading, body="\n".join(parts), slides=[])
+    return _rendered("handout", _heading(lesson), "\n".join(parts))
+
+
+def _heading(lesson: Lesson) -> str:
+    return f"{lesson.number}. {lesson.title}"
 
 
 def kit_page(text: str) -> str:
     """A page of a kit from its text, whose first heading is its title."""
     title, body = page_of(text, titled=True)
-    return _rendered(kind="handout", heading=html.unescape(title), body=body, slides=[])
-
-
-def _require_docutils() -> None:
-    try:
-        import docutils  # noqa: F401
-    except ImportError as error:
-        raise InvalidInputError(
-            "slides, handouts and kits need docutils, which is not installed: pip install 'depl[teaching]'; "
-            "notebooks do without: --only notebook"
-        ) from error
+    return _rendered("handout", html.unescape(title), body)
 
 
 def page_of(text: str, titled: bool = False) -> tuple[str, str]:
@@ -164,12 +155,12 @@ def _spaced(found: re.Match[str]) -> str:
     return left + name + (thin + after if after else "<mo>&ApplyFunction;</mo>")
 
 
-def _rendered(**content: Any) -> str:
+def _rendered(kind: str, heading: str, body: str, slides: Sequence[tuple[str, list[str]]] = ()) -> str:
     import jinja2
 
     template = resources.files("depl.lessons").joinpath("page.html").read_text(encoding="utf-8")
-    settings: dict[str, Any] = {"autoescape": True, "undefined": jinja2.StrictUndefined}
-    return jinja2.Environment(**settings, trim_blocks=True).from_string(template).render(content)
+    page = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    return page.from_string(template).render(kind=kind, heading=heading, body=body, slides=slides)
 
 
 def _told(lesson: Lesson, shown: Sequence[CellOutput]) -> Iterator[tuple[Cell, CellOutput]]:

@@ -9,8 +9,8 @@ from numbers import Integral, Real
 
 Judge = Callable[[object], str | None]
 """None if the answer is right, else a hint."""
-Mistake = tuple[Callable[[], float], str]
-"""A wrong number, computed when it is needed, and the hint for it."""
+Mistake = tuple[float, str]
+"""A wrong number, and the hint for it."""
 Arguments = tuple[object, ...]
 WrongFunction = tuple[Callable[..., object], str]
 """A function as it is often written wrongly, and the hint for it."""
@@ -19,30 +19,30 @@ PRECISION = 5e-4
 """Relative error that an answer may have: three correct digits are enough."""
 
 
-def number(truth: Callable[[], float], mistakes: Sequence[Mistake], otherwise: str) -> Judge:
+def number(truth: float, otherwise: str, *mistakes: Mistake) -> Judge:
     """A judge of a number.
 
     Parameters
     ----------
-    truth : callable
+    truth : float
         The right number.
-    mistakes : sequence of (callable, str)
-        Numbers that come from typical mistakes, with a hint each; none of them may be right.
     otherwise : str
-        The hint for any other wrong number.
+        The hint for any wrong number that is none of the mistakes.
+    *mistakes : (float, str)
+        Numbers that come from typical mistakes, with a hint each; none of them may be right.
     """
 
     def judge(answer: object) -> str | None:
         if isinstance(answer, bool) or not isinstance(answer, Real):
             return f"A number is asked for, not {type(answer).__name__}."
-        if _close(answer, truth()):
+        if _close(answer, truth):
             return None
-        return next((hint for wrong, hint in mistakes if _close(answer, wrong())), otherwise)
+        return next((hint for wrong, hint in mistakes if _close(answer, wrong)), otherwise)
 
     return judge
 
 
-def items(truth: Callable[[], Iterable[int]], otherwise: str) -> Judge:
+def items(truth: Iterable[int], otherwise: str) -> Judge:
     """A judge of a set of items, given by their places from 0 in any order."""
 
     def judge(answer: object) -> str | None:
@@ -50,7 +50,7 @@ def items(truth: Callable[[], Iterable[int]], otherwise: str) -> Judge:
             isinstance(place, Integral) for place in answer
         ):
             return "A set of places is asked for, such as {0, 2}."
-        return None if set(answer) == set(truth()) else otherwise
+        return None if set(answer) == set(truth) else otherwise
 
     return judge
 
@@ -69,10 +69,7 @@ def choice(truth: str, hints: dict[str, str]) -> Judge:
 
 
 def function(
-    truth: Callable[..., object],
-    cases: Sequence[Arguments],
-    mistakes: Sequence[WrongFunction],
-    otherwise: str,
+    truth: Callable[..., object], cases: Sequence[Arguments], otherwise: str, *mistakes: WrongFunction
 ) -> Judge:
     """A judge of a function, which must agree with ``truth`` on all ``cases``.
 
@@ -82,10 +79,10 @@ def function(
         Returns a number or a truth value.
     cases : sequence of tuple
         Arguments to try.
-    mistakes : sequence of (callable, str)
-        Functions as they are often written wrongly; the hint is given if the answer agrees everywhere.
     otherwise : str
-        The hint for any other wrong function.
+        The hint for any wrong function that is none of the mistakes.
+    *mistakes : (callable, str)
+        Functions as they are often written wrongly; the hint is given if the answer agrees everywhere.
     """
 
     def judge(answer: object) -> str | None:

@@ -5,7 +5,7 @@ Here a run may be given up before its first epoch, so that one sees what the pri
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from depl.models.policy.dynamic import STOP, Options, Table, upper
 from depl.models.policy.grid import Expectations, Grid
@@ -19,8 +19,7 @@ CELLS = 4_096
 """Cells of the grid: the coarsest of `depl.models.policy.planner`. Ends are a few per cent apart at most."""
 
 
-@dataclass(frozen=True)
-class PricedPolicy:
+class PricedPolicy(NamedTuple):
     """A policy that is best at a price of a failure, ``factor`` times the least expected cost of a success.
 
     The ledger certifies that it costs at most ``cost`` in the mean and reaches the target with probability
@@ -62,23 +61,13 @@ def policies_at_prices(
 def _priced(steps: Process, grid: Grid, table: Table, factor: float) -> PricedPolicy:
     start = steps.starts[table.start]
     first = table.actions[start.node][grid.indices(start.losses, up=True).clip(0)]
-    return PricedPolicy(
-        factor=factor,
-        price=table.multiplier,
-        cost=table.cost,
-        reached=1 - table.failure,
-        never_begun=math.fsum(start.weights[first == STOP].tolist()),
-        limits=_limits(steps, grid, table),
-    )
-
-
-def _limits(steps: Process, grid: Grid, table: Table) -> tuple[float, ...]:
-    """By epoch, the loss up to which a run goes on, or has met the target."""
-    found: dict[int, float] = {}
+    never = math.fsum(start.weights[first == STOP].tolist())
+    kept: dict[int, float] = {}  # by epoch, the loss up to which a run goes on, or has met the target
     for node in policy_nodes(steps, table):
         going = [row.upto for row in node.rows if row.action != STOP]
         last = max([*going, grid.target if node.may_stop else 0])
         loss = grid.origin + grid.step * last
-        kept = math.exp(loss) if steps.scale == "log" else loss
-        found[node.epoch] = math.inf if last == grid.cells - 1 else max(kept, found.get(node.epoch, 0.0))
-    return tuple(found[epoch] for epoch in sorted(found))
+        loss = math.inf if last == grid.cells - 1 else math.exp(loss) if steps.scale == "log" else loss
+        kept[node.epoch] = max(loss, kept.get(node.epoch, 0.0))
+    limits = tuple(kept[epoch] for epoch in sorted(kept))
+    return PricedPolicy(factor, table.multiplier, table.cost, 1 - table.failure, never, limits)

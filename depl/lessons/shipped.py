@@ -3,6 +3,7 @@
 import ast
 import itertools
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def lessons() -> tuple[Lesson, ...]:
     return tuple(parsed(path.stem, read_text(path)) for path in paths)
 
 
-def chosen(numbers: tuple[int, ...] | list[int]) -> tuple[Lesson, ...]:
+def chosen(numbers: Collection[int]) -> tuple[Lesson, ...]:
     """The lessons of these numbers, each once and in order; all where no number is given.
 
     Raises
@@ -69,11 +70,8 @@ def chosen(numbers: tuple[int, ...] | list[int]) -> tuple[Lesson, ...]:
         If there is no lesson of a number.
     """
     found = {lesson.number: lesson for lesson in lessons()}
-    for number in numbers:
-        if number not in found:
-            raise InvalidInputError(
-                f"there is no lesson {number}; they are {min(found)} to {max(found)}", "N"
-            )
+    for number in set(numbers) - set(found):
+        raise InvalidInputError(f"there is no lesson {number}; they are {min(found)} to {max(found)}", "N")
     return tuple(found[number] for number in sorted(set(numbers) or found))
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from depl.benchmarks.figures.style import is_narrow, legend_near, new_axes, plain, styles_of, title_near
+from depl.benchmarks.figures.style import is_narrow, legend_beside, new_axes, plain, styles_of, title_near
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number, rounded_down, rounded_up
 from depl.models.solving.methods import Meaning, registered
@@ -110,4 +110,4 @@ def _finish(axes: "Axes", labelled: list[tuple[str, Result]]) -> None:
     problem = next((item.problem for _, item in labelled if item.problem is not None), None)
     axes.set_xlabel("cost" if problem is None else plain(problem.units.titled("cost", "cost")))
     title_near(axes, "" if problem is None else plain(problem.name))
-    legend_near(axes)
+    legend_beside(axes)

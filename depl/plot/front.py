@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depl.benchmarks.figures.style import COLOURS, legend_near, new_axes, plain, title_near
+from depl.benchmarks.figures.style import COLOURS, legend_beside, new_axes, plain, title_near
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number
 from depl.models.solving.budgets import Budget
@@ -174,4 +174,4 @@ def _finish(front: Front, axes: "Axes") -> None:
     axes.set_ylabel(plain(units.titled("cost", "cost")))
     assumed = "under the fitted law" if front.instance.has_memory else "under the instance's laws"
     title_near(axes, plain(f"{front.instance.name}: plans certified {assumed}"))
-    legend_near(axes)
+    legend_beside(axes)

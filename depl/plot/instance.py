@@ -8,7 +8,7 @@ from depl.benchmarks.figures.style import (
     COLOURS,
     MARKERS,
     MODEL_COLOURS,
-    legend_near,
+    legend_beside,
     new_axes,
     nth,
     plain,
@@ -59,7 +59,7 @@ def _draw_clusters(instance: Instance, axes: "Axes") -> None:
     axes.set_xlabel(plain(units.titled("speed at full capacity: nodes times capacity", "resource")))
     axes.set_ylabel("price $\\kappa$ " + plain(units.titled("of a resource", "cost", "resource")))
     title_near(axes, plain(f"{instance.name}: clusters"))
-    legend_near(axes)
+    legend_beside(axes)
 
 
 def _draw_models(instance: Instance, axes: "Axes") -> None:
@@ -79,7 +79,7 @@ def _draw_models(instance: Instance, axes: "Axes") -> None:
     axes.set_ylabel("mean gain of epoch 1")
     alone = "; gains without the memory of the fitted law" if instance.has_memory else ""
     title_near(axes, f"models{alone}")
-    legend_near(axes)
+    legend_beside(axes)
 
 
 def _draw_mark(

@@ -11,7 +11,7 @@ from depl.benchmarks.figures.style import (
     COLOURS,
     HATCHES,
     MODEL_COLOURS,
-    legend_near,
+    legend_beside,
     new_axes,
     nth,
     plain,
@@ -122,7 +122,7 @@ def _draw_epochs(instance: Instance, plan: Plan, times: tuple[float, ...], axes:
     time, cost = units.amount(starts[-1], "time"), units.amount(plan_cost(instance, plan), "cost")
     size = f"{counted(len(times), 'epoch')}, time {time}" if times else "no training"
     title_near(axes, plain(f"{size}, cost {cost}"))
-    legend_near(axes)
+    legend_beside(axes)
 
 
 def _draw_lanes(instance: Instance, lanes: dict[str, int], most: dict[str, float], axes: "Axes") -> None:
@@ -149,7 +149,7 @@ def _draw_loss(instance: Instance, plan: Plan, axes: "Axes") -> None:
         if instance.rules.known_start:
             axes.plot([0], [target.initial_loss], "o", color=COLOURS[0], label="loss at the start")
         set_title(axes, reason, room_for_title(axes))
-    legend_near(axes)
+    legend_beside(axes)
 
 
 def _draw_band(instance: Instance, plan: Plan, axes: "Axes") -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from depl.benchmarks.figures.style import (
     MODEL_COLOURS,
-    legend_near,
+    legend_beside,
     new_axes,
     nth,
     plain,
@@ -98,7 +98,7 @@ def policy(
     for action, colour in colours(policy).items():
         drawn[0].plot([], [], color=colour, linewidth=_SAMPLE, label=plain(action.words))
     drawn[len(panels) - 1].set_xlabel("epochs trained")
-    legend_near(drawn[0])
+    legend_beside(drawn[0])
     return drawn
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depl.benchmarks.figures.style import MODEL_COLOURS, legend_near, new_axes, nth, plain, title_near
+from depl.benchmarks.figures.style import MODEL_COLOURS, legend_beside, new_axes, nth, plain, title_near
 from depl.instances.training.recorded import named_traces
 from depl.models.foundation.wording import counted
 from depl.models.traces.table import Traces
@@ -68,5 +68,5 @@ def traces(
     drawn.set_ylabel(metric.replace("_", " "))
     title = f"{counted(len(found.runs), 'run')} of {counted(len(found.by_schedule()), 'schedule')}"
     title_near(drawn, title)
-    legend_near(drawn)
+    legend_beside(drawn)
     return drawn

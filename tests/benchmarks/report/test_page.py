@@ -90,15 +90,12 @@ def parsed(text) -> Page:
     return Page(text)
 
 
-def test_the_parts_are_in_order_ids_are_unique_and_links_lead_somewhere(parsed):
+def test_the_parts_are_in_order_ids_are_unique_and_links_lead_somewhere(text, parsed):
     parts = ["headline", "claims", "verdicts", "figures", "tables", "suites", "sources"]
     assert [name for name in parsed.ids if name in parts] == parts
     assert len(parsed.ids) == len(set(parsed.ids))
     assert set(parsed.references) <= set(parsed.ids)
     assert {f"claim-{claim.key}" for claim in CLAIMS} <= set(parsed.references)
-
-
-def test_claims_lead_to_the_figures_that_show_their_evidence(text):
     for key, names in (
         ("tighter-costs-more", ["paper-alexnet-cost"]),
         ("closely-matches", ["paper-alexnet-cost", "paper-profiles"]),
@@ -128,15 +125,12 @@ def test_a_page_without_verdicts_does_not_speak_of_the_paper(parsed):
     assert sum(int(cell) for line in lines for cell in line[fates]) == len(ATTEMPTS)
 
 
-def test_nothing_comes_from_elsewhere(text, parsed):
+def test_nothing_comes_from_elsewhere_and_figures_have_their_words_and_numbers(text, parsed):
     loading = {("src", tag) for tag in ("img", "script", "iframe")} | {("href", "link"), ("data", "object")}
     assert [value for tag, name, value in parsed.attributes if (name, tag) in loading] == ["data:,"]
     assert not re.search(r"@import|://", text)
     hrefs = [value for _, name, value in parsed.attributes if name in ("href", "xlink:href")]
     assert all(value.startswith("#") or value == "data:," for value in hrefs)
-
-
-def test_figures_have_a_name_for_those_who_cannot_see_them_and_their_numbers(parsed):
     labels = [value for tag, name, value in parsed.attributes if (tag, name) == ("svg", "aria-label")]
     assert labels == ["What paper-alexnet-cost <shows>", "What paper-profiles <shows>"]
     assert parsed.tables["numbers-paper-profiles"] == [["x", "y"], ["1", "3.0"], ["2", "4.0"]]
@@ -154,30 +148,20 @@ def test_a_drawing_loses_what_leads_elsewhere_and_gets_ids_of_its_own():
 def test_the_same_evidence_gives_the_same_page_and_names_are_shown_and_not_obeyed(text):
     given = evidence(ATTEMPTS[::-1], RECORD)
     assert report(given, judged(CLAIMS, given), FIGURES) == text
-    odd = report(evidence([attempt_of("one", "<script>\u202e", cost=1.0)]))
+    odd = report(evidence([attempt_of("one", "<script>\u202e", cost=1.0, meaning="scenarios")]))
     assert "&lt;script&gt;\\u202e" in odd
-
-
-def test_attempts_on_samples_alone_give_a_page_and_no_attempts_none():
-    assert 'id="headline"' in report(evidence([attempt_of("one", "milp", cost=1.0, meaning="scenarios")]))
     with pytest.raises(InvalidInputError, match="no attempts"):
         report(evidence(), [])
 
 
-def test_numbers_that_are_too_many_are_counted_instead_and_notes_are_told(monkeypatch):
+def test_numbers_that_are_too_many_are_counted_and_own_methods_have_no_tables_without_rows(monkeypatch):
+    one = attempt_of("one", "exact", cost=1.0, ending="optimal")
+    given = evidence([attempt_of("one", "mine", cost=1.0), one])
+    text = report(given, own=[own_method(given, "mine")])
+    assert "it found a plan wherever some method did" in text
+    assert {"own-1-against"} == {name for name in Page(text).tables if name.startswith("own-1")}
     monkeypatch.setattr(page, "MOST_ROWS", 1)
     text = report(evidence(ATTEMPTS), [], [drawn("costs")], ["Something could not be drawn."])
     assert "Numbers of this figure: its 2 rows are too many for this page." in text
     assert "numbers-costs" not in text
     assert "<p>Something could not be drawn.</p>" in text
-
-
-def test_a_method_of_ones_own_has_a_section_without_tables_that_have_no_row():
-    given = evidence(
-        [attempt_of("one", "mine", cost=1.0), attempt_of("one", "exact", cost=1.0, ending="optimal")]
-    )
-    text = report(given, own=[own_method(given, "mine")])
-    assert "it found a plan wherever some method did" in text
-    tables = Page(text).tables
-    assert "own-1-against" in tables
-    assert "own-1-worst" not in tables
