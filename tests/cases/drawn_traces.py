@@ -5,9 +5,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from depl.models.problem.epochs import LossStep, loss_step, switch_step
-from depl.models.problem.instance import Instance
-from depl.models.problem.laws import FloatArray
+from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
+from depl.models.problem.laws import FloatArray, InverseGamma, Normal
 from depl.models.traces.table import Traces
+
+
+def two_models(bell: Instance) -> Instance:
+    """With a full model and a cut one, whose improvements vary alike, and a jump between them."""
+    noise, switch = InverseGamma(mean=1, variance=0.03), Normal(mean=0.4, variance=0.01)
+    models = [
+        Model(name=name, size=1, demand=2, improvement=InverseSqrtImprovement(scale=2, offset=b, noise=noise))
+        for name, b in (("full", 1.0), ("cut", 4.0))
+    ]
+    return bell.replace(models=models, switches=[Switch(previous="full", following="cut", law=switch)])
 
 
 def draw_traces(

@@ -42,7 +42,7 @@ def both_methods(own_methods):
     register("test-refuses", refuses)
 
 
-def test_every_target_and_method_has_an_entry_in_order():
+def test_every_target_and_method_has_an_entry_in_order_and_the_best_bound_of_a_target_counts():
     seen = []
     entries = compare("paper-alexnet", ["test-slow", "test-refuses"], done=seen.append)
     assert seen == entries
@@ -54,12 +54,11 @@ def test_every_target_and_method_has_an_entry_in_order():
     assert first.epochs_by_model == {"fast-unsteady": 0, "intermediate": 0, "slow-steady": 17}
     assert (second.cost, second.plan, second.refusal) == (None, None, "covers nothing")
     assert set(second.epochs_by_model.values()) == {0}
-
-
-def test_the_best_certified_bound_of_a_target_counts():
-    entries = compare("paper-alexnet", ["test-slow", "test-refuses"])
     assert lower_bound(entries, "5") == 3
     assert lower_bound([Entry("5", load("paper-alexnet", 5), "none", None)], "5") == float("-inf")
+    for family in ("tiny", "nowhere"):
+        with pytest.raises(InvalidInputError, match="no shipped family"):
+            targets_of(family)
 
 
 def proved(target, cost, solution=Solution.PROVEN_OPTIMAL):
@@ -84,28 +83,12 @@ def test_two_methods_agree_only_if_both_prove_the_same_optimum_at_every_target()
     assert not agree([], [])
 
 
-@pytest.mark.parametrize("family", ["tiny", "nowhere"])
-def test_what_is_no_family_is_refused(family):
-    with pytest.raises(InvalidInputError, match="no shipped family"):
-        targets_of(family)
-
-
-@pytest.fixture(scope="module")
-def sampled():
-    """The entries as they are told, and as they are returned."""
+def test_the_exact_methods_prove_the_same_cost_on_the_short_instance():
     told = []
-    return told, solve_by_all(done=told.append)
-
-
-def test_the_exact_methods_prove_the_same_cost_on_the_short_instance(sampled):
-    told, entries = sampled
+    entries = solve_by_all(done=told.append)
     assert told == entries
     assert tuple(entry.method for entry in entries) == SAMPLED_METHODS
     assert methods_agree(entries)
-
-
-def test_methods_that_differ_or_prove_nothing_do_not_meet(sampled):
-    _, entries = sampled
     costlier = replace(entries[0].result, cost=entries[0].result.cost * (1 + 1e-6))
     assert not methods_agree([replace(entries[0], result=costlier), *entries[1:]])
     assert not methods_agree([replace(entries[0], result=None), *entries[1:]])

@@ -21,22 +21,14 @@ from depl.models.estimation.combinations import fit_traces
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.fit import fit_switch
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
-from depl.models.problem.laws import InverseGamma, Normal
+from depl.models.problem.instance import Instance
 from depl.models.traces.table import Traces, joined
-from tests.cases.drawn_traces import draw_traces
+from tests.cases.drawn_traces import draw_traces, two_models
 
 
 @pytest.fixture(scope="module")
 def drawn(bell: Instance) -> Traces:
-    noise = InverseGamma(mean=1, variance=0.03)
-    models = [
-        Model(name=name, size=1, demand=2, improvement=InverseSqrtImprovement(scale=2, offset=b, noise=noise))
-        for name, b in (("full", 1.0), ("cut", 4.0))
-    ]
-    rows = [Switch(previous="full", following="cut", law=Normal(mean=0.4, variance=0.01))]
-    instance = bell.replace(models=models, switches=rows)
-    rng = np.random.default_rng(1)
+    instance, rng = two_models(bell), np.random.default_rng(1)
     return joined(
         [
             draw_traces(instance, ["full"] * 5 + ["cut"] * n, runs, rng, prefix=f"{n}-")

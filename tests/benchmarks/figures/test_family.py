@@ -79,19 +79,13 @@ def entries():
     ]
 
 
-def test_a_method_that_proved_all_its_plans_is_called_proved(entries):
+def test_a_method_is_called_proved_and_one_without_a_plan_at_some_targets_keeps_its_place(entries):
     (axes,) = Gallery("family", entries).figure("cost").axes
     assert legend_of(axes) == ["first: proved cheapest", "same", "longer"]
     (axes,) = Gallery("family", [replace(entries[0], proved=False), *entries[1:]]).figure("cost").axes
     assert legend_of(axes)[0] == "first"
-
-
-def test_a_method_without_a_plan_at_some_targets_keeps_its_place_and_all_targets(entries):
-    first = [
-        replace(entry, plan=None, cost=None) if entry.method == "same" else entry for entry in entries[:3]
-    ]
-    gallery = Gallery("family", [*first, *entries[3:]])
-    panels = gallery.figure("epochs").axes
+    first = [replace(it, plan=None, cost=None) if it.method == "same" else it for it in entries[:3]]
+    panels = Gallery("family", [*first, *entries[3:]]).figure("epochs").axes
     titles = [panel.get_title(loc="left").replace("\N{NO-BREAK SPACE}", " ") for panel in panels]
     assert titles == ["first: proved cheapest", "same (n = 2 of 3)", "longer"]
     assert [label.get_text() for label in panels[1].get_xticklabels()] == ["7", "9", "11"]
@@ -117,11 +111,14 @@ def test_bands_of_equal_sequences_are_computed_once(entries, monkeypatch):
 
 def test_a_method_has_the_same_colour_in_all_panels_of_the_overview(entries):
     costs, _, losses = Gallery("family", entries).overview().axes
-    colours = {line.get_label(): line.get_color() for line in costs.get_lines()}
-    drawn = {line.get_label(): line.get_color() for line in losses.get_lines()}
+    colours, drawn = (
+        {line.get_label(): line.get_color() for line in axes.get_lines()} for axes in (costs, losses)
+    )
     for name in ("first: proved cheapest", "longer"):
         assert drawn[name] == colours[name]
     assert drawn["longer"] != drawn["first: proved cheapest"]
+    nothing = [replace(entry, plan=None, cost=None) for entry in entries]
+    assert not Gallery("family", nothing).overview().axes[0].get_lines()
 
 
 def test_all_figures_are_written_twice(entries, tmp_path):
@@ -130,9 +127,3 @@ def test_all_figures_are_written_twice(entries, tmp_path):
     names = [f"family-{kind}.{suffix}" for kind in kinds for suffix in ("png", "svg")]
     assert [path.name for path in paths] == names
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
-
-
-def test_targets_without_any_plan_leave_an_empty_panel(entries):
-    nothing = [replace(entry, plan=None, cost=None) for entry in entries]
-    figure = Gallery("family", nothing).overview()
-    assert not figure.axes[0].get_lines()

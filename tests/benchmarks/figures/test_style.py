@@ -28,28 +28,20 @@ from depl.models.foundation.errors import InvalidInputError
 MINE = [f"mine-{number}" for number in range(30)]
 
 
-def test_every_registered_method_has_a_style_of_its_own():
+def test_every_name_has_a_style_of_its_own_that_does_not_depend_on_the_others_of_a_figure():
     registered = {method.name for method in depl.methods()}
     assert set(METHOD_STYLES) <= registered
-    fixed = [*METHOD_STYLES.values(), *CONFIGURATION_STYLES.values()]
-    assert len(set(fixed)) == len(fixed)
+    fixed = METHOD_STYLES | CONFIGURATION_STYLES
+    assert len(set(fixed.values())) == len(fixed)
     assert len(set(styles_of(registered | set(MINE)).values())) == len(registered | set(MINE))
-
-
-def test_a_style_does_not_depend_on_the_other_methods_of_a_figure():
-    together = styles_of([*METHOD_STYLES, *CONFIGURATION_STYLES])
-    for name, style in together.items():
+    for name, style in styles_of(fixed).items():
         assert styles_of([name]) == {name: style}
         assert styles_of(["other", name, "exact"])[name] == style
-
-
-def test_names_of_users_have_styles_that_repeat_and_do_not_collide():
     assert styles_of(["mine"])["mine"] == styles_of(["exact", "mine"])["mine"]
-    assert not set(styles_of(MINE).values()) & {*METHOD_STYLES.values(), *CONFIGURATION_STYLES.values()}
+    assert not set(styles_of(MINE).values()) & set(fixed.values())
     assert list(styles_of(reversed(MINE))) == MINE[::-1]
     assert styles_of(MINE) == styles_of(reversed(MINE))
-    many = [str(number) for number in range(200)]
-    assert set(styles_of(many)) == set(many)
+    assert set(styles_of(map(str, range(200)))) == set(map(str, range(200)))
 
 
 def test_configurations_of_a_shipped_suite_have_hues_of_their_own():
@@ -61,10 +53,13 @@ def test_configurations_of_a_shipped_suite_have_hues_of_their_own():
             assert len(set(hues)) == len(hues), suite.name
 
 
-def test_palettes_repeat_nothing():
+def test_palettes_repeat_nothing_and_rows_of_panels_are_filled():
     assert len(set(COLOURS)) == len(COLOURS)
     assert set(MODEL_COLOURS) <= set(COLOURS)
     assert len(set(DASHES)) == len(DASHES) == 5
+    figure, axes = panels(5, columns=3)
+    assert len(axes) == len(figure.axes) == 5
+    assert figure.get_figheight() == 2 * panels(1)[0].get_figheight()
 
 
 @pytest.mark.parametrize("count", [1, 4, 7, 40])
@@ -80,12 +75,6 @@ def test_a_legend_covers_no_line_and_counts_what_finds_no_room(count):
     told = [text.get_text() for text in axes.get_legend().get_texts()]
     assert told[-1] == (f"expected-{count - 1}" if count <= 16 else "and 25 more")
     assert len(told) == min(count, 16)
-
-
-def test_rows_of_panels_are_filled_and_the_rest_is_empty():
-    figure, axes = panels(5, columns=3)
-    assert len(axes) == len(figure.axes) == 5
-    assert figure.get_figheight() == 2 * panels(1)[0].get_figheight()
 
 
 def draw_all():
@@ -105,13 +94,10 @@ def test_the_same_figure_gives_the_same_bytes_without_a_date(tmp_path):
     assert image.read_bytes().startswith(b"\x89PNG\r\n")
     assert "date" not in drawing.read_text(encoding="utf-8")
     assert svg_text(draw_all(), "one") == svg_text(draw_all(), "one") != svg_text(draw_all(), "two")
-
-
-def test_a_figure_that_cannot_be_written_leaves_nothing_behind(tmp_path):
-    (tmp_path / "all.png").mkdir()
+    (tmp_path / "third" / "all.png").mkdir(parents=True)
     with pytest.raises(InvalidInputError, match="cannot be written"):
-        save(draw_all(), tmp_path, "all")
-    assert [path.name for path in tmp_path.iterdir()] == ["all.png"]
+        save(draw_all(), tmp_path / "third", "all")
+    assert [path.name for path in (tmp_path / "third").iterdir()] == ["all.png"]
 
 
 def test_drawing_touches_no_global_state_of_matplotlib():

@@ -22,11 +22,9 @@ from depl.benchmarks.figures.sweeps import (
 )
 from depl.instances.library import load
 from depl.models.foundation.documents import document
-from depl.models.problem.instance import InverseSqrtImprovement, Model, Switch
-from depl.models.problem.laws import InverseGamma, Normal
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from tests.cases.attempts_factory import attempt_of
-from tests.cases.drawn_traces import draw_traces
+from tests.cases.drawn_traces import draw_traces, two_models
 from tests.cases.picture_cases import require_legends_outside
 
 OPTIMA = {7: 14, 9: 12, 11: 10}
@@ -110,31 +108,20 @@ def test_what_is_drawn_is_what_the_table_says_and_a_second_proof_is_set_aside(dr
         told = [(float(row["target"]), row["cost"]) for row in rows(drawing, method=method)]
         assert [tuple(point) for point in line.get_xydata()] == [item for item in told if item[1] is not None]
     assert [row["cost"] for row in rows(drawing, method="depl-paper")] == [None, 14, 12]
-
-
-def test_expected_losses_are_over_that_of_the_proved_optimum(drawings):
-    """Every epoch of slow-steady gains .98 in the mean: 20 - .98 K."""
+    # Every epoch of slow-steady gains .98 in the mean: 20 - .98 K, over that of the proved optimum.
     drawing = drawings["paper-alexnet-expected-loss"]
-    missed, nine, eleven = (row["loss_over_optimum"] for row in rows(drawing, method="depl-paper"))
+    missed, *found = (row["loss_over_optimum"] for row in rows(drawing, method="depl-paper"))
     assert missed is None
-    assert nine == pytest.approx((20 - 14 * 0.98) / (20 - 12 * 0.98))
-    assert eleven == pytest.approx((20 - 12 * 0.98) / (20 - 10 * 0.98))
+    assert found == pytest.approx([(20 - n * 0.98) / (20 - (n - 2) * 0.98) for n in (14, 12)])
     assert {row["loss_over_optimum"] for row in rows(drawing, method="exact")} == {1}
-
-
-def test_bars_of_epochs_and_of_cost_are_those_of_the_tables(drawings):
     for kind, column in (("epochs", "epochs"), ("cost-per-model", "cost")):
         drawing = drawings[f"paper-alexnet-{kind}"]
-        panel = drawing.figure.axes[1]
         models = [model.name for model in load("paper-alexnet", 9).models]
-        for model, bars in zip(models, panel.containers, strict=True):
+        for model, bars in zip(models, drawing.figure.axes[1].containers, strict=True):
             told = [row[column] for row in rows(drawing, method="depl", model=model)]
             assert [bar.get_height() for bar in bars] == told
         assert told == [14, 12, 10]
         assert len({axes.get_ylim() for axes in drawing.figure.axes}) == 1
-
-
-def test_bands_of_the_loss_stand_in_the_table(drawings):
     drawing = drawings["paper-alexnet-loss"]
     last = rows(drawing, method="exact", target="9", epoch=12)[0]
     assert last["expected"] == pytest.approx(20 - 12 * 0.98)
@@ -142,14 +129,11 @@ def test_bands_of_the_loss_stand_in_the_table(drawings):
     assert drawing.figure.axes[1].get_lines()[3].get_ydata()[-1] == last["expected"]
 
 
-def test_the_order_of_the_attempts_changes_no_byte(sweep, drawings):
+def test_the_order_of_the_attempts_changes_no_byte(sweep, drawings, tmp_path):
     shuffled = figures_of(random.Random(2).sample(sweep, len(sweep)))
     for drawing in shuffled[:2]:
         assert drawing.svg() == drawings[drawing.name].svg()
         assert drawing.table.csv() == drawings[drawing.name].table.csv()
-
-
-def test_a_drawing_is_written_as_picture_and_numbers(drawings, tmp_path):
     paths = drawings["paper-alexnet-cost"].write(tmp_path)
     assert [path.name for path in paths] == [f"paper-alexnet-cost.{kind}" for kind in ("png", "svg", "csv")]
     assert paths[2].read_text().startswith("method,target,cost\nexact,7,14.0\n")
@@ -166,13 +150,10 @@ def test_the_footer_has_room_and_names_suite_commit_and_what_is_assumed(drawings
     assert label.x1 <= figure.bbox.x1
     assert label.y1 <= figure.axes[0].get_tightbbox().y0
     assert footer_of([attempt_of(commit=None, versions={})]) == "suite made-up (version 1); no commit known"
-
-
-def test_assumed_fields_are_named_once_and_printed_ones_never():
     named = assumptions([load("paper-alexnet", 9), load("paper-alexnet", 11)])
     assert named[:2] == ["bandwidth", "volume"]
     assert len(set(named)) == len(named)
-    assert "variance" not in named
+    assert "variance" not in named  # that is printed
 
 
 def test_an_instance_that_has_changed_or_is_gone_is_not_drawn_and_named(sweep):
@@ -187,9 +168,6 @@ def test_an_instance_that_has_changed_or_is_gone_is_not_drawn_and_named(sweep):
     assert found.of(attempt_of("nowhere", suite="gone")) is None
     assert "cannot be made again" in found.missing[0]
     assert plan_of(attempt_of()) is None
-
-
-def test_figures_of_another_suite_on_the_same_family_have_names_of_their_own():
     attempts = [planned(at, name, OPTIMA[at], suite="other") for at in OPTIMA for name in ("a", "b")]
     assert figures_of(attempts)[0].name == "other-paper-alexnet-cost"
 
@@ -257,16 +235,11 @@ def test_the_size_of_a_suite_is_the_one_in_its_name_or_the_only_one_that_varies(
     ):
         both = [attempt_of(f"i{n}", suite=suite, labels=dict.fromkeys(labels, n)) for n in SIZES]
         assert size_labels(both) == found
-
-
-def test_scenarios_are_a_setting_and_no_size_of_instances():
+    same = {"suite": "scaling-scenarios", "method": "search", "cost": 1.0}  # a setting, no size of instances
     settings = {size: {"scenarios": size, "options": {}} for size in SIZES}
-    same = {"suite": "scaling-scenarios", "method": "search", "cost": 1.0}
-    attempts = [
-        attempt_of("one", f"search-{size}", seconds=float(size), settings=settings[size], **same)
-        for size in SIZES
-    ]
-    (drawing,) = figures_of(attempts)
+    (drawing,) = figures_of(
+        [attempt_of("one", f"search-{n}", seconds=float(n), settings=settings[n], **same) for n in SIZES]
+    )
     assert drawing.name == "scaling-scenarios-time"
     (row,) = drawing.table.records()
     assert (row["configuration"], row["size"], row["ended"]) == ("search", "scenarios", 3)
@@ -392,17 +365,13 @@ def levels(varied):
     return level_drawing("paper-alexnet", varied)
 
 
-def test_ratios_are_over_optima_that_another_suite_proved(varied):
+def test_ratios_are_over_optima_that_another_suite_proved_and_only_an_option_counts_as_levels(varied):
     points = {(point.levels, point.instance): point.ratio for point in level_points(varied)}
     assert len(points) == 9
     assert points[50, "paper-alexnet-7"] is None
     assert points[50, "paper-alexnet-9"] == pytest.approx(14 / 12)
     assert points[800, "paper-alexnet-11"] == 1
-    two = [attempt for attempt in varied if levels_of(attempt) != 50]
-    assert level_drawing("paper-alexnet", two) is None
-
-
-def test_only_an_option_counts_as_levels():
+    assert level_drawing("paper-alexnet", [item for item in varied if levels_of(item) != 50]) is None
     assert levels_of(attempt_of(labels={"eta": 5})) is None
     assert levels_of(attempt_of(settings={"options": {"eta": 5}})) == 5
 
@@ -425,14 +394,8 @@ def test_curves_are_means_of_the_table_and_markers_are_hollow_where_targets_are_
 
 @pytest.fixture(scope="module")
 def trained(bell):
-    noise = InverseGamma(mean=1, variance=0.03)
-    models = [
-        Model(name=name, size=1, demand=2, improvement=InverseSqrtImprovement(scale=2, offset=b, noise=noise))
-        for name, b in (("full", 1.0), ("cut", 4.0))
-    ]
-    jumps = [Switch(previous="full", following="cut", law=Normal(mean=0.4, variance=0.01))]
     rng = np.random.default_rng(1)
-    traces = draw_traces(bell.replace(models=models, switches=jumps), ["full"] * 5 + ["cut"] * 4, 30, rng)
+    traces = draw_traces(two_models(bell), ["full"] * 5 + ["cut"] * 4, 30, rng)
     return training_drawings("made-up", traces, rng, resamples=19)
 
 
