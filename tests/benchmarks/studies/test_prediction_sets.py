@@ -1,27 +1,25 @@
-"""Set sizes of fresh runs: measured after every epoch, compared seed by seed, with intervals that cover."""
+"""Set sizes: means over all splits against their enumeration, of fresh runs, and compared seed by seed."""
 
 import math
-from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 
-from depl.benchmarks.measure import results
 from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.studies import prediction_sets
-from depl.benchmarks.studies.helpers.sets import mean_prediction_sets
 from depl.benchmarks.studies.prediction_sets import (
-    COVERAGE,
-    STUDY,
+    LEVEL,
     Curves,
-    Training,
     budgets,
     change,
     choose,
     curves,
-    judge,
+    judged,
+    mean_prediction_sets,
     set_size_figure,
     targets,
+    upper,
     worst_tenth,
 )
 from depl.instances.training.runs import Epoch, train_run
@@ -30,34 +28,74 @@ from depl.models.traces.table import Traces
 from tests.cases.training_cases import small_family
 
 FAMILY = small_family()
+EDGE, FAR = Epoch(0.5, "edge"), Epoch(0.75, "far-edge")
 
 
-def plan_of(stages):
-    """A plan without runs to choose by; it may stop after any epoch after the last switch."""
-    schedule = tuple(epoch for epoch, count in stages for _ in range(count))
-    nothing = np.full(len(schedule) + 1, np.nan)
-    return Curves("plan", schedule, 0, len(schedule) - stages[-1][1] + 1, nothing, nothing, nothing)
+def rank_of(calibration, level):
+    return math.ceil(round((calibration + 1) * level, 9))
 
 
-def test_sets_after_an_epoch_are_those_of_the_run_that_stops_there_and_begin_after_the_last_switch():
-    plans = [
-        plan_of([(Epoch(0.5, "edge"), 2), (Epoch(0.75, "far-edge"), 2)]),
-        plan_of([(Epoch(0.25, "edge"), 4)]),
-    ]
-    found = judge(FAMILY, plans, (3, 8))
+def one_split(table, labels, level, calibration):
+    """Coverage and size of the sets of the others: the classes with scores up to the r-th that calibrates."""
+    scores, rank = 1 - np.asarray(table), rank_of(len(calibration), level)
+    own = scores[labels, np.arange(len(labels))]
+    threshold = [*sorted(own[list(calibration)]), *[math.inf] * rank][rank - 1]
+    tested = [index for index in range(len(own)) if index not in calibration]
+    return (own[tested] <= threshold).mean(), (scores[:, tested] <= threshold).sum(axis=0).mean()
+
+
+def drawn(examples, classes=3, seed=0, decimals=12):
+    """Random distributions and labels; few decimals make ties."""
+    rng = np.random.default_rng(seed)
+    table = np.round(rng.dirichlet(np.ones(classes), examples).T, decimals)
+    table[-1] = np.abs(1 - table[:-1].sum(axis=0))
+    return table, rng.integers(0, classes, examples)
+
+
+@pytest.mark.parametrize("decimals", [12, 1])
+@pytest.mark.parametrize(("calibration", "level"), [(1, 0.5), (4, 0.6), (4, 0.8), (6, 0.3), (3, 0.9)])
+def test_the_mean_over_all_splits_is_their_enumeration(decimals, calibration, level):
+    table, labels = drawn(7, seed=5, decimals=decimals)
+    splits = [one_split(table, labels, level, chosen) for chosen in combinations(range(7), calibration)]
+    found = mean_prediction_sets(table, labels, level, calibration)
+    assert found == pytest.approx(np.mean(splits, axis=0))
+
+
+LABELS = np.arange(40) % 4
+
+
+@pytest.mark.parametrize(
+    ("table", "labels", "level", "calibration", "found"),
+    [
+        (np.eye(4)[:, LABELS], LABELS, 0.9, 20, (1, 1)),  # who knows
+        (np.full((4, 40), 0.25), LABELS, 0.9, 20, (1, 4)),  # who guesses
+        ([[0.9, 0.8, 0.7, 0.6]], np.zeros(4, int), 0.5, 3, (0.5, 0.5)),  # a single class
+        (*drawn(30, seed=6), 0.95, 18, (1, 3)),  # too few to calibrate: all classes
+    ],
+)
+def test_sets_that_can_be_told(table, labels, level, calibration, found):
+    assert mean_prediction_sets(table, labels, level, calibration) == pytest.approx(found)
+
+
+@pytest.mark.parametrize("calibration", [9, 25, 49])
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
+def test_without_ties_the_coverage_is_the_rank_over_one_more_whatever_the_network(calibration, level):
+    found = mean_prediction_sets(*drawn(50, seed=3), level, calibration)
+    assert found.coverage == pytest.approx(rank_of(calibration, level) / (calibration + 1), abs=1e-12)
+
+
+def test_sets_after_an_epoch_are_those_of_the_run_that_stops_there():
+    schedule = [EDGE, EDGE, FAR, FAR]
+    loss, coverage, size = judged(FAMILY, schedule, 3, (3, 8))
     task = FAMILY.task()
     labels = task.material.test.labels[0]
-    for place, plan in enumerate(plans):
-        for row, seed in enumerate((3, 8)):
-            run = train_run(task, plan.schedule, FAMILY.generator(seed))
-            assert found.loss[place, row].tolist() == run.loss.tolist()
+    runs = [train_run(task, schedule, FAMILY.generator(seed)) for seed in (3, 8)]
+    assert [row.tolist() for row in loss] == [run.loss.tolist() for run in runs]
+    assert np.isnan(size[:, :3]).all()
     for epoch in (3, 4):
-        run = train_run(task, plans[0].schedule[:epoch], FAMILY.generator(8))
-        sets = mean_prediction_sets(run.probabilities[:, 0], labels, COVERAGE, found.calibration)
-        assert (found.size[0, 1, epoch], found.coverage[0, 1, epoch]) == (sets.size, sets.coverage)
-    assert np.isnan(found.size[0, :, :3]).all()
-    assert np.isfinite(found.size[0, :, 3:]).all()
-    assert np.isfinite(found.size[1, :, 1:]).all()
+        run = train_run(task, schedule[:epoch], FAMILY.generator(8))
+        sets = mean_prediction_sets(run.probabilities[:, 0], labels, LEVEL, math.floor(0.75 * labels.size))
+        assert (coverage[1, epoch], size[1, epoch]) == sets
 
 
 def mean_of(values):
@@ -67,22 +105,22 @@ def mean_of(values):
 def test_trainings_are_compared_seed_by_seed():
     """Sizes differ widely between seeds, but each falls by exactly a tenth: the interval has no width."""
     start = np.arange(1.0, 21.0)
-    drawn = np.random.default_rng(0).integers(20, size=(200, 20))
-    mean = change("mean", start, start - 0.1, drawn, mean_of)
+    again = np.random.default_rng(0).integers(20, size=(200, 20))
+    mean = change("mean", start, start - 0.1, again, mean_of)
     assert list(mean.values()) == [pytest.approx(10.5), pytest.approx(10.4), "smaller"]
-    assert change("mean", start - 0.1, start, drawn, mean_of)["mean_verdict"] == "larger"
-    upper = change("upper", start, start - 0.1, drawn, prediction_sets._upper)
-    assert list(upper.values()) == [19, pytest.approx(18.9), "smaller"]
+    assert change("mean", start - 0.1, start, again, mean_of)["mean_verdict"] == "larger"
+    highest = change("upper", start, start - 0.1, again, upper)
+    assert list(highest.values()) == [19, pytest.approx(18.9), "smaller"]
 
 
 def test_no_difference_is_undecided_about_as_often_as_an_interval_of_95_percent_says():
     rng = np.random.default_rng(5)
-    undecided = 0
-    for _ in range(400):
-        drawn = rng.integers(40, size=(300, 40))
-        found = change("mean", np.zeros(40), rng.normal(0.0, 1.0, 40), drawn, mean_of)
-        undecided += found["mean_verdict"] == "undecided"
-    assert 0.90 <= undecided / 400 <= 0.98  # percentiles of 40 runs cover a little less than 95 %
+    found = [
+        change("", np.zeros(40), rng.normal(size=40), rng.integers(40, size=(300, 40)), mean_of)["_verdict"]
+        for _ in range(400)
+    ]
+    # percentiles of 40 runs cover a little less than 95 %
+    assert 0.90 <= found.count("undecided") / 400 <= 0.98
 
 
 def test_the_worst_tenth_by_hand():
@@ -93,9 +131,7 @@ def test_the_worst_tenth_by_hand():
 
 def test_the_figures_of_the_record_follow_from_its_rows():
     values = read(RESULTS / "prediction-sets.json").values
-    found = prediction_sets._figures(
-        *(values[name] for name in ("associations", "comparisons", "equal_work"))
-    )
+    found = prediction_sets._figures(values)
     assert found == pytest.approx({name: values[name] for name in found})
     for row, points in zip(values["associations"], values["points"], strict=True):  # to four decimals
         sizes = np.array(points["loss"]), np.array(points["size"])
@@ -117,54 +153,28 @@ def test_every_run_is_a_point_and_families_and_plans_can_be_told_apart():
     assert first.get_xydata().tolist() == [[0.1, 1.0], [0.2, 1.5]]
     assert first.get_color() == second.get_color() != third.get_color()
     assert first.get_marker() == third.get_marker() != second.get_marker()
-    assert [text.get_text() for text in runs.get_legend().get_texts()] == ["one", "two", "a", "b"]
 
 
-def test_a_record_is_drawn_by_the_command_with_the_same_bytes_twice_and_others_have_no_figure(tmp_path, ask):
-    values = {goal.name: 1.0 for goal in STUDY.goals} | {"points": POINTS}
-    record = results.write(results.measure(replace(STUDY, run=lambda rng, smoke: values)), tmp_path)
-    for name in ("one", "two"):
-        code, text, _ = ask("bench", "draw", "prediction-sets", tmp_path / name, record)
-        files = [tmp_path / name / f"prediction-sets.{suffix}" for suffix in ("png", "svg")]
-        assert (code, text.splitlines()) == (0, [str(file) for file in files])
-        assert all(file.read_bytes() == (tmp_path / "one" / file.name).read_bytes() for file in files)
-    code, _, aside = ask("bench", "draw", "exact-law", tmp_path)
-    assert code == 2
-    assert "'exact-law' has no figure; those that have one: closed-loop, graph, prediction-sets" in aside
-
-
-EDGE, FAR = Epoch(0.5, "edge"), Epoch(0.75, "far-edge")
-
-
-def traces_of(losses, schedule):
-    """One run per row of losses, epoch 0 first."""
-    runs, length = len(losses), len(schedule) + 1
-    epochs = [schedule[0], *schedule]
+def traces_of(losses, schedule, first=0):
+    """One run per row of losses, the first evaluated after epoch ``first``."""
+    runs, epochs = len(losses), [schedule[0], *schedule][first:]
     return Traces(
-        run=np.repeat([str(run) for run in range(runs)], length),
-        epoch=np.tile(np.arange(length), runs),
+        run=np.repeat([str(run) for run in range(runs)], len(epochs)),
+        epoch=np.tile(np.arange(first, len(schedule) + 1), runs),
         model=np.tile([f"pruned-{round(100 * epoch.factor)}" for epoch in epochs], runs),
         cluster=np.tile([epoch.cluster for epoch in epochs], runs),
         loss=np.ravel(losses),
     )
 
 
-def curves_of(mean, guaranteed, work, first=1):
-    """A plan by its curves alone."""
-    early = np.arange(len(mean)) < first
-    return Curves(
-        "plan",
-        (EDGE,) * (len(mean) - 1),
-        20,
-        first,
-        np.where(early, np.inf, mean),
-        np.where(early, np.inf, guaranteed),
-        np.asarray(work, dtype=float),
-    )
+def curves_of(mean, guaranteed):
+    """A plan by its curves from epoch 1 on; work is the epoch."""
+    losses = np.array([[math.inf, *mean], [math.inf, *guaranteed]])
+    return Curves("", 20, 1, *losses, np.arange(len(mean) + 1.0))
 
 
-STEADY = curves_of([9, 3.0, 2.5, 2.2, 2.0], [9, 3.2, 2.7, 2.4, 2.2], [0, 1, 2, 3, 4])
-UNSTEADY = curves_of([9, 2.8, 2.3, 1.9, 1.7], [9, 5.0, 4.0, 3.0, 2.6], [0, 1, 2, 3, 4])
+STEADY = curves_of([3.0, 2.5, 2.2, 2.0], [3.2, 2.7, 2.4, 2.2])
+UNSTEADY = curves_of([2.8, 2.3, 1.9, 1.7], [5.0, 4.0, 3.0, 2.6])
 
 
 def test_curves_are_means_and_order_statistics_from_the_last_switch_on():
@@ -177,25 +187,16 @@ def test_curves_are_means_and_order_statistics_from_the_last_switch_on():
     assert found.work.tolist() == [0.0, 0.5, 0.75, 1.0]
     few = curves(traces_of(losses[:18], (EDGE, FAR, FAR)), (EDGE, FAR, FAR))
     assert np.isinf(few.guaranteed).all()  # rank 19 of 18
-
-
-def test_a_schedule_without_runs_is_refused():
+    # the loss before training is not needed
+    late = curves(traces_of(losses[:, 1:], (EDGE, FAR, FAR), first=1), (EDGE, FAR, FAR))
+    assert (late.mean.tolist(), late.guaranteed.tolist()) == (found.mean.tolist(), found.guaranteed.tolist())
     with pytest.raises(InvalidInputError, match="no run"):
-        curves(traces_of(np.ones((3, 3)), (EDGE, EDGE)), (EDGE, FAR))
-
-
-def test_the_loss_before_training_is_not_needed():
-    whole = traces_of(np.arange(57.0).reshape(19, 3), (EDGE, EDGE))
-    rows = whole.epoch > 0
-    columns = {name: getattr(whole, name)[rows] for name in ("run", "epoch", "model", "cluster", "loss")}
-    one, other = (curves(traces, (EDGE, EDGE)) for traces in (whole, Traces(**columns)))
-    assert one.mean.tolist() == other.mean.tolist() == [math.inf, 28.0, 29.0]
-    assert one.guaranteed.tolist() == other.guaranteed.tolist()
+        curves(traces_of(losses, (EDGE, FAR, FAR)), (EDGE, FAR))
 
 
 def test_targets_are_what_is_guaranteed_within_horizons_each_once_and_better_than_guessing(monkeypatch):
     monkeypatch.setattr(prediction_sets, "HORIZONS", (1, 2, 3, 4))
-    plan = curves_of([9, 3, 2, 2, 1], [9, 2.4, 1.9, 2.0, 1.2], range(5))
+    plan = curves_of([3, 2, 2, 1], [2.4, 1.9, 2.0, 1.2])
     found = [targets(plan, classes) for classes in (10, 12, 2)]
     assert found == [[1.9, 1.2], [2.4, 1.9, 1.2], []]
 
@@ -206,10 +207,6 @@ def test_expected_training_stops_at_the_mean_and_dependable_training_at_the_guar
 
 
 def test_for_every_work_the_rules_take_the_least_of_their_own_curve():
-    assert budgets([STEADY, UNSTEADY]) == [(Training(1, epoch), Training(0, epoch)) for epoch in (1, 2, 3, 4)]
-    bumpy = curves_of([9, 2, 3, 1.5], [9, 4, 3, 5], [0, 1, 2, 3])  # a later epoch that is worse is not taken
-    assert budgets([bumpy]) == [
-        (Training(0, 1), Training(0, 1)),
-        (Training(0, 1), Training(0, 2)),
-        (Training(0, 3), Training(0, 2)),
-    ]
+    assert budgets([STEADY, UNSTEADY]) == [((1, epoch), (0, epoch)) for epoch in (1, 2, 3, 4)]
+    bumpy = curves_of([2, 3, 1.5], [4, 3, 5])  # a later epoch that is worse is not taken
+    assert budgets([bumpy]) == [((0, 1), (0, 1)), ((0, 1), (0, 2)), ((0, 3), (0, 2))]
