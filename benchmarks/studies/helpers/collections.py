@@ -1,16 +1,17 @@
 """Collections of real runs that were made to judge promises, and how some of their runs become known.
 
-``python -m depl.benchmarks.studies.promises.collections NAME FILE`` trains the runs of one again (five
-minutes to half an hour of one core). The page ``docs/estimation.rst`` says what each is for; schedules, seeds
-and targets were committed before the first run was trained, and the seeds are those of no shipped trace.
+``python -m depl.benchmarks.studies.helpers.collections NAME FILE`` trains the runs of one again (five minutes
+to half an hour of one core). The page ``docs/estimation.rst`` says what each is for; schedules, seeds and
+targets were committed before the first run was trained, and the seeds are those of no shipped trace.
 """
 
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +21,11 @@ from depl.instances.training.families import family
 from depl.instances.training.recording import record
 from depl.instances.training.runs import Epoch
 from depl.models.traces.files import read_traces, write_traces
-from depl.models.traces.table import Schedule, Traces, joined
+from depl.models.traces.table import Traces, joined
 
 EPOCHS, RUNS, SCHEDULES = 45, 75, 16
 FACTORS = (0.25, 0.36, 0.5, 0.75, 0.9)
 """Pruning factors of the models that the families offer."""
-QUANTILES = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)
-"""The targets l_max are these quantiles of the last losses of all runs of a collection: no target is left out
-because it is difficult, and the lowest are out of reach of most schedules."""
 FEW = (15, 12, 12, 12)
 """Known runs of four schedules: 51 in all."""
 _SEEDS_APART = 1_000
@@ -46,8 +44,7 @@ def drawn_schedules(seed: int, count: int = SCHEDULES, latest: int = 30) -> tupl
     return tuple(found)
 
 
-@dataclass(frozen=True)
-class Collection:
+class Collection(NamedTuple):
     """Runs of some schedules of a family; ``setup`` has its clusters and models."""
 
     family: str
@@ -113,7 +110,7 @@ def train(name: str, path: Path, schedules: int = SCHEDULES, runs: int | None = 
             part = Path(folder) / f"{number}.csv"
             record(family(collection.family), seeds, part, schedule=[Epoch(first, "edge")] * switch + after)
             parts.append(read_traces(part))
-    command = f"python -m depl.benchmarks.studies.promises.collections {name} FILE"
+    command = f"python -m depl.benchmarks.studies.helpers.collections {name} FILE"
     told = {**parts[0].provenance, "schedule": f"{len(parts)} of them", "command": command}
     write_traces(path, replace(joined(parts), provenance=told))
 
@@ -124,39 +121,22 @@ def shipped_runs(name: str) -> Traces:
         return read_traces(path)
 
 
-def targets_of(traces: Traces) -> tuple[float, ...]:
-    """The target losses that are asked for, by `QUANTILES`, with three decimals."""
-    last = traces.matrix()[:, -1]
-    return tuple(np.round(np.quantile(last, QUANTILES), 3).tolist())
+def known_runs(traces: Traces, known: str | int, draw: int) -> NDArray[np.bool_]:
+    """Which runs are known in a draw: ``"few"``, every second of every schedule (``"halves"``), or so many.
 
-
-def halves(traces: Traces, draws: int) -> Iterator[NDArray[np.bool_]]:
-    """Which runs are known: every second of every schedule in a random order; draw i has seed i."""
-    for draw in range(draws):
-        rng = np.random.default_rng([0, draw])
-        yield _known(traces, {plan: len(runs) // 2 for plan, runs in traces.by_schedule().items()}, rng)
-
-
-def of_every_schedule(traces: Traces, size: int, draws: int) -> Iterator[NDArray[np.bool_]]:
-    """The same with so many known runs of every schedule."""
-    for draw in range(draws):
-        yield _known(traces, dict.fromkeys(traces.by_schedule(), size), np.random.default_rng([1, draw]))
-
-
-def few(traces: Traces, draws: int) -> Iterator[NDArray[np.bool_]]:
-    """The same with `FEW` runs of four schedules that are drawn, too."""
-    plans = list(traces.by_schedule())
-    for draw in range(draws):
-        rng = np.random.default_rng([2, draw])
-        chosen = [plans[index] for index in rng.permutation(len(plans))[: len(FEW)]]
-        yield _known(traces, dict(zip(chosen, FEW, strict=True)), rng)
-
-
-def _known(traces: Traces, sizes: Mapping[Schedule, int], rng: np.random.Generator) -> NDArray[np.bool_]:
-    known = np.zeros(len(traces.runs), dtype=bool)
-    for plan, runs in traces.by_schedule().items():
-        known[rng.permutation(runs)[: sizes.get(plan, 0)]] = True
-    return known
+    Of few, `FEW` runs of four schedules that are drawn, too.
+    """
+    plans = traces.by_schedule()
+    rng = np.random.default_rng([{"halves": 0, "few": 2}.get(str(known), 1), draw])
+    if known == "few":
+        chosen = [list(plans)[index] for index in rng.permutation(len(plans))[: len(FEW)]]
+        sizes = dict(zip(chosen, FEW, strict=True))
+    else:
+        sizes = {plan: len(runs) // 2 if known == "halves" else int(known) for plan, runs in plans.items()}
+    found = np.zeros(len(traces.runs), dtype=bool)
+    for plan, runs in plans.items():
+        found[rng.permutation(runs)[: sizes.get(plan, 0)]] = True
+    return found
 
 
 if __name__ == "__main__":

@@ -1,1 +1,0 @@
-"""Policies on recorded training: how they are made, followed and judged."""

@@ -1,1 +1,0 @@
-"""What was promised and what was kept."""
