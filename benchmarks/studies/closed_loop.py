@@ -461,6 +461,8 @@ STUDY = Study(
         Goal("counted_broken", f"planned on a half: {_BROKEN} on the other half", "<=", 2),
         Goal("judged_broken", f"planned on a half: {_BROKEN} on the judging seeds", "<=", 2),
     ),
-    run=lambda rng, smoke: _figures([{**task, **_run(task)} for task in _tasks(rng, smoke)]),
+    tasks=_tasks,
+    run=_run,
+    figures=_figures,
     draw=closed_loop_figure,
 )

@@ -318,13 +318,17 @@ def _equal_work(plans: Sequence[Curves], sizes: Sequence[FloatArray]) -> Row:
     }
 
 
-def _values(answers: Sequence[Mapping[str, Any]]) -> Row:
-    rows = {name: [row for answer in answers for row in answer[name]] for name in answers[0]}
-    runs = sum(len(row["loss"]) for row in rows["points"]) // len(answers)
-    return {"runs_per_family": runs, **_figures(rows), **rows}
+def _figures(answers: Sequence[Mapping[str, Any]]) -> Row:
+    tables = ("associations", "comparisons", "equal_work", "points")
+    rows = {name: [row for answer in answers for row in answer[name]] for name in tables}
+    return {
+        "runs_per_family": len(PLANS) * min(answer["runs"] for answer in answers),
+        **_values(rows),
+        **rows,
+    }
 
 
-def _figures(rows: Mapping[str, Sequence[Row]]) -> Row:
+def _values(rows: Mapping[str, Sequence[Row]]) -> Row:
     plans, trainings = rows["associations"], rows["comparisons"]
     means, uppers = ([row[f"{kind}_verdict"] for row in trainings] for kind in ("mean", "upper"))
     return {
@@ -351,7 +355,9 @@ STUDY = Study(
         Goal("upper_smaller_share", "comparisons where its 0.95-quantile over runs is smaller", "==", 1),
         Goal("equal_work_change", "change of set size by care at equal work, of any family", "<=", 0.01),
     ),
-    run=lambda rng, smoke: _values([_run(task) for task in _tasks(rng, smoke)]),
+    tasks=_tasks,
+    run=_run,
+    figures=_figures,
     draw=set_size_figure,
     seed=_SEED,
 )

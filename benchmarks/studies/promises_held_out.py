@@ -412,6 +412,8 @@ STUDY = Study(
         Goal("paper_distance", "independent increments: they fail by at least", ">=", 0.04),
         Goal("paper_known_least", "and deliver from a known loss instead of 0.90 at most", "<=", 0.6),
     ),
-    run=lambda rng, smoke: _figures([{**task, **_run(task)} for task in _tasks(rng, smoke)]),
+    tasks=_tasks,
+    run=_run,
+    figures=_figures,
     seed=_SEED,
 )

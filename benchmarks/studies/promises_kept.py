@@ -192,7 +192,9 @@ STUDY = Study(
         Goal("paper_quantile_over_observed", "independent law: quantile over the observed, least", ">=", 1.5),
         Goal("pilots_certified", "families in which pilot runs end up certifying 0.99", ">=", 1),
     ),
-    run=lambda rng, smoke: _figures([{**task, **_run(task)} for task in _tasks(rng, smoke)]),
+    tasks=_tasks,
+    run=_run,
+    figures=_figures,
     draw=promises_figure,
     seed=20261122,
 )

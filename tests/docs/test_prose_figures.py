@@ -285,7 +285,7 @@ ELSEWHERE = {
     ("docs/traces.rst", "closed-loop"),  # a page
     ("docs/questions.rst", "scale"),
     # the page quotes what these cases refuse, no figure of theirs
-    *(("docs/refusals.rst", case) for case in ("graph", "risk-speed")),
+    *(("docs/refusals.rst", case) for case in ("graph", "promises-held-out", "risk-speed")),
 }
 
 

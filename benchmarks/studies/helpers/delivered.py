@@ -40,8 +40,11 @@ def delivered_figure(rows: Sequence[Row], order: Sequence[str]) -> "Figure":
     stroke at what was ``certified``.
     """
     families = list(dict.fromkeys(row["family"] for row in rows))
+    order = [rung for rung in order if rung in {row["rung"] for row in rows}]
+    problems = [len({row["problem"] for row in rows if row["family"] == family}) for family in families]
     shown = [(level, family) for level in sorted({row["asked"] for row in rows}) for family in families]
-    figure, axes = panels(max(len(shown), 1), max(len(families), 1), (4.2, 4.6))
+    size = 4.2, 1.7 + 0.07 * max(problems, default=1) * len(order)
+    figure, axes = panels(max(len(shown), 1), max(len(families), 1), size)
     least = min((row["lower"] for row in rows if row.get("delivered") is not None), default=0.0)
     for (level, family), panel in zip(shown, axes, strict=False):
         panel.axvline(level, color="0.4", linestyle="--", linewidth=1, label="asked")
@@ -54,7 +57,7 @@ def delivered_figure(rows: Sequence[Row], order: Sequence[str]) -> "Figure":
 
 
 def _draw(axes: "Axes", rows: Sequence[Row], order: Sequence[str]) -> None:
-    names = list(dict.fromkeys(row["problem"] for row in rows))
+    names, certified = list(dict.fromkeys(row["problem"] for row in rows)), list[tuple[float, float]]()
     for row in rows:
         colour, marker, _ = series_style(order.index(row["rung"]))
         apart = (order.index(row["rung"]) - (len(order) - 1) / 2) * 0.91 / len(order)
@@ -66,7 +69,10 @@ def _draw(axes: "Axes", rows: Sequence[Row], order: Sequence[str]) -> None:
         axes.plot([row["lower"], row["upper"]], [place, place], color=colour, linewidth=1)
         axes.plot(row["delivered"], place, marker, color=colour, markersize=4.5, label=row["rung"])
         if row.get("certified") is not None:
-            axes.plot(row["certified"], place, "|", color="black", markersize=7, label="certified")
+            certified.append((row["certified"], place))
+    for at in certified:
+        axes.plot(*at, "|", color="black", markersize=7, label="certified")
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    axes.set_ylabel("target loss")
     axes.set_xlabel("runs that reached the target, 95 % interval")

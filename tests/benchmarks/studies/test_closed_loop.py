@@ -1,35 +1,139 @@
-"""What rows say of runs, and how many promises are refuted all together."""
+"""Rungs on branches written here, the reset rule, halves, and how many promises are refuted all together."""
 
+import math
+
+import numpy as np
 import pytest
-from scipy.stats import binom, t
+from scipy.stats import t
 
 from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.studies import closed_loop
 from depl.benchmarks.studies.closed_loop import (
-    closed_loop_figure,
+    clairvoyant,
     cost_ratios,
-    delivered,
+    fixed,
+    kept,
     of_cost,
     of_promise,
+    refitted,
     refuted,
+    reset_rule,
+    told,
 )
-from depl.models.policy.replay import ReplayedRun
-from tests.cases.picture_cases import require_legends_outside
+from depl.models.policy.counted import counted
+from depl.models.policy.simulation import simulate
+from depl.models.policy.solve import solve_policy
+from depl.models.problem.instance import Switch
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Zero
+from depl.models.problem.policy import STOP
+from depl.models.traces.counterfactuals import Counterfactuals
+from tests.cases.memory_cases import instance_of, random_law
+from tests.cases.policy_cases import tiny
+
+TABLE = np.array(
+    [
+        [[3.0, 2.0, 1.0, 0.5, 0.6], [3.0, 2.0, 0.4, 0.3, 0.2]],
+        [[3.0, 2.5, 2.0, 1.5, 1.0], [3.0, 2.5, 0.9, 0.8, 0.45]],
+    ]
+)
+"""Two seeds, switches after epoch 1 and 2 of 4."""
+BRANCHES = Counterfactuals(("1", "2"), (1, 2), (("big", "edge"), ("small", "far")), TABLE)
+PROBLEM = BRANCHES, (2.0, 1.0), 0.5
+"""With the prices of an epoch in either stage, and the target."""
 
 
-def run(end, epochs, cost):
-    return ReplayedRun("1", epochs, None, cost, 0.5, end)
+@pytest.mark.parametrize(
+    ("switch", "left", "found"),
+    [
+        (1, False, [(False, 4, 5.0), (False, 4, 5.0)]),  # the final loss counts, not that of epoch 3
+        (2, False, [(True, 4, 6.0), (True, 4, 6.0)]),
+        (1, True, [(True, 3, 4.0), (False, 4, 5.0)]),
+        (2, True, [(True, 3, 5.0), (True, 4, 6.0)]),  # 0.4 after epoch 2 is of the first model
+    ],
+)
+def test_a_fixed_plan_is_judged_at_its_end_or_left_at_the_first_loss_of_the_last_model(switch, left, found):
+    assert list(zip(*fixed(*PROBLEM, switch, 4, left=left), strict=True)) == found
+
+
+@pytest.mark.parametrize(
+    ("most", "price", "found"),
+    [
+        (4, 100.0, [(True, 3, 4.0), (True, 4, 6.0)]),
+        (4, 5.0, [(True, 3, 4.0), (False, 0, 0.0)]),
+        (3, 100.0, [(True, 3, 4.0), (False, 0, 0.0)]),
+    ],
+)
+def test_the_clairvoyant_takes_the_cheapest_branch_of_every_seed_and_leaves_what_is_not_worth_it(
+    most, price, found
+):
+    assert list(zip(*clairvoyant(*PROBLEM, most, price), strict=True)) == found
 
 
 def test_a_row_counts_misses_of_every_kind_and_what_runs_cost():
-    runs = [run("reached", 5, 10.0)] * 7 + [run("exhausted", 9, 20.0), run("beyond", 3, 6.0)]
-    row = delivered([*runs, run("abandoned", 0, 0.0)], 0.9)
-    assert row["delivered"] == pytest.approx(0.7)
-    assert row["cost"] == pytest.approx(9.6)
+    reached, epochs = np.arange(10) < 7, np.array([5] * 7 + [9, 3, 0])
+    row = told((reached, epochs, np.array([10.0] * 7 + [20.0, 6.0, 0.0])), 0.9)
+    assert (row["delivered"], row["cost"]) == pytest.approx((0.7, 9.6))
+    assert row["cost_error"] == pytest.approx(math.sqrt((7 * 0.16 + 108.16 + 12.96 + 92.16) / 90))
     assert row["abandoned_at_start"] == 1
-    assert row["p_value"] == pytest.approx(binom.sf(2, 10, 0.1))
-    assert binom.cdf(7, 10, row["lower"]) > 0.97
-    assert binom.sf(7, 10, row["upper"]) > 0.9
+
+
+def instance(level):
+    """0.6 is to be gained in two epochs; `small` gains 0.4 in four of five, `large` in all."""
+    return tiny(
+        Empirical(values=(0.4, 0.4, 0.4, 0.4, 0.0)),
+        Deterministic(value=0.4),
+        switches=(Switch(previous="small", following="large", law=Zero()),),
+        other_switches=Forbidden(),
+        maximum_epochs=2,
+        quantile_level=level,
+    )
+
+
+def trained(policy, losses):
+    """Models trained along losses after epochs 0, 1, ..."""
+    number, found = policy.start, []
+    for loss in losses:
+        node = policy.nodes[number]
+        index = round((loss - policy.grid.origin) / policy.grid.step)
+        action = next(row.action for row in node.rows if index <= row.upto)
+        if action == STOP:
+            break
+        found.append(node.trainings[action].model)
+        number = node.trainings[action].following
+    return found
+
+
+def test_after_good_luck_the_reset_rule_risks_again_what_it_had_won():
+    # small, then large keeps 0.79: 0.8 for 3.5. After a gain in epoch 1 small alone reaches it with 0.8.
+    policy = reset_rule(instance(0.79), (1,))
+    assert trained(policy, [1.0, 0.6]) == ["small", "small"]
+    assert trained(reset_rule(instance(0.81), (1,)), [1.0, 0.6]) == ["large", "large"]
+    reached = simulate(instance(0.79), policy, 20_000).reached / 20_000
+    assert reached == pytest.approx(0.8 * 0.8, abs=0.015)
+    assert reached < 0.79
+    # after a first epoch without gain 0.6 is out of reach; nothing is certified, and the run goes on
+    assert len(trained(policy, [1.0, 1.0])) == 2
+    assert (policy.certificate.method, policy.certificate.reached) == ("none", 0.0)
+
+
+def test_a_share_is_kept_if_two_standard_errors_reach_omega():
+    error = math.sqrt(0.9 * 0.1 / 100)
+    assert kept(0.9, 100, 0.9 + 1.99 * error)
+    assert not kept(0.9, 100, 0.9 + 2.01 * error)
+    assert kept(0.96, 10, 0.95)
+
+
+def test_a_policy_under_its_own_law_stays_itself_and_another_law_has_other_shifts():
+    rng = np.random.default_rng(2)
+    law = random_law(rng, residuals="per_run")
+    other = random_law(np.random.default_rng(2), residuals="per_run")
+    target = {"maximum_epochs": 4, "maximum_loss": 1.4, "quantile_level": 0.2, "maximum_time": None}
+    policy = solve_policy(instance_of(law, round_deadline=6.0, **target)).policy
+    assert policy is not None
+    assert refitted(policy, law.law) == policy
+    found = counted(refitted(policy, other.law), other)
+    assert found.reached == counted(policy, law).reached
+    assert 0 < found.unlike < 1
 
 
 def test_holm_stops_at_the_first_promise_that_stands():
@@ -39,12 +143,11 @@ def test_holm_stops_at_the_first_promise_that_stands():
     assert refuted([0.017, 0.024, 0.001]) == 3
 
 
-def test_a_certified_probability_is_tested_itself_and_not_omega():
+def test_a_certified_probability_is_tested_itself_and_a_certified_cost_against_the_mean_of_the_runs():
+    # P(at least 12 of 120 miss), at 0.03 and not at 1 - omega
     row = {"promised": 0.97, "delivered": 108 / 120, "runs": 120}
-    assert of_promise(row) == pytest.approx(binom.sf(11, 120, 0.03))
-
-
-def test_a_certified_cost_is_tested_against_the_mean_of_the_runs():
+    terms = [math.comb(120, missed) * 0.03**missed * 0.97 ** (120 - missed) for missed in range(12, 121)]
+    assert of_promise(row) == pytest.approx(math.fsum(terms))
     row = {"promised_cost": 50.0, "cost": 51.0, "cost_error": 0.5, "runs": 121}
     assert of_cost(row) == pytest.approx(t.sf(2.0, 120))
     assert of_cost({**row, "cost_error": 0.0}) == 0.0
@@ -52,15 +155,16 @@ def test_a_certified_cost_is_tested_against_the_mean_of_the_runs():
 
 
 def test_ratios_are_those_of_problems_that_are_not_tight_and_have_a_cost():
-    told = {"family": "a", "maximum_loss": 1.0, "maximum_epochs": 47, "omega": 0.9}
+    same = {"family": "a", "maximum_loss": 1.0, "maximum_epochs": 47, "omega": 0.9}
+    other = {**same, "maximum_loss": 2.0}
     rows = [
-        {**told, "rung": "fixed", "cost": 10.0},
-        {**told, "rung": "optimal, counted", "promised": 0.9, "cost": 8.0},
-        {**told, "rung": "clairvoyant", "cost": 6.0},
-        {**told, "maximum_loss": 2.0, "rung": "fixed", "cost": 10.0},
-        {**told, "maximum_loss": 2.0, "rung": "optimal, counted", "promised": None},
-        {**told, "maximum_loss": 2.0, "rung": "clairvoyant", "cost": 1.0},
-        {**told, "maximum_epochs": 30, "rung": "fixed", "cost": 10.0},
+        {**same, "rung": "fixed", "cost": 10.0},
+        {**same, "rung": "optimal, counted", "promised": 0.9, "cost": 8.0},
+        {**same, "rung": "clairvoyant", "cost": 6.0},
+        {**other, "rung": "fixed", "cost": 10.0},
+        {**other, "rung": "optimal, counted", "promised": None},
+        {**other, "rung": "clairvoyant", "cost": 1.0},
+        {**same, "maximum_epochs": 30, "rung": "fixed", "cost": 10.0},
     ]
     assert cost_ratios(rows, 0.9) == [0.8]
     assert cost_ratios(rows, 0.9, "clairvoyant") == [0.6, 0.1]
@@ -69,30 +173,5 @@ def test_ratios_are_those_of_problems_that_are_not_tight_and_have_a_cost():
 
 def test_the_figures_of_the_record_follow_from_its_rows():
     values = read(RESULTS / "closed-loop.json").values
-    for name, value in closed_loop._figures(values["rows"], values["halves"]).items():
-        assert value == pytest.approx(values[name], rel=1e-12)
-
-
-PROBLEM = {"family": "digits-a", "maximum_loss": 0.5, "maximum_epochs": 9, "omega": 0.9}
-SHARES = {"delivered": 0.93, "lower": 0.85, "upper": 0.97, "cost": 8.0}
-ROWS = [
-    {**PROBLEM, "rung": "fixed", **SHARES},
-    {**PROBLEM, "rung": "optimal, counted", "promised": 0.95, **SHARES},
-    {**PROBLEM, "rung": "optimal, ledger", "promised": None},
-    {**PROBLEM, "rung": "clairvoyant", **SHARES},
-    {**PROBLEM, "omega": 0.95, "rung": "optimal, counted", "promised": 0.96, **SHARES, "upper": 0.94},
-]
-
-
-def test_a_panel_for_each_family_and_omega_draws_intervals_what_was_certified_and_what_was_not_promised():
-    figure = closed_loop_figure({"rows": [*ROWS, {**ROWS[0], "family": "digits-b"}]})
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
-    families = ("digits-a", "digits-b")
-    assert titles == [f"{family}, {omega} asked" for omega in ("0.90", "0.95") for family in families]
-    axes = figure.axes[0]
-    drawn = [(list(line.get_xdata()), line.get_ydata()[0]) for line in axes.get_lines()]
-    assert ([0.85, 0.97], pytest.approx(-0.39)) in drawn  # fixed plans stand first
-    assert ([0.95], pytest.approx(0.0)) in drawn
-    assert [text.get_text() for text in axes.texts] == ["none"]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["0.5, 9"]
-    require_legends_outside(figure)
+    found = closed_loop._values(values["rows"], values["halves"])
+    assert found == pytest.approx({name: values[name] for name in found}, rel=1e-12)

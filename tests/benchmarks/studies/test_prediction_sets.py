@@ -131,7 +131,7 @@ def test_the_worst_tenth_by_hand():
 
 def test_the_figures_of_the_record_follow_from_its_rows():
     values = read(RESULTS / "prediction-sets.json").values
-    found = prediction_sets._figures(values)
+    found = prediction_sets._values(values)
     assert found == pytest.approx({name: values[name] for name in found})
     for row, points in zip(values["associations"], values["points"], strict=True):  # to four decimals
         sizes = np.array(points["loss"]), np.array(points["size"])

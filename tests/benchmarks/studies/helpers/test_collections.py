@@ -6,22 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.promises.collections import (
+from depl.benchmarks.studies.helpers.collections import (
     COLLECTIONS,
     EPOCHS,
     FEW,
     OF_FAMILIES,
-    QUANTILES,
     RUNS,
     SCHEDULES,
     drawn_schedules,
-    few,
-    halves,
-    of_every_schedule,
+    known_runs,
     shipped_runs,
-    targets_of,
     train,
 )
+from depl.benchmarks.studies.promises_held_out import QUANTILES, targets_of
 from depl.instances.training.names import RECORDED_ONLY
 from depl.instances.training.recorded import recorded_traces
 from depl.instances.training.runs import model_name
@@ -42,20 +39,16 @@ def test_as_many_runs_as_stated_are_shipped_and_none_of_them_was_shipped_before(
     assert not set(traces.runs) & set(old.runs)
     seen = {row[: epochs + 1].tobytes() for row in old.matrix()}
     assert not seen & {row.tobytes() for row in traces.matrix()}
+    # every target is a quantile of the last losses, with three decimals
+    for target, quantile in zip(targets_of(traces), QUANTILES, strict=True):
+        assert np.mean(traces.matrix()[:, -1] <= target - 0.0005) <= quantile
 
 
-def test_the_schedules_that_judge_are_drawn_and_every_target_is_a_quantile_of_the_last_losses() -> None:
+def test_the_schedules_that_judge_are_drawn() -> None:
     assert COLLECTIONS["drawn"].schedules == drawn_schedules(20261123)
-    assert len(set(drawn_schedules(1))) == SCHEDULES
-    for first, second, switch in drawn_schedules(1):
-        assert first < second
-        assert 5 <= switch <= 30
-    for name in COLLECTIONS:
-        traces = shipped_runs(name)
-        last = traces.matrix()[:, -1]
-        for target, quantile in zip(targets_of(traces), QUANTILES, strict=True):
-            assert np.mean(last <= target - 0.0005) <= quantile  # a target has three decimals
-            assert np.mean(last <= target + 0.0005) >= quantile - 1 / last.size
+    found = drawn_schedules(1)
+    assert len(set(found)) == SCHEDULES
+    assert all(first < second and 5 <= switch <= 30 for first, second, switch in found)
 
 
 @pytest.mark.slow
@@ -67,15 +60,13 @@ def test_the_shipped_runs_are_trained_again_to_the_last_digit(name: str, tmp_pat
     assert np.array_equal(again.matrix(), shipped.matrix()[rows])
 
 
-def test_runs_are_dealt_as_stated_and_every_draw_is_another_one() -> None:
+@pytest.mark.parametrize(
+    ("known", "sizes"), [("halves", [RUNS // 2] * SCHEDULES), (60, [60] * SCHEDULES), ("few", FEW)]
+)
+def test_runs_are_dealt_as_stated_and_every_draw_is_another_one(known, sizes) -> None:
     traces = shipped_runs("drawn")
-    plans = traces.schedules
-    for known in halves(traces, 2):
-        assert set(Counter(plans[i] for i in np.flatnonzero(known)).values()) == {RUNS // 2}
-    for known in of_every_schedule(traces, 60, 2):
-        assert Counter(Counter(plans[i] for i in np.flatnonzero(known)).values()) == {60: SCHEDULES}
-    drawn = list(few(traces, 3))
-    for known in drawn:
-        assert sorted(Counter(plans[i] for i in np.flatnonzero(known)).values()) == sorted(FEW)
-    assert len({known.tobytes() for known in drawn}) == 3
-    assert all(np.array_equal(one, two) for one, two in zip(drawn, few(traces, 3), strict=True))
+    drawn = [known_runs(traces, known, draw) for draw in range(3)]
+    for mask in drawn:
+        assert sorted(Counter(traces.schedules[i] for i in np.flatnonzero(mask)).values()) == sorted(sizes)
+    assert len({mask.tobytes() for mask in drawn}) == 3
+    assert np.array_equal(drawn[2], known_runs(traces, known, 2))
