@@ -19,7 +19,7 @@ unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo picture test lint style unit slow slowest fuzz mutation browser docs pages newest bench lock build clean
+.PHONY: help demo picture test lint style unit slow recheck slowest fuzz mutation browser docs pages newest bench lock build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -54,8 +54,12 @@ style: $(DEV)
 unit: $(DEV) ## the tests alone
 	@$(BIN) -m pytest -n $(WORKERS) --dist worksteal
 
-slow: $(DEV) ## the tests that take minutes
+slow: $(DEV) ## the tests that take minutes, and recheck
 	@$(BIN) -m pytest -n $(WORKERS) --dist worksteal -m slow
+	@$(MAKE) --no-print-directory recheck
+
+recheck: $(DEV) ## ask a minute of every recorded study again: exit code 3 if anything is answered otherwise
+	@$(BIN) -m depl bench compare --workers $(WORKERS)
 
 slowest: $(DEV) ## the tests above one CPU second that have no reason in tests/checks/slowest.txt
 	@$(BIN) -m tests.checks.slowest --workers $(WORKERS)

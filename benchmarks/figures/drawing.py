@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.figures.style import finished, panels, save, set_title, svg_text
 from depl.benchmarks.measure.attempt import Attempt
-from depl.benchmarks.measure.catalogue import find_suite
+from depl.benchmarks.measure.catalogue import all_suites, draws_of
 from depl.instances.library import load
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
@@ -123,12 +123,8 @@ class Instances:
         """The draw of the suite; without that suite the shipped instance, which its fingerprint confirms."""
         suite, name = attempt.task.suite, attempt.task.instance
         try:
-            try:
-                known = find_suite(suite)
-            except InvalidInputError:
-                found = load(name)
-            else:
-                found = known.drawn(name).made()[0]
+            known = draws_of(suite) if suite in all_suites() else {}
+            found = known[name].made()[0] if name in known else load(name)
         except InvalidInputError as error:
             self.missing.append(f"{name} of suite {suite} cannot be made again: {error}")
             return None

@@ -1,12 +1,11 @@
-"""What is kept of one attempt of a sweep: a task, how it ended, and on what it ran.
+"""What is kept of one attempt at a task, and what was asked for; all tables and figures read nothing else.
 
-Attempts are lines of a file (`depl.benchmarks.measure.store`), and read by all tables, figures and reports;
-nothing else is.
+Attempts are lines of a file (`depl.benchmarks.measure.store`). What is not known is not written.
 """
 
 import datetime
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -15,6 +14,8 @@ from depl.benchmarks.measure.registry import ANSWERED, NAME
 
 VERSION = "method_version"
 """Key of an attempt's settings, where its method is of another version than the first."""
+GRACE = 60.0
+"""Seconds beyond the time limit of a method that an attempt has for its instance and the verification."""
 _LONGEST = 200
 """Characters of a name, as files are called after it and file systems allow 255 bytes."""
 _FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/\"':,;]+/)+")
@@ -32,61 +33,49 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     configuration: str = ""
     seed: int = 0
 
+    def __str__(self) -> str:
+        where = f"{self.suite}/{self.instance}"
+        return f"{where}/{self.configuration}/{self.seed}" if self.configuration else where
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is to be run: a study that measures by the seed ``draw``, or studies that sweep.
+
+    Of these ``configurations`` are labels, or registered methods, which get the longest time limit of a study
+    that does not have them; all of a study if empty. ``instances`` is a pattern as for files, ``limit`` how
+    many there are at most, ``seconds`` replaces every time limit, and ``grace`` is what an attempt has
+    besides [s]. ``imports`` are modules and files to import first; with ``fresh`` every task gets a process
+    that nothing was run in before.
+    """
+
+    suites: tuple[str, ...]
+    configurations: tuple[str, ...] = ()
+    instances: str = "*"
+    limit: int | None = None
+    seconds: float | None = None
+    grace: float = GRACE
+    imports: tuple[str, ...] = ()
+    fresh: bool = False
+    draw: int | None = None
+
 
 class Attempt(Provenance, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A task and what came of it; what is not known is not written.
+    """A task and what came of it.
 
-    Attributes
-    ----------
-    task : Task
-    labels : dict
-        Of the draw; of a study that measures, the parameters of the task.
-    method : str
-    meaning : str
-        ``law`` or ``scenarios``: under what bounds and optima are proved
-        (`depl.models.solving.methods.Meaning`).
-    settings : dict
-        ``time_limit`` [s], ``gap``, ``scenarios``, ``options`` and ``looks`` (if any) of the configuration.
-    instance_hash : str
-        Fingerprint of the instance that was solved, or its beginning; empty if the worker never built it.
-    ending : str
-        A termination of `depl.models.solving.result.Termination`, or ``refused`` (not covered by the method),
-        ``rejected`` (the verifier did not accept the method's plan), ``failed`` (an exception), ``hung``
-        (killed after its deadline) or ``crashed`` (the process of the solve died).
-    solution : str
-        Of `depl.models.solving.result.Solution`.
-    cost, lower_bound : float or None
-        None without a plan, or without a finite bound [cost].
-    violation : tuple of float or None
-        Certified bounds of P(l(K) > l_max) under the law.
-    epochs : int or None
-        K of the plan.
-    epochs_by_model : dict of str to int
-    plan : dict or None
-        The plan's document.
-    measures : dict
-        What the study's ``measure`` returned.
-    reason : str or None
-        Why there is no plan; for a failure, its message.
-    wall_seconds, cpu_seconds, build_seconds : float or None
-        Of the method; None where it did not end by itself.
-    stage_seconds : dict of str to float
-        By stage, for methods that go through stages (`depl.models.solving.result.Result`) [s].
-    solve_seconds, solve_cpu_seconds : float or None
-        Of the whole solve, with the certificate and the verification of its plan; CPU seconds with those of
-        processes that it started. None in older attempts, and where it was killed.
-    total_seconds : float
-        Wall time of the whole attempt, with the making of the instance, the verification and the measures of
-        the study.
-    peak_gibibytes : float or None
-        Greatest resident memory of the process of the solve.
-    started : str
-        Date and time, UTC, ISO 8601.
-    answer : dict
-        What ``run`` of a study that measures returned; what one that sweeps keeps of a result besides
-        (`depl.benchmarks.measure.registry.Study.tells`).
-    commit, python, versions, machine
-        As in `depl.benchmarks.measure.provenance.Provenance`.
+    ``labels`` are those of the draw, or the parameters of a study that measures; ``meaning`` is ``law`` or
+    ``scenarios``: under what bounds and optima are proved. ``settings`` are the ``time_limit`` [s] and, of a
+    method, ``gap``, ``scenarios``, ``options`` and ``looks``. ``instance_hash`` is a fingerprint or its
+    beginning; empty if nobody lived to make the instance.
+
+    ``ending`` is a termination of `depl.models.solving.result.Termination`, or ``refused`` (not covered by
+    the method), ``rejected`` (the verifier did not accept the plan), ``failed`` (an exception), ``hung``
+    (killed after its deadline), ``crashed`` (its process died), or ``answered`` by a study that measures;
+    ``answer`` is what that returned, or what one that sweeps keeps of a result besides.
+
+    ``cost``, ``lower_bound`` and the certified bounds ``violation`` are None without a plan, or without a
+    finite bound. ``wall_seconds``, ``cpu_seconds``, ``build_seconds`` and ``stage_seconds`` are of the
+    method, None where it did not end by itself; ``solve_seconds`` and ``solve_cpu_seconds`` of the solve with
+    certificate and verification; ``total_seconds`` of all, with the instance and the measures [s].
     """
 
     task: Task
@@ -134,6 +123,18 @@ class Attempt(Provenance, frozen=True, kw_only=True, omit_defaults=True, forbid_
     def proved_infeasible(self) -> bool:
         """Whether it is proved that there is no plan, under its own meaning of constraint (3)."""
         return self.ending == "infeasible"
+
+
+class Job(NamedTuple):
+    """What a worker receives: all of an attempt that is known beforehand, and what was asked for."""
+
+    blank: Attempt
+    request: Request
+
+    @property
+    def task(self) -> Task:
+        """What is to be run."""
+        return self.blank.task
 
 
 def without_folders(text: str) -> str:

@@ -6,6 +6,7 @@ import importlib.util
 import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
+from typing import Any
 
 import depl.benchmarks.studies
 from depl.benchmarks.measure.registry import Draw, Study
@@ -14,20 +15,14 @@ from depl.models.foundation.names import advice
 from depl.models.foundation.removed import removed
 from depl.models.foundation.users_code import import_source
 
-SWEEPS = ("depl.benchmarks.studies.sweeps", "depl.benchmarks.studies.behaviour")
-"""Modules of the studies that sweep, which workers find without importing all others."""
+_SWEEPS = ("depl.benchmarks.studies.sweeps", "depl.benchmarks.studies.behaviour")
 
 
 @functools.cache
 def all_studies(package: ModuleType = depl.benchmarks.studies) -> dict[str, Study]:
-    """Every study of a package: each module gives its ``STUDY``, or several as ``STUDIES``.
+    """Every study of a package by name: each module gives its ``STUDY``, or several as ``STUDIES``.
 
     Rooms inside the package hold helpers and are left out.
-
-    Returns
-    -------
-    dict of str to Study
-        By name, in alphabetical order.
 
     Raises
     ------
@@ -40,19 +35,19 @@ def all_studies(package: ModuleType = depl.benchmarks.studies) -> dict[str, Stud
 
 @functools.cache
 def all_suites() -> dict[str, Study]:
-    """The shipped studies that sweep, by name, in alphabetical order."""
-    return _defined_in(SWEEPS)
+    """The shipped studies that sweep, by name, without importing all others."""
+    return _defined_in(_SWEEPS)
 
 
 def find_suite(name: str) -> Study:
-    """The shipped study of that name that sweeps.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is none; the message lists the known ones.
-    """
+    """The shipped study of that name that sweeps."""
     return chosen([name], all_suites())[0]
+
+
+@functools.cache
+def draws_of(name: str, sources: tuple[str, ...] = ()) -> dict[str, Draw]:
+    """The draws of a study by their names."""
+    return {draw.name: draw for draw in having([name], sources)[name].instances()}
 
 
 def having(names: Iterable[str], sources: Sequence[str] = ()) -> dict[str, Study]:
@@ -60,14 +55,14 @@ def having(names: Iterable[str], sources: Sequence[str] = ()) -> dict[str, Study
 
     Most studies have a module of their name; ``sources`` are as in `with_imports`.
     """
-    names, found = list(names), dict[str, Study]()
+    names, found = set(names), dict[str, Study]()
     for name in names:
         module = f"{depl.benchmarks.studies.__name__}.{name.replace('-', '_')}"
         if "." not in name and importlib.util.find_spec(module) is not None:
             found |= _defined_in([module])
-    if not found.keys() >= set(names):
+    if not found.keys() >= names:
         found = with_imports({**all_suites(), **found}, sources)
-    return found if found.keys() >= set(names) else with_imports(all_studies(), sources)
+    return found if found.keys() >= names else with_imports(all_studies(), sources)
 
 
 def chosen(names: Iterable[str], studies: Mapping[str, Study]) -> list[Study]:
@@ -78,12 +73,11 @@ def chosen(names: Iterable[str], studies: Mapping[str, Study]) -> list[Study]:
     InvalidInputError
         If a name is unknown; the message lists the known ones.
     """
-    names = list(dict.fromkeys(names))
     for name in names:
         if name not in studies:
             gone = removed(f"study {name}")
             raise InvalidInputError(gone or f"no study is called {name!r}; {advice(name, studies)}")
-    return [studies[name] for name in names]
+    return [studies[name] for name in dict.fromkeys(names)]
 
 
 def with_imports(studies: Mapping[str, Study], sources: Sequence[str] = ()) -> dict[str, Study]:
@@ -105,8 +99,7 @@ def with_imports(studies: Mapping[str, Study], sources: Sequence[str] = ()) -> d
         if study.name in found:
             raise InvalidInputError(f"a study {study.name!r} exists already; choose another name", source)
         if study.sweeps:
-            draws = functools.partial(_usable_draws, study, source)
-            study = dataclasses.replace(study, draws=draws)
+            study = dataclasses.replace(study, draws=functools.partial(_usable_draws, study, source))
         found[study.name] = study
     return found
 
@@ -115,8 +108,7 @@ def _defined_in(modules: Iterable[str]) -> dict[str, Study]:
     found: dict[str, Study] = {}
     for name in modules:
         module = importlib.import_module(name)
-        studies = getattr(module, "STUDIES", (getattr(module, "STUDY", None),))
-        for study in studies:
+        for study in getattr(module, "STUDIES", (getattr(module, "STUDY", None),)):
             if not isinstance(study, Study):
                 raise InvalidInputError(
                     f"{name} defines no STUDY; set STUDY = Study(...) there or move the file"
@@ -130,29 +122,22 @@ def _defined_in(modules: Iterable[str]) -> dict[str, Study]:
 
 
 def _usable_draws(study: Study, source: str) -> Sequence[Draw]:
-    """The draws of a user's study.
-
-    Raises
-    ------
-    InvalidInputError
-        If they cannot be made, or could not be told apart or recorded.
-    """
+    """The draws of a user's study, refused if they cannot be made, told apart or recorded."""
     place = f"{source}: draws of study {study.name!r}"
     try:
-        draws = list(study.instances())
+        draws: list[Any] = list(study.instances())
     except (Exception, SystemExit) as error:  # a user's code may fail with anything
         raise InvalidInputError(f"cannot be made: {type(error).__name__}: {error}", place) from error
+    names = set[str]()
     for draw in draws:
         if not isinstance(draw, Draw):
             raise InvalidInputError(f"must be depl.benchmarks.measure.registry.Draw, not {draw!r}", place)
-        for name, value in draw.labels.items():
+        labels: Mapping[str, Any] = draw.labels
+        for name, value in labels.items():
             if not isinstance(value, str | int | float):
-                raise InvalidInputError(
-                    f"label {name!r} of {draw.name!r} is {type(value).__name__} instead of text or number",
-                    place,
-                )
-    names = [draw.name for draw in draws]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InvalidInputError(f"the name {twice[0]!r} is given twice; names tell results apart", place)
+                kind = f"{type(value).__name__} instead of text or number"
+                raise InvalidInputError(f"label {name!r} of {draw.name!r} is {kind}", place)
+        if draw.name in names:
+            raise InvalidInputError(f"the name {draw.name!r} is given twice; names tell results apart", place)
+        names.add(draw.name)
     return draws

@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from depl.benchmarks.measure.attempt import VERSION, Attempt, Task
-from depl.benchmarks.measure.catalogue import having
+from depl.benchmarks.measure.attempt import VERSION, Attempt, Job, Request, Task
 from depl.benchmarks.measure.registry import ANSWERED
 from depl.benchmarks.measure.sweep import Workers
-from depl.benchmarks.measure.tasks import Job, Request, job_of
+from depl.benchmarks.measure.tasks import again
 from depl.models.foundation.errors import InvalidInputError
 
 TOLERANCE = 1e-9
@@ -75,37 +74,20 @@ def asked_again(
     new: Sequence[Job] = (),
     step: Callable[[Attempt], None] = lambda found: None,
 ) -> tuple[list[Difference], list[Attempt]]:
-    """Ask recorded questions again, and some that are not recorded.
+    """Ask recorded questions again, and ``new`` ones that are not recorded, each of which is a difference.
 
-    Parameters
-    ----------
-    recorded : sequence of Attempt
-        One for each task.
-    request : Request
-        What is imported, and how long an attempt may take beyond its limit.
-    workers : Workers
-        Who makes the attempts.
-    new : sequence of Job
-        Questions without a recorded answer; each is a difference.
-    step : callable
-        Told every attempt as soon as it is made.
-
-    Returns
-    -------
-    tuple of list
-        The differences, in the order of the attempts, and the attempts that differ.
+    What is imported, and how long an attempt may take beyond its limit, is as in ``request``; ``step`` is
+    told every attempt as soon as it is made. Returned are the differences and the attempts that differ.
     """
     told: list[Difference] = []
     jobs, other = list(new), list[Attempt]()
     for row in recorded:
         try:
-            seconds = None if row.ending == ANSWERED else _time_limit(row)
-            studies = having([row.task.suite], request.imports)
-            jobs.append(job_of(row.task, studies, seconds, request, row.labels))
+            jobs.append(again(row, request))
         except InvalidInputError as error:
             told.append(Difference(row.task, "task", "asked", f"cannot be asked: {error}"))
     known = {row.task: row for row in recorded}
-    for found in workers.attempts(jobs):
+    for found in workers(jobs):
         step(found)
         differ = differing(known.get(found.task), found)
         told += differ
@@ -115,8 +97,7 @@ def asked_again(
 
 def between(old: Iterable[Attempt], new: Iterable[Attempt]) -> list[Difference]:
     """In what the attempts of two files differ, those among it that only one of them has."""
-    rows = ({row.task: row for row in attempts} for attempts in (old, new))
-    before, after = rows
+    before, after = ({row.task: row for row in attempts} for attempts in (old, new))
     return [
         difference
         for task in dict.fromkeys((*before, *after))
@@ -159,13 +140,7 @@ def differences(recorded: Attempt, found: Attempt) -> list[Difference]:
 
 
 def equal(old: Any, new: Any, absolute: float = 0.0) -> bool:
-    """Whether two values are equal: numbers up to `TOLERANCE`, everything else exactly.
-
-    Parameters
-    ----------
-    absolute : float
-        Difference up to which numbers are equal, however small they are.
-    """
+    """Whether two values are equal: numbers up to `TOLERANCE`, or up to ``absolute``; all else exactly."""
     if isinstance(old, list | tuple) and isinstance(new, list | tuple):
         return len(old) == len(new) and all(equal(*pair, absolute) for pair in zip(old, new, strict=True))
     if isinstance(old, Mapping) and isinstance(new, Mapping):
@@ -192,13 +167,3 @@ def _same(what: str, old: Any, new: Any, absolute: float) -> bool:
 def _common(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """The settings that both name; older answers name the looks alone."""
     return [name for name in old if name in new and name != VERSION]
-
-
-def _time_limit(attempt: Attempt) -> float | None:
-    """That of the attempt [s]; None where looks are the limit."""
-    limit = attempt.settings.get("time_limit")
-    if "looks" in attempt.settings:
-        return None
-    if not isinstance(limit, int | float) or not limit > 0:
-        raise InvalidInputError(f"its settings.time_limit is {limit!r} instead of positive seconds")
-    return float(limit)

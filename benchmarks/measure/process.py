@@ -20,14 +20,9 @@ from collections.abc import Callable, Mapping
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from depl.models.foundation.errors import DeplError
-
-Tell = Callable[[Any], None]
-"""Passes something on to the caller while a function still works."""
-Answer = tuple[Literal["told", "done", "failed"], Any]
-Called = Callable[[Any, Tell], Any]
 
 _THREADS = ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")
 """Libraries that read, when they start, how many threads they may use: one, here."""
@@ -42,22 +37,17 @@ class StartError(DeplError):
     """A process could not be started, which says nothing of what it was to do."""
 
 
-class HungError(DeplError):
-    """A call did not end by its deadline; its process was killed."""
-
-
-class CrashedError(DeplError):
-    """The process of a call died."""
-
-
 class CallError(DeplError):
-    """The function that was called raised an exception; the message is its traceback."""
+    """A call has no answer; ``ending`` says why.
 
+    It is ``hung`` if it did not end by its deadline, ``crashed`` if its process died (the message holds how,
+    and the last lines that it wrote), ``failed`` if the function raised an exception (the message is its
+    traceback).
+    """
 
-def one_thread() -> dict[str, str]:
-    """Environment for another Python: one thread for numerical libraries, the same folders for imports."""
-    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return {**os.environ, **{f"{name}_NUM_THREADS": "1" for name in _THREADS}, **path}
+    def __init__(self, ending: str, message: str) -> None:
+        super().__init__(message)
+        self.ending = ending
 
 
 class LoneProcess:
@@ -75,41 +65,31 @@ class LoneProcess:
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in the end
 
     def __enter__(self) -> Self:
         """Nothing is started yet."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End the process."""
-        self.close()
+        """End the process; there is no next call."""
+        self.end()
+        self._errors.close()
 
-    def call(self, function: Called, argument: Any, seconds: float, told: Tell = lambda told: None) -> Any:
-        """Call a function there and wait for what it returns.
+    def call(self, function: Callable[[Any], Any], argument: Any, seconds: float) -> Any:
+        """Call a function of a module there and wait for what it returns; both ways by pickle.
 
         Parameters
         ----------
-        function : callable
-            Of a module, as the process imports it by its name; it takes the argument and a `Tell`. Both the
-            argument and what it returns are pickled.
-        argument : object
-            What it is called with.
         seconds : float
             How long it may take [s]; the start of the process, if there is none yet, is not counted.
-        told : callable
-            Receives what it tells on its way.
 
         Raises
         ------
         StartError
             If there is no process and none can be started.
-        HungError
-            If it takes longer.
-        CrashedError
-            If the process dies; the message holds how, and the last lines that it wrote.
         CallError
-            If the function raises an exception.
+            If it takes longer, the process dies or the function raises an exception.
         """
         process, pipe = self._started()
         try:
@@ -118,21 +98,16 @@ class LoneProcess:
             deadline = time.monotonic() + seconds
             with contextlib.suppress(BrokenPipeError):  # it has died, which its answer tells
                 pipe.send((function, argument))
-            while True:
-                kind, content = self._answer(process, pipe, deadline)
-                if kind == "done":
-                    return content
-                if kind == "failed":
-                    raise CallError(content.strip())
-                told(content)
-        except CallError:
-            raise
+            failed, content = self._answer(process, pipe, deadline)
         except BaseException:  # a process that was left in the middle of a call is of no use to the next
             self.end()
             raise
+        if failed:
+            raise CallError("failed", content.strip())
+        return content
 
     def kill(self) -> None:
-        """Kill the process from another thread than the one that calls; the call ends with `CrashedError`."""
+        """Kill the process from another thread than the one that calls, whose call crashes then."""
         if self._process is not None:
             _kill_group(self._process.pid)
 
@@ -146,11 +121,6 @@ class LoneProcess:
                 if stream is not None:
                     stream.close()
 
-    def close(self) -> None:
-        """Kill the process; there is no next call."""
-        self.end()
-        self._errors.close()
-
     def _started(self) -> tuple[subprocess.Popen[bytes], Connection]:
         if self._process is not None and self._process.poll() is not None:
             self.end()  # died between two calls
@@ -163,34 +133,35 @@ class LoneProcess:
                     stderr=self._errors,
                     stdout=self._errors,
                     pass_fds=[theirs.fileno()],
-                    env=one_thread() | self._environment,
+                    env=_one_thread() | self._environment,
                     start_new_session=True,
                 )
             try:
                 self._answer(self._process, self._pipe, time.monotonic() + _STARTING)
-            except (HungError, CrashedError) as error:
+            except BaseException as error:
                 self.end()
-                raise StartError(f"no process could be started for solving: {error}") from error
-            except BaseException:
-                self.end()
+                if isinstance(error, CallError):
+                    raise StartError(f"no process could be started for solving: {error}") from error
                 raise
         return self._process, self._pipe
 
-    def _answer(self, process: subprocess.Popen[bytes], pipe: Connection, deadline: float) -> Answer:
-        """What the process sends next."""
+    def _answer(
+        self, process: subprocess.Popen[bytes], pipe: Connection, deadline: float
+    ) -> tuple[bool, Any]:
+        """What the process sends next: whether a function failed, and what it returned."""
         while not pipe.poll(max(0.0, min(_TICK, deadline - time.monotonic()))):
             # a process that it started may hold the pipe open
             if process.poll() is not None and not pipe.poll():
                 raise self._crashed(process)
             if time.monotonic() >= deadline:
-                raise HungError("did not end in time and was killed")
+                raise CallError("hung", "did not end in time and was killed")
         try:
-            answer: Answer = pipe.recv()
+            answer: tuple[bool, Any] = pipe.recv()
         except (EOFError, OSError):
             raise self._crashed(process) from None
         return answer
 
-    def _crashed(self, process: subprocess.Popen[bytes]) -> CrashedError:
+    def _crashed(self, process: subprocess.Popen[bytes]) -> CallError:
         _kill_group(process.pid)
         code = process.wait()
         try:
@@ -200,7 +171,13 @@ class LoneProcess:
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _LONGEST_TAIL))
         words = self._errors.read().decode(errors="replace").strip()
-        return CrashedError(f"its process ended {how}; {words or 'it wrote nothing'}")
+        return CallError("crashed", f"its process ended {how}; {words or 'it wrote nothing'}")
+
+
+def _one_thread() -> dict[str, str]:
+    """Environment for another Python: one thread for numerical libraries, the same folders for imports."""
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return {**os.environ, **{f"{name}_NUM_THREADS": "1" for name in _THREADS}, **path}
 
 
 def serve(descriptor: int, parent: int) -> None:
@@ -209,17 +186,15 @@ def serve(descriptor: int, parent: int) -> None:
     _end_with_parent(parent)
     os.set_inheritable(descriptor, False)
     pipe = Connection(descriptor)
-    pipe.send(("told", None))  # it has started
+    pipe.send((False, None))  # it has started
     while True:
-        pipe.send(_answered(pipe.recv_bytes(), pipe))
-
-
-def _answered(order: bytes, pipe: Connection) -> Answer:
-    try:
-        function, argument = pickle.loads(order)
-        return "done", function(argument, lambda told: pipe.send(("told", told)))
-    except BaseException:  # noqa: BLE001 - whatever it is, the caller decides
-        return "failed", traceback.format_exc()
+        order = pipe.recv_bytes()
+        try:
+            function, argument = pickle.loads(order)
+            answer = False, function(argument)
+        except BaseException:  # noqa: BLE001 - whatever it is, the caller decides
+            answer = True, traceback.format_exc()
+        pipe.send(answer)
 
 
 def _end_with_parent(parent: int) -> None:

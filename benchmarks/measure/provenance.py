@@ -1,9 +1,9 @@
 """Where something was measured: commit, versions and machine, without host names and paths.
 
-Every record says so in the same four fields: the records of cases, the attempts of sweeps, the behaviour
-record. Each of their classes extends `Provenance`, so that the fields lie beside its own in its file.
+Records and attempts extend `Provenance`, so that these fields lie beside their own in a file.
 """
 
+import contextlib
 import datetime
 import functools
 import importlib.metadata
@@ -11,11 +11,11 @@ import os
 import platform
 import subprocess
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import msgspec
 
-LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "matplotlib", "python-flint", "cvxpy")
+_LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "matplotlib", "python-flint", "cvxpy")
 
 
 class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,8 +43,8 @@ class Commit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where something was measured; the same for all that one process measures.
 
-    The commit is None where the code was no git checkout; ``versions`` are of those of `LIBRARIES` that were
-    installed; records may not name the machine.
+    The commit is None where the code was no git checkout; ``versions`` are of those libraries that
+    were installed; records may not name the machine.
     """
 
     commit: Commit | None
@@ -71,44 +71,29 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         return "unknown machine" if self.machine is None else self.machine.words
 
 
-FIELDS = Provenance.__struct_fields__
-Measured = TypeVar("Measured", bound=Provenance)
-
-
 @functools.cache
 def here() -> Provenance:
     """Where this process runs; as it was at the first call, which should come early."""
+    versions = {}
+    for name in _LIBRARIES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
     return Provenance(
         commit=source_commit(),
         python=f"{platform.python_implementation()} {platform.python_version()}",
-        versions=library_versions(),
-        machine=describe_machine(),
+        versions=versions,
+        machine=Machine(cpu=_cpu_model(), cores=_usable_cores(), memory_gib=_memory_gib(), system=_system()),
     )
 
 
-def provenance_of(record: Provenance) -> Provenance:
-    """Where a record was made, without the record."""
-    return Provenance(**{name: getattr(record, name) for name in FIELDS})
-
-
-def made_at(record: Measured, place: Provenance) -> Measured:
-    """The record, made there."""
-    return msgspec.structs.replace(record, **{name: getattr(place, name) for name in FIELDS})
+def place_of(record: Provenance) -> dict[str, Any]:
+    """Where a record was made: these fields of it alone."""
+    return {name: getattr(record, name) for name in Provenance.__struct_fields__}
 
 
 def now() -> str:
     """Date and time, UTC, ISO 8601."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-
-
-def today() -> str:
-    """Date, UTC, ISO 8601."""
-    return datetime.datetime.now(datetime.UTC).date().isoformat()
-
-
-def describe_machine() -> Machine:
-    """Describe this machine; what the system does not tell is None."""
-    return Machine(cpu=_cpu_model(), cores=_usable_cores(), memory_gib=_memory_gib(), system=_system())
 
 
 def source_commit() -> Commit | None:
@@ -123,17 +108,6 @@ def source_commit() -> Commit | None:
         "git", "-C", str(root), "status", "--porcelain", "--", ".", ":(exclude)benchmarks/results"
     )
     return Commit(id=commit, dirty=changes != "") if commit else None
-
-
-def library_versions() -> dict[str, str]:
-    """Return the versions of those libraries of `LIBRARIES` that are installed."""
-    installed = {}
-    for name in LIBRARIES:
-        try:
-            installed[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return installed
 
 
 def _output(*command: str) -> str | None:

@@ -7,6 +7,7 @@ process besides this one, or on a worker elsewhere, and what came of it is an at
 (`depl.benchmarks.measure.attempt`).
 """
 
+import itertools
 import math
 import operator
 import re
@@ -47,23 +48,15 @@ Picture = Callable[[Mapping[str, Any]], "Figure"]
 """Makes the figure of a study from the values of its record."""
 Label = str | int | float | bool
 Measure = Callable[["Draw", Instance, Result], Mapping[str, float | None]]
-"""Further figures of one attempt, taken in the worker that solved it; they must not depend on time."""
+Told = Callable[[Instance, Scenarios | None, Result], Mapping[str, Any]]
 Made = Instance | tuple[Instance, Scenarios]
 
 
 class Goal(NamedTuple):
-    """One figure that a study is judged by.
+    """One figure that a study is judged by: its name among the values, and what is promised of it.
 
-    Parameters
-    ----------
-    name : str
-        Key of the figure among the values that the study returns.
-    sentence : str
-        What is promised, for a reader who does not know the key.
-    comparison : str
-        How the measured value has to stand to the threshold: one of `COMPARISONS`.
-    threshold : float
-        The value to compare with, in the unit of the figure. Use 1 with ``==`` for a yes-or-no figure.
+    The measured value has to stand to the threshold, in its own unit, as the comparison says, one of
+    `COMPARISONS`; 1 with ``==`` is for a yes-or-no figure.
     """
 
     name: str
@@ -80,20 +73,24 @@ class Goal(NamedTuple):
             and COMPARISONS[self.comparison](value, self.threshold)
         )
 
+    def check(self, study: str) -> None:
+        """Refuse a comparison that is unknown, or a threshold that is no finite number."""
+        where, threshold = f"goal {self.name!r} of study {study!r}", as_number(self.threshold)
+        if self.comparison not in COMPARISONS:
+            raise InvalidInputError(
+                f"{where}: comparison {self.comparison!r} is unknown; take {' '.join(COMPARISONS)}"
+            )
+        if threshold is None or not math.isfinite(threshold):
+            raise InvalidInputError(f"{where}: threshold {self.threshold!r} has to be a finite number")
+
 
 @dataclass(frozen=True)
 class Draw:
-    """One instance of a study.
+    """One instance of a study that sweeps.
 
-    Attributes
-    ----------
-    name : str
-        Unique in the study, such as ``paper-alexnet-9``; names the instance in results for good.
-    labels : mapping of str to str, int, float or bool
-        What tables group by and figures have on their axes, such as ``family`` and ``target``.
-    build : callable
-        Makes the instance, the same one whenever and wherever it is called; with its own scenarios, which
-        methods that count take, as a pair.
+    ``name`` is unique in the study, such as ``paper-alexnet-9``, and names the instance in results for good;
+    ``labels`` are what tables group by and figures have on their axes. ``build`` makes the instance, the same
+    one whenever and wherever it is called; with its own scenarios, which methods that count take, as a pair.
     """
 
     name: str
@@ -108,26 +105,12 @@ class Draw:
 
 @dataclass(frozen=True)
 class Configuration:
-    """A method and how it is run.
+    """A registered method and how it is run.
 
-    Attributes
-    ----------
-    method : str
-        Name of a registered method.
-    time_limit : float
-        Wall seconds that the method may take; an attempt is killed some time after it.
-    gap : float
-        Certified relative gap that is good enough.
-    scenarios : int or None
-        For methods that count scenarios.
-    options : mapping
-        What the method takes besides.
-    label : str
-        Name in tables and figures; the method's own unless given.
-    own : Registered or None
-        The method itself, of a study that no other solve may ask for by its name.
-    looks : int or None
-        As of `depl.models.solving.solve.solve`: a limit that is the same on every machine.
+    It may take ``time_limit`` wall seconds, and an attempt is killed some time after that; ``gap``,
+    ``scenarios``, ``options`` and ``looks`` are as of `depl.models.solving.solve.solve`. ``label`` is the
+    name in tables and figures, the method's own unless given. ``own`` is the method itself, of a study that
+    no other solve may ask for by its name.
     """
 
     method: str
@@ -152,10 +135,6 @@ class Configuration:
         return self.own or find(self.method)
 
 
-Asked = Callable[[Draw, Configuration], bool]
-Told = Callable[[Instance, Scenarios | None, Result], Mapping[str, Any]]
-
-
 @dataclass(frozen=True)
 class Study:
     """One benchmark: what is run, and what it is expected to show.
@@ -168,6 +147,12 @@ class Study:
         One sentence on what is measured.
     goals : tuple of Goal
         Plain tuples (name, sentence, comparison, threshold) are accepted as well.
+    seed : int or None, default 0
+        Seed of the generator, so that a run can be repeated. None: the operating system draws one at every
+        recording, so that nothing can have been tuned to what the study draws; the record keeps the seed, and
+        what earlier recordings measured.
+    draw : callable, optional
+        Makes the figure of the study from the values of a record, and from nothing else.
     tasks : callable, optional
         Of a study that measures. Takes a random generator and whether this is a smoke run (as small as
         possible, figures of no importance), and yields the parameters of each task: what JSON holds, seeds
@@ -183,12 +168,6 @@ class Study:
         ``figures`` gets rows without answer (``ending`` is not ``answered``); without it these are refused.
     fresh : bool
         Whether every task gets a process in which none was run before.
-    seed : int or None, default 0
-        Seed of the generator, so that a run can be repeated. None: the operating system draws one at every
-        recording, so that nothing can have been tuned to what the study draws; the record keeps the seed, and
-        what earlier recordings measured.
-    draw : callable, optional
-        Makes the figure of the study from the values of a record, and from nothing else.
     draws : callable, optional
         Of a study that sweeps. Returns the draws, in the order in which they are run. Must be quick:
         instances are built by workers.
@@ -197,7 +176,7 @@ class Study:
     seeds : tuple of int
         Seeds of methods that draw; results of all are kept.
     measure : callable, optional
-        Takes further figures of an attempt that has a result.
+        Takes further figures of an attempt that has a result, in the worker; they must not depend on time.
     version : int
         Raised when the instances or configurations of a name change, so that old results are not mixed in.
     asks : callable, optional
@@ -226,51 +205,48 @@ class Study:
     seeds: tuple[int, ...] = (0,)
     measure: Measure | None = field(default=None, repr=False)
     version: int = 1
-    asks: Asked | None = field(default=None, repr=False)
+    asks: Callable[[Draw, Configuration], bool] = field(default=lambda draw, asked: True, repr=False)
     tells: Told | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(NAME, self.name):
-            raise InvalidInputError(
-                f"study name {self.name!r} is not usable; take lower-case words joined by hyphens"
-            )
-        if (self.run is None) == (self.draws is None) or (self.tasks is None) != (self.figures is None):
-            raise InvalidInputError(
-                f"study {self.name!r} needs either tasks, run and figures, to measure, or draws, to sweep"
-            )
         object.__setattr__(self, "goals", tuple(Goal(*goal) for goal in self.goals))
-        names = [goal.name for goal in self.goals]
-        if len(set(names)) != len(names):
-            raise InvalidInputError(f"study {self.name!r} has two goals of one name: {', '.join(names)}")
+        goals, labels = ([goal.name for goal in self.goals], [item.label for item in self.configurations])
+        by_tasks = None not in (self.tasks, self.run, self.figures)
+        older = self.run is not None and self.tasks is None and self.figures is None
+        for right, needed in (
+            (re.fullmatch(NAME, self.name), "a usable name: take lower-case words joined by hyphens"),
+            (len(set(goals)) == len(goals), f"goals of different names, not {', '.join(goals)}"),
+            (
+                by_tasks + older + self.sweeps == 1,
+                "either tasks, run and figures, to measure, or draws, to sweep",
+            ),
+            (
+                not self.sweeps or (labels and len(set(labels)) == len(labels)),
+                f"configurations of different labels, not {labels}",
+            ),
+        ):
+            if not right:
+                raise InvalidInputError(f"study {self.name!r} needs {needed}")
         for goal in self.goals:
-            _check_goal(self.name, goal)
-        labels = [item.label for item in self.configurations]
-        if self.draws is not None and (not labels or len(set(labels)) != len(labels)):
-            raise InvalidInputError(
-                f"study {self.name!r} needs configurations of different labels, not {labels}"
-            )
+            goal.check(self.name)
 
     @property
     def sweeps(self) -> bool:
-        """Whether it consists of tasks; the others measure."""
+        """Whether it consists of draws and configurations; the others measure."""
         return self.draws is not None
 
     def instances(self) -> Sequence[Draw]:
         """The draws of a study that sweeps; none of another."""
         return [] if self.draws is None else self.draws()
 
-    def drawn(self, name: str) -> Draw:
-        """The draw of that name.
-
-        Raises
-        ------
-        InvalidInputError
-            If the study has none.
-        """
-        for item in self.instances():
-            if item.name == name:
-                return item
-        raise InvalidInputError(f"study {self.name!r} has no instance {name!r}")
+    def questions(
+        self, draws: Sequence[Draw], configurations: Sequence[Configuration]
+    ) -> Iterator[tuple[Draw, Configuration, int]]:
+        """What is asked of some draws by some configurations: instance by instance."""
+        for draw, configuration in itertools.product(draws, configurations):
+            if self.asks(draw, configuration):
+                for seed in self.seeds:
+                    yield draw, configuration, seed
 
     def values(self, rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         """The values of a study that measures, all tasks run in this process."""
@@ -281,16 +257,6 @@ class Study:
         tasks = [plain(self.name, task) for task in self.tasks(rng, smoke)]
         answers = [{**task, **plain(self.name, self.run(task)), "ending": ANSWERED} for task in tasks]
         return self.figures([{"reason": None, "peak_gibibytes": None, **row} for row in answers])
-
-    def questions(
-        self, draws: Sequence[Draw] | None = None, configurations: Sequence[Configuration] | None = None
-    ) -> Iterator[tuple[Draw, Configuration, int]]:
-        """What is asked, of some draws and configurations or of all: instance by instance."""
-        for draw in self.instances() if draws is None else draws:
-            for configuration in self.configurations if configurations is None else configurations:
-                if self.asks is None or self.asks(draw, configuration):
-                    for seed in self.seeds:
-                        yield draw, configuration, seed
 
 
 def plain(study: str, content: Mapping[str, object]) -> dict[str, Any]:
@@ -319,14 +285,3 @@ def _from_numpy(value: object) -> object:
 def as_number(value: object) -> float | None:
     """Return ``value`` as a float if it is a number or a truth value, of Python or NumPy, else None."""
     return float(value) if isinstance(value, int | float | np.number | np.bool_) else None
-
-
-def _check_goal(study: str, goal: Goal) -> None:
-    where = f"goal {goal.name!r} of study {study!r}"
-    if goal.comparison not in COMPARISONS:
-        raise InvalidInputError(
-            f"{where}: comparison {goal.comparison!r} is unknown; take {' '.join(COMPARISONS)}"
-        )
-    threshold = as_number(goal.threshold)
-    if threshold is None or not math.isfinite(threshold):
-        raise InvalidInputError(f"{where}: threshold {goal.threshold!r} has to be a finite number")

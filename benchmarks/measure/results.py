@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,12 +17,11 @@ from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.catalogue import all_studies
 from depl.benchmarks.measure.outcome import cpu_seconds
-from depl.benchmarks.measure.provenance import FIELDS, Provenance, here, provenance_of, today
+from depl.benchmarks.measure.provenance import Provenance, here, now, place_of
 from depl.benchmarks.measure.registry import Goal, Study, as_number, plain
 from depl.models.foundation.documents import decode, read_bytes, write_bytes, write_text
 from depl.models.foundation.errors import InvalidInputError
 
-Kind = TypeVar("Kind")
 GOAL_COLUMNS = ("Benchmark", "What is promised", "Goal", "Measured", "Met")
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
@@ -49,7 +48,7 @@ class MeasuredGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Earlier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an earlier recording measured of the goals of a case that draws anew; none is left out."""
+    """What an earlier recording measured of the goals of a study that draws anew; none is left out."""
 
     seed: int
     date: str
@@ -58,7 +57,7 @@ class Earlier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Former(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where and how one of the records was made that a joined record consists of."""
+    """Where and how a record was made; of a joined record, each of those that it consists of."""
 
     case: str
     command: str
@@ -68,22 +67,16 @@ class Former(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cpu_seconds: float
 
 
-class Record(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run of one case, with all that is needed to repeat it and to judge it.
+class Record(Former, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One run of one study, with all that is needed to repeat it and to judge it.
 
-    ``earlier`` lists the recordings before it, oldest first, of a case that draws anew; None for others.
+    ``earlier`` lists the recordings before it, oldest first, of a study that draws anew; None for others.
     ``former`` lists the records that it was joined of, nothing measured anew, when studies became one; its
     own provenance is then that of the newest of them, and its times are their sums.
     """
 
-    case: str
     summary: str
-    command: str
     smoke: bool
-    seed: int
-    date: str
-    wall_seconds: float
-    cpu_seconds: float
     goals: tuple[MeasuredGoal, ...]
     values: dict[str, Any]
     earlier: tuple[Earlier, ...] | None = None
@@ -91,27 +84,16 @@ class Record(Provenance, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def measure(case: Study, smoke: bool = False, seed: int | None = None) -> Record:
-    """Run a case and record what it shows.
+    """Run a study in this process and record what it shows.
 
-    Parameters
-    ----------
-    case : Study
-        The case, run with a generator made from its own seed.
-    smoke : bool
-        Run as small as the case can, to see that it works. A case that draws anew draws by seed 0 then.
-    seed : int, optional
-        Of a case that draws anew: the seed of the recording to repeat.
-
-    Returns
-    -------
-    Record
-        Infinite values and NaN among the measured ones are None.
+    A smoke run is as small as the study can, to see that it works. ``seed`` is that of the recording to
+    repeat, of a study that draws anew. Infinite values and NaN among the measured ones are None.
 
     Raises
     ------
     InvalidInputError
-        If the case does not return the figure of one of its goals, or something JSON cannot hold, or a seed
-        is given for a case that has its own.
+        If the study does not return the figure of one of its goals, or something JSON cannot hold, or a seed
+        is given for a study that has its own.
     """
     used = seed_of(case, seed, smoke)
     place = here()  # before the run, which may take long enough for the tree to change
@@ -134,39 +116,10 @@ def record_of(case: Study, attempts: Sequence[Attempt], seed: int) -> Record:
         raise InvalidInputError(f"study {case.name!r} makes no figures of attempts")
     if len({row.source for row in attempts}) > 1:
         raise InvalidInputError(f"attempts of {case.name!r} are of different commits; begin another file")
-    rows = []
-    for row in attempts:
-        told = {"ending": row.ending, "reason": row.reason, "peak_gibibytes": row.peak_gibibytes}
-        rows.append({**told, **row.labels, **row.answer})
+    told = ("ending", "reason", "peak_gibibytes")
+    rows = [{**{name: getattr(row, name) for name in told}, **row.labels, **row.answer} for row in attempts]
     seconds = sum(row.total_seconds for row in attempts), sum(row.cpu_seconds or 0.0 for row in attempts)
-    place = provenance_of(attempts[0]) if attempts else here()
-    return _record(case, case.figures(rows), seed, place, seconds)
-
-
-def _record(
-    case: Study,
-    measured: Mapping[str, object],
-    used: int,
-    place: Provenance,
-    seconds: tuple[float, float],
-    smoke: bool = False,
-) -> Record:
-    wall, cpu = seconds
-    again = "" if case.seed is not None or smoke else f" --seed {used}"
-    return Record(
-        case=case.name,
-        summary=case.summary,
-        command=f"{COMMAND} {case.name}" + (" --smoke" if smoke else again),
-        smoke=smoke,
-        seed=used,
-        date=today(),
-        wall_seconds=round(wall, 6),
-        cpu_seconds=round(cpu, 6),
-        goals=tuple(_judged(case, goal, measured) for goal in case.goals),
-        values=plain(case.name, measured),
-        earlier=() if case.seed is None else None,
-        **{name: getattr(place, name) for name in FIELDS},
-    )
+    return _record(case, case.figures(rows), seed, attempts[0] if attempts else here(), seconds)
 
 
 def write(record: Record, folder: Path = RESULTS) -> Path:
@@ -202,21 +155,11 @@ def read(path: Path) -> Record:
     InvalidInputError
         If the file cannot be read or is not a record.
     """
-    return read_as(Record, path, "a benchmark record", "run the case again")
-
-
-def read_as(kind: type[Kind], path: Path, what: str, remedy: str) -> Kind:
-    """Read a file of one JSON object of that kind.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read or is not ``what``; the message says what to do, ``remedy``.
-    """
     try:
-        return decode(read_bytes(path), kind)
+        return decode(read_bytes(path), Record)
     except InvalidInputError as error:
-        raise InvalidInputError(f"{path.name} is not {what} ({error}); {remedy}") from error
+        message = f"{path.name} is not a benchmark record ({error}); run the study again"
+        raise InvalidInputError(message) from error
 
 
 def read_all(folder: Path = RESULTS) -> list[Record]:
@@ -282,6 +225,31 @@ def _with_its_earlier(record: Record) -> tuple[Earlier, ...]:
     commit = None if record.commit is None else record.commit.id
     measured = {goal.name: goal.measured for goal in record.goals}
     return (*(record.earlier or ()), Earlier(record.seed, record.date, commit, measured))
+
+
+def _record(
+    case: Study,
+    measured: Mapping[str, object],
+    seed: int,
+    place: Provenance,
+    seconds: tuple[float, float],
+    smoke: bool = False,
+) -> Record:
+    again = "" if case.seed is not None or smoke else f" --seed {seed}"
+    return Record(
+        case=case.name,
+        summary=case.summary,
+        command=f"{COMMAND} {case.name}" + (" --smoke" if smoke else again),
+        smoke=smoke,
+        seed=seed,
+        date=now()[:10],
+        wall_seconds=round(seconds[0], 6),
+        cpu_seconds=round(seconds[1], 6),
+        goals=tuple(_judged(case, goal, measured) for goal in case.goals),
+        values=plain(case.name, measured),
+        earlier=() if case.seed is None else None,
+        **place_of(place),
+    )
 
 
 def _judged(case: Study, goal: Goal, measured: Mapping[str, object]) -> MeasuredGoal:

@@ -15,20 +15,17 @@ from typing import Any
 
 import msgspec
 
-from depl.benchmarks.measure.attempt import Attempt, without_folders
-from depl.benchmarks.measure.catalogue import chosen, having
+from depl.benchmarks.measure.attempt import Attempt, Job, without_folders
+from depl.benchmarks.measure.catalogue import draws_of, having
 from depl.benchmarks.measure.outcome import REFUSED, cpu_seconds, epochs_by_model, finite, tried
-from depl.benchmarks.measure.process import Tell
-from depl.benchmarks.measure.provenance import here, made_at, now
-from depl.benchmarks.measure.registry import ANSWERED, Draw, Run, Study, plain
-from depl.benchmarks.measure.tasks import Job, configuration_of
+from depl.benchmarks.measure.provenance import here, now, place_of
+from depl.benchmarks.measure.registry import ANSWERED, Study, plain
+from depl.benchmarks.measure.tasks import configuration_of
 from depl.instances.library import load
 from depl.models.foundation.compiling import compiled_at_once
 from depl.models.foundation.documents import document
 from depl.models.foundation.errors import DeplError, NotCoveredError
-from depl.models.problem.instance import Instance
 from depl.models.solving.methods import registered
-from depl.models.solving.result import Result
 from depl.models.solving.solve import solve
 
 _SHIPPED = frozenset(method.name for method in registered())
@@ -42,32 +39,36 @@ _WARM_UP_SECONDS = 60.0
 _RESET_PEAK = "5"  # of /proc/PID/clear_refs, see proc(5)
 
 
-def prepare(job: Job, tell: Tell) -> None:
+def prepare(job: Job) -> None:
     """Import what a job needs, and compile, or read from the cache, what its method compiles."""
     here()
-    _study(job.imports, job.task.suite)
+    having([job.task.suite], job.request.imports)
     # a user's method may do anything: that belongs on the clock; and looks are no clock
     if job.blank.method in _SHIPPED and "looks" not in job.blank.settings:
         warm_up(job.blank.method)
 
 
-def attempt(job: Job, tell: Tell) -> Attempt:
-    """Make the attempt of a job in this process; whatever is raised becomes its ending.
-
-    Tells the fingerprint of its instance as soon as that is made.
-    """
+def attempt(job: Job) -> Attempt:
+    """Make the attempt of a job in this process; whatever is raised becomes its ending."""
     started = now()
     clock = time.perf_counter()
-    peak_known = _reset_peak() or job.fresh
+    peak_known = _reset_peak() or job.request.fresh
     known: dict[str, Any] = {}
+    study = having([job.task.suite], job.request.imports)[job.task.suite]
     try:
-        _solve_into(known, job, tell)
+        if study.run is None:
+            _solve_into(known, study, job)
+        else:
+            cpu = cpu_seconds()
+            known["answer"] = plain(study.name, study.run(job.blank.labels))
+            known |= {"ending": ANSWERED, "cpu_seconds": cpu_seconds() - cpu}
     except NotCoveredError as error:
         known |= {"ending": REFUSED, "reason": str(error)}
     except BaseException as error:  # noqa: BLE001 - an attempt that fails is an attempt
         known |= {"ending": "failed", "reason": _told(error)}
     return msgspec.structs.replace(
-        made_at(job.blank, here()),
+        job.blank,
+        **place_of(here()),
         started=started,
         total_seconds=time.perf_counter() - clock,
         peak_gibibytes=peak_gibibytes() if peak_known else None,
@@ -101,76 +102,44 @@ def peak_gibibytes() -> float:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def _solve_into(known: dict[str, Any], job: Job, tell: Tell) -> None:
+def _solve_into(known: dict[str, Any], study: Study, job: Job) -> None:
     """Put what becomes known of an attempt into ``known``, so that an exception loses none of it."""
-    study = _study(job.imports, job.task.suite)
-    if study.run is not None:
-        _answer_into(known, job, study.run)
-        return
-    draw = _draws(job.imports, study.name)[job.task.instance]
+    draw = draws_of(study.name, job.request.imports)[job.task.instance]
     instance, own = draw.made()
     known["instance_hash"] = instance.fingerprint
-    tell(instance.fingerprint)
-    configuration = configuration_of(study, job.task.configuration, job.seconds)
-    own = None if configuration.scenarios is None else own
+    asked = configuration_of(study, job.task.configuration, job.blank.settings["time_limit"])
+    own = None if asked.scenarios is None else own
     outcome = tried(  # Ctrl-C does not come to this process: a method that raises it fails
         instance,
-        configuration.solver,
-        gap=configuration.gap,
-        time_limit=None if configuration.looks else configuration.time_limit,
+        asked.solver,
+        gap=asked.gap,
+        time_limit=None if asked.looks else asked.time_limit,
         seed=job.task.seed,
-        scenarios=own or configuration.scenarios,
-        options=configuration.options,
-        looks=configuration.looks,
+        scenarios=own or asked.scenarios,
+        options=asked.options,
+        looks=asked.looks,
     )
-    known |= {
-        "ending": outcome.ending,
-        "reason": outcome.reason or None,
-        "cost": outcome.cost,
-        "lower_bound": outcome.lower_bound,
-        "solve_seconds": outcome.seconds,
-        "solve_cpu_seconds": outcome.cpu_seconds,
-    }
-    if outcome.result is None:
+    known |= {name: getattr(outcome, name) for name in ("ending", "cost", "lower_bound")}
+    known |= {"reason": outcome.reason or None, "solve_seconds": outcome.seconds}
+    known["solve_cpu_seconds"] = outcome.cpu_seconds
+    result = outcome.result
+    if result is None:
         return
-    known |= _figures(instance, outcome.result)
-    if study.measure is not None:
-        measures = study.measure(draw, instance, outcome.result)
-        known["measures"] = {name: finite(value) for name, value in measures.items()}
-    if study.tells is not None:
-        known["answer"] = dict(study.tells(instance, own, outcome.result))
-        known["plan"] = None
-
-
-def _answer_into(known: dict[str, Any], job: Job, run: Run) -> None:
-    clock = cpu_seconds()
-    known["answer"] = plain(job.task.suite, run(job.blank.labels))
-    known |= {"ending": ANSWERED, "cpu_seconds": cpu_seconds() - clock}
-
-
-def _figures(instance: Instance, result: Result) -> dict[str, Any]:
-    violation = result.violation
-    return {
+    violation, plan = result.violation, result.plan
+    timed = ("epochs", "wall_seconds", "cpu_seconds", "build_seconds")
+    known |= {name: getattr(result, name) for name in timed}
+    known |= {
         "solution": result.solution.value,
         "violation": None if violation is None else (violation.lower, violation.upper),
-        "epochs": result.epochs,
-        "epochs_by_model": {} if result.plan is None else epochs_by_model(instance, result.plan),
-        "plan": None if result.plan is None else document(result.plan),
-        "wall_seconds": result.wall_seconds,
-        "cpu_seconds": result.cpu_seconds,
-        "build_seconds": result.build_seconds,
+        "epochs_by_model": {} if plan is None else epochs_by_model(instance, plan),
+        "plan": None if plan is None else document(plan),
         "stage_seconds": dict(result.stage_seconds),
     }
-
-
-@functools.cache
-def _study(sources: tuple[str, ...], name: str) -> Study:
-    return chosen([name], having([name], sources))[0]
-
-
-@functools.cache
-def _draws(sources: tuple[str, ...], study: str) -> dict[str, Draw]:
-    return {draw.name: draw for draw in _study(sources, study).instances()}
+    if study.measure is not None:
+        measures = study.measure(draw, instance, result)
+        known["measures"] = {name: finite(value) for name, value in measures.items()}
+    if study.tells is not None:
+        known |= {"answer": dict(study.tells(instance, own, result)), "plan": None}
 
 
 def _told(error: BaseException) -> str:

@@ -5,20 +5,18 @@ readers pass it over, and it is cut off before another one is written. A lock on
 releases with the process, keeps a second writer out; who only reads needs none.
 """
 
-import contextlib
 import fcntl
 import gzip
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, Self
 
 import msgspec
 
 from depl.benchmarks.measure import old_forms
-from depl.benchmarks.measure.attempt import Attempt, Task
+from depl.benchmarks.measure.attempt import Attempt, Request, Task
 from depl.benchmarks.measure.results import RESULTS
-from depl.benchmarks.measure.tasks import Request
 from depl.models.foundation.archives import inflated
 from depl.models.foundation.documents import read_bytes, reason_of, write_bytes
 from depl.models.foundation.errors import InvalidInputError
@@ -44,13 +42,7 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Store:
-    """The attempts of a file, opened for writing; a context manager.
-
-    Parameters
-    ----------
-    path : str or Path
-    request : Request, optional
-        What a new file is made for.
+    """The attempts of a file, opened for writing, which is made for a request if it is new.
 
     Raises
     ------
@@ -68,7 +60,7 @@ class Store:
         except OSError as error:
             raise InvalidInputError(f"cannot be written ({reason_of(error)})", str(path)) from error
         try:
-            self._lock()
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             content = self._file.read()
             if content[: len(_START)] != _START[: len(content)]:
                 raise InvalidInputError(_NOT_WRITTEN, str(path))
@@ -78,10 +70,14 @@ class Store:
             if _whole(content):
                 self.request, self.attempts = _parsed(content, self.path)
             else:
-                self._write(msgspec.json.encode(_head(request)))
-        except BaseException:
+                self._write(_head(request))
+        except BaseException as error:
             self._file.close()
-            raise
+            if not isinstance(error, OSError):
+                raise
+            busy = "another process is writing to it; wait until that has ended"
+            message = busy if isinstance(error, BlockingIOError) else f"cannot be read ({reason_of(error)})"
+            raise InvalidInputError(message, str(path)) from error
 
     def __enter__(self) -> Self:
         """It is open."""
@@ -93,19 +89,12 @@ class Store:
 
     def add(self, attempt: Attempt) -> None:
         """Keep an attempt for good."""
-        self._write(msgspec.json.encode(attempt))
+        self._write(attempt)
         self.attempts.append(attempt)
 
-    def _lock(self) -> None:
+    def _write(self, line: _Header | Attempt) -> None:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            message = "another process is writing to it; wait until that has ended"
-            raise InvalidInputError(message, str(self.path)) from error
-
-    def _write(self, line: bytes) -> None:
-        try:
-            self._file.write(line + b"\n")
+            self._file.write(msgspec.json.encode(line) + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
@@ -120,29 +109,20 @@ def read_file(path: Path) -> tuple[Request | None, list[Attempt]]:
     InvalidInputError
         If it cannot be read, or is no file of attempts of this depl or of an older form.
     """
-    if os.path.isfile(path) and old_forms.is_database(path):
-        return old_forms.read_database(path)
     content = read_bytes(path, LARGEST)
-    if content.startswith(_GZIP):
-        content = inflated(content, str(path), LARGEST)
+    if content.startswith(old_forms.MAGIC):
+        return old_forms.read_database(path)
     if b'"depl-behaviour"' in content.partition(b"\n")[0]:
-        return None, old_forms.read_answers(content, path)
-    return _parsed(content, path)
+        message = "is a behaviour record of an older form; 'depl bench compare behaviour' asks today's again"
+        raise InvalidInputError(message, str(path))
+    return _parsed(inflated(content, str(path), LARGEST) if content.startswith(_GZIP) else content, path)
 
 
 def read_attempts(path: str | Path) -> list[Attempt]:
-    """The attempts of a file, or of all compressed files of a folder.
+    """The attempts of a file, of all compressed files of a folder, or of a study of which some are recorded.
 
-    Parameters
-    ----------
-    path : str or Path
-        Of a file or folder; or the name of a study whose attempts are recorded.
-
-    Returns
-    -------
-    list of Attempt
-        In the order of the file; files of a folder in the order of their names. One task may have several
-        attempts, of different commits: see `latest`.
+    They are in the order of the file, and files in the order of their names. One task may have several
+    attempts, of different commits: see `latest`.
 
     Raises
     ------
@@ -154,24 +134,31 @@ def read_attempts(path: str | Path) -> list[Attempt]:
 
 def write_attempts(path: Path, attempts: Iterable[Attempt], request: Request | None = None) -> None:
     """Write a file whole or not at all; compressed if its name says so."""
-    rows = [msgspec.json.encode(item) + b"\n" for item in (_head(request), *attempts)]
-    content = b"".join(rows)
+    content = b"".join(msgspec.json.encode(item) + b"\n" for item in (_head(request), *attempts))
     write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
 def files_of(path: str | Path) -> list[Path]:
-    """The files that `read_attempts` reads.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is none.
-    """
-    source = _found(path)
+    """The files that `read_attempts` reads; refused if there is none."""
+    source = Path(path)
+    if not os.path.exists(source):
+        known = recorded()
+        if str(path) not in known:
+            message = f"no such file, and no recorded study of that name; {advice(str(path), sorted(known))}"
+            if (RESULTS / f"{path}.json").is_file():
+                message = "was recorded before attempts were kept; its next recording can be compared"
+            raise InvalidInputError(message, str(path))
+        return [known[str(path)]]
     files = sorted(source.glob(f"[!.]*{COMPRESSED}")) if source.is_dir() else [source]
     if not files:
         raise InvalidInputError(f"holds no files of attempts (*{COMPRESSED})", str(path))
     return files
+
+
+def recorded() -> dict[str, Path]:
+    """By the name of a study the file of its committed attempts."""
+    files = [file for folder in (RECORDED, RESULTS) for file in folder.glob(f"[!.]*{COMPRESSED}")]
+    return {file.name.removesuffix(COMPRESSED): file for file in files}
 
 
 def latest(attempts: Iterable[Attempt]) -> list[Attempt]:
@@ -197,7 +184,7 @@ def _parsed(content: bytes, path: Path) -> tuple[Request | None, list[Attempt]]:
     first, *rows = content[: _whole(content)].splitlines() or [b""]
     place = "line 1"
     try:
-        if old_forms.is_compact(first):
+        if first.startswith(old_forms.COMPACT):
             return None, old_forms.read_compact(first, rows)
         header = msgspec.json.decode(first, type=_Header)
         attempts = []
@@ -208,20 +195,3 @@ def _parsed(content: bytes, path: Path) -> tuple[Request | None, list[Attempt]]:
         message = f"is no file of attempts of this depl ({place}: {error}); 'depl bench run' writes some"
         raise InvalidInputError(message, str(path)) from error
     return header.request, attempts
-
-
-def _found(path: str | Path) -> Path:
-    source = Path(path)
-    if os.path.exists(source):
-        return source
-    known = {item.name.removesuffix(COMPRESSED): item for item in _recorded()}
-    if Path(path).name == str(path) and str(path) in known:
-        return known[str(path)]
-    hint = advice(str(path), sorted(known))
-    raise InvalidInputError(f"no such file, and no recorded study of that name; {hint}", str(path))
-
-
-def _recorded() -> Iterator[Path]:
-    for folder in (RECORDED, RESULTS):
-        with contextlib.suppress(OSError):
-            yield from folder.glob(f"[!.]*{COMPRESSED}")

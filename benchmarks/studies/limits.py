@@ -19,7 +19,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from depl.benchmarks.measure.process import CallError, CrashedError, HungError, LoneProcess, Tell
+from depl.benchmarks.measure.process import CallError, LoneProcess
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.studies.scale import FAMILIES
 from depl.cli import main
@@ -161,7 +161,7 @@ def ask(question: Question, files: Mapping[str, str], *, here: bool = False) -> 
     most = _ENDED * question.limit * question.solves
     try:
         seconds, code, ending = *(_taken(words) if here else _alone(words, most, question.cold)), ""
-    except (HungError, CrashedError, CallError) as error:
+    except CallError as error:
         seconds, code, ending = most, None, str(error)[:200]
     return {
         "question": question.line,
@@ -189,7 +189,7 @@ def _alone(words: tuple[str, ...], most: float, cold: bool) -> tuple[float, int]
     return found
 
 
-def answered(order: tuple[tuple[str, ...], float], tell: Tell) -> tuple[float, int]:
+def answered(order: tuple[tuple[str, ...], float]) -> tuple[float, int]:
     """Called in the other process: what a command line takes once everything is imported."""
     words, seconds = order
     for name in _IMPORTED:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from depl.benchmarks.measure.process import CallError, CrashedError, HungError, LoneProcess, Tell
+from depl.benchmarks.measure.process import CallError, LoneProcess
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.measure.solving import peak_gibibytes, warm_up
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
@@ -118,12 +118,12 @@ def lone_solve(task: Task) -> Solved:
     with LoneProcess() as process:
         try:
             found: Solved = process.call(solved, task, task.planning_seconds + _GRACE)
-        except (HungError, CrashedError, CallError) as error:
+        except CallError as error:
             raise DeplError(f"the solve of {task} failed: {error}") from error
     return found
 
 
-def solved(task: Task, tell: Tell = lambda told: None) -> Solved:
+def solved(task: Task) -> Solved:
     """Draw and solve in this process."""
     warm_up(task.method)
     clusters, datasets, models, epochs = task.sizes

@@ -12,7 +12,17 @@ import click
 
 from depl.commands import options as given
 from depl.commands.answer import Answer, ExitCode
-from depl.commands.options import COUNT, SEED, Group, Options, positive_seconds, together
+from depl.commands.options import (
+    COUNT,
+    SEED,
+    Group,
+    Options,
+    make_folder,
+    positive_seconds,
+    require_outputs,
+    sources,
+    together,
+)
 from depl.commands.printable import as_json, table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
@@ -20,13 +30,12 @@ from depl.models.foundation.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from depl.benchmarks.measure.attempt import Attempt, Task
+    from depl.benchmarks.measure.attempt import Attempt, Job, Task
     from depl.benchmarks.measure.compare import Difference
     from depl.benchmarks.measure.registry import Study
-    from depl.benchmarks.measure.results import MeasuredGoal, Record
+    from depl.benchmarks.measure.results import Record
     from depl.benchmarks.measure.store import Store
-    from depl.benchmarks.measure.sweep import Swept, Workers
-    from depl.benchmarks.measure.tasks import Job
+    from depl.benchmarks.measure.sweep import Workers
 
 _OF_SWEEPS = ("methods", "limit", "seconds", "fresh")
 _OF_MEASUREMENTS = ("smoke", "seed")
@@ -63,36 +72,26 @@ depl bench list --json
 @given.imports
 @given.as_json("the studies")
 def list_(options: Options) -> Answer:
-    """List the studies: those that sweep with their sizes, those that measure with their goals."""
+    """List the studies: those that sweep with their methods, those that measure with their goals."""
     from depl.benchmarks.measure.catalogue import all_studies, with_imports
     from depl.benchmarks.measure.results import number
-    from depl.commands.options import sources
 
-    studies = with_imports(all_studies(), sources(options)).values()
-    sweeps = [study for study in studies if study.sweeps]
+    rows, text, content = [], [], []
+    for study in with_imports(all_studies(), sources(options)).values():
+        told = {"study": study.name, "summary": study.summary, "sweeps": study.sweeps}
+        if study.sweeps:
+            draws, labels = len(study.instances()), [item.label for item in study.configurations]
+            sizes = {"instances": draws, "configurations": labels, "seeds": list(study.seeds)}
+            content.append({**told, "version": study.version, **sizes})
+            rows.append((study.name, str(draws), str(len(labels)), study.summary))
+        else:
+            content.append({**told, "seed": study.seed, "goals": [goal._asdict() for goal in study.goals]})
+            text.append(f"\n{study.name}: {study.summary}")
+            for goal in study.goals:
+                text.append(f"  {goal.name} {goal.comparison} {number(goal.threshold)}: {goal.sentence}")
     header = ("study that sweeps", "instances", "methods", "summary")
-    rows = [
-        (item.name, str(len(item.instances())), str(len(item.configurations)), item.summary)
-        for item in sweeps
-    ]
-    text = [table(header, rows, right=header[1:3])]
-    for item in studies:
-        if not item.sweeps:
-            text.append(f"\n{item.name}: {item.summary}")
-            text += [
-                f"  {goal.name} {goal.comparison} {number(goal.threshold)}: {goal.sentence}"
-                for goal in item.goals
-            ]
-    return Answer("\n".join(text), json=as_json({"studies": [_listed(item) for item in studies]}))
-
-
-def _listed(study: Study) -> dict[str, Any]:
-    content = {"study": study.name, "summary": study.summary, "sweeps": study.sweeps}
-    if study.sweeps:
-        labels = [item.label for item in study.configurations]
-        sizes = {"instances": len(study.instances()), "configurations": labels, "seeds": list(study.seeds)}
-        return {**content, "version": study.version, **sizes}
-    return {**content, "seed": study.seed, "goals": [goal._asdict() for goal in study.goals]}
+    found = "\n".join([table(header, rows, right=header[1:3]), *text])
+    return Answer(found, json=as_json({"studies": content}))
 
 
 @bench.command(
@@ -141,20 +140,16 @@ depl bench run exact-law --smoke             # as small as possible, nothing is 
 @given.as_json("what was done")
 def run(options: Options) -> Answer:
     """Run studies: a sweep into a new file, measurements into a record each."""
-    from depl.commands.options import sources
-
     found = _studies(options.studies, sources(options))
-    sweeps = [study for study in found if study.sweeps]
-    if sweeps and len(sweeps) < len(found):
-        raise InvalidInputError(
-            f"{sweeps[0].name!r} sweeps, {next(item.name for item in found if not item.sweeps)!r} measures; "
-            "run them apart"
-        )
+    sweeps = [study.name for study in found if study.sweeps]
+    measured = [study.name for study in found if not study.sweeps]
+    if sweeps and measured:
+        raise InvalidInputError(f"{sweeps[0]!r} sweeps, {measured[0]!r} measures; run them apart")
     for name in _OF_MEASUREMENTS if sweeps else _OF_SWEEPS:
         if getattr(options, name) not in (None, False):
             kind = "measure" if sweeps else "sweep"
             raise InvalidInputError(f"is an option of studies that {kind}; leave it out", f"--{name}")
-    return _sweep(options, [study.name for study in sweeps]) if sweeps else _measure(options, found)
+    return _sweep(options, sweeps) if sweeps else _measure(options, found)
 
 
 def _studies(names: Sequence[str], imports: tuple[str, ...]) -> list[Study]:
@@ -166,9 +161,9 @@ def _studies(names: Sequence[str], imports: tuple[str, ...]) -> list[Study]:
 
 
 def _sweep(options: Options, names: list[str]) -> Answer:
+    from depl.benchmarks.measure.attempt import Request
     from depl.benchmarks.measure.store import SUFFIX, Store
-    from depl.benchmarks.measure.tasks import Request, jobs_of
-    from depl.commands.options import require_outputs, sources
+    from depl.benchmarks.measure.tasks import jobs_of
 
     path = Path(options.out or f"{'+'.join(names)}{SUFFIX}")
     require_outputs([str(path)], options.imports)
@@ -186,6 +181,40 @@ def _sweep(options: Options, names: list[str]) -> Answer:
     with Store(path, request) as store:
         _require_empty(store)
         return _swept(store, jobs, workers)
+
+
+def _measure(options: Options, studies: Sequence[Study]) -> Answer:
+    """Measure; each record is written as soon as it is there."""
+    from depl.benchmarks.measure import results
+    from depl.benchmarks.measure.attempt import Request
+    from depl.benchmarks.measure.store import SUFFIX, Store
+    from depl.benchmarks.measure.tasks import jobs_of
+
+    folder = results.RESULTS if options.out is None else Path(options.out)
+    workers, path = _asked_workers(options), None
+    done: list[Record] = []
+    for study in studies:
+        if options.smoke or study.tasks is None:
+            try:
+                record = results.measure(study, smoke=options.smoke, seed=options.seed)
+            except KeyboardInterrupt:
+                break
+            if not options.smoke:
+                results.write(record, folder)
+                results.write_table(folder)
+            done.append(record)
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        path, draw = folder / f"{study.name}{SUFFIX}", results.seed_of(study, options.seed)
+        request = Request(suites=(study.name,), imports=sources(options), draw=draw)
+        jobs = jobs_of(request)
+        with Store(path, request) as store:
+            _require_empty(store)
+            found = _recorded(study, store, jobs, workers)
+        if found is None:
+            break
+        done.append(found)
+    return _told(done, len(studies), path)
 
 
 def _require_empty(store: Store) -> None:
@@ -223,132 +252,89 @@ def resume(options: Options) -> Answer:
 
 
 def _asked_workers(options: Options) -> Workers:
-    from depl.benchmarks.measure.sweep import Processes, Scheduler
+    from depl.benchmarks.measure.sweep import workers_of
 
-    if options.scheduler is None:
-        return Processes(options.workers or 1)
-    if options.workers is not None:
+    if options.scheduler is not None and options.workers is not None:
         raise InvalidInputError("is not allowed with --workers; a scheduler has its own", "--scheduler")
-    return Scheduler(options.scheduler)
+    return workers_of(options.workers or 1, options.scheduler)
 
 
 def _swept(store: Store, jobs: Sequence[Job], workers: Workers) -> Answer:
-    from depl.benchmarks.measure.sweep import sweep
-    from depl.commands.progress import Bar
-
-    tasks = {job.task for job in jobs}
-    there = len(tasks & {attempt.task for attempt in store.attempts})
-    with Bar("sweep", len(tasks), there) as bar:
-        done = sweep(store, jobs, workers, lambda made: bar.step(f"{_name(made.task)}: {made.ending}"))
-    attempts = [attempt for attempt in store.attempts if attempt.task in tasks]
-    content = {
-        "file": str(store.path),
-        "tasks": len(tasks),
-        "finished": done.kept + len(done.made),
-        "made": len(done.made),
-        "kept": done.kept,
-        "kept_of_other_commits": done.kept_of_other_commits,
-        "interrupted": done.interrupted,
-        "endings": dict(Counter(attempt.ending for attempt in attempts)),
-    }
-    code = ExitCode.STOPPED if done.interrupted else ExitCode.ANSWERED
-    return Answer(endings_table(attempts), code, as_json(content), _aside(store.path, len(tasks), done))
-
-
-def endings_table(attempts: Sequence[Attempt]) -> str:
     """How the attempts of every configuration ended, and how long they took."""
-    endings = list(dict.fromkeys(attempt.ending for attempt in attempts))
+    content, attempts = _attempted(store, jobs, workers, "sweep")
+    endings = tuple(content["endings"])
     groups: dict[tuple[str, str], list[Attempt]] = {}
     for row in attempts:
         groups.setdefault((row.task.suite, row.task.configuration), []).append(row)
     rows = []
-    for (study, configuration), own in groups.items():
-        counts = Counter(row.ending for row in own)
-        shown = [str(counts[ending] or "") for ending in endings]
-        seconds = sum(row.total_seconds for row in own)
-        rows.append((study, configuration, str(len(own)), *shown, f"{seconds:.1f}"))
+    for group, own in groups.items():
+        counts, seconds = Counter(row.ending for row in own), sum(row.total_seconds for row in own)
+        rows.append((*group, str(len(own)), *(str(counts[item] or "") for item in endings), f"{seconds:.1f}"))
     header = ("suite", "configuration", "attempts", *endings, "seconds")
-    return table(header, rows, right=header[2:])
+    said = f"{content['finished']} of {counted(content['tasks'], 'attempt')} in {store.path}"
+    said += f", {content['made']} made now"
+    if content["kept_of_other_commits"]:
+        said += f"; of those kept, {content['kept_of_other_commits']} are of another commit than this one"
+    if content["interrupted"]:
+        said += f". Stopped; go on with: depl bench resume {store.path}"
+    code = ExitCode.STOPPED if content["interrupted"] else ExitCode.ANSWERED
+    return Answer(table(header, rows, right=header[2:]), code, as_json(content), said)
 
 
-def _aside(path: Path, tasks: int, done: Swept) -> str:
-    finished = done.kept + len(done.made)
-    said = f"{finished} of {counted(tasks, 'attempt')} in {path}, {len(done.made)} made now"
-    if done.kept_of_other_commits:
-        said += f"; of those kept, {done.kept_of_other_commits} are of another commit than this one"
-    if done.interrupted:
-        said += f". Stopped; go on with: depl bench resume {path}"
-    return said
+def _attempted(
+    store: Store, jobs: Sequence[Job], workers: Workers, name: str
+) -> tuple[dict[str, Any], list[Attempt]]:
+    """Make what a file lacks: what was done, as ``--json`` tells it, and all attempts at these jobs.
 
+    Raises
+    ------
+    InvalidInputError
+        If a task has no answer and its study takes answers alone; other answers stay in the file.
+    """
+    from depl.benchmarks.measure.provenance import here
+    from depl.benchmarks.measure.sweep import sweep
+    from depl.commands.progress import Bar
 
-def _measure(options: Options, studies: Sequence[Study]) -> Answer:
-    """Measure; each record is written as soon as it is there."""
-    from depl.benchmarks.measure import results
-    from depl.benchmarks.measure.store import SUFFIX, Store
-    from depl.benchmarks.measure.tasks import Request, jobs_of
-    from depl.commands.options import sources
+    def step(made: Attempt) -> None:
+        if made.unanswered:
+            message = f"{made.ending}: {made.reason}; correct that and go on with: "
+            raise InvalidInputError(f"{message}depl bench resume {store.path}", f"task {str(made.task)!r}")
+        bar.step(f"{made.task}: {made.ending}")
 
-    folder = results.RESULTS if options.out is None else Path(options.out)
-    workers = _asked_workers(options)
-    done: list[Record] = []
-    for study in studies:
-        if options.smoke or study.tasks is None:
-            try:
-                record = results.measure(study, smoke=options.smoke, seed=options.seed)
-            except KeyboardInterrupt:
-                return _told(done, len(studies))
-            if not options.smoke:
-                results.write(record, folder)
-                results.write_table(folder)
-            done.append(record)
-            continue
-        folder.mkdir(parents=True, exist_ok=True)
-        path, draw = folder / f"{study.name}{SUFFIX}", results.seed_of(study, options.seed)
-        request = Request(suites=(study.name,), imports=sources(options), draw=draw)
-        jobs = jobs_of(request)
-        with Store(path, request) as store:
-            _require_empty(store)
-            found = _recorded(study, store, jobs, workers)
-        if found is None:
-            return _told(done, len(studies), path)
-        done.append(found)
-    return _told(done, len(studies))
+    tasks = {job.task for job in jobs}
+    there = [row for row in store.attempts if row.task in tasks and not row.unanswered]
+    kept = {row.task for row in there}
+    other = kept - {row.task for row in there if row.source == here().source}
+    with Bar(name, len(tasks), len(kept)) as bar:
+        made, finished = sweep(store, jobs, workers, step)
+    attempts = [row for row in store.attempts if row.task in tasks]
+    content = {
+        "file": str(store.path),
+        "tasks": len(tasks),
+        "finished": len(kept) + len(made),
+        "made": len(made),
+        "kept": len(kept),
+        "kept_of_other_commits": len(other),
+        "interrupted": not finished,
+        "endings": dict(Counter(row.ending for row in attempts)),
+    }
+    return content, attempts
 
 
 def _recorded(study: Study, store: Store, jobs: Sequence[Job], workers: Workers) -> Record | None:
     """The record of a study whose tasks are run as far as a file lacks them; None if that was interrupted.
 
     It is written beside the attempts, which are compressed then.
-
-    Raises
-    ------
-    InvalidInputError
-        If a task has no answer and the study takes answers alone; other answers stay in the file.
     """
     from depl.benchmarks.measure import results
     from depl.benchmarks.measure.store import COMPRESSED, latest, write_attempts
-    from depl.benchmarks.measure.sweep import sweep
-    from depl.commands.progress import Bar
 
-    def step(made: Attempt) -> None:
-        if made.unanswered:
-            where = f"task {made.task.instance!r} of study {study.name!r}"
-            message = (
-                f"{made.ending}: {made.reason}; correct that and go on with: depl bench resume {store.path}"
-            )
-            raise InvalidInputError(message, where)
-        bar.step(made.ending)
-
-    there = {row.task for row in store.attempts if not row.unanswered}
-    with Bar(study.name, len(jobs), len(there)) as bar:
-        done = sweep(store, jobs, workers, step)
-    if done.interrupted:
+    content, found = _attempted(store, jobs, workers, study.name)
+    if content["interrupted"] or store.request is None:
         return None
-    known = {row.task: row for row in latest(store.attempts)}
+    known = {row.task: row for row in latest(found)}
     attempts = [known[job.task] for job in jobs]
-    seed = store.request.draw if store.request and store.request.draw else 0
-    record = results.record_of(study, attempts, seed)
-    folder = store.path.parent
+    record, folder = results.record_of(study, attempts, store.request.draw or 0), store.path.parent
     write_attempts(folder / f"{study.name}{COMPRESSED}", attempts, store.request)
     results.write(record, folder)
     results.write_table(folder)
@@ -356,7 +342,7 @@ def _recorded(study: Study, store: Store, jobs: Sequence[Job], workers: Workers)
     return record
 
 
-def _told(done: Sequence[Record], studies: int, path: Path | None = None) -> Answer:
+def _told(done: Sequence[Record], studies: int, path: Path | None) -> Answer:
     """What was measured; and that it was interrupted, if not all was."""
     import msgspec
 
@@ -364,34 +350,35 @@ def _told(done: Sequence[Record], studies: int, path: Path | None = None) -> Ans
     content = {"records": msgspec.to_builtins(done), "interrupted": interrupted}
     code = ExitCode.STOPPED if interrupted else ExitCode.ANSWERED
     aside = f"Stopped; {len(done)} of {studies} studies measured" if interrupted else ""
-    if interrupted and path is not None:
+    if aside and path is not None and path.exists():
         aside += f"; go on with: depl bench resume {path}"
     return Answer("\n".join(map(_measured, done)), code, as_json(content), aside)
 
 
 def _measured(record: Record) -> str:
-    seconds = f"  {record.wall_seconds:.2f} s, {record.cpu_seconds:.2f} s CPU"
-    return "\n".join([f"{record.case}: {record.summary}", *map(_judged, record.goals), seconds])
-
-
-def _judged(goal: MeasuredGoal) -> str:
     from depl.benchmarks.measure.results import number
 
-    asked = f"goal {goal.comparison} {number(goal.threshold)}"
-    return f"  {goal.name} = {number(goal.measured)}, {asked}: {'met' if goal.met else 'NOT MET'}"
+    lines = [f"{record.case}: {record.summary}"]
+    for goal in record.goals:
+        asked = f"goal {goal.comparison} {number(goal.threshold)}"
+        met = "met" if goal.met else "NOT MET"
+        lines.append(f"  {goal.name} = {number(goal.measured)}, {asked}: {met}")
+    return "\n".join([*lines, f"  {record.wall_seconds:.2f} s, {record.cpu_seconds:.2f} s CPU"])
 
 
 @bench.command(
     examples="""\
 depl bench compare paper --seconds 20
+depl bench compare                           # all that is recorded, a minute of each
 depl bench compare behaviour --all --only 'small-*/depl*'
 """
 )
 @click.argument(
     "file",
-    metavar="FILE",
+    metavar="[FILE]",
+    required=False,
     shell_complete=_SUITES,
-    help="a file of attempts, or the name of a study of which some are recorded",
+    help="a file of attempts, or the name of a study of which some are recorded; default: all of these",
 )
 @click.argument("new", metavar="[NEW]", required=False, help="another file, instead of asking again")
 @click.option("--only", metavar="GLOB", default="*", help="these answers alone, as 'small-*/depl*'")
@@ -400,7 +387,7 @@ depl bench compare behaviour --all --only 'small-*/depl*'
     metavar="S",
     type=positive_seconds,
     default="60",
-    help="ask about so much again of what was recorded, drawn at random",
+    help="ask about so much again of what was recorded of a study, drawn at random",
 )
 @click.option("--all", is_flag=True, help="ask everything again")
 @click.option("--seed", metavar="N", type=SEED, help="of the drawing; default: a fresh one, which is told")
@@ -410,99 +397,104 @@ depl bench compare behaviour --all --only 'small-*/depl*'
 @given.as_json("the comparison")
 def compare(options: Options) -> Answer:
     """Ask recorded answers again, and print each that differs today, or in another file (exit code 3)."""
+    from depl.benchmarks.measure.results import RESULTS
+    from depl.benchmarks.measure.store import recorded
+
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    names = [options.file] if options.file else sorted(recorded())
+    found = {name: _compared(options, name, seed) for name in names}
+    asides = [aside if options.file else f"{name}: {aside}" for name, (_, aside, _) in found.items()]
+    told = [row for _, _, rows in found.values() for row in rows]
+    content = next(iter(found.values()))[0] if options.file else {"studies": {}}
+    if not options.file:
+        lacking = sorted({path.stem for path in RESULTS.glob("*.json")} - recorded().keys())
+        content = {"studies": {name: one for name, (one, *_) in found.items()}, "without_attempts": lacking}
+        if lacking:
+            asides.append(f"recorded before attempts were kept, so not compared: {', '.join(lacking)}")
+    rows = [(str(row.task), row.what, _shown(row.recorded), _shown(row.found)) for row in told]
+    text = table(("answer", "what", "recorded", "found"), rows) if rows else "all the same"
+    code = ExitCode.INFEASIBLE if told and not options.update else ExitCode.ANSWERED
+    return Answer(text, code, as_json(content), "\n".join(asides))
+
+
+def _compared(options: Options, name: str, seed: int) -> tuple[dict[str, Any], str, list[Difference]]:
+    """Of one study or file: what ``--json`` tells, how much was compared, and what differs."""
     from depl.benchmarks.measure.compare import between, repeatable
     from depl.benchmarks.measure.store import latest, read_attempts
 
-    recorded = _wanted(latest(read_attempts(options.file)), options)
-    able = repeatable(recorded)
-    seed = secrets.randbits(32) if options.seed is None else options.seed
+    def wanted(source: str) -> list[Attempt]:
+        return [row for row in latest(read_attempts(source)) if _matches(row.task, options.only)]
+
+    known = wanted(name)
+    able = repeatable(known)
     if options.new is None:
-        count, told = _asked_again(options, able, seed)
+        count, told = _asked_again(options, name, able, seed)
     else:
-        new = repeatable(_wanted(latest(read_attempts(options.new)), options))
-        count, told = len(able), between(able, new)
+        count, told = len(able), between(able, repeatable(wanted(options.new)))
     content = {
-        "recorded": len(recorded),
-        "not_repeatable": len(recorded) - len(able),
+        "recorded": len(known),
+        "not_repeatable": len(known) - len(able),
         "compared": count,
         "seed": seed,
-        "differences": [{**row._asdict(), "task": _name(row.task)} for row in told],
+        "differences": [{**row._asdict(), "task": str(row.task)} for row in told],
     }
-    aside = f"{count} of {counted(len(recorded), 'recorded answer')} compared"
+    aside = f"{count} of {counted(len(known), 'recorded answer')} compared"
     if count < len(able):
         aside += f", drawn with --seed {seed}"
-    if len(able) < len(recorded):
-        aside += f"; {len(recorded) - len(able)} ended by the clock or by accident and are left out"
-    rows = [(_name(row.task), row.what, _shown(row.recorded), _shown(row.found)) for row in told]
-    text = table(("answer", "what", "recorded", "found"), rows) if rows else "all the same"
-    code = ExitCode.INFEASIBLE if told and not options.update else ExitCode.ANSWERED
-    return Answer(text, code, as_json(content), aside)
-
-
-def _wanted(attempts: Sequence[Attempt], options: Options) -> list[Attempt]:
-    """Those that ``--only`` names."""
-    return [row for row in attempts if _matches(row.task, options.only)]
+    if len(able) < len(known):
+        aside += f"; {len(known) - len(able)} ended by the clock or by accident and are left out"
+    return content, aside, told
 
 
 def _matches(task: Task, pattern: str) -> bool:
     return fnmatch.fnmatchcase(f"{task.instance}/{task.configuration}", pattern)
 
 
-def _asked_again(options: Options, able: list[Attempt], seed: int) -> tuple[int, list[Difference]]:
+def _asked_again(options: Options, name: str, able: list[Attempt], seed: int) -> tuple[int, list[Difference]]:
     """Ask a part of what was recorded, or all of it; how much, and what differs."""
     import numpy as np
 
+    from depl.benchmarks.measure.attempt import Request
     from depl.benchmarks.measure.compare import asked_again, subset
-    from depl.benchmarks.measure.store import files_of, read_file
-    from depl.benchmarks.measure.sweep import Processes
-    from depl.benchmarks.measure.tasks import Request
-    from depl.commands.options import sources
+    from depl.benchmarks.measure.store import files_of, read_file, write_attempts
+    from depl.benchmarks.measure.sweep import workers_of
     from depl.commands.progress import Bar
 
-    made_for = [request for file in files_of(options.file) if (request := read_file(file)[0]) is not None]
-    imports = sources(options) or tuple(
-        dict.fromkeys(source for request in made_for for source in request.imports)
-    )
+    files = [(path, *read_file(path)) for path in files_of(name)]
+    requests = [request for _, request, _ in files if request is not None]
+    imports = tuple(dict.fromkeys(source for request in requests for source in request.imports))
     chosen = able if options.all else subset(able, options.seconds, np.random.default_rng(seed))
-    new = _unrecorded(able, options.only) if options.all and not made_for else []
-    if not chosen and not new:
+    new = _unrecorded(able, options.only) if options.all and not requests else []
+    if not chosen and not new and options.file:
         message = f"holds no answer like {options.only!r} that can be asked again: others ended by the clock"
-        raise InvalidInputError(message, options.file)
-    with Bar("compare", len(chosen) + len(new)) as bar:
+        raise InvalidInputError(message, name)
+    if options.update and len(files) > 1:
+        raise InvalidInputError("is several files; --update changes one", name)
+    with Bar(f"compare {name}", len(chosen) + len(new)) as bar:
         told, other = asked_again(
             chosen,
-            Request(suites=(), imports=imports),
-            Processes(options.workers),
+            Request(suites=(), imports=sources(options) or imports),
+            workers_of(options.workers),
             new,
-            lambda found: bar.step(_name(found.task)),
+            lambda found: bar.step(str(found.task)),
         )
     if options.update:
-        _update(options.file, other)
+        path, request, known = files[0]
+        write_attempts(path, {row.task: row for row in (*known, *other)}.values(), request)
     return len(chosen), told
 
 
 def _unrecorded(able: Sequence[Attempt], pattern: str) -> list[Job]:
     """What a study that keeps whole answers asks today, and of which there is none."""
+    from depl.benchmarks.measure.attempt import Request
     from depl.benchmarks.measure.catalogue import all_suites
-    from depl.benchmarks.measure.tasks import Request, jobs_of
+    from depl.benchmarks.measure.tasks import jobs_of
 
     known = {row.task for row in able}
-    named = dict.fromkeys(row.task.suite for row in able)
+    named = {row.task.suite for row in able}
     studies = tuple(name for name, study in all_suites().items() if name in named and study.tells)
     jobs = jobs_of(Request(suites=studies)) if studies else []
     return [job for job in jobs if job.task not in known and _matches(job.task, pattern)]
-
-
-def _update(name: str, found: Sequence[Attempt]) -> None:
-    """Put what was found in the place of what was recorded."""
-    from depl.benchmarks.measure.store import files_of, read_file, write_attempts
-
-    files = files_of(name)
-    if len(files) > 1:
-        raise InvalidInputError("is several files; --update changes one", name)
-    request, recorded = read_file(files[0])
-    rows = {row.task: row for row in (*recorded, *found)}
-    write_attempts(files[0], rows.values(), request)
 
 
 @bench.command(
@@ -540,7 +532,6 @@ def draw(options: Options) -> Answer:
     from depl.benchmarks.figures.style import save
     from depl.benchmarks.measure import results
     from depl.benchmarks.measure.catalogue import all_studies, chosen
-    from depl.commands.options import make_folder
 
     studies = all_studies()
     (study,) = chosen([options.name], studies)
@@ -591,10 +582,6 @@ def report(options: Options) -> Answer:
     from depl.commands.bench_report import run as write_report
 
     return write_report(options)
-
-
-def _name(task: Task) -> str:
-    return f"{task.suite}/{task.instance}/{task.configuration}/{task.seed}"
 
 
 def _shown(value: object) -> str:

@@ -7,31 +7,30 @@ import time
 from pathlib import Path
 
 
-def doubled(items, tell):
-    tell(items)
+def doubled(items):
     sys.stdout.write("this is no answer\n")
     return items * 2
 
 
-def threads(_, tell):
+def threads(_):
     return os.environ["OMP_NUM_THREADS"]
 
 
-def fails(_, tell):
+def fails(_):
     return {}["missing"]
 
 
-def sleeps(seconds, tell):
+def sleeps(seconds):
     time.sleep(seconds)
 
 
-def dies(_, tell):
+def dies(_):
     sys.stdout.write("last words\n")
     sys.stdout.flush()
     os.abort()
 
 
-def starts_another(note, tell):
+def starts_another(note):
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
     Path(note).write_text(str(other.pid))
     time.sleep(100)

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt, Job, Request
 from depl.benchmarks.measure.store import write_attempts
-from depl.benchmarks.measure.tasks import Job, Request, jobs_of
+from depl.benchmarks.measure.tasks import jobs_of
 from depl.models.solving import methods
 
 USERS_FILE = '''

@@ -19,7 +19,7 @@ for words in (["solve", "tiny", "--method", "exact"], ["demo", "--help"], ["benc
 for name in ("comparison", "family", "style"):
     importlib.import_module(f"depl.benchmarks.figures.{name}")
 from depl.benchmarks.measure.store import read_attempts
-from depl.benchmarks.measure.sweep import Processes
+from depl.benchmarks.measure.sweep import workers_of
 from depl.commands import demo
 import depl.plot
 assert len(read_attempts("digits")) == 16

@@ -4,6 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from depl.benchmarks.measure.attempt import Request
 from depl.benchmarks.measure.compare import (
     TOLERANCE,
     asked_again,
@@ -13,7 +14,6 @@ from depl.benchmarks.measure.compare import (
     repeatable,
     subset,
 )
-from depl.benchmarks.measure.tasks import Request
 from tests.cases.attempts_factory import attempt_of
 from tests.cases.sweep_cases import paper_jobs
 
@@ -108,12 +108,10 @@ def test_a_part_that_is_drawn_takes_about_so_long():
     assert subset([], 60.0, np.random.default_rng(1)) == []
 
 
-class Same:
+def same(jobs):
     """In place of workers: every attempt is the one recorded, with another cost."""
-
-    def attempts(self, jobs):
-        for job in jobs:
-            yield changed(job.blank, ending="optimal", cost=7.0)
+    for job in jobs:
+        yield changed(job.blank, ending="optimal", cost=7.0)
 
 
 def test_what_cannot_be_asked_and_what_is_new_are_differences():
@@ -121,7 +119,7 @@ def test_what_cannot_be_asked_and_what_is_new_are_differences():
     known = changed(job.blank, ending="optimal", cost=7.0)
     gone = changed(known, task=changed(known.task, instance="gone"))
     odd = changed(known, task=changed(known.task, seed=1), settings={"time_limit": None})
-    found, other = asked_again([known, gone, odd], Request(suites=()), Same(), [new])
+    found, other = asked_again([known, gone, odd], Request(suites=()), same, [new])
     assert [row.task for row in other] == [new.task]
     assert [(row.task.instance, row.what, row.recorded, row.found) for row in found] == [
         ("gone", "task", "asked", "cannot be asked: study 'paper' has no instance 'gone'"),

@@ -1,10 +1,12 @@
 """What is asked for becomes the same jobs again, and what cannot be asked for is refused with what can."""
 
+import msgspec
 import pytest
 
 import depl
+from depl.benchmarks.measure.attempt import Request
 from depl.benchmarks.measure.catalogue import all_suites, find_suite, with_imports
-from depl.benchmarks.measure.tasks import Request, configuration_of, job_of, jobs_of
+from depl.benchmarks.measure.tasks import again, configuration_of, jobs_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.users_code import import_source, resolved
 from tests.cases.sweep_cases import own_registry, users_file, users_request
@@ -45,8 +47,7 @@ def test_a_time_limit_for_all_is_that_of_every_job():
     assert {job.blank.settings["time_limit"] for job in jobs_of(Request(suites=("paper",)))} == {60.0}
     jobs = jobs_of(Request(suites=("paper",), seconds=2.5))
     assert {job.blank.settings["time_limit"] for job in jobs} == {2.5}
-    (job,) = {id(job): job for job in jobs if job.task == jobs[0].task}.values()
-    assert job_of(job.task, {"paper": find_suite("paper")}, 2.5, Request(suites=("paper",))) == job
+    assert again(jobs[0].blank, jobs[0].request) == jobs[0]
 
 
 def test_a_method_that_a_suite_does_not_have_gets_its_longest_time_limit():
@@ -74,10 +75,10 @@ def test_what_does_not_exist_is_refused_with_what_does(asked, complaint):
 
 
 def test_a_task_of_another_version_of_a_suite_is_refused():
-    task = tasks(limit=1)[0]
-    old = type(task)(**{**{name: getattr(task, name) for name in task.__struct_fields__}, "version": 0})
+    (blank, request), *_ = jobs_of(Request(suites=("paper",), limit=1))
+    old = msgspec.structs.replace(blank, task=msgspec.structs.replace(blank.task, version=0))
     with pytest.raises(InvalidInputError, match=r"has version [1-9][0-9]* now, not 0"):
-        job_of(old, {"paper": find_suite("paper")}, None, Request(suites=("paper",)))
+        again(old, request)
 
 
 def test_a_users_file_brings_a_suite_and_methods_and_is_run_once(tmp_path):

@@ -8,28 +8,27 @@ import msgspec
 import pytest
 
 import depl
-from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt, Request
 from depl.benchmarks.measure.compare import asked_again
 from depl.benchmarks.measure.solving import attempt
 from depl.benchmarks.measure.store import read_attempts
-from depl.benchmarks.measure.tasks import Request, job_of
+from depl.benchmarks.measure.tasks import again
 from depl.benchmarks.studies.behaviour import LEFT_OUT, LOOKS, STUDY, _plan_digest
 from depl.instances.library import names
 from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits, Looks
 from depl.models.solving.result import Termination
 
-ASKED = [(draw.name, item.label) for draw, item, _ in STUDY.questions()]
+ASKED = [
+    (draw.name, item.label) for draw, item, _ in STUDY.questions(STUDY.instances(), STUDY.configurations)
+]
 FEW = {("spent-promise", "exact"), ("digits-alexnet", "exact"), ("no-partition-by-epoch", "exact")}
 """A plan, a refusal and a proof that there is no plan."""
 
 
-class Here:
+def here(jobs):
     """Makes attempts in this process."""
-
-    def attempts(self, jobs):
-        for job in jobs:
-            yield attempt(job, [].append)
+    yield from map(attempt, jobs)
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +39,8 @@ def committed() -> list[Attempt]:
 @pytest.fixture(scope="module")
 def few(committed: list[Attempt]) -> dict[str, Attempt]:
     """These answers as they are today."""
-    tasks = [row.task for row in committed if (row.task.instance, row.task.configuration) in FEW]
-    jobs = [job_of(task, {"behaviour": STUDY}, None, Request(suites=())) for task in tasks]
-    return {row.task.instance: row for row in Here().attempts(jobs)}
+    rows = [row for row in committed if (row.task.instance, row.task.configuration) in FEW]
+    return {row.task.instance: row for row in here(again(row, Request(suites=())) for row in rows)}
 
 
 # --- counted looks ---------------------------------------------------------------------------------------
@@ -158,4 +156,4 @@ def test_no_committed_answer_is_a_crash_or_a_rejected_plan(committed: list[Attem
 def test_a_few_committed_answers_are_those_of_today(committed: list[Attempt]) -> None:
     recorded = [row for row in committed if (row.task.instance, row.task.configuration) in FEW]
     assert len(recorded) == len(FEW)
-    assert asked_again(recorded, Request(suites=()), Here()) == ([], [])
+    assert asked_again(recorded, Request(suites=()), here) == ([], [])

@@ -8,10 +8,10 @@ import math
 import msgspec
 import pytest
 
-from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt, Request
 from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.measure.solving import attempt as made
-from depl.benchmarks.measure.tasks import Request, jobs_of
+from depl.benchmarks.measure.tasks import jobs_of
 
 SUITES = {name: study for name, study in all_suites().items() if study.tells is None}
 LARGE = 10_000
@@ -37,7 +37,7 @@ def test_the_first_instance_of_a_suite_is_attempted_by_all_its_configurations(na
     if math.prod(label for label in first.labels.values() if isinstance(label, int)) > LARGE:
         return
     jobs = jobs_of(Request(suites=(name,), limit=1, seconds=seconds))
-    attempts = [made(job, [].append) for job in jobs]
+    attempts = [made(job) for job in jobs]
     assert len(attempts) == len(suite.configurations) * len(suite.seeds)
     broken = {row.task.configuration: row.reason for row in attempts if row.ending in BROKEN}
     assert not broken

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import depl
-from depl.benchmarks.measure.catalogue import all_suites
+from depl.benchmarks.measure.catalogue import all_suites, draws_of
 from depl.benchmarks.measure.registry import Draw, Study
 from depl.benchmarks.studies.sweeps import LEVELS, drawn_knapsack
 from depl.benchmarks.suites.completions import MODELS, TABLE, TARGETS, completions
@@ -152,7 +152,7 @@ def test_drawn_chance_knapsacks_have_the_value_that_listing_all_sets_finds(level
     sets = itertools.chain.from_iterable(itertools.combinations(range(10), size) for size in range(11))
     best = max(sum(int(knapsack.values[i]) for i in items) for items in sets if fits(items))
     suite = SUITES["chance-knapsack"]
-    draw = suite.drawn(f"items-010-omega-{level}-{number}")
+    draw = draws_of(suite.name)[f"items-010-omega-{level}-{number}"]
     result = depl.solve(draw.build(), "exact", time_limit=20)
     assert result.solution is depl.Solution.PROVEN_OPTIMAL
     assert suite.measure(draw, draw.build(), result) == {"value": best}
@@ -163,7 +163,7 @@ def test_a_plan_on_wrong_laws_is_judged_under_the_true_ones():
     order = suite.configurations[1]
     judged = {}
     for error in ("0", "0.5"):
-        draw = suite.drawn(f"truth-30-error-{error}")
+        draw = draws_of(suite.name)[f"truth-30-error-{error}"]
         instance = draw.build()
         result = depl.solve(instance, order.solver, options=order.options)
         judged[error] = suite.measure(draw, instance, result)

@@ -10,11 +10,11 @@ import pytest
 
 from depl.benchmarks import __main__ as older_spelling
 from depl.benchmarks.measure import catalogue, results, store, sweep
+from depl.benchmarks.measure.attempt import Request
 from depl.benchmarks.measure.provenance import Commit
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.benchmarks.measure.solving import attempt
 from depl.benchmarks.measure.store import read_attempts, read_file
-from depl.benchmarks.measure.tasks import Request
 from depl.cli import main
 from tests.cases.sweep_cases import blanks, own_registry, users_file, write_store, write_suites
 
@@ -37,7 +37,7 @@ def kept(folder):
 @pytest.fixture
 def here(monkeypatch):
     """Attempts are made here and not in another process, whose start takes seconds."""
-    monkeypatch.setattr(sweep, "attempt_alone", lambda job, process: attempt(job, [].append))
+    monkeypatch.setattr(sweep, "attempt_alone", lambda job, process: attempt(job))
 
 
 def changed(row, **values):
@@ -297,7 +297,7 @@ def test_a_study_by_tasks_goes_on_after_one_that_failed_and_is_asked_again(tmp_p
     assert (code, text.splitlines()[1]) == (0, "  sum = 1, goal == 14: NOT MET")
     code, _, complaint = ask("bench", "run", "squares", *mine, "--out", "out")
     assert code == 2
-    assert "task 'number=2 seed=[85, 2]' of study 'squares': failed: ValueError: no square" in complaint
+    assert "task 'squares/number=2 seed=[85, 2]': failed: ValueError: no square" in complaint
     assert ask("bench", "run", "squares", *mine, "--out", "out")[0] == 2  # it holds attempts
     (tmp_path / "able").touch()
     code, text, _ = ask("bench", "resume", "out/squares.jsonl")
