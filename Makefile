@@ -19,7 +19,7 @@ unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 export MPLBACKEND ?= Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo picture test lint style unit slow recheck slowest fuzz mutation browser docs pages newest bench lock build clean
+.PHONY: help demo picture test lint style unit slow recheck slowest fuzz mutation browser docs pages numbers newest bench lock build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -79,6 +79,9 @@ docs: $(DEV) ## the pages, into build/docs
 # Nine tenths of `make docs` are what modules say of themselves, and most of the rest the lessons.
 pages: $(DEV) ## whether pages written by hand are in order; no lesson runs and no docstring is read
 	@$(BIN) -m sphinx -W --keep-going -q -b html -t by_hand -D plot_gallery=0 docs build/pages
+
+numbers: $(DEV) ## measured numbers in README, paper.md and pages, written from the records and attempts
+	@$(BIN) docs/measured_numbers.py
 
 # The tests lie where no package of this checkout does, so that they find the one that is installed.
 NEWEST := tests/depl/commands tests/depl/test_cli.py tests/depl/test_starting.py tests/models/programs

@@ -138,6 +138,18 @@ def _reference(app: Sphinx) -> None:
     write_pages()
 
 
+def _measured(
+    role: str, rawtext: str, text: str, lineno: int, inliner: Any, *options: Any
+) -> tuple[list[nodes.Node], list[Any]]:
+    """A number from a record, or words that a record bears out; one that is stale or unknown is an error."""
+    from measured_numbers import objection
+
+    shown = text.rpartition("<")[0].rstrip() if text.endswith(">") else text
+    words = objection(rawtext)
+    errors = [inliner.reporter.error(words, line=lineno)] if words else []
+    return [nodes.Text(shown)], errors
+
+
 class _Nothing(Directive):
     """In place of what a module says: ``make pages`` looks at what is written by hand."""
 
@@ -157,6 +169,8 @@ def setup(app: Sphinx) -> None:
     if app.tags.has("by_hand"):  # autodoc registers its directives after this function
         app.connect("config-inited", _say_nothing_of_modules, priority=1000)
     app.add_domain(_PythonDomain, override=True)
+    app.add_role("n", _measured)
+    app.add_role("if", _measured)
     app.add_html_math_renderer("mathml", (_mathml, None), (_mathml_block, None))
     app.connect("builder-inited", _reference)
     app.connect("build-finished", _moved)

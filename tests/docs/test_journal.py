@@ -3,12 +3,12 @@
 import datetime
 import re
 import tomllib
-from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
-PAPER = (ROOT / "paper.md").read_text(encoding="utf-8")
+from tests.docs.pages import ROOT, text_of
+
+PAPER = text_of("paper.md")
 BIBLIOGRAPHY = (ROOT / "paper.bib").read_text(encoding="utf-8")
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -1,0 +1,303 @@
+"""What pages quote of records and attempts beside single values: figures that are worked out of them.
+
+``docs/measured_numbers.py`` writes them into README, paper.md and the pages (``make numbers``).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy.stats import ks_2samp
+
+from depl.benchmarks.measure.provenance import Provenance
+from depl.benchmarks.measure.results import RESULTS, read, read_all
+from depl.benchmarks.measure.store import RECORDED, read_attempts
+from depl.benchmarks.report.claims import CLAIMS
+from depl.benchmarks.report.evidence import RANDOM, SHIPPED, Evidence, evidence_of
+from depl.benchmarks.report.tables import headline_table, printed_steps_table
+from depl.benchmarks.report.verdicts import counts, judged, told
+from depl.benchmarks.studies.closed_loop import of_cost, refuted
+from depl.instances.training.recorded import recorded_traces
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
+
+Values = Mapping[str, Any]
+
+
+@cache
+def source(name: str) -> dict[str, Any]:
+    """The values of a record with what is derived from them, or one of `SOURCES`.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is neither.
+    """
+    if name in SOURCES:
+        return dict(SOURCES[name]())
+    known = [path.stem for path in RESULTS.glob("*.json")]
+    if name not in known:
+        raise InvalidInputError(f"there is no record {name!r} to quote; {advice(name, [*known, *SOURCES])}")
+    record = read(RESULTS / f"{name}.json")
+    derived = DERIVED[name](record.values) if name in DERIVED else {}
+    clocks = {"wall_seconds": record.wall_seconds, "cpu_seconds": record.cpu_seconds}
+    return {**clocks, **record.values, **derived}
+
+
+def where(rows: Iterable[Any], **wanted: object) -> list[Any]:
+    """The rows with these values."""
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def problems(values: Values) -> list[dict[str, Any]]:
+    """The rows of ``closed-loop`` by problem and rung."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in values["rows"]:
+        key = (row["family"], row["maximum_loss"], row["maximum_epochs"], row["omega"])
+        found.setdefault(key, {})[row["rung"]] = row
+    return list(found.values())
+
+
+@cache
+def shipped_and_random() -> Evidence:
+    """The attempts that the README's table is made from."""
+    return evidence_of([item for suite in (SHIPPED, RANDOM) for item in read_attempts(suite)])
+
+
+def spans(days: Sequence[str], records: Sequence[Provenance]) -> list[str]:
+    """First and last day, and the commits, with a ``+`` where the code differed from one."""
+    commits = (item.commit for item in records)
+    short = {"unknown" if one is None else one.id[:8] + "+" * one.dirty for one in commits}
+    return [" to ".join(dict.fromkeys((min(days), max(days)))), ", ".join(sorted(short))]
+
+
+# Figures that follow from the values of one record ------------------------------------------------------
+
+
+def _closed_loop(values: Values) -> Values:
+    counted, ledger = (
+        [own for own in problems(values) if own[rung].get("promised") is not None]
+        for rung in ("optimal, counted", "static, ledger")
+    )
+    pairs = [[own[f"{rung}, ledger"]["promised_cost"] for rung in ("optimal", "static")] for own in ledger]
+    policies = [own["optimal, counted"] for own in counted]
+    shares = [own["cost"] / whole["fixed"]["cost"] for own, whole in zip(policies, counted, strict=True)]
+    long = [
+        (own["omega"], share)
+        for own, share in zip(policies, shares, strict=True)
+        if own["maximum_epochs"] == 47
+    ]
+    return {
+        "policies": policies,
+        "left_when_reached": sum(
+            own["optimal, counted"]["cost"] == own["static, counted"]["cost"] for own in counted
+        ),
+        "dear": refuted([of_cost(policy) for policy in policies]),
+        "saved": [1 - best / fixed for best, fixed in pairs],
+        "saved_little": sum(1 - best / fixed < 0.01 for best, fixed in pairs),
+        "of_fixed": [
+            {"omega": omega, "missed": share > {0.9: 0.85, 0.95: 0.77}[omega]} for omega, share in long
+        ],
+    }
+
+
+def _promises_held_out(values: Values) -> Values:
+    asked = [
+        row | {"problems": row["promises"] / (1 - row["refused"])}
+        for row in values["chosen"]
+        if row["judged"]
+    ]
+    families = [row for row in asked if row["collection"] not in ("drawn", "tuned")]
+    return {
+        "half": where(asked, collection="drawn", known="halves", confidence=None),
+        "two": [row for row in asked if row["collection"] in ("drawn", "tuned")],
+        "families": families,
+        "short": [row for row in families if row["confidence"] and row["delivered"] < row["promised"]],
+        "pooled_short": sum((row["delivered"] or 1) < row["promised"] for row in values["pooled"]),
+    }
+
+
+def _promises_kept(values: Values) -> Values:
+    rows = [row for row in values["rows"] if row["delivered"] is not None]
+    return {
+        "made": [row for row in rows if row["setting"] != "flattered"],
+        "flattered": where(rows, setting="flattered"),
+        "law_over_target": [row["paper_quantile"] / row["target"] for row in rows],
+        "exceeded": [int(line.split()[0]) for pilot in values["pilots"] for line in pilot["rounds"]],
+    }
+
+
+def _ratios(values: Values) -> Values:
+    curves = values["value_curves"]
+    drawn = sum(row["name"].startswith("random-") for row in values["value_rows"])
+    return {
+        "plans": values["depl_paper_found"] + values["depl_paper_missed"],
+        "others": values["instances"] - values["depl_compared"],
+        "value_drawn": drawn,
+        "value_shipped": len(values["value_rows"]) - drawn,
+        "price_halved": min(curve["over_time_price"][2] / curve["best"] for curve in curves),
+        "price_four_times": max(max(curve["over_time_price"][5:]) for curve in curves),
+    }
+
+
+def _knapsacks(values: Values) -> Values:
+    left = values["chance_not_proved"]
+    return {
+        "proved": values["published"] - values["published_not_proved"],
+        "easy": values["thousand"] + values["large"],
+        "hard_proved": values["hard"] - values["hard_not_proved"],
+        "near": values["plans"] - values["near_later"],
+        "chance_proved": {size: count - left[size] for size, count in values["chance_knapsacks"].items()},
+    }
+
+
+def _risk_speed(values: Values) -> Values:
+    sampled = values["monte_carlo_samples_for_probability_5_percent"] / 1000
+    sampled *= values["monte_carlo_microseconds_per_sample"]
+    margin = values["stand_alone_margin_faster_than_monte_carlo_5_percent"]
+    probability = sampled / values["stand_alone_violation_milliseconds"]
+    return {"probability_times": round(probability, -2), "margin_times": round(margin, -1)}
+
+
+def _training_loop(values: Values) -> Values:
+    rules = ("fixed number of epochs", "plan, all epochs", "policy", "threshold")
+    fixed, plan, policy, usual = (where(values["rows"], rule=rule)[0] for rule in rules)
+    return {
+        "over_fixed": policy["cost"] / fixed["cost"],
+        "over_plan": policy["cost"] / plan["cost"],
+        "saves": 1 - policy["cost"] / usual["cost"],
+        "more_reached": usual["reached"] - policy["reached"],
+    }
+
+
+def _largest(values: Values, end: str, *begins: str) -> float:
+    return max(float(values[key]) for key in values if key.endswith(end) and key.startswith(begins))
+
+
+DERIVED: Mapping[str, Callable[[Values], Values]] = {
+    "closed-loop": _closed_loop,
+    "exact-law": lambda values: {"instances": values["one_cluster_instances"] + values["whole_instances"]},
+    "knapsacks": _knapsacks,
+    "prediction-sets": lambda values: {
+        "smaller": sum(row["mean_after"] < row["mean_before"] for row in values["comparisons"]),
+        "longer": [row["dependable_epochs"] / row["expected_epochs"] for row in values["comparisons"]],
+    },
+    "promises-held-out": _promises_held_out,
+    "promises-kept": _promises_kept,
+    "ratios": _ratios,
+    "risk-speed": _risk_speed,
+    "samples": lambda values: {"largest_gap": _largest(values, "_largest_gap", "")},
+    "scale": lambda values: {
+        name: _largest(values, f"_{name}", "full", "regions")
+        for name in ("largest_gap_at_a_third", "largest_seconds")
+    },
+    "training-loop": _training_loop,
+}
+
+# Figures of attempts and of shipped runs ----------------------------------------------------------------
+
+
+def _behaviour() -> Values:
+    """What the recorded answers are, and with what all that is committed was recorded."""
+    kept = read_attempts("behaviour")
+    every: list[Provenance] = [*read_all(), *read_attempts(RECORDED), *kept]
+    software = {
+        f"{item.python} with "
+        + ", ".join(f"{name} {text}" for name, text in sorted(item.versions.items()) if name != "depl")
+        for item in every
+    }
+    return {
+        "answers": len(kept),
+        "problems": len({row.task.instance for row in kept}),
+        "looks": kept[0].settings["looks"],
+        "made": ", ".join([*spans([row.started[:10] for row in kept], kept), kept[0].machine_words]),
+        "systems": sorted({item.machine.system for item in every if item.machine}),
+        "software": sorted(software),
+    }
+
+
+_READINGS = {
+    "saves": ("with bounds against greedy", "saving relative to best-exp", "shipped"),
+    "saves_on_completions": ("with bounds against greedy", "saving relative to best-exp", "completions"),
+    "saves_against_aware": ("with bounds against cost-aware", "saving relative to best-exp", "shipped"),
+    "aware_on_completions": ("with bounds against cost-aware", "saving relative to best-exp", "completions"),
+    "printed_saves": ("as printed against greedy", "saving relative to best-exp", "shipped"),
+    "near": ("with bounds: a plan", "shipped"),
+    "near_on_completions": ("with bounds: a plan", "completions"),
+    "printed_near": ("as printed: a plan", "shipped"),
+    "printed_near_on_completions": ("as printed: a plan", "completions"),
+    "annealing_against_printed": ("annealing loses to DepL as printed", "on random"),
+    "annealing": ("annealing loses to DepL with bounds", "on random"),
+}
+"""Readings that the README quotes, by words of their statements."""
+
+
+def _claims() -> Values:
+    """Verdicts, and the numbers in what a reading was found to be: cases that show it, cases, figures."""
+    verdicts = judged(CLAIMS, evidence_of(read_attempts(RECORDED), read_all()))
+    readings = [item for verdict in verdicts for item in verdict.found]
+    found: dict[str, Any] = {"judged": len(verdicts), "counts": counts(verdicts).split(", ")}
+    for name, parts in _READINGS.items():
+        (text,) = (told(own) for reading, own in readings if all(part in reading.statement for part in parts))
+        found[name] = [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", text)]
+    for verdict in verdicts:
+        own = {"ruling": verdict.ruling.value, "agree": verdict.agree, "others": len(verdict.others)}
+        found[verdict.claim.key] = own
+    return found
+
+
+def _suites() -> Values:
+    """What the README says of the attempts behind its table, and of the family with deadlines."""
+    evidence = shipped_and_random()
+    (steps,) = where(printed_steps_table(evidence.suite(RANDOM)).records(), configuration="depl-paper")
+    (aware,) = where(headline_table(evidence).records(), method="expected-cost")
+    points = evidence.families[SHIPPED][f"{SHIPPED}-alexnet-deadline"]
+    over = {
+        name: [cost / point.optimum for point in points if (cost := point.cost(name)) and point.optimum]
+        for name in ("depl-paper", "expected-cost", "expected-greedy")
+    }
+    printed = [item for item in evidence.attempts if item.task.configuration == "depl-paper"]
+    drawn = {item.task.instance: evidence.reference(item).optimum for item in evidence.suite(RANDOM)}
+    return {
+        "drawn": len(drawn),
+        "proved": sum(optimum is not None for optimum in drawn.values()),
+        "covered": len(drawn) - int(str(aware["not covered"])),
+        "commits": sorted({item.commit.id[:8] for item in evidence.attempts if item.commit}),
+        "steps": steps,
+        "losses": {name: float(str(steps[f"{name}_largest"])) - 1 for name in ("data", "placement")},
+        "late": sum(item.ending == "time_limit" for item in printed if item.task.suite == RANDOM),
+        "over": over["depl-paper"],
+        "over_expected": [ratio - 1 for name in ("expected-cost", "expected-greedy") for ratio in over[name]],
+        "tight": [point.target for point in points if point.plan("depl-paper") is None],
+        "loose": [point.target for point in points if point.plan("depl-paper") is not None],
+        "printed": [{"plan": item.cost is not None} for item in printed if item.task.suite == SHIPPED],
+    }
+
+
+def _runs() -> Values:
+    """The facts of Sec. II on three plans that 104 shipped runs share each, by their first and last model."""
+    traces = recorded_traces("digits-alexnet")
+    shared = {plan: runs for plan, runs in traces.by_schedule().items() if len(runs) == 104}
+    plans = {f"{plan[0][0]} {plan[-1][0]}": traces.matrix()[runs] for plan, runs in shared.items()}
+    fourth, far, light = (
+        plans[ends] for ends in ("pruned-50 pruned-75", "pruned-36 pruned-90", "pruned-25 pruned-50")
+    )
+    low, high = np.quantile(fourth[:, 60], [0.01, 0.99])
+    return {
+        "band": [float(low), float(high)],
+        "width": float((high - low) / fourth[:, 60].mean()),
+        "far_band": np.quantile(far[:, 60], [0.01, 0.99]).tolist(),
+        "means": [float(losses[:, 17].mean()) for losses in (fourth, light)],
+        "deviations": [float(losses[:, 17].std(ddof=1)) for losses in (fourth, light)],
+        "p_value": float(ks_2samp(fourth[:, 17], light[:, 17]).pvalue),
+    }
+
+
+SOURCES: Mapping[str, Callable[[], Values]] = {
+    "behaviour": _behaviour,
+    "claims": _claims,
+    "runs": _runs,
+    "suites": _suites,
+}

@@ -1,0 +1,276 @@
+"""Rows of the tables that ``make numbers`` writes into README and pages, from records and attempts."""
+
+import re
+from collections.abc import Callable, Sequence
+from statistics import median
+
+from depl.benchmarks.measure.results import COMMAND, number, read_all
+from depl.benchmarks.measure.store import RECORDED, files_of, read_attempts
+from depl.benchmarks.report.quoted import Values, problems, shipped_and_random, source, spans, where
+from depl.benchmarks.report.tables import headline_table
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.names import advice
+
+Rows = list[list[str]]
+FAMILIES = {"digits-alexnet": "AlexNet", "digits-mobilenet": "MobileNet", "digits-alexnet-slow": "AlexNet"}
+
+
+def headline() -> Rows:
+    """Methods that mean the law; a mean that is not over all proved optima has its number beside it."""
+    evidence = shipped_and_random()
+    table = headline_table(evidence)
+    rows = []
+    for row in table.records():
+        cells = [f"`{row['method']}`"]
+        for column in (
+            "paper-alexnet",
+            "paper-alexnet-deadline",
+            "paper-alexnet-deadline-normal",
+            "paper-mobilenet",
+            "random",
+        ):
+            own = [
+                item for item in evidence.attempts if column in (item.task.suite, item.labels.get("family"))
+            ]
+            proved = {item.task.instance for item in own if item.proved_optimal}
+            tried = {
+                item.task.instance
+                for item in own
+                if item.task.configuration == row["method"] and item.cost is not None
+            }
+            held = len(proved & tried)
+            cells.append(
+                f"{row[column] or 0:.3f}" + (f" ({held} of {len(proved)})" if held < len(proved) else "")
+            )
+        rows.append([*cells, f"{row['largest']:.3f}", str(row["no plan"])])
+    return [cells for cells in rows if cells[0] != "`enumerate`"]
+
+
+def policies() -> Rows:
+    rows = []
+    for own in problems(source("closed-loop")):
+        fixed, first = own.get("fixed"), own["clairvoyant"]
+        cells = [
+            FAMILIES[first["family"]],
+            f"{first['maximum_loss']:g} in {first['maximum_epochs']}",
+            f"{first['omega']:.2f}",
+        ]
+        cells.append(f"{fixed['delivered']:.2f} at {fixed['cost']:.1f}" if fixed else "none")
+        for rung in ("fixed, stopped", "optimal, counted", "optimal, ledger", "reset rule", "clairvoyant"):
+            row = own.get(rung, {"promised": None})
+            if row.get("promised", 1) is None:
+                cells.append("none")
+                continue
+            cost = f"{row['cost'] / fixed['cost']:.2f}" if fixed else f"{row['cost']:.1f}"
+            certified = f"{row['promised']:.3f}: " if "promised" in row else ""
+            interval = f" [{row['lower']:.2f}, {row['upper']:.2f}]" if certified else ""
+            cells.append(f"{certified}{row['delivered']:.2f}{interval}; {cost}")
+        rows.append(cells)
+    return rows
+
+
+def levels() -> Rows:
+    shown = [row for row in source("graph")["curves"] if row["eta"] in (50, 200, 800, 1600)]
+    names = ("up_mean", "up_max", "down_mean", "down_min")
+    return [
+        [f"{row['epochs']}", f"{row['eta']}", f"{100 * row['missed']:.0f} %"]
+        + ["--" if row[name] is None else f"{row[name]:.3f}" for name in names]
+        for row in shown
+    ]
+
+
+def prices(name: str) -> Rows:
+    curves = source("ratios")["value_curves"]
+    return [[f"``{curve['instance']}``", *(f"{share:.2f}" for share in curve[name])] for curve in curves]
+
+
+def set_sizes() -> Rows:
+    rows = []
+    for family in ("digits-alexnet", "digits-mobilenet", "cells-perceptron"):
+        own = where(source("prediction-sets")["comparisons"], family=family)
+        falls, below = [], []
+        for kind in ("mean", "upper"):
+            fall = [100 * (1 - row[f"{kind}_after"] / row[f"{kind}_before"]) for row in own]
+            falls.append(f"{min(fall):.0f}, {median(fall):.0f}, {max(fall):.0f} %")
+            below.append(f"{len(where(own, **{f'{kind}_verdict': 'smaller'}))} of {len(own)}")
+        rows.append([family, str(len(own)), falls[0], below[0], f"{falls[1]}; {below[1]}"])
+    return rows
+
+
+def rules() -> Rows:
+    return [
+        [
+            row["rule"],
+            f"{row['reached'] / row['runs']:.3f} [{row['lower']:.3f}, {row['upper']:.3f}]",
+            f"{row['cost']:.1f} ({row['standard_error']:.1f})",
+            f"{row['epochs']:.1f}",
+        ]
+        for row in source("training-loop")["rows"]
+    ]
+
+
+def fixed_plans() -> Rows:
+    """Least and greatest share over the plans of a family, by promise."""
+    shown = {
+        "order statistic, or affine law with residuals per run": ("held-out runs", "affine, per run", 104),
+        "affine law, independent residuals": ("held-out runs", "affine, independent", 104),
+        "independent increments": ("held-out runs", "independent increments", 104),
+        "affine law per run, 5 epochs after the switch": ("known loss", "affine, per run", 104),
+        "independent increments, 5 epochs after the switch": ("known loss", "independent increments", 104),
+        "the plan never run, affine law per run, no margin": ("unseen plan", "affine, per run", 104),
+        "plans of the design, none of them run, the same": ("unseen plan", "affine, per run", 288),
+    }
+    rows = [["", "AlexNet", "", "", "MobileNet", "", ""]]
+    for name, (setting, method, runs) in shown.items():
+        own = where(source("promises-held-out")["fixed"], setting=setting, method=method)
+        own = [row for row in own if row["runs"] and row["runs"] + row["refused"] == runs]
+        cells = [name]
+        for family in ("digits-alexnet", "digits-mobilenet"):
+            for promised in (0.9, 0.95, 0.99):
+                shares = [row["delivered"] for row in where(own, family=family, promised=promised)]
+                ends = [f"{share:.2f}".replace("1.00", "1") for share in (min(shares), max(shares))]
+                cells.append(" to ".join(dict.fromkeys(ends)))
+        rows.append(cells)
+    return rows
+
+
+def few_runs() -> Rows:
+    names = {"few": "51 runs", "halves": "half", "sixty": "60 of each"}
+    chosen, rows = source("promises-held-out")["chosen"], []
+    for drawn in where(chosen, collection="drawn"):
+        how = {None: "marginal", 0.95: "confidence 0.95"}.get(drawn["confidence"])
+        if how is None or (drawn["confidence"] and drawn["known"] != "sixty"):
+            continue
+        same = {key: drawn[key] for key in ("known", "confidence", "promised")}
+        cells = [f"{names[drawn['known']]}, {how}", _share(drawn["promised"])]
+        for row in (drawn, *where(chosen, collection="tuned", **same)):
+            made = row["delivered"] is not None
+            cells.append(f"{_share(row['delivered'])} ({row['standard_error'] or 0:.3f})" if made else "none")
+            cells.append(f"{100 * row['refused']:.0f} %")
+        rows.append(cells)
+    return rows
+
+
+def runs_per_plan() -> Rows:
+    rows = []
+    for promised in (0.8, 0.9, 0.95, 0.99):
+        for known in (12, 24, 60, 300):
+            cells = [_share(promised), str(known)]
+            for confidence in (None, 0.95):
+                asked = {"known": known, "confidence": confidence, "promised": promised}
+                (row,) = where(source("promises-held-out")["pooled"], **asked)
+                made = row["delivered"] is not None
+                least = f" ({_share(row['least'])}; {row['families']})" if made else ""
+                cells += [
+                    f"{_share(row['delivered'])}{least}" if made else "none",
+                    f"{100 * row['refused']:.0f} %",
+                ]
+            rows.append(cells)
+    return rows
+
+
+def promises_kept() -> Rows:
+    """A row for each careful promise, and one for the two of a family without margin."""
+    known = {"never run": "the design's 300", "all runs": "all 600"}
+    rows, before = [], ""
+    for row in source("promises-kept")["rows"]:
+        if row["setting"] == "flattered":
+            both = where(source("promises-kept")["flattered"], family=row["family"])
+            label, cells = "the design's, *no margin*", _promise(both)
+        else:
+            label, cells = f"{FAMILIES[row['family']]}, {known[row['setting']]}", _promise([row])
+        if row["setting"] != "flattered" or label != before:
+            rows.append([label if label != before else "", *cells])
+        before = label
+    return rows
+
+
+def _promise(rows: Sequence[Values]) -> list[str]:
+    """Cells of promises at one target."""
+    cells = [f"{rows[0]['target']:.2f}", "; ".join(f"{row['promised']:.2f}" for row in rows)]
+    if rows[0]["delivered"] is None:
+        return [*cells, "none", "", "", ""]
+    plans = (re.sub(r", 0 [\w-]+$", "", row["plan"]).replace("pruned-", "p") for row in rows)
+    shares = (
+        f"**{_share(row['delivered'])}**" if row["p_value"] < 0.05 else _share(row["delivered"])
+        for row in rows
+    )
+    quantiles = (", ".join(f"{row[key]:.2f}" for row in rows) for key in ("paper_quantile", "observed"))
+    runs = dict.fromkeys(str(row["runs_before"]) for row in rows)
+    return [*cells, *map("; ".join, (plans, runs, shares, quantiles))]
+
+
+def _share(share: float) -> str:
+    """As the tables on estimation print it: 0.87, 0.935, 1."""
+    return f"{share:.3f}".rstrip("0").rstrip(".")
+
+
+def console(commands: Sequence[Values], shown: Sequence[str]) -> Rows:
+    """What recorded commands printed, of the kinds of lines that a page shows: by label, and tables whole."""
+    printed = {f"$ {row['command']}": row["text"].splitlines() for row in commands}
+    blocks: dict[str, list[str]] = {}
+    command = ""
+    for line in shown:
+        command = line if line.startswith("$ ") else command
+        if command not in printed:
+            raise InvalidInputError(f"{command!r} was not recorded; {advice(command, list(printed))}")
+        blocks.setdefault(command, []).append(_label(line))
+    return [
+        [line]
+        for command, labels in blocks.items()
+        for line in (command, *(text for text in printed[command] if text and _label(text) in labels))
+    ]
+
+
+def _label(line: str) -> str:
+    return "|" if " | " in line or "-+-" in line else line.split("  ")[0].partition(":")[0]
+
+
+def records() -> Rows:
+    """Every record by its command of today, also where the record names an older spelling."""
+    rows = []
+    for record in read_all():
+        parts = record.former or (record,)
+        anew = record.earlier is not None
+        rows.append(
+            [
+                f"``{COMMAND} {record.case}{f' --seed {record.seed}' if anew else ''}``",
+                *spans([part.date for part in parts], parts),
+                "drawn anew" if anew else "of its own",
+                f"{record.cpu_seconds:.0f}",
+                f"{sum(goal.met for goal in record.goals)} of {len(record.goals)}",
+                "; ".join(sorted({part.machine_words for part in parts})),
+            ]
+        )
+    return rows
+
+
+def attempts() -> Rows:
+    """Every file of attempts."""
+    rows = []
+    for own in map(read_attempts, files_of(RECORDED)):
+        name, made = f"``{COMMAND} {own[0].task.suite}``", spans([item.started[:10] for item in own], own)
+        limits = ", ".join(map(number, sorted({item.settings["time_limit"] for item in own})))
+        rows.append(
+            [name, *made, str(len(own)), limits, "; ".join(sorted({item.machine_words for item in own}))]
+        )
+    return rows
+
+
+TABLES: dict[str, Callable[[Sequence[str]], Rows]] = {
+    "attempts": lambda _: attempts(),
+    "commands of training-loop": lambda shown: console(source("training-loop")["commands"], shown),
+    "fixed plans": lambda _: fixed_plans(),
+    "few runs": lambda _: few_runs(),
+    "headline": lambda _: headline(),
+    "levels": lambda _: levels(),
+    "policies": lambda _: policies(),
+    "price of gain": lambda _: prices("over_gain_price"),
+    "price of time": lambda _: prices("over_time_price"),
+    "promises kept": lambda _: promises_kept(),
+    "records": lambda _: records(),
+    "rules": lambda _: rules(),
+    "runs per plan": lambda _: runs_per_plan(),
+    "set sizes": lambda _: set_sizes(),
+}
+"""By name; the commands take the lines that stand there."""

@@ -1,0 +1,24 @@
+"""Pages as a reader sees them, and the tool that writes their numbers."""
+
+import sys
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs"))
+
+import measured_numbers  # noqa: E402
+import reference_pages  # noqa: E402
+
+__all__ = ["ROOT", "measured_numbers", "reference_pages", "text_of", "words_of"]
+
+
+@cache
+def text_of(page: str) -> str:
+    """The text of a page, by its path from the root, without the markers of its numbers."""
+    return measured_numbers.plain((ROOT / page).read_text(encoding="utf-8"))
+
+
+def words_of(page: str) -> str:
+    """The same on one line."""
+    return " ".join(text_of(page).split())
