@@ -2,10 +2,10 @@
 
 A marker names a source (a record, or one of `quoted.SOURCES`), the path of a value, and a format. In Markdown
 it follows the number as a comment, ``1.003<!--ratios depl_mean_ratio .3f-->`` (several words begin at
-``<!--n-->``); on pages it is a role, ``:n:`1.003 <ratios depl_mean_ratio .3f>```. Words that hold only while a value
-does carry the condition: ``never larger<!--if prediction-sets larger = 0-->``, and ``:if:`` with the same in pointed
-brackets. Tables stand between ``<!--begin NAME-->`` and ``<!--end-->``, on pages between ``.. begin NAME`` and
-``.. end``; their heads are written by hand.
+``<!--n-->``); on pages it is a role, ``:n:`1.003 <ratios depl_mean_ratio .3f>```. Words that hold only while
+a value does carry the condition: ``never larger<!--if prediction-sets larger = 0-->``, or ``:if:`` with the
+same in pointed brackets. Tables stand between ``<!--begin NAME-->`` and ``<!--end-->``, on pages between
+``.. begin NAME`` and ``.. end``; their heads are written by hand.
 """
 
 import operator
