@@ -2,7 +2,6 @@
 
 import doctest
 import html
-import importlib.util
 import re
 import subprocess
 import sys
@@ -23,12 +22,9 @@ from depl.models.problem.instance import Instance
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces
 from tests.cases.command_line import leaves, options_of
+from tests.docs.pages import ROOT, reference_pages, text_of
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-_SPEC = importlib.util.spec_from_file_location("reference_pages", DOCS / "reference_pages.py")
-reference_pages = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(reference_pages)
 FOLDERS = ("models", "heuristics", "instances", "benchmarks")
 WITH_EXAMPLES = (
     "benchmarks.rst",
@@ -222,9 +218,8 @@ def test_decimals_have_their_zero() -> None:
     pages = [path for path in DOCS.rglob("*.rst") if "built_lessons" not in path.parts]
     assert len(pages) > 40
     for path in [ROOT / "README.md", *pages]:
-        assert not bare.findall(path.read_text(encoding="utf-8")), (
-            f"{path.relative_to(ROOT)}: write 0.95, not .95"
-        )
+        page = path.relative_to(ROOT).as_posix()
+        assert not bare.findall(text_of(page)), f"{page}: write 0.95, not .95"
 
 
 def test_no_page_repeats_the_table_of_contents_that_the_theme_shows_beside_it() -> None:
