@@ -253,12 +253,11 @@ def _suites() -> Values:
     evidence = shipped_and_random()
     (steps,) = where(printed_steps_table(evidence.suite(RANDOM)).records(), configuration="depl-paper")
     (aware,) = where(headline_table(evidence).records(), method="expected-cost")
-    points = evidence.families[SHIPPED][f"{SHIPPED}-alexnet-deadline"]
-    over = {
-        name: [cost / point.optimum for point in points if (cost := point.cost(name)) and point.optimum]
-        for name in ("depl-paper", "expected-cost", "expected-greedy")
-    }
-    printed = [item for item in evidence.attempts if item.task.configuration == "depl-paper"]
+    shipped = [
+        {"family": item.labels["family"], "method": item.task.configuration, "target": item.labels["target"]}
+        | {"over": ratio, "extra": (ratio or 0) - 1}
+        for item, ratio in ((item, evidence.ratio(item)) for item in evidence.suite(SHIPPED))
+    ]
     drawn = {item.task.instance: evidence.reference(item).optimum for item in evidence.suite(RANDOM)}
     return {
         "drawn": len(drawn),
@@ -267,12 +266,13 @@ def _suites() -> Values:
         "commits": sorted({item.commit.id[:8] for item in evidence.attempts if item.commit}),
         "steps": steps,
         "losses": {name: float(str(steps[f"{name}_largest"])) - 1 for name in ("data", "placement")},
-        "late": sum(item.ending == "time_limit" for item in printed if item.task.suite == RANDOM),
-        "over": over["depl-paper"],
-        "over_expected": [ratio - 1 for name in ("expected-cost", "expected-greedy") for ratio in over[name]],
-        "tight": [point.target for point in points if point.plan("depl-paper") is None],
-        "loose": [point.target for point in points if point.plan("depl-paper") is not None],
-        "printed": [{"plan": item.cost is not None} for item in printed if item.task.suite == SHIPPED],
+        "late": sum(
+            item.ending == "time_limit"
+            for item in evidence.suite(RANDOM)
+            if item.task.configuration == "depl-paper"
+        ),
+        "deadline": where(shipped, family=f"{SHIPPED}-alexnet-deadline"),
+        "printed": where(shipped, method="depl-paper"),
     }
 
 
