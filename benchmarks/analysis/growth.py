@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from depl.benchmarks.analysis.reference import ordered
-from depl.benchmarks.analysis.table import Cell, Table
+from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.measure.attempt import Attempt
 
 CONFIDENCE = 0.95
@@ -100,20 +100,10 @@ class Growth(NamedTuple):
 def line_through(
     points: Sequence[tuple[float, float]], groups: Sequence[str] | None = None
 ) -> PowerLine | None:
-    """Fit a line to the logarithms of sizes and seconds.
+    """Fit a line to the logarithms of positive sizes and seconds; None with fewer than three sizes.
 
-    Parameters
-    ----------
-    points : sequence of (float, float)
-        Positive sizes and seconds [s].
-    groups : sequence of str, optional
-        The instance of every point. Given, all instances share a slope and each has a level of its own (least
-        squares on deviations from the means of the instances): for sizes that are varied on one instance.
-
-    Returns
-    -------
-    PowerLine or None
-        None with fewer than three different sizes.
+    ``groups`` name the instance of every point: all share a slope and each has a level of its own (least
+    squares on deviations from the means of the instances), for sizes that are varied on one instance.
     """
     sizes = sorted({size for size, _ in points})
     if len(sizes) < _FEWEST_SIZES:
@@ -128,35 +118,21 @@ def line_through(
         return None
     slope = float(within_across @ within_up) / spread
     residuals = within_up - slope * within_across
-    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) * float(
-        np.sqrt(residuals @ residuals / freedom / spread)
-    )
+    deviation = float(np.sqrt(residuals @ residuals / freedom / spread))
+    half = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) * deviation
     before, after = (float(np.mean(up[across == np.log(size)])) for size in sizes[-2:])
-    return PowerLine(
-        exponent=slope,
-        lower=slope - half,
-        upper=slope + half,
-        coefficient=float(np.exp(up.mean() - slope * across.mean())),
-        last=(after - before) / float(np.log(sizes[-1] / sizes[-2])),
-        points=len(points),
-        sizes=len(sizes),
-        smallest=sizes[0],
-        largest=sizes[-1],
-    )
+    last = (after - before) / float(np.log(sizes[-1] / sizes[-2]))
+    level = float(np.exp(up.mean() - slope * across.mean()))
+    count = len(points), len(sizes)
+    return PowerLine(slope, slope - half, slope + half, level, last, *count, sizes[0], sizes[-1])
 
 
 def growths(attempts: Sequence[Attempt], sizes: Mapping[str, str]) -> list[Growth]:
     """The growth of time of every configuration, with the whole solve and every stage that was timed.
 
-    Stages are the building of tables, and those of the method's loop (``seconds_data`` and so on).
-
-    Parameters
-    ----------
-    attempts : sequence of Attempt
-        Of any suites.
-    sizes : mapping of str to str
-        By suite, the label that holds the size; or a setting of the configurations, such as ``eta``, whose
-        configurations are then one method.
+    Stages are the building of tables, and those of the method's loop (``seconds_data`` and so on). ``sizes``
+    says by suite which label holds the size; or which setting of the configurations, such as ``eta``, whose
+    configurations are then one method.
     """
     found: dict[tuple[str, str, str, str], list[tuple[Attempt, float, float | None]]] = {}
     for attempt in ordered(attempts):
@@ -183,7 +159,29 @@ def set_by_configuration(attempt: Attempt, name: str) -> bool:
 
 def growth_table(found: Sequence[Growth]) -> Table:
     """Every growth with its exponent and what Property 2 prints of it."""
-    return Table(_COLUMNS, tuple(map(_row, found)))
+    columns = (
+        *("suite", "configuration", "measure", "size", "ended", "stopped"),
+        *("fitted_sizes", "fitted_from", "fitted_to", "smallest", "largest"),
+        *("exponent", "lower", "upper", "last_exponent", "seconds_at_largest"),
+        *("printed_exponent", "printed_term", "verdict"),
+    )
+    rows = []
+    for item in found:
+        line, printed = item.line, item.printed
+        sizes = [size for size, _ in item.points]
+        largest = [seconds for size, seconds in item.points if size == max(sizes)]
+        rows.append(
+            (
+                *(item.suite, item.configuration, item.measure, item.size, len(sizes), item.stopped),
+                *((0, None, None) if line is None else (line.sizes, line.smallest, line.largest)),
+                *(min(sizes, default=None), max(sizes, default=None)),
+                *((None,) * 4 if line is None else (line.exponent, line.lower, line.upper, line.last)),
+                float(np.median(largest)) if largest else None,
+                *((None, "") if printed is None else (printed.exponent, printed.term)),
+                item.verdict,
+            )
+        )
+    return Table(columns, tuple(rows))
 
 
 def _growth(key: tuple[str, str, str, str], timed: Sequence[tuple[Attempt, float, float | None]]) -> Growth:
@@ -215,26 +213,3 @@ def _settings(attempt: Attempt) -> Mapping[str, object]:
     options = attempt.settings.get("options")
     scenarios = attempt.settings.get("scenarios")
     return {"scenarios": scenarios, **(options if isinstance(options, dict) else {})}
-
-
-_COLUMNS = (
-    *("suite", "configuration", "measure", "size", "ended", "stopped"),
-    *("fitted_sizes", "fitted_from", "fitted_to", "smallest", "largest"),
-    *("exponent", "lower", "upper", "last_exponent", "seconds_at_largest"),
-    *("printed_exponent", "printed_term", "verdict"),
-)
-
-
-def _row(item: Growth) -> tuple[Cell, ...]:
-    line, printed = item.line, item.printed
-    sizes = [size for size, _ in item.points]
-    largest = [seconds for size, seconds in item.points if size == max(sizes)]
-    return (
-        *(item.suite, item.configuration, item.measure, item.size, len(sizes), item.stopped),
-        *((0, None, None) if line is None else (line.sizes, line.smallest, line.largest)),
-        *(min(sizes, default=None), max(sizes, default=None)),
-        *((None,) * 4 if line is None else (line.exponent, line.lower, line.upper, line.last)),
-        float(np.median(largest)) if largest else None,
-        *((None, "") if printed is None else (printed.exponent, printed.term)),
-        item.verdict,
-    )

@@ -7,13 +7,12 @@ that every configuration shown has an attempt at; without a plan its r is infini
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from depl.benchmarks.analysis.ratio_table import Trial, ratio, trials
 from depl.benchmarks.analysis.reference import configurations
 from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.measure.attempt import Attempt
-from depl.models.solving.methods import Meaning
 
 RESOLUTION = 0.01
 """Seconds below which times count as equal: what a machine does besides takes as long."""
@@ -23,8 +22,7 @@ WITHIN = 0.01
 _Problem = tuple[str, int]
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(NamedTuple):
     """The profile of one configuration: r of every problem that it answers, ascending, at least 1.
 
     ``left_out`` counts instances and seeds of the suite that are no problem here: without a proved, positive
@@ -47,13 +45,7 @@ class Profile:
 
 
 def cost_profiles(attempts: Sequence[Attempt], suite: str) -> list[Profile]:
-    """Profiles by cost over the proved optimum, of the attempts of a suite under the law.
-
-    Raises
-    ------
-    InvalidInputError
-        If attempts on an instance of one name were made on different instances.
-    """
+    """Profiles by cost over the proved optimum, of the attempts of a suite under the law."""
     return _profiles(attempts, suite, lambda attempt, trial: trial.ratio)
 
 
@@ -62,11 +54,6 @@ def time_profiles(attempts: Sequence[Attempt], suite: str, within: float = WITHI
 
     What is fast and bad would win by time alone, so an attempt counts as an answer only if its plan costs at
     most (1 + ``within``) times the proved optimum. Problems that nobody answers so are left out.
-
-    Raises
-    ------
-    InvalidInputError
-        If attempts on an instance of one name were made on different instances.
     """
 
     def seconds(attempt: Attempt, trial: Trial) -> float | None:
@@ -92,27 +79,23 @@ def _profiles(
     score: Callable[[Attempt, Trial], float | None],
     relative: bool = False,
 ) -> list[Profile]:
-    own = [item for item in attempts if item.task.suite == suite and item.meaning == Meaning.LAW.value]
-    tried: dict[str, set[_Problem]] = {label: set() for label in configurations(own, suite)}
-    scores: dict[str, dict[_Problem, float]] = {label: {} for label in tried}
-    proved: set[_Problem] = set()
+    own = [item for item in attempts if item.task.suite == suite and item.meaning == "law"]
+    labels = configurations(own, suite)
+    tried: dict[_Problem, set[str]] = {}
+    scores: dict[str, dict[_Problem, float]] = {label: {} for label in labels}
+    best: dict[_Problem, float] = {}
     for attempt, trial in trials(own):
         problem, label = (attempt.task.instance, attempt.task.seed), attempt.task.configuration
-        tried[label].add(problem)
+        tried.setdefault(problem, set()).add(label)
         if (trial.reference.optimum or 0) > 0:
-            proved.add(problem)
-            found = score(attempt, trial)
-            if found is not None:
+            if (found := score(attempt, trial)) is not None:
                 scores[label][problem] = found
-    everything = set().union(*tried.values())
-    common = everything.intersection(*tried.values()) & proved
-    best: dict[_Problem, float] = {} if relative else dict.fromkeys(common, 1.0)
-    for problem, value in (pair for own in scores.values() for pair in own.items() if relative):
-        best[problem] = min(value, best.get(problem, math.inf))
-    problems = common & best.keys()
-    missing = len(everything) - len(problems)
-    factors = {
-        label: sorted(ratio(value, best[name]) for name, value in own.items() if name in problems)
-        for label, own in scores.items()
-    }
-    return [Profile(label, tuple(own), len(problems), missing) for label, own in factors.items()]
+            least = min(best.get(problem, math.inf), math.inf if found is None else found)
+            best[problem] = least if relative else 1.0
+    known = {name for name, value in best.items() if value < math.inf}
+    problems = {name for name in known if len(tried[name]) == len(labels)}
+    profiles = []
+    for label, found_by in scores.items():
+        factors = sorted(ratio(value, best[name]) for name, value in found_by.items() if name in problems)
+        profiles.append(Profile(label, tuple(factors), len(problems), len(tried) - len(problems)))
+    return profiles

@@ -127,13 +127,7 @@ def ratio(cost: float, bound: float) -> float:
 
 
 def trials(attempts: Sequence[Attempt]) -> list[tuple[Attempt, Trial]]:
-    """Every attempt with what is known of its question, in an order that does not depend on when it ended.
-
-    Raises
-    ------
-    InvalidInputError
-        If attempts on an instance of one name were made on different instances.
-    """
+    """Every attempt with what is known of its question, in an order that does not depend on when it ended."""
     known, found = references(attempts), []
     for item in ordered(attempts):
         said, reference = claimed(item.task.configuration, item), known[question_of(item)]
@@ -146,12 +140,8 @@ def tally(trials: Sequence[Trial], rng: np.random.Generator | None = None) -> di
 
     ``mean`` to ``largest`` are of ratios to proved optima, with ``bound_`` to certified bounds where no
     optimum is proved; None without any. Then every `Fate` with its count; plans held when the time limit
-    came, which are compared all the same (``at_limit``); and `Trial.unserved`.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator, optional
-        For the interval of the mean; without it there is none.
+    came, which are compared all the same (``at_limit``); and `Trial.unserved`. Without ``rng`` there is no
+    interval of the mean.
     """
     ratios = [(trial.instance, value) for trial in trials if (value := trial.ratio) is not None]
     bounds = [(trial.instance, value) for trial in trials if (value := trial.ratio_to_bound) is not None]
@@ -192,20 +182,10 @@ def mean_interval(
 ) -> tuple[float, float] | None:
     """A bootstrap interval of a mean: whole instances are drawn again, their trials together.
 
-    The trials of several seeds on one instance are not independent of each other; instances are. The interval
-    is bias-corrected and accelerated (Efron 1987), because ratios are skewed. Equal values give an interval
-    of width 0, which says that they were equal, not that the next one will be.
-
-    Parameters
-    ----------
-    values : sequence of (str, float)
-        Instance and value.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    tuple of float or None
-        None with fewer than two instances, or with an infinite value.
+    ``values`` are instances with their values. Trials of several seeds on one instance are not independent of
+    each other; instances are. The interval is bias-corrected and accelerated (Efron 1987), because ratios are
+    skewed. Equal values give an interval of width 0, which says that they were equal, not that the next one
+    will be. None with fewer than two instances, or with an infinite value.
     """
     grouped: dict[str, list[float]] = defaultdict(list)
     for name, value in values:
@@ -237,19 +217,8 @@ def ratio_table(
 ) -> Table:
     """Ratios and counts (`tally`) per suite, group and configuration.
 
-    Parameters
-    ----------
-    attempts : sequence of Attempt
-        Of any suites.
-    by : sequence of str
-        Labels that form groups; a group of instances that lack one has an empty field.
-    rng : numpy.random.Generator, optional
-        For the intervals of the means; seeded the same every time unless given.
-
-    Raises
-    ------
-    InvalidInputError
-        If attempts on an instance of one name were made on different instances.
+    ``by`` are labels that form groups; a group of instances that lack one has an empty field. ``rng`` is for
+    the intervals of the means, seeded the same every time unless given.
     """
     rng = np.random.default_rng(_SEED) if rng is None else rng
     groups: dict[tuple[Cell, ...], list[Trial]] = {}
@@ -263,13 +232,7 @@ def ratio_table(
 
 
 def reference_table(attempts: Sequence[Attempt]) -> Table:
-    """What is known of every question: its optimum or best bound, who proved it, and disputes.
-
-    Raises
-    ------
-    InvalidInputError
-        If attempts on an instance of one name were made on different instances.
-    """
+    """What is known of every question: its optimum or best bound, who proved it, and disputes."""
     known, rows = references(attempts), []
     for question in dict.fromkeys(map(question_of, ordered(attempts))):
         found = known[question]

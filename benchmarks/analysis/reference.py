@@ -123,10 +123,7 @@ def claimed(who: str, item: Ended) -> Claim:
 def references(attempts: Sequence[Attempt]) -> dict[Question, Reference]:
     """What is known of every question; suites that hold the same instance share what is known of it.
 
-    Raises
-    ------
-    InvalidInputError
-        If attempts on an instance of one name were made on different instances.
+    Attempts on an instance of one name that were made on different instances are refused.
     """
     hashes = _hashes(attempts)
     asked: dict[Question, Question] = {}

@@ -1,16 +1,14 @@
-"""A table of results: named columns and rows of plain values, as CSV, LaTeX, records and a pandas frame."""
+"""A table of results: named columns and rows of plain values, as CSV, LaTeX and records."""
 
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from depl.models.foundation.csv_cells import shown
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.frames import frame_of
 
 Cell = str | int | float | bool | None
 _ESCAPES = str.maketrans(
@@ -35,13 +33,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...] = ()
 
     def column(self, name: str) -> tuple[Cell, ...]:
-        """The values below a heading.
-
-        Raises
-        ------
-        InvalidInputError
-            If there is no such column; the message lists those there are.
-        """
+        """The values below a heading; refused with those there are if there is none of that name."""
         if name not in self.columns:
             raise InvalidInputError(f"no column {name!r}; there are: {', '.join(self.columns)}")
         return tuple(row[self.columns.index(name)] for row in self.rows)
@@ -61,24 +53,8 @@ class Table:
         return text.getvalue()
 
     def write(self, path: str | Path) -> None:
-        """Write the CSV.
-
-        Raises
-        ------
-        InvalidInputError
-            If the file cannot be written; an older one is then still whole.
-        """
+        """Write the CSV; if that is impossible, an older file is still whole."""
         write_text(path, self.csv())
-
-    def frame(self) -> Any:
-        """The table as a ``pandas.DataFrame``, None as a missing value.
-
-        Raises
-        ------
-        InvalidInputError
-            If pandas is not installed.
-        """
-        return frame_of(self.columns, self.rows, ".csv() does without")
 
 
 def table_of(records: Iterable[Mapping[str, Cell]], columns: Sequence[str] = ()) -> Table:
@@ -91,15 +67,8 @@ def table_of(records: Iterable[Mapping[str, Cell]], columns: Sequence[str] = ())
 def booktabs(table: Table, caption: str = "", comments: Iterable[str] = ()) -> str:
     """A table as LaTeX; the preamble has to load the package ``booktabs``.
 
-    Columns of numbers are set flush right, numbers with four significant digits, and None as a dash.
-
-    Parameters
-    ----------
-    table : Table
-    caption : str
-        Given, the tabular stands in an environment ``table`` with this caption.
-    comments : iterable of str
-        Lines above it that LaTeX skips, such as where the numbers are from.
+    Columns of numbers are set flush right, numbers with four significant digits, and None as a dash. With a
+    caption the tabular stands in an environment ``table``; comments are lines above it that LaTeX skips.
     """
     numeric = [
         all(isinstance(cell, int | float | None) for cell in table.column(name)) for name in table.columns
@@ -128,12 +97,7 @@ def short(cell: Cell, nothing: str = "–") -> str:
 def pivoted(table: Table, across: str, value: str) -> Table:
     """A table in which the values of one column stand side by side, a column for every entry of ``across``.
 
-    Parameters
-    ----------
-    across : str
-        The column whose entries become headings, in the order in which they are first met.
-    value : str
-        The column that is spread; None where there is no row.
+    Headings stand in the order in which they are first met, and None where there is no row.
     """
     kept = [name for name in table.columns if name not in (across, value)]
     headings = [str(cell) for cell in dict.fromkeys(table.column(across))]

@@ -5,6 +5,7 @@ is behind one raises the version. ``tests/data/suite_fingerprints.json`` says wh
 """
 
 import functools
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -14,11 +15,10 @@ import numpy as np
 from depl.benchmarks.analysis.limits import BOUND_FOUND
 from depl.benchmarks.measure.registry import Configuration, Draw, Label, Study
 from depl.benchmarks.suites.annealing import ANNEALING
-from depl.benchmarks.suites.completions import completion_draws
-from depl.benchmarks.suites.measures import plan_measures
-from depl.benchmarks.suites.printed_steps import printed_steps
+from depl.benchmarks.suites.measures import plan_measures, printed_steps
 from depl.benchmarks.suites.sizes import BASE, DRAWS_PER_SIZE, LARGE, growing, sized_instance
 from depl.benchmarks.suites.stage_orders import ONE_PASS, ORDERS
+from depl.instances.completions import TARGETS, completed, completions
 from depl.instances.generator import random_instance
 from depl.instances.library import describe, load
 from depl.instances.perturbed import perturbed
@@ -92,10 +92,21 @@ _PAPER_ETA = Study(
     ),
 )
 
+
+def _completed() -> Sequence[Draw]:
+    """Every completion of Table I at both targets; the label ``completion`` holds all answers."""
+    draws = []
+    for answers, target in itertools.product(completions(), TARGETS):
+        name = "-".join(answers.values())
+        labels: dict[str, Label] = {"completion": name, "target": float(target), **answers}
+        draws.append(Draw(f"{name}-{target}", labels, partial(completed, target, answers)))
+    return draws
+
+
 _RECONSTRUCTION = Study(
     name="reconstruction",
     summary="400 literal completions of Table I at the tightest and the loosest target of Fig. 9.",
-    draws=completion_draws,
+    draws=_completed,
     configurations=_by("exact", "depl", "depl-paper", "expected-greedy", "expected-cost", seconds=10.0),
     measure=plan_measures,
 )

@@ -66,20 +66,35 @@ def test_problems_that_nobody_answers_well_are_no_problems_by_time():
     assert cost_profiles([], "made-up") == []
 
 
-def test_times_below_what_a_clock_tells_are_equal():
-    attempts = [
-        attempt_of("p", "exact", cost=1, ending="optimal", seconds=0.001),
-        attempt_of("p", "fast", cost=1, seconds=0.0001),
-    ]
-    assert [profile.factors for profile in time_profiles(attempts, "made-up")] == [(1.0,), (1.0,)]
-
-
-def test_optima_of_samples_take_no_part():
-    sampled = attempt_of("p1", "milp", cost=3, ending="optimal", meaning="scenarios")
-    assert "milp" not in named(cost_profiles([*sweep(), sampled], "made-up"))
-
-
-def test_seeds_are_problems_of_their_own():
-    attempts = [attempt_of("p", "exact", cost=2, ending="optimal", seed=seed) for seed in (0, 1)]
-    attempts += [attempt_of("p", "drawn", cost=2 + seed, seed=seed) for seed in (0, 1)]
-    assert named(cost_profiles(attempts, "made-up"))["drawn"].factors == (1, 1.5)
+@pytest.mark.parametrize(
+    ("profiles", "attempts", "factors"),
+    [
+        (  # times below what a clock tells are equal
+            time_profiles,
+            [
+                attempt_of("p", "exact", cost=1, ending="optimal", seconds=0.001),
+                attempt_of("p", "fast", cost=1, seconds=0.0001),
+            ],
+            {"exact": (1,), "fast": (1,)},
+        ),
+        (  # optima of samples take no part
+            cost_profiles,
+            [
+                attempt_of("p1", "exact", cost=10, ending="optimal"),
+                attempt_of("p1", "milp", cost=3, ending="optimal", meaning="scenarios"),
+            ],
+            {"exact": (1,)},
+        ),
+        (  # seeds are problems of their own
+            cost_profiles,
+            [
+                *(attempt_of("p", "exact", cost=2, ending="optimal", seed=seed) for seed in (0, 1)),
+                *(attempt_of("p", "drawn", cost=2 + seed, seed=seed) for seed in (0, 1)),
+            ],
+            {"exact": (1, 1), "drawn": (1, 1.5)},
+        ),
+    ],
+)
+def test_what_is_a_problem_and_what_is_equal(profiles, attempts, factors):
+    found = profiles(attempts, "made-up")
+    assert {item.configuration: item.factors for item in found} == factors

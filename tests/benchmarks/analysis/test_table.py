@@ -1,8 +1,7 @@
-"""Tables as CSV, frames and LaTeX: every sign means itself, and nothing is an empty field or a dash."""
+"""Tables as CSV and LaTeX: every sign means itself, and nothing is an empty field or a dash."""
 
 import csv
 import io
-import sys
 
 import pytest
 
@@ -20,12 +19,6 @@ def test_csv_reads_back_and_nothing_is_an_empty_field(tmp_path):
     text = (tmp_path / "t.csv").read_text()
     assert text == table.csv()
     assert list(csv.reader(io.StringIO(text))) == [["name", "value"], ["a,b", "1.5"], ['say "no"', ""]]
-
-
-def test_without_pandas_a_frame_is_refused_with_what_to_do(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InvalidInputError, match=r"pip install 'depl\[tables\]'"):
-        LONG.frame()
 
 
 def test_columns_are_named_and_those_that_are_not_there_are_refused():

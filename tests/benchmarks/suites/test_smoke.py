@@ -49,15 +49,6 @@ def test_the_first_instance_of_a_suite_is_attempted_by_all_its_configurations(na
         assert msgspec.json.encode(msgspec.json.decode(text, type=Attempt)) == text
 
 
-@pytest.mark.parametrize("name", SUITES)
-def test_names_of_instances_differ_and_an_instance_is_the_same_when_it_is_made_again(name):
-    draws, again = SUITES[name].instances(), SUITES[name].instances()
-    names = [draw.name for draw in draws]
-    assert len(set(names)) == len(names)
-    assert [draw.name for draw in again] == names
-    assert draws[-1].build().fingerprint == again[-1].build().fingerprint
-
-
 def test_suites_that_are_alike_differ_in_what_grows_alone():
     whole = SUITES["scaling-datasets"]
     for name in ALIKE:

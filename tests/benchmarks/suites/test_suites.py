@@ -13,9 +13,8 @@ import depl
 from depl.benchmarks.measure.catalogue import all_suites, draws_of
 from depl.benchmarks.measure.registry import Draw, Study
 from depl.benchmarks.studies.sweeps import LEVELS, drawn_knapsack
-from depl.benchmarks.suites.completions import MODELS, TABLE, TARGETS, completions
-from depl.benchmarks.suites.measures import costs_by_model, plan_measures
-from depl.benchmarks.suites.printed_steps import printed_steps
+from depl.benchmarks.suites.measures import costs_by_model, plan_measures, printed_steps
+from depl.instances.completions import MODELS, TABLE, TARGETS, completed, completions
 from depl.models.problem.epochs import compose, loss_step
 
 FROZEN = Path(__file__).resolve().parents[2] / "data" / "suite_fingerprints.json"
@@ -64,13 +63,12 @@ def test_all_instances_of_a_suite_are_those_that_were_frozen(name):
     assert fingerprint(SUITES[name], 1) == json.loads(FROZEN.read_text(encoding="utf-8"))[name]["all"]
 
 
-@pytest.mark.parametrize("name", SUITES)
-def test_names_are_unique_and_methods_registered(name):
-    suite = SUITES[name]
-    names = [draw.name for draw in suite.instances()]
-    assert len(set(names)) == len(names) > 0
-    for item in suite.configurations:
-        assert set(item.options) <= {option.name for option in item.solver.options}
+def test_names_are_unique_and_methods_registered():
+    for suite in SUITES.values():
+        names = [draw.name for draw in suite.instances()]
+        assert len(set(names)) == len(names) > 0
+        for item in suite.configurations:
+            assert set(item.options) <= {option.name for option in item.solver.options}
 
 
 @pytest.mark.parametrize("name", MEASURED)
@@ -87,24 +85,23 @@ def test_a_measure_gives_numbers_of_a_plan_and_of_none(name):
 
 
 def test_there_are_at_least_400_completions_and_no_two_are_the_same_problem():
-    found = completions()
+    found = list(completions())
     assert len(found) >= 400
-    assert len({item.name for item in found}) == len(found)
-    assert len({item.instance(TARGETS[0]).fingerprint for item in found}) == len(found)
+    assert len({completed(TARGETS[0], item).fingerprint for item in found}) == len(found)
 
 
 @pytest.mark.parametrize("network", TABLE)
 def test_a_completion_has_the_means_of_table_one_on_average(network):
     for item in completions():
-        if item.network != network or item.decay != "slower-last" or item.limits != "deadline":
+        if (item["network"], item["decay"], item["limits"]) != (network, "slower-last", "deadline"):
             continue
-        instance = item.instance(13)
+        instance = completed(13, item)
         for name, (mean, _, demand) in zip(MODELS, TABLE[network], strict=True):
             steps = [
                 loss_step(instance, k, 0, name, name, frozenset({"training-data"})) for k in range(1, 16)
             ]
             falls = [-compose(0, [step]).mean() for step in steps]
-            half = 2 if item.improvement == "halved" else 1
+            half = 2 if item["improvement"] == "halved" else 1
             assert sum(falls) / 15 == pytest.approx(mean / half, rel=1e-9)
             assert instance.model(name).demand == demand
 
@@ -112,8 +109,8 @@ def test_a_completion_has_the_means_of_table_one_on_average(network):
 def test_the_printed_completion_with_round_deadlines_has_the_known_optimum():
     # The shipped family is this completion: 17 epochs of slow-steady at 5, 8 at 13.
     name = "alexnet-inverse-gamma-printed-constant-pruning-free-deadline"
-    (item,) = [item for item in completions() if item.name == name]
-    costs = [depl.solve(item.instance(target), "exact", time_limit=20).cost for target in TARGETS]
+    draws = draws_of("reconstruction")
+    costs = [depl.solve(draws[f"{name}-{at}"].made()[0], "exact", time_limit=20).cost for at in TARGETS]
     assert costs == pytest.approx([17, 8])
 
 
