@@ -47,6 +47,7 @@ class ImportedLogistic(depl.Law, frozen=True, kw_only=True, tag="imported_logist
 
 depl.register_law(ImportedLogistic)
 '''
+BY_IT = ("solve", "paper-alexnet-13", "--method", "imported-steady")
 
 
 @pytest.fixture
@@ -58,47 +59,31 @@ def mine(tmp_path, own_methods, own_laws):
 
 
 def test_a_method_of_a_file_solves_and_is_compared(ask, mine):
-    words = ("solve", "paper-alexnet-13", "--method", "imported-steady")
-    assert ask(*words)[0] == 2
-    code, out, err = ask(*words, "--import", mine, "--json")
+    assert ask(*BY_IT)[0] == 2
+    code, out, err = ask(*BY_IT, "--import", mine, "--json")
     assert (code, json.loads(out)["method"], err) == (0, "imported-steady", "registering\n")
 
 
-def test_a_method_of_a_file_that_fails_is_told_with_its_line_and_is_no_defect_of_depl(
-    ask, tmp_path, own_methods
+FAULTS = {
+    "None / 2": "TypeError",
+    "raise SystemExit(3)": "SystemExit: 3",  # exit code 3 would read as *proved infeasible*
+    "sys.exit('gone')": "SystemExit: gone",
+}
+
+
+@pytest.mark.parametrize("line", FAULTS)
+def test_a_method_of_a_file_that_fails_or_ends_the_process_is_told_with_its_line(
+    ask, tmp_path, own_methods, line
 ):
     path = tmp_path / "failing.py"
     path.write_text(
-        'import depl\n\ndef failing(instance, limits):\n    """Fail."""\n    return None / 2\n\n'
+        f'import depl, sys\n\ndef failing(instance, limits):\n    """Fail."""\n    {line}\n\n'
         "depl.register('imported-failing', failing)\n",
         encoding="utf-8",
     )
     code, _, err = ask("solve", "tiny", "--method", "imported-failing", "--import", path)
     assert code == 2
-    assert f"depl: {path}, line 5: this code fails with TypeError" in err
-    assert "internal error" not in err
-
-
-FAULTS = [
-    ("raise SystemExit(3)", "line 8: this code fails with SystemExit: 3"),
-    ("sys.exit('gone')", "line 8: this code fails with SystemExit: gone"),
-]
-
-
-@pytest.mark.parametrize(("line", "told"), FAULTS)
-def test_code_of_a_user_that_ends_the_process_is_an_error_and_no_answer(
-    ask, tmp_path, own_methods, line, told
-):
-    """Exit code 3 would read as *proved infeasible*."""
-    path = tmp_path / "ending.py"
-    path.write_text(
-        'import os\nimport sys\n\nimport depl\n\ndef ending(instance, limits):\n    """End."""\n'
-        f"    {line}\n\ndepl.register('imported-ending', ending)\n",
-        encoding="utf-8",
-    )
-    code, _, err = ask("solve", "tiny", "--method", "imported-ending", "--import", path)
-    assert code == 2
-    assert told in err
+    assert f"depl: {path}, line 5: this code fails with {FAULTS[line]}" in err
     assert "internal error" not in err
 
 
@@ -129,42 +114,27 @@ depl.register_law(Talking)
 """
 
 
-def ended(*words):
-    """A process of the command line whose standard output is a pipe, and so has buffers."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    return subprocess.run(
-        [sys.executable, "-m", "depl", *map(str, words)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-    )
-
-
 def test_with_json_nothing_but_the_answer_is_on_standard_output(tmp_path, steady):
     """Neither what Python prints, nor what a library or a process writes past it, now or from a buffer."""
     path, instance = tmp_path / "talking.py", tmp_path / "instance.json"
-    lines, by_law = [line for line in TALKS.values() if "law" not in line], TALKS["by a law"]
-    path.write_text(TALKING.format("\n    ".join(lines), by_law), encoding="utf-8")
+    lines = [line for line in TALKS.values() if "law" not in line]
+    path.write_text(TALKING.format("\n    ".join(lines), TALKS["by a law"]), encoding="utf-8")
     document = put(json.loads(steady.to_json()), "models[0].improvement.noise", {"type": "talking"})
     instance.write_text(json.dumps(document), encoding="utf-8")
-    done = ended("solve", instance, "--method", "imported-talking", "--import", path, "--json")
-    assert done.returncode == 5
+    words = ("solve", str(instance), "--method", "imported-talking", "--import", str(path), "--json")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-m", "depl", *words]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment
+    )  # its standard output is a pipe, and so has buffers
     answer = json.loads(done.stdout)
-    assert (answer["method"], answer["reason"]) == (
-        "imported-talking",
-        "no plan found: the method returns None",
-    )
+    assert (done.returncode, answer["method"]) == (5, "imported-talking")
+    assert answer["reason"] == "no plan found: the method returns None"
     assert [line for line in TALKS if line not in done.stderr] == []
 
 
 def test_a_method_that_closes_the_standard_output_is_no_defect(monkeypatch, capsys, own_methods):
-    def closing(instance, limits):
-        """Close it."""
-        sys.stdout.close()
-
-    depl.register("closing", closing)
+    depl.register("closing", lambda instance, limits: sys.stdout.close())
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     code = main(["solve", "tiny", "--method", "closing"])
     assert (code, capsys.readouterr().err) == (2, "depl: cannot print (I/O operation on closed file)\n")
@@ -185,8 +155,7 @@ def test_a_law_of_a_file_is_known_to_every_command_that_reads_an_instance(ask, m
         ("explain", path, plan),
         ("front", path, "--against", "loss", "--points", 2),
     ):
-        code, _, err = ask(*words, *imported)
-        assert (code, err) == (0, ""), words
+        assert ask(*words, *imported)[::2] == (0, ""), words
     code, schema, _ = ask("instances", "schema", *imported)
     assert (code, "imported_logistic" in schema) == (0, True)
 
@@ -198,7 +167,7 @@ def test_a_process_of_its_own_imports_before_anything_is_solved(tmp_path):
     bad.write_text("x = 1 / 0", encoding="utf-8")
     program = (
         "import sys\nfrom depl.cli import main\n"
-        "start = ['solve', 'paper-alexnet-13', '--method', 'imported-steady', '--import']\n"
+        f"start = [*{BY_IT}, '--import']\n"
         "print(main([*start, sys.argv[1]]), main([*start, sys.argv[2]]), main([*start, 'good']))\n"
     )
     done = subprocess.run(

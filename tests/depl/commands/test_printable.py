@@ -1,13 +1,15 @@
 """Nothing that a user or a file names steers the terminal, floods it, or ends the one JSON object."""
 
+import io
 import json
 import os
+import sys
 import unicodedata
 
 import pytest
 
 import depl
-from depl.commands.printable import printable, printable_json
+from depl.commands.printable import fields, printable, printable_json, table
 from depl.models.foundation.errors import LONGEST_MESSAGE, InvalidInputError
 from tests.cases.documents import RICH, put
 
@@ -35,29 +37,38 @@ def test_names_are_shown_with_escapes_and_not_obeyed(ask, tmp_path, tiny, words)
     assert repr(NAME)[1:-1] in str(json.loads(out))
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["solve", NAME],
-        ["solve", "tiny", NAME],
-        [NAME],
-        ["solve", "tiny", "--method", NAME],
-        ["solve", "tiny", "--seed", NAME],
-        ["solve", "tiny", "--out", f"nowhere{NAME}/plan.json"],
-        ["solve", "tiny", "--target", NAME],
-        ["diagnose", f"{NAME}.csv"],
-        ["bench", "report", NAME],
-    ],
-)
-def test_refusals_show_what_was_wrong_with_escapes(ask, words):
+LONG = "long " * 200_000 + "name"
+NAMES = ["\udcff.json", "n" * 300, "d/" * 3000, "\udcff" * 300 + ".csv", "n" * 300 + ".npz", LONG]
+REFUSED = [
+    *(["solve", "tiny", *words] for words in ([NAME], ["--method", NAME], ["--seed", NAME])),
+    *(
+        ["solve", "tiny", *words]
+        for words in (["--out", f"nowhere{NAME}/a.json"], ["--target", NAME], [LONG])
+    ),
+    *([*words, NAME] for words in ([], ["solve"], ["diagnose"], ["bench", "report"])),
+    *(["solve", name] for name in NAMES),
+    *(["diagnose", name] for name in NAMES),
+    *(["instances", "show", name] for name in NAMES),
+    *(["knapsack", name] for name in NAMES),
+    *(["bench", "compare", name] for name in NAMES),
+]
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_any_name_is_refused_in_words_with_escapes_and_not_at_length(ask, words):
     for more in ([], ["--json"]):
         code, out, err = ask(*words, *more)
         assert code == 2
+        assert err.startswith("depl")
+        assert "Traceback" not in err
+        assert len(out + err) < 5 * LONGEST_MESSAGE
+        assert LONG not in words or "characters left out" in err
         assert not steering(out + err)
-        assert "x1b" in err
+        assert "x1b" in err or NAME not in "".join(words)
+        assert not more or words == [NAME] or json.loads(out)["termination"] == "error"
 
 
-def test_a_defect_shows_its_trace_with_escapes(ask, monkeypatch):
+def test_a_defect_shows_its_trace_with_escapes(ask, own_methods):
     def breaks(instance, limits):
         raise ZeroDivisionError(NAME)
 
@@ -67,25 +78,14 @@ def test_a_defect_shows_its_trace_with_escapes(ask, monkeypatch):
     assert not steering(err)
 
 
-def test_a_message_does_not_repeat_a_megabyte_of_input(ask, tmp_path):
-    long = "long " * 200_000 + "name"
+def test_a_message_does_not_repeat_a_megabyte_of_a_file(ask, tmp_path):
     path = tmp_path / "bad.json"
-    for document in (put(RICH, "clusters[0].name", long), put(RICH, long, 1), put(RICH, "format", long)):
+    for document in (put(RICH, "clusters[0].name", LONG), put(RICH, LONG, 1), put(RICH, "format", LONG)):
         path.write_text(json.dumps(document), encoding="utf-8")
         for words in (["check", path, path], ["check", path, path, "--json"]):
             code, out, err = ask(*words)
             assert code == 2
             assert len(out + err) < 5 * LONGEST_MESSAGE
-    code, out, err = ask("solve", long, "--json")
-    assert code == 2
-    assert "characters left out" in err
-    assert len(out + err) < 5 * LONGEST_MESSAGE
-    code, out, err = ask("solve", "tiny", long)
-    assert code == 2
-    assert len(out + err) < 5 * LONGEST_MESSAGE
-
-
-def test_a_message_of_the_library_is_cut_in_its_middle_and_says_so():
     error = InvalidInputError("begins " + "x" * 10**6 + " and what to do", "." + "y" * 10**6)
     assert error.message.startswith("begins xxx")
     assert error.message.endswith(" and what to do")
@@ -94,24 +94,10 @@ def test_a_message_of_the_library_is_cut_in_its_middle_and_says_so():
     assert InvalidInputError("short", ".place").message == "short"
 
 
-@pytest.mark.parametrize("words", ["solve", "diagnose", "instances show", "knapsack", "bench compare"])
-@pytest.mark.parametrize(
-    "name", ["\udcff.json", "n" * 300, "d/" * 3000, "\udcff" * 300 + ".csv", "n" * 300 + ".npz"]
-)
-def test_any_name_of_a_file_is_refused_in_words(ask, words, name):
-    for more in ([], ["--json"]):
-        code, out, err = ask(*words.split(), name, *more)
-        assert code == 2
-        assert err.startswith("depl: ")
-        assert "Traceback" not in err
-        assert not more or json.loads(out)["termination"] == "error"
-
-
-def test_a_name_that_is_not_utf_8_is_shown_in_json_as_far_as_it_can_be(ask, tmp_path, tiny):
-    path = os.fsencode(tmp_path) + b"/\xff.json"
+def test_a_name_that_is_not_utf_8_is_shown_in_json_as_far_as_it_can_be(ask, tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff.csv"
     with open(path, "wb") as file:
         file.write(b"run,epoch,model,cluster,loss\n0,1,m,c,x\n")
-    os.rename(path, path := path.replace(b".json", b".csv"))
     code, out, _ = ask("diagnose", os.fsdecode(path), "--json")
     assert code == 2
     assert json.loads(out)["path"].endswith("\\udcff.csv, row 2, column loss")
@@ -122,3 +108,25 @@ def test_escapes_of_json_hold_what_they_held():
     assert not steering(printable_json(text))
     assert json.loads(printable_json(text)) == json.loads(text)
     assert printable("größer\tß\n") == "größer\tß\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_tables_are_aligned_without_markup_and_folded_in_a_terminal_alone(monkeypatch):
+    rows = [("[b]a[/b]", "1"), (":smile: longer", "23")]
+    assert table(("name", "count"), rows, right=("count",)).splitlines() == [
+        "name           | count",
+        "---------------+------",
+        "[b]a[/b]       |     1",
+        ":smile: longer |    23",
+    ]
+    assert table(("note",), [("word " * 60,)]).splitlines()[2:] == [("word " * 60).strip()]
+    assert fields([("a", "1"), ("long", "2")]) == "a     1\nlong  2"
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", "30")
+    lines = table(("note", "value"), [("x" * 60, "1")]).splitlines()
+    assert max(map(len, lines)) <= 30
+    assert "".join(lines).count("x") == 60

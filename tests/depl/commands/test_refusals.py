@@ -5,7 +5,6 @@ import shlex
 import shutil
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -96,7 +95,7 @@ certify fresh.csv --target nan --omega 0.9 | target
 certify fresh.csv --target 1.5 --omega 1.2 | omega
 certify fresh.csv --target 1.5 --omega 0.9 --confidence 1 | confidence
 certify fresh.csv --target 1.5 --omega 0.9 --metric error_rate | metric
-certify fresh.csv --target 1.5 --omega 0.9 --chosen-by fresh.csv | .run[0]: run 'r0' was used to choose the plan
+certify fresh.csv --target 1.5 --omega 0.9 --chosen-by fresh.csv | .run[0]: run 'r0' was used to choose
 certify torn.csv --target 1.5 --omega 0.9 | .provenance.plan: must be stages
 certify digits-alexnet --target 1.5 --omega 0.9 | --plan: say what the runs were to train (--plan)
 train --family none --out x.csv | there is no family 'none'
@@ -150,14 +149,14 @@ policy show none.json | none.json
 policy show two.json | two.json: $.format: this is a 'depl-instance' document; a 'depl-policy' one is needed
 policy show bad-policy.json | the fields are listed by 'depl policy schema'
 policy show policy.json --runs digits-alexnet | --runs: runs are drawn over a figure
-policy show policy.json --runs digits-alexnet --figure m.png | no run has a loss before epoch 1 and trained what
+policy show policy.json --runs digits-alexnet --figure m.png | no run has a loss before epoch 1 and
 policy decide two.json --log run.jsonl | two.json: $.format: this is a 'depl-instance' document
 policy decide plan.json --log run.jsonl | plan.json: $.format: this is a 'depl-plan' document
 policy decide plan.json --log run.jsonl | depl policy decide PLAN --instance INSTANCE --log RUN.jsonl
-policy decide plan.json --log run.jsonl --target 6 | --target: chooses the instance of a plan: name it, too, by
+policy decide plan.json --log run.jsonl --target 6 | --target: chooses the instance of a plan: name it, too
 policy decide policy.json --instance tiny --log run.jsonl | policy.json: $.format: this is a 'depl-policy'
 policy decide tied.json --instance tiny --log run.jsonl | the plan was made for another instance
-policy decide policy.json --log late.jsonl | late.jsonl: line 1: begins with epoch 1; the loss before the first
+policy decide policy.json --log late.jsonl | late.jsonl: line 1: begins with epoch 1; the loss before
 policy decide policy.json --log twice.jsonl | twice.jsonl: line 2: epoch 0 stands on line 1 already
 policy decide policy.json --log gap.jsonl | gap.jsonl: line 2: is of epoch 2, and should be of epoch 1
 policy decide policy.json --log ended.jsonl | ended.jsonl: line 2: the run stopped after epoch 0 (abandoned)

@@ -1,0 +1,236 @@
+"""What all commands have in common: help, examples, options, and that help and every slip are cheap."""
+
+import inspect
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from depl.benchmarks.measure.catalogue import all_studies
+from depl.benchmarks.measure.store import RECORDED
+from depl.cli import COMMANDS, FIRST, ROOT, main, parsed
+from depl.commands import options
+from depl.commands.answer import ExitCode
+from depl.commands.logs import TOOLS as DECLARED
+from depl.commands.paper_figures import PRINTED
+from depl.instances.knapsack_files import shipped_knapsacks
+from depl.instances.library import full_names
+from depl.instances.reductions.names import REDUCTIONS
+from depl.instances.reductions.through import REACHING
+from depl.instances.training.families import FAMILIES
+from depl.instances.training.names import SHIPPED
+from depl.instances.training.recorded import recorded_names
+from depl.models.foundation.removed import SUCCESSORS
+from depl.models.policy.result import RUNGS
+from depl.models.solving.budgets import Budget
+from depl.models.solving.defaults import FRONTS_AGAINST
+from depl.models.solving.methods import find, registered
+from depl.models.tool_logs.points import TOOLS
+from tests.cases.command_line import leaves, options_of
+
+ROOT_FOLDER = Path(__file__).resolve().parents[3]
+ALL = {" ".join(words): command for words, command in options.every(ROOT)}
+LINES = [
+    *([*name.split(), word] for name in ALL for word in ("--help", "--no-such-option")),
+    *([*name.split(), "no-such-command"] for name, item in ALL.items() if isinstance(item, click.Group)),
+    *map(str.split, ("solve", "solve tiny --gap 5", "solve tiny two", "front tiny --against nothing")),
+    ["--version"],
+    [],
+]
+
+
+def test_help_and_every_slip_load_no_other_library_than_click_and_end_with_their_exit_codes() -> None:
+    program = (
+        "import contextlib, io, json, sys\n"
+        "before = set(sys.modules)\n"
+        "from depl.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):\n"
+        "    codes = [main(words) for words in json.load(sys.stdin)]\n"
+        "print(json.dumps([codes, sorted({name.split('.')[0] for name in set(sys.modules) - before})]))\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(
+        command, cwd=ROOT_FOLDER, input=json.dumps(LINES), capture_output=True, text=True, check=True
+    )
+    codes, loaded = json.loads(done.stdout)
+    answered = [not words or words[-1] in ("--help", "--version") for words in LINES]
+    assert codes == [0 if well else 2 for well in answered]
+    assert set(loaded) - sys.stdlib_module_names == {"depl", "click"}
+
+
+def test_the_first_screen_has_at_most_twenty_lines_and_every_command(ask) -> None:
+    code, out, err = ask()
+    assert (code, err) == (0, "")
+    assert out == ask("--help")[1]
+    assert len(out.splitlines()) <= 20
+    shown = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
+    assert shown[: len(FIRST)] == list(FIRST)
+    assert set(COMMANDS) <= set(out.replace(",", "").split())
+    assert "..." not in out
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_help_says_what_a_command_does_fits_its_width_and_ends_with_its_examples(
+    ask, name, monkeypatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    code, out, _ = ask(*name.split(), "--help")
+    head, _, shown = out.partition("\nexamples:\n")
+    assert code == 0
+    assert not name or head.split("\n\n")[1].strip().endswith((".", "'"))
+    assert not name or max(map(len, head.splitlines())) <= 100
+    assert "``" not in head
+    examples = ALL[name].examples
+    assert shown == "".join(f"  {line}\n" for line in examples)
+    assert len(examples) in (2, 3)
+    assert max(map(len, examples)) <= 118
+    assert any(line.startswith(f"depl {name}".rstrip()) for line in examples)
+
+
+SLOW = ("demo", "train", "certify", "diagnose", "fit", "traces", "policy", "figures", "warm-up", "bench")
+"""Their examples train, plan, draw or measure for long, or read a reader's own files."""
+QUICK = [
+    name
+    for name in ALL
+    if not name.startswith(SLOW) or name in ("policy schema", "bench list", "bench table")
+]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_examples_that_are_quick_run_one_after_the_other(name, ask, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for line in ALL[name].examples:
+        words = shlex.split(line, comments=True)
+        if words[0] == "echo":
+            Path(words[3]).write_text(json.dumps(json.loads(words[1])), encoding="utf-8")
+            continue
+        code, out, err = ask(*words[1:])
+        assert code == 0, (line, err)
+        assert out or err, line
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_example_is_understood_and_names_what_there_is(name) -> None:
+    written = {"runs.csv", "digits.json", "run.jsonl"}  # which examples call the reader's own
+    for line in ALL[name].examples:
+        words = shlex.split(line, comments=True)
+        if words[0] == "echo":
+            written.add(words[3])
+            continue
+        run, found = parsed(words[1:])
+        for given, known in named(run.__name__, found):
+            assert given in known or given in written, (line, given)
+        if out := getattr(found, "out", None):
+            written.add(out)
+
+
+def named(command: str, found: options.Options) -> Iterator[tuple[str, Collection[str]]]:
+    """Each name that a line gives, with those that it may be."""
+    given = vars(found)
+    methods, recorded = [method.name for method in registered()], list(RECORDED.glob("*.gz"))
+    attempts = ["behaviour", *(path.name.partition(".")[0] for path in recorded)]
+    files = {"compare": attempts, "resume": attempts, "report": attempts, "knapsack": shipped_knapsacks()}
+    kinds = {
+        "instance": full_names() if command != "knapsack" else (),
+        "method": methods,
+        "places": methods,
+        "names": methods if command == "methods" else (),
+        "studies": all_studies(),
+        "name": all_studies() if command == "draw" else (),
+        "file": files.get(command, ()),
+        "files": files.get(command, ()),
+        "traces": recorded_names(),
+    }
+    for kind, known in kinds.items():
+        value = given.get(kind) or ()
+        if known:
+            yield from ((one, known) for one in ([value] if isinstance(value, str) else value))
+    for key, _ in given.get("options", ()):
+        yield key, [item.name for item in find(given["method"]).options]
+
+
+def test_names_that_a_help_shows_are_those_that_there_are() -> None:
+    from depl.benchmarks.figures.paper import FAMILIES as FIGURES
+
+    assert tuple(FAMILIES) == SHIPPED
+    assert tuple(REDUCTIONS) == ("by-cost", *REACHING)
+    assert DECLARED == TOOLS
+    assert set(PRINTED) == {2, 4, *FIGURES}
+    assert [kind.value for kind in Budget] == list(FRONTS_AGAINST)
+    (rung,) = (param for param in dict(leaves())["policy solve"].params if param.name == "rung")
+    assert set(rung.type.choices) == set(RUNGS)
+
+
+WITHOUT_IMPORT = """
+bench resume, bench table, bench draw, bench report, completion, demo, knapsack, train, diagnose, figures,
+traces import, instances list, instances make, instances new, lessons list, lessons export, policy show,
+policy schema, policy replay
+"""
+
+
+def test_commands_are_functions_of_their_options_and_import_what_names_a_method_or_an_instance() -> None:
+    without = {" ".join(name.split()) for name in WITHOUT_IMPORT.split(",")}
+    assert {name for name, leaf in leaves() if "--import" not in options_of(leaf)} == without
+    for name, command in leaves():
+        assert list(inspect.signature(command.callback).parameters) == ["options"], name
+    there = {f"depl {name} {option}" for name, leaf in leaves() for option in options_of(leaf)}
+    assert not SUCCESSORS.keys() & there
+    assert ROOT.name == "depl"
+
+
+def test_a_command_that_cannot_be_imported_is_an_internal_error(monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "depl.commands.explain", None)
+    assert main(["explain", "tiny", "plan.json"]) == ExitCode.INTERNAL
+    assert "ModuleNotFoundError" in capsys.readouterr().err
+
+
+UNDERSTOOD = {
+    "solve tiny --method=exact --gap=5%": {"gap": 0.05},
+    "solve --seed 3 tiny": {"seed": 3, "instance": "tiny"},
+    "solve --json -- tiny": {"instance": "tiny", "json": True},
+    "check tiny -": {"plan": "-"},
+    "solve tiny --target -20": {"target": "-20"},
+    "front tiny --against loss --between -5 9": {"between": (-5.0, 9.0)},
+    "solve tiny --seed 3 --seed 4": {"seed": 4},
+    "solve tiny --import a --import b": {"imports": ("a", "b")},
+    "solve tiny --option x=1 --option y==": {"options": (("x", "1"), ("y", "="))},
+    "report tiny p --no-prices --prices": {"prices": True},
+    "methods a --json b": {"names": ("a", "b")},
+    "solve tiny --out=-x": {"out": "-x"},
+    "solve tiny --gap=5\u00a0%": {"gap": 0.05},
+    "solve tiny --gap 0": {"gap": 0.0},
+    "solve tiny --scenarios 7": {"scenarios": 7},
+    "program tiny --out a.lp --scenarios there-is-none.npz": {"scenarios": "there-is-none.npz"},
+    "bench run paper --seconds .5 --workers 1": {"seconds": 0.5, "workers": 1},
+}
+
+
+@pytest.mark.parametrize("line", UNDERSTOOD)
+def test_what_was_understood_before_is_understood(line) -> None:
+    assert vars(parsed(line.split(" "))[1]).items() >= UNDERSTOOD[line].items()
+
+
+NO_VALUES = {
+    options.COUNT: "0 many",
+    options.SEED: "-1",
+    options.relative_gap: "1 -5% nan",
+    options.positive_seconds: "inf nan 0",
+    options.count_or_file: "there-is-none 0",
+    options.figure_files: "fig.jpg fig.json fig.png.gz",
+}
+
+
+def test_values_that_no_option_has_and_the_endings_of_figures() -> None:
+    for kind, texts in NO_VALUES.items():
+        for text in texts.split():
+            with pytest.raises(click.BadParameter):
+                kind(text)
+    assert options.figure_files("fig").paths() == ("fig.png", "fig.svg")
+    assert options.figure_files("a.b/fig.png").paths() == ("a.b/fig.png",)
+    assert options.figure_files("fig.PDF").paths("-loss") == ("fig-loss.pdf",)
+    assert options.figure_files("loss-9.5").paths() == ("loss-9.5.png", "loss-9.5.svg")
