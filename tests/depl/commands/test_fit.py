@@ -1,4 +1,4 @@
-"""``depl fit``: the file that it writes, what it says, its JSON, and what plans of it then rest on."""
+"""``depl fit`` and what becomes of it: what is said, what promises rest on, and how lost runs are counted."""
 
 import json
 from pathlib import Path
@@ -8,179 +8,312 @@ import pytest
 
 from depl.instances.library import load
 from depl.models.estimation.instance import fit_instance
-from depl.models.traces.files import write_traces
+from depl.models.evaluation.traced_loss import end_law
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.table import Traces, joined
-from tests.cases.fit_cases import SETUP, drawn, setup, without_first_epoch
-
-OUT = ("--out", "mine.json")
-WORDS = ("--template", "setup.json", *OUT)
-
-
-def test_traces_and_a_setup_become_an_instance_and_what_was_fitted_is_one_object(ask, here) -> None:
-    code, text, err = ask("fit", "runs.csv", *WORDS, "--json")
-    content, found = json.loads(text), load("mine.json")
-    assert (code, err) == (0, "instance written to mine.json\n")
-    assert found == fit_instance(drawn(), setup())
-    assert (content["out"], content["fingerprint"]) == ("mine.json", found.fingerprint)
-    assert (content["runs"], content["schedules"], content["left_out"]) == (60, 3, 0)
-    assert (content["law"], content["residuals"], content["scale"]) == ("affine", "per_run", "log")
-    assert content["independent_law_usable"] is False
-    assert (content["confidence"], content["never_run_refused"], content["deviations"]) == (None, True, [])
-    stage = {"model": "cut", "cluster": "far", "first": False, "after": ["full@edge"], "runs": 60}
-    assert content["stages"][1] == stage | {"starts": [2, 4], "epochs": 5}
-
+from tests.cases.fit_cases import drawn, setup
+from tests.cases.lost_run_cases import EPOCHS, LOST, PLAN, TARGET
+from tests.depl.commands.conftest import sessions
 
 WAY_OUT = "or fit with --care 0, which leaves the margin out; promises for such plans are then bold"
-SAID = {
-    "runs.csv": (
-        "cut-net fitted to runs.csv",
-        "60, of 3 schedules",
-        "full, cut",
-        "affine of the logarithm of the loss, residuals kept per run",
-        "marginal: right on average over sets of runs",
-        "9 runs of one plan carry 0.9, here at most ",
-        "refused: plans that fewer than 6 runs went through need",
-        "takes 19 schedules that can be held out; the traces have 3",
-        WAY_OUT,
-        "0.9-quantile of the final loss at most 1.2, from 3",
-        "must NOT be used: ",
-        "promises are for runs that do not diverge; say --diverged N if N runs did",
-    ),
-    "runs.csv --diverged 1": (
-        "1 run, each counted as a miss of every plan, and in every stage of a plan never run",
-        "each n of a plan with 1 that diverged or were lost and one more as misses",
-        "18 runs of one plan carry 0.9",
-    ),
-    "runs.csv --confidence 0.95": (
-        "with confidence 0.95 for each plan",
-        "29 runs of one plan carry 0.9, here at most ",
-    ),
-    "runs.csv --law independent": ("independent improvements and switches, as in the paper",),
-    "runs.csv --scale loss": ("affine, residuals kept per run",),
-    "few1.csv --law independent": ("not judged: ",),
-    "late.csv": ("at most 1.2, from l(1) on as it was seen: runs were not evaluated before training",),
-    "runs.csv --target 1.20000001": (
-        "depl solve mine.json --out plan.json depl certify FRESH-RUNS --target 1.20000001 --omega 0.9 "
-        "--plan plan.json --chosen-by mine.json",
-    ),
-}
-"""What `depl fit` prints, as words; what comes next names the files and the promise to its last digit."""
+SESSIONS = """
+what was fitted, and what a promise of it rests on
+$ fit runs.csv --template setup.json --out mine.json
+cut-net fitted to runs.csv
+60, of 3 schedules
+full, cut
+affine of the logarithm of the loss, residuals kept per run
+marginal: right on average over sets of runs
+9 runs of one plan carry 0.9, here at most
+refused: plans that fewer than 6 runs went through need
+takes 19 schedules that can be held out; the traces have 3
+{WAY_OUT}
+0.9-quantile of the final loss at most 1.2, from 3
+must NOT be used:
+promises are for runs that do not diverge; say --diverged N if N runs did
+instance written to mine.json
+$ solve mine.json --out plan.json
+20 runs of this plan (as some trained on, the misses are counted after each of the last 3 epochs, and
+and one more counted as a miss: marginal,
+the fewer the runs, the more single promises are too bold
+certified under the fitted law; asked 0.9
+$ check mine.json plan.json
+
+what was fitted is one JSON object
+$ fit runs.csv --template setup.json --out mine.json --json
+{"out": "mine.json", "runs": 60, "schedules": 3, "left_out": 0, "law": "affine", "residuals": "per_run"}
+{"scale": "log", "independent_law_usable": false, "confidence": null, "never_run_refused": true}
+{"deviations": [], "stages": [{}, {"model": "cut", "cluster": "far", "first": false, "after": ["full@edge"]}]}
+{"stages": [{}, {"runs": 60, "starts": [2, 4], "epochs": 5}]}
+
+the next lines name the files and the promise to its last digit
+$ fit runs.csv --template setup.json --out mine.json --target 1.20000001
+depl solve mine.json --out plan.json depl certify FRESH-RUNS --target 1.20000001 --omega 0.9 --plan plan.json
+--plan plan.json --chosen-by mine.json
+
+confidence
+$ fit runs.csv --template setup.json --out mine.json --confidence 0.95
+with confidence 0.95 for each plan
+29 runs of one plan carry 0.9, here at most
+$ fit runs.csv --template setup.json --out mine.json --confidence 0.8
+$ solve mine.json
+with confidence 0.8: of promises made so at most 0.2 are too bold
+
+other laws
+$ fit runs.csv --template setup.json --out mine.json --scale loss
+affine, residuals kept per run
+Stages inside
+$ fit runs.csv --template setup.json --out mine.json --law independent
+independent improvements and switches, as in the paper
+- Stages inside
+$ fit few1.csv --template setup.json --out mine.json --law independent
+not judged:
+
+runs that diverged are misses: 1 of 21 may miss without, 2 of 22 with one of them
+$ fit runs.csv --template setup.json --out mine.json --diverged 1
+1 run, each counted as a miss of every plan, and in every stage of a plan never run
+each n of a plan with 1 that diverged or were lost and one more as misses
+18 runs of one plan carry 0.9
+$ solve mine.json --out plan.json
+and 1 that diverged or were lost and one more, counted as misses: marginal
+$ check mine.json plan.json
+$ fit runs.csv --template setup.json --out mine.json --diverged 2
+$ solve mine.json
+= 3
+it takes 27 runs of one plan where 2 diverged, which count as misses, and 20 runs went through
+
+where few schedules were run the refusal names the way out and what it costs
+$ fit few2.csv --template setup.json --out mine.json
+$ solve mine.json
+= 3
+it takes 9 runs of one plan, and 6 runs
+{WAY_OUT}
+$ fit few4.csv --template setup.json --out mine.json
+$ solve mine.json
+= 3
+unreachable within 7 epochs
+{WAY_OUT}
+$ fit few4.csv --template setup.json --out mine.json --care 0
+$ solve mine.json
+= 3
+least often 8 runs lend, each with 1 more counted as a miss: they carry 0.888 at most
+$ fit few7.csv --template setup.json --out mine.json --care 0
+$ solve mine.json
+WITHOUT a margin for plans never run
+
+runs beyond the setup are refused or left out on demand
+$ fit runs.csv --template alone.json --out mine.json --law independent
+= 2
+runs.csv: $.model[3]: 'cut' is not among the models of the setup, which are full; add it there
+$ fit runs.csv --template alone.json --out mine.json --law independent --only-setup
+= 2
+runs.csv: $.model: every run trained another model than full
+$ fit runs.csv --template third.json --out mine.json
+= 2
+third.json: $.models[2].name: no run trained 'third'
+$ fit both.csv --template alone.json --out mine.json --law independent --only-setup --json
+{"runs": 20, "left_out": 60}
+
+traces without the loss before training lead to plans and policies from epoch 1 on
+$ fit late.csv --template setup.json --out mine.json
+at most 1.2, from l(1) on as it was seen: runs were not evaluated before training
+$ solve mine.json --out plan.json
+$ check mine.json plan.json
+$ explain mine.json plan.json
+ln l(1) as it was seen
+$ instances show mine.json
+l(1) on, as runs were not evaluated
+$ policy solve mine.json
+= 2
+--care 0
+6 runs at least must have trained
+a loss before the first epoch is not
+$ fit late.csv --template setup.json --out mine.json --care 0
+$ policy solve mine.json --out policy.json --gap 0.1
+$ policy check mine.json policy.json
+> run.jsonl {"epoch": 1, "loss": 1.6}
+$ policy decide policy.json --log run.jsonl
+train epoch 2
+"""
+
+
+@pytest.mark.parametrize("lines", sessions(SESSIONS.replace("{WAY_OUT}", WAY_OUT)))
+def test_what_is_typed_is_answered(follow, lines) -> None:
+    follow(lines)
+
+
+def test_an_instance_is_what_the_library_fits_with_these_options(ask, here) -> None:
+    words = ("fit", "runs.csv", "--template", "setup.json", "--out", "mine.json")
+    told = json.loads(ask(*words, "--json")[1])
+    assert load("mine.json") == fit_instance(drawn(), setup())
+    assert told["fingerprint"] == load("mine.json").fingerprint
+    ask(*words, "--law", "independent", "--target", 0.9, "--name", "other")
+    found = load("mine.json")
+    assert (found.name, found.target.maximum_loss, found.traced_law) == ("other", 0.9, None)
+    ask(*words, "--scale", "loss", "--confidence", 0.95)
+    law = load("mine.json").traced_law
+    assert (law.residuals, law.scale, law.confidence) == ("per_run", "loss", 0.95)
+    ask(*words, "--residuals", "independent")
+    assert load("mine.json").traced_law.residuals == "independent"
+
+
+# --- runs that were lost --------------------------------------------------------------------------------
+
+STAGES = "--loss val_loss --stages net@edge"
+LEFT_OUT = " ".join(f"--leave-out seed{run:02}" for run in range(LOST))
+LOST_SESSIONS = f"""
+a folder is counted as its import is: runs that are not finite from some epoch on
+$ fit nan-logs {STAGES} {{fit}}
+= 2
+--on-missing (on_missing) may be end or drop
+$ traces import nan-logs {STAGES} --on-missing end --cut-at-random seed03
+= 2
+--cut-at-random: run 'seed03' diverged and is ended
+$ fit nan-logs {STAGES} --on-missing end {{fit}}
+? 64 of 81
+$ traces import nan-logs {STAGES} --on-missing end --out logs.csv
+$ fit logs.csv {{fit}}
+16 runs, each counted as a miss of every plan
+plan never run: seed
+? 64 of 81
+$ solve mine.json
+rests on
+$ certify logs.csv {{promise}}
+= 3
+NOT certified
+16 of 80 exceed the target
+
+logs without the key are refused until they are counted or left out
+$ fit key-logs {STAGES} {{fit}}
+= 2
+16 runs went wrong:
+and 11 others
+$ fit key-logs {STAGES} {{fit}} --diverged 3
+= 2
+the traces know of 16
+--diverged 16 or more
+$ fit key-logs {STAGES} {{fit}} --diverged 16
+? 64 of 81
+$ traces import key-logs {STAGES} --out logs.csv --diverged seed0*,seed1[0-5].json
+$ certify logs.csv {{promise}}
+= 3
+16 of them because they diverged or were lost
+$ traces import key-logs {STAGES} --out logs.csv {LEFT_OUT}
+$ certify logs.csv {{promise}}
+left out 16 runs, as told:
+$ fit logs.csv {{fit}}
+left out 16, as told:
+$ instances show mine.json
+seed02.json
+--leave-out seed02
+
+short runs are misses unless their length or their end is told
+$ fit short-logs {STAGES} {{fit}}
+short64 (ends at epoch 4, others of its schedule go on);
+? 64 of 81
+$ traces import short-logs {STAGES} --out logs.csv.gz
+lost
+$ fit logs.csv.gz {{fit}}
+? 64 of 81
+$ traces import short-logs {STAGES} --stages short*=net@edge:4 --out logs.csv.gz
+- lost
+$ fit logs.csv.gz {{fit}}
+? 64 of 65
+$ fit short-logs {STAGES} --cut-at-random short* {{fit}}
+cut at random 16, as told: short64 (as told);
+? 64 of 65
+$ traces import short-logs {STAGES} --out logs.csv
+$ fit logs.csv --cut-at-random short* {{fit}}
+cut at random 16, as told: short64 (as told);
+? 64 of 65
+$ solve mine.json --out found.json
+that 16 runs ended early for reasons unlike their losses was said
+$ check mine.json found.json
+$ traces import short-logs {STAGES} --stages short*=net@edge:2,net@far:7
+lost 16, which fit and certify count as misses: short64 (ends at epoch 4 of 9 planned)
+"""
 
 
 @pytest.fixture
-def more(here: Path) -> Path:
-    """Traces of few runs of each schedule, and such as were not evaluated before training."""
-    for runs in (1, 2, 4, 7):
-        write_traces(here / f"few{runs}.csv", drawn(runs))
-    write_traces(here / "late.csv", without_first_epoch(drawn()))
-    return here
+def short(here: Path) -> None:
+    """A plan of one model on one cluster, and Keras histories of which some end after four epochs."""
+    plan = {
+        "format": "depl-plan",
+        "version": 1,
+        "data": [{"cluster": "edge", "datasets": ["all"]}],
+        "epochs": [{"model": "net", "cluster": "edge", "resources": 1.0}] * EPOCHS,
+    }
+    Path("net-plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    Path("short-logs").mkdir()
+    rng = np.random.default_rng(1)
+    for run in range(80):
+        ends = rng.uniform(0.5, 0.69)
+        losses = [float(ends + 0.6**k) for k in range(1, EPOCHS)] + [float(ends)]
+        name, epochs = ("whole", EPOCHS) if run < 64 else ("short", 4)
+        text = json.dumps({"val_loss": losses[:epochs]})
+        Path("short-logs", f"{name}{run:02}.json").write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("words", SAID)
-def test_what_was_fitted_is_told(ask, more, words) -> None:
-    code, text, _ = ask("fit", *words.split(), *WORDS)
-    assert code == 0
-    assert [said for said in SAID[words] if said not in " ".join(text.split())] == []
-    assert ("Stages inside" in text) == ("independent" not in words)
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize(
+    "lines",
+    sessions(
+        LOST_SESSIONS.format(
+            fit="--template net.json --out mine.json",
+            promise=f"--target {TARGET} --omega 0.9 --plan net-plan.json",
+        )
+    ),
+)
+def test_lost_runs_are_counted_alike_by_every_way_from_logs_to_a_promise(follow, lines) -> None:
+    begin = 0
+    for number, line in enumerate(lines):
+        if line.startswith("? "):
+            follow(lines[begin:number])
+            begin = number + 1
+            law = load("mine.json").traced_law
+            kept, _, counted = line.removeprefix("? ").split()
+            promised = 1 - end_law(law, PLAN).violation(TARGET).upper
+            assert promised == pytest.approx(int(kept) / int(counted)), lines[:number]
+    follow(lines[begin:])
 
 
-RESTS = {
-    "runs.csv": (
-        0,
-        "20 runs of this plan (as some trained on, the misses are counted after each of the last 3 epochs, "
-        "and the most count) and one more counted as a miss: marginal, ",
-        "the fewer the runs, the more single promises are too bold",
-        "certified under the fitted law; asked 0.9",
-    ),
-    "runs.csv --confidence 0.8": (0, "with confidence 0.8: of promises made so at most 0.2 are too bold"),
-    # all twenty runs of the plan keep 1.2: 1 of 21 may miss without, 2 of 22 with one that diverged
-    "runs.csv --diverged 1": (
-        0,
-        "and 1 that diverged or were lost and one more, counted as misses: marginal",
-    ),
-    "runs.csv --diverged 2": (
-        3,
-        "it takes 27 runs of one plan where 2 diverged, which count as misses, and 20 runs went through",
-    ),
-    "few2.csv": (3, "it takes 9 runs of one plan, and 6 runs", WAY_OUT),
-    "few4.csv": (3, "unreachable within 7 epochs", WAY_OUT),
-    "few4.csv --care 0": (
-        3,
-        "least often 8 runs lend, each with 1 more counted as a miss: they carry 0.888 at most",
-    ),
-    "few7.csv --care 0": (0, "WITHOUT a margin for plans never run"),
-    "late.csv": (0, "certified under the fitted law; asked 0.9"),
+def told(name: str, epochs: int, seed: int = 0) -> Traces:
+    rng = np.random.default_rng(seed)
+    columns = ([name] * epochs, np.arange(1, epochs + 1), ["net"] * epochs, ["edge"] * epochs)
+    return Traces(*columns, 1 + rng.random(epochs))
+
+
+COUNTED = {
+    "": 1,
+    "--diverged 2": 2,
+    "--diverged r3,gone": 3,
+    "--leave-out r0": 0,
+    "--leave-out r[1-3]": 1,
+    "--cut-at-random r0": 0,
+    "--diverged 0": "0 runs were lost as is told, but the traces know of 1: r0 (ends at epoch 3",
+    "--leave-out s*": "--leave-out: no run and no file is called 's*'",
+    "--leave-out *": "--leave-out: leaves out every run",
+    "--cut-at-random r1": "--cut-at-random: no run and no file is called 'r1'",
+    "--law independent": "or leave them out, --leave-out NAME, as are known of these traces: r0 (",
 }
-"""The exit code of `depl solve` on what was fitted, and what its promise rests on."""
 
 
-@pytest.mark.parametrize("words", RESTS)
-def test_what_a_promise_rests_on_is_printed_beside_it_and_its_plan_holds(ask, more, words) -> None:
-    wanted, *said = RESTS[words]
-    assert ask("fit", *words.split(), *WORDS)[0] == 0
-    code, text, _ = ask("solve", "mine.json", "--out", "plan.json")
-    assert code == wanted
-    assert [part for part in said if part not in " ".join(text.split())] == []
-    assert code or ask("check", "mine.json", "plan.json")[0] == 0
+@pytest.mark.parametrize("words", COUNTED)
+def test_what_is_said_of_single_runs_of_traces(ask, here, words) -> None:
+    write_traces("twelve.csv", joined([told(f"r{k}", EPOCHS if k else 3, k) for k in range(12)]))
+    options = ("--template", "net.json", "--out", "mine.json", *words.split())
+    code, _, err = ask("fit", "twelve.csv", *options)
+    if isinstance(said := COUNTED[words], str):
+        assert (code, said in err) == (2, True), err
+    else:
+        assert (code, load("mine.json").traced_law.diverged) == (0, said)
 
 
-def test_options_change_law_target_and_name(ask, here) -> None:
-    fitted = {}
-    for words in (
-        "--law independent --target 0.9 --name other",
-        "--residuals independent",
-        "--scale loss --confidence 0.95",
-    ):
-        assert ask("fit", "runs.csv", *WORDS, *words.split())[0] == 0
-        fitted[words.split()[0]] = load("mine.json")
-    independent = fitted["--law"]
-    assert (independent.name, independent.target.maximum_loss) == ("other", 0.9)
-    assert independent.traced_law is None
-    assert fitted["--residuals"].traced_law.residuals == "independent"
-    assert fitted["--scale"].traced_law.scale == "loss"
-    assert fitted["--scale"].traced_law.confidence == 0.95
-
-
-def begun(traces: Traces) -> Traces:
-    """The first three epochs of the runs that train the full model in all of them."""
-    chosen = traces.select(np.arange(10, 30))
-    kept = chosen.epoch <= 3
-    columns = (getattr(chosen, name)[kept] for name in ("run", "epoch", "model", "cluster", "loss"))
-    return Traces(*columns, {name: column[kept] for name, column in chosen.metrics.items()})
-
-
-def test_runs_beyond_the_setup_are_refused_or_left_out_on_demand(ask, here) -> None:
-    full = SETUP["models"][0]
-    for name, models in (("alone", [full]), ("more", [*SETUP["models"], full | {"name": "third"}])):
-        (here / f"{name}.json").write_text(json.dumps(SETUP | {"models": models}), encoding="utf-8")
-    alone = ("--template", "alone.json", *OUT, "--law", "independent")
-    write_traces(here / "both.csv", joined([drawn(), begun(drawn(10, prefix="other"))]))
-    for words, said in (
-        (alone, "runs.csv: $.model[3]: 'cut' is not among the models of the setup, which are full; add it"),
-        ((*alone, "--only-setup"), "runs.csv: $.model: every run trained another model than full"),
-        (("--template", "more.json", *OUT), "more.json: $.models[2].name: no run trained 'third'"),
-    ):
-        code, out, err = ask("fit", "runs.csv", *words)
-        assert (code, out, said in err) == (2, "", True), err
-        assert not (here / "mine.json").exists()
-    content = json.loads(ask("fit", "both.csv", *alone, "--only-setup", "--json")[1])
-    assert (content["runs"], content["left_out"]) == (20, 60)
-
-
-def test_traces_without_the_loss_before_training_lead_to_plans_and_policies_from_epoch_1_on(
-    ask, more
-) -> None:
-    assert ask("fit", "late.csv", *WORDS)[0] == 0
-    assert ask("solve", "mine.json", "--out", "plan.json")[0] == 0
-    assert "ln l(1) as it was seen" in ask("explain", "mine.json", "plan.json")[1]
-    assert "l(1) on, as runs were not evaluated" in ask("instances", "show", "mine.json")[1]
-    code, _, err = ask("policy", "solve", "mine.json")
-    conditions = ("--care 0", "6 runs at least must have trained", "a loss before the first epoch is not")
-    assert (code, [condition in err for condition in conditions]) == (2, [True] * 3)
-    ask("fit", "late.csv", *WORDS, "--care", "0")
-    assert ask("policy", "solve", "mine.json", "--out", "policy.json", "--gap", "0.1")[0] == 0
-    assert ask("policy", "check", "mine.json", "policy.json")[0] == 0
-    (more / "run.jsonl").write_text('{"epoch": 1, "loss": 1.6}\n', encoding="utf-8")
-    code, text, _ = ask("policy", "decide", "policy.json", "--log", "run.jsonl")
-    assert code in (0, 10)
-    assert "train epoch 2" in text
+def test_the_ledger_of_traces_has_one_form_and_is_kept_when_they_are_joined(tmp_path) -> None:
+    write_traces(tmp_path / "runs.csv", told("a", 3).with_provenance({"lost runs": "b, c"}))
+    with pytest.raises(InvalidInputError, match="must be names and reasons") as caught:
+        read_traces(tmp_path / "runs.csv").lost  # noqa: B018 - read when it is first needed
+    assert caught.value.path == ".provenance.lost runs"
+    parts = [told(name, 3).with_provenance({"lost runs": json.dumps({f"{name}2": "gone"})}) for name in "ab"]
+    assert joined(parts).lost == {"a2": "gone", "b2": "gone"}
