@@ -1,0 +1,522 @@
+"""What single commands answer: words, exit codes, objects and files."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+
+import depl
+from depl.commands.instances import FAMILIES
+from depl.instances.library import load, names
+from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.reductions.through import solve_knapsack, solver
+from depl.lessons.shipped import lessons
+from depl.models.policy.controller import Controller
+from depl.models.problem.instance import Instance
+from depl.models.scenarios.files import save_scenarios
+from depl.models.solving import front as front_module
+from depl.models.solving.budgets import Budget
+from depl.models.solving.methods import Outcome, Proof, register
+from depl.models.solving.observed_state import State, planned_state
+from depl.models.solving.options import Option
+from depl.models.solving.result import Termination
+from tests.cases.documents import RICH, put
+from tests.cases.outside_solvers import cbc, scip
+from tests.cases.verifier_scenarios_cases import claiming, own
+from tests.depl.commands.conftest import sessions
+
+SESSIONS = """
+what a plan claims of scenarios is checked or repeated
+$ solve tiny --method scenario-search --scenarios 40 --out new.json
+$ check tiny new.json
+Repeated from the plan, not checked: scenarios.digest
+claim: dual bound | checked
+claim: scenarios.misses | checked
+claim: scenarios.digest | repeated
+(3) | holds
+$ check tiny new.json --json
+{"repeated": ["scenarios.digest"], "lower_bound": 28.0}
+
+an old and a new rest are shown with their probabilities and costs
+$ replan spent.json promised.json lucky.json --method exact
+state after epoch 1 of at most 2, loss 1
+target 0, not met yet
+paid so far 2, as planned
+old rest 1 epoch (1 distilled); cost to go 3
+P(l(K) <= 0 | state) is 1, certified; omega is 0.95
+certified; asked 0.95
+follow the new rest
+cost to go 1 for 1 epoch (1 pruned)
+cost in all 3
+$ replan spent.json promised.json lucky.json --method exact --json
+{"termination": "optimal", "solution": "proven_optimal", "cost": 1.0, "method": "exact"}
+{"replan": {"choice": "new", "sunk_cost": 2.0, "cost_to_go": 1.0, "total_cost": 3.0}}
+{"replan": {"old": {"violation": {"lower": 0, "upper": 0}, "keeps_omega": true}}}
+$ replan spent.json promised.json lucky.json --json
+{"method": "auto"}
+$ replan spent.json promised.json lucky.json --method depl-paper --eta 50 --json
+{"method": "depl-paper"}
+$ replan spent.json promised.json lucky.json --explain --json
+(3) Loss target
+{"termination": "optimal"}
+$ replan spent.json promised.json state.json --method exact
+= 3
+P(l(K) <= 0 | state) is 0.81, certified; omega is 0.95
+proved infeasible
+follow nothing: no rest is known that is allowed
+$ replan spent.json promised.json state.json --keep-promise --explain
+Plan of 1 epoch for 'spent-promise after epoch 1'
+
+a written rest is checked and planned again
+$ replan instance.json plan.json early.json --out new.json --rest rest.json
+plan of the rest written to new.json
+$ check rest.json new.json
+$ replan rest.json new.json later.json
+state after epoch 1 of at most 2, loss 7
+
+a target that is met means stopping at no cost, and time that is up is infeasible
+$ replan steady.json steady-plan.json met.json
+target 6, met: to stop now costs nothing more
+follow stop here: the target is met
+cost to go 0 for 0 epochs
+cost in all 12
+$ replan steady.json steady-plan.json too-late.json --explain --out new.json --rest rest.json
+= 3
+does not keep training time
+T_max = 5 was passed
+there is no plan
+there is no instance
+$ replan steady.json steady-plan.json too-late.json --json
+= 3
+{"termination": "infeasible", "cost": null, "replan": {"remaining": null, "old": {"cost": 12.0}}}
+
+a front of no plan at all, and one that is stopped by a limit
+$ front tiny --against loss --between -100 -90 --points 2
+= 3
+proved infeasible
+- proved cheapest
+$ front tiny --against loss --between 4 15 --points 4 --time-limit 1e-3 --out front.json
+= 5
+0 of 4 points, stopped by the time limit
+$ front tiny --against loss --between 4 15 --points 4 --out front.json
+$ front paper-alexnet-9 --against loss --out front.json
+= 2
+another instance
+
+what a knapsack is, and which items are proved best
+$ knapsack items.txt --out best.txt
+items proved best
+items 2 of 4: 1 3
+weight 9 of 10
+scenario-search, by-cost: 1 solve,
+dynamic program over the capacity: 14, the same
+items written to best.txt
+$ knapsack f5_l-d_kp_15_375 --json
+{"value": 481.069368, "checked_value": 481.069368, "checked_by": "branch and bound"}
+$ knapsack sacks.csv --instance 2 --json
+{"knapsack": "second", "value": 1}
+(the file says 9)
+$ knapsack chance --chance
+dynamic program over value and variance: 11, the same
+P(weight <= 11) >= 0.95, a factor of 1.64485 deviations
+$ knapsack chance --chance --json
+{"items": [2, 3], "value": 11, "agrees": true, "omega": 0.95}
+{"slack": 1.3551464, "safety_factor": 1.6448536}
+
+lessons are listed and exported, and what is there is kept unless it is forced away
+$ lessons export 4 --to . --json
+{"files": ["4_submodular.ipynb", "4_submodular-slides.html", "4_submodular-handout.html"]}
+$ lessons export 4 2 --to . --only notebook
+= 2
+4_submodular.ipynb: exists already; replace with --force, or name another folder
+$ lessons export 4 2 --to . --only notebook --force
+2_quantile.ipynb
+2 files written
+
+a program is finished with its optimum, or a relaxation that is called so, or exact
+$ program tiny --scenarios 12 --out tiny.lp
+finished: its optimum is the least cost of a plan on these scenarios
+$ program tiny --relaxation --out tiny.lp
+a relaxation: its optimum is a lower bound of the cost
+$ program tiny --relaxation --form cone --scenarios 5 --out tiny.lp
+exact as it is; not solved
+
+once all is compiled nothing is
+$ warm-up --method fastest-cluster
+$ warm-up --method fastest-cluster --json
+{"compiling_seconds": 0, "methods": [{"method": "fastest-cluster"}]}
+
+methods that prove most come first, and the object has all that is declared
+$ methods
+method | proves | needs | what it does
+scenario-search | the optimum, on the scenarios | scenarios, also with memory
+Without --method it is auto
+$ methods exact milp random --json
+{"methods": [{"proves": "optimum"}, {"counts": "scenarios", "needs": "Pyomo and HiGHS"}, {}]}
+{"methods": [{}, {}, {"options": [{"name": "draws"}]}]}
+
+an instance shows where its values come from
+$ instances show digits-alexnet
+$.traced_law
+fitted; 600 runs
+$ instances show unequal.json
+cloud | 3 | 2 | 4 | 4 | 1
+cloud | 1 | 1 | 4 | 4 | 1
+$ solve unequal.json --method exact --explain
+Unequal nodes each commits x(k) / v
+$ instances show tiny
+- Nodes that differ
+"""
+
+
+@pytest.fixture
+def more(here: Path, tiny, tiny_optimum, steady, steady_plan) -> Path:
+    """Further documents that these sessions read."""
+    late = msgspec.structs.replace(planned_state(steady, steady_plan, 1, 8.0), elapsed_time=6)
+    sack = "{}\nn {}\nc {}\nz {}\ntime 0.00\n{}\n-----\n\n"
+    each = {"capacity": 4, "bandwidth": 4, "unit_cost": 1}
+    groups = [{**each, "count": 3, "speed": 2}, each]
+    texts = {
+        "early.json": planned_state(tiny, tiny_optimum, 1, 13.0).to_json(),
+        "later.json": State(epoch=1, loss=7, model="full", elapsed_time=1.2).to_json(),
+        "steady.json": steady.to_json(),
+        "steady-plan.json": steady_plan.to_json(),
+        "met.json": planned_state(steady, steady_plan, 1, 5.5).to_json(),
+        "too-late.json": late.to_json(),
+        "sacks.csv": sack.format("first", 2, 10, 14, "1,10,6,1\n2,4,3,1")
+        + sack.format("second", 1, 1, 9, "1,1,1,0"),
+        # needed: 9 + 1.645 sqrt 5 by 1 and 3, 8 + 3.29 by 1 and 4, 11.645 by 2, 3 and 4, 9.645 by 2 and 3
+        "chance": "4 11 0.95\n10 6 4\n7 5 0\n4 3 1\n3 2 0\n",
+        "unequal.json": json.dumps(
+            put(json.loads(tiny.to_json()), "clusters[0]", {"name": "cloud", "groups": groups})
+        ),
+    }
+    for name, text in texts.items():
+        (here / name).write_text(text, encoding="utf-8")
+    return here
+
+
+@pytest.mark.parametrize("lines", sessions(SESSIONS))
+def test_what_is_typed_is_answered(follow, more, lines) -> None:
+    follow(lines)
+
+
+# --- check and replan -----------------------------------------------------------------------------------
+
+
+def test_a_raised_bound_is_listed_as_repeated_where_nothing_can_tell_that_it_is_wrong(ask, tmp_path):
+    """Where the plans are too many to be listed and none is proved cheapest."""
+    path = tmp_path / "plan.json"
+    name = "paper-mobilenet-9"
+    assert ask("solve", name, "--method", "expected-greedy", "--out", path)[0] == 0
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["claims"]["lower_bound"] = 0.999999 * document["claims"]["cost"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    code, out, _ = ask("check", name, path)
+    assert (code, "Repeated from the plan, not checked: lower_bound" in out) == (0, True)
+    report = json.loads(ask("check", name, path, "--json")[1])
+    assert (report["repeated"], report["lower_bound"]) == (["lower_bound"], None)
+    assert "lower_bound" not in report["checked"]
+
+
+def test_scenarios_of_a_plan_are_taken_from_a_file(ask, tmp_path, bell, steady_plan):
+    scenarios = own(bell, [[3, 3, 0], [2, 2.5, 0]])
+    instance, plan, file = (tmp_path / name for name in ("bell.json", "plan.json", "own.npz"))
+    instance.write_text(bell.to_json(), encoding="utf-8")
+    plan.write_text(claiming(bell, scenarios, steady_plan).to_json(), encoding="utf-8")
+    save_scenarios(scenarios, file)
+    assert ask("check", instance, plan)[0] == 3
+    code, out, _ = ask("check", instance, plan, "--scenarios", file)
+    assert (code, "0 of 2 scenarios end above l_max" in out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("termination", "code", "kept"),
+    [
+        (Termination.TIME_LIMIT, 5, 4),
+        (Termination.INTERRUPTED, 5, 4),
+        (Termination.EXHAUSTED, 5, 0),
+        (Termination.INFEASIBLE, 3, 0),
+        (Termination.ERROR, 70, 70),
+    ],
+)
+def test_an_old_rest_that_may_go_on_is_an_answer(ask, here, own_methods, termination, code, kept):
+    register("ends", lambda instance, limits: Outcome(termination, None, reason="for a test"), shipped=True)
+    words = ("replan", "spent.json", "promised.json", "state.json", "--method", "ends")
+    assert ask(*words)[0] == code
+    assert ask(*words, "--keep-promise")[0] == kept
+
+
+def test_the_log_of_a_controller_that_follows_the_plan_is_a_state_and_that_of_another_plan_is_not(ask, here):
+    plan = Path("promised.json")
+    controller = Controller(plan, "run.jsonl", instance=load("spent.json"))
+    words = ("replan", "spent.json", plan, "run.jsonl")
+    code, _, err = ask(*words)
+    assert (code, "holds no loss yet" in err) == (2, True)
+    controller.start(3.0)
+    controller.observe(1.0)
+    found, wanted = (
+        json.loads(ask(*words[:3], state, "--method", "exact", "--json")[1])
+        for state in ("run.jsonl", "lucky.json")
+    )
+    assert found["cost"] == 1.0
+    assert all(found[key] == wanted[key] for key in ("termination", "cost", "violation"))
+    text = Path("run.jsonl").read_text()
+    Path("run.jsonl").write_text(text.replace('"loss": 3.0', '"loss": -3.0'))
+    code, _, err = ask(*words)
+    assert (code, "run.jsonl: line 2 is not what this policy decides" in err) == (2, True)
+    plan.write_text(plan.read_text().replace("distilled", "pruned"))
+    code, _, err = ask(*words)
+    assert (code, "is the log of another policy" in err) == (2, True)
+
+
+# --- front ----------------------------------------------------------------------------------------------
+
+RANGES = {"loss": (4.0, 15.0), "time": (1.0, 12.0), "probability": (0.5, 0.9)}
+
+
+def front(against: str, *words: object) -> list[object]:
+    return ["front", "tiny", "--against", against, "--between", *RANGES[against], "--points", 4, *words]
+
+
+@pytest.mark.parametrize("against", RANGES)
+def test_every_plan_of_a_front_passes_depl_check_on_the_instance_beside_it(ask, tmp_path, against):
+    plans, table, figure = tmp_path / "plans", tmp_path / "front.csv", tmp_path / "drawn"
+    words = ("--plans", plans, "--out", table, "--figure", figure)
+    code, out, err = ask(*front(against, *words, "--json"))
+    assert code == 0
+    points = json.loads(out)["points"]
+    kept = [point for point in points if point["plan"] is not None]
+    assert (f"{len(kept)} plans written to {plans}" in err, f"depl check {plans}" in err) == (True, True)
+    names = {path.name.removesuffix(".plan.json") for path in plans.glob("*.plan.json")}
+    assert names == {f"{against}-{point['budget']:.12g}" for point in kept}
+    for name in names:
+        instance = plans / f"{name}.instance.json"
+        target = json.loads(instance.read_text(encoding="utf-8"))["target"]
+        assert target[Budget(against).field] == float(name.partition("-")[2])
+        code, out, _ = ask("check", instance, plans / f"{name}.plan.json", "--json")
+        assert (code, json.loads(out)["ok"]) == (0, True)
+    rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
+    assert [(float(row["budget"]), row["termination"]) for row in rows] == [
+        (point["budget"], point["termination"]) for point in points
+    ]
+    assert all(figure.with_suffix(ending).stat().st_size > 1000 for ending in (".png", ".svg"))
+
+
+def test_ctrl_c_leaves_the_points_found_by_then_and_a_front_goes_on_from_its_file(ask, tmp_path, monkeypatch):
+    file, plans, own, calls = tmp_path / "front.json", tmp_path / "plans", front_module.solve, []
+
+    def interrupted(*args: object, **more: object) -> depl.Result:
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return own(*args, **more)
+
+    monkeypatch.setattr("depl.models.solving.front.solve", interrupted)
+    code, out, _ = ask(*front("time", "--out", file, "--plans", plans))
+    assert (code, "2 of 4 points, stopped by the user" in out) == (4, True)
+    first = json.loads(file.read_text(encoding="utf-8"))["points"]
+    assert len(first) == 2
+    assert len(list(plans.glob("*.plan.json"))) == out.count("proved cheapest")
+    code, out, _ = ask(*front("time", "--out", file, "--json"))
+    again = json.loads(out)
+    asked = [instance.target.maximum_time for instance, *_ in calls[3:]]
+    assert (code, len(asked), 12.0 in asked) == (0, 3, False)  # nor is what has a plan solved again
+    assert again == json.loads(file.read_text(encoding="utf-8"))
+    for name in ("budget", "termination", "cost", "lower_bound"):
+        assert again["points"][0][name] == first[0][name]
+    assert len(again["points"]) == 4
+
+
+# --- instances, methods, knapsacks ----------------------------------------------------------------------
+
+
+def test_every_shipped_instance_is_listed_with_its_targets_and_can_be_shown(ask):
+    _, out, _ = ask("instances", "list")
+    listed = {line.split("|")[0].strip(): line.split("|")[1].split() for line in out.splitlines()[2:]}
+    assert set(listed) == set(names())
+    assert listed["paper-alexnet"] == ["5", "7", "9", "11", "13"]
+    titles = ("Target", "Clusters", "Datasets", "Models", "Where the values come from")
+    for name in names():
+        code, out, err = ask("instances", "show", name)
+        assert (code, [title for title in titles if f"\n{title}" not in out]) == (0, [])
+        assert ("choose another one with --target" in err) == name.startswith("paper")
+    _, out, _ = ask("instances", "show", "paper-alexnet-9", "--json")
+    assert Instance.from_json(out) == load("paper-alexnet", 9)
+
+
+def test_random_instances_are_written_whole_by_the_function_of_their_family_and_again_the_same(ask, tmp_path):
+    sizes = {"clusters": 4, "datasets": 3, "models": 2, "epochs": 6}
+    words = [str(word) for name, size in sizes.items() for word in (f"--{name}", size)]
+    drawn = {}
+    for family in FAMILIES:
+        for folder in (tmp_path / family, tmp_path / "again" / family):
+            given = () if family == "small" else words
+            make = ("instances", "make", "--family", family, *given, "--out", folder)
+            code, out, err = ask(*make, "--count", 2, "--seed", 7)
+            paths = [Path(line) for line in out.splitlines()]
+            assert (code, err, sorted(paths)) == (0, "2 instances written\n", sorted(folder.iterdir()))
+            drawn[folder] = {path.name: path.read_bytes() for path in paths}
+        found = load(paths[0])
+        assert found.name == paths[0].stem
+        assert family == "small" or [len(found.clusters), len(found.datasets), len(found.models)] == [4, 3, 2]
+        assert family == "small" or found.target.maximum_epochs == 6
+        _, out, _ = ask(*make, "--seed", 7)
+        assert Path(out.strip()).name == paths[0].name
+        assert len(ask(*make, "--seed", 8)[1].splitlines()) == 1
+        assert len(list(folder.iterdir())) == 3
+    assert all(first == second for first, second in list(pairwise(drawn.values()))[::2])
+    assert len({name for found in drawn.values() for name in found}) == 2 * len(FAMILIES)
+
+
+def test_the_schema_accepts_what_is_shipped_and_the_template_can_be_solved(ask, tmp_path):
+    schema = json.loads(ask("instances", "schema")[1])
+    jsonschema.validate(RICH, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(put(RICH, "clusters[0].capacity", "much"), schema)
+    path = tmp_path / "mine.json"
+    printed = ask("instances", "new")[1]
+    assert ask("instances", "new", "--out", path)[:2] == (0, "")
+    assert path.read_text(encoding="utf-8") == printed
+    assert ask("solve", path, "--method", "exact")[0] == 0
+
+
+def test_every_shipped_method_proves_what_it_declares_and_refuses_what_is_among_its_needs():
+    refusing = set()
+    for instance in (depl.load("tiny"), depl.load("paper-alexnet-9")):
+        for method in depl.methods():
+            slow = method.needs.startswith("Pyomo") and instance.name != "tiny"
+            if method.proof is None or slow:  # of another test; programs on 100 scenarios
+                continue
+            looks = None if method.proof is Proof.OPTIMUM else 400  # by then the loop has its bound
+            try:
+                found = depl.solve(instance, method.name, looks=looks)
+            except depl.NotCoveredError:
+                refusing.add(method.name)
+                continue
+            proved = found.solution is depl.Solution.PROVEN_OPTIMAL
+            assert proved is (method.proof is Proof.OPTIMUM), method.name
+            assert (found.lower_bound > 0) is (method.proof is not Proof.NOTHING), method.name
+    assert (
+        refusing
+        == {method.name for method in depl.methods() if method.needs.startswith("one cluster")}
+        != set()
+    )
+
+
+def test_the_methods_are_a_tuple_that_prints_as_their_table_in_the_order_of_what_they_prove(ask, own_methods):
+    out = ask("methods")[1]
+    rows = [[cell.strip() for cell in line.split("|")] for line in out.splitlines() if "|" in line][1:]
+    assert sorted(row[0] for row in rows) == [method.name for method in depl.methods()]
+    order = ("the optimum", "a lower bound", "nothing", "not declared")
+    ranks = [order.index(row[1].split(",")[0]) for row in rows]
+    assert ranks == sorted(ranks)
+    told = json.loads(ask("methods", "--json")[1])["methods"]
+    assert [method["name"] for method in told if method["default"]] == ["auto"]
+    register("mine", print, "Says <what> it does.", options=(Option("width"),))
+    found = depl.methods()
+    assert isinstance(found, tuple)
+    assert repr(found) == str(found)
+    assert ("mine" in str(found), "not declared" in str(found)) == (True, True)
+    assert ">Says &lt;what&gt; it does.</td>" in found._repr_html_()
+
+
+@pytest.mark.parametrize("reduction", ["by-cost", "by-time", "free-resources"])
+@pytest.mark.parametrize("method", ["scenario-search", "exact", "milp", "enumerate"])
+def test_every_method_finds_the_best_items_by_every_reduction(ask, here, method, reduction) -> None:
+    code, text, err = ask("knapsack", "items.txt", "--via", method, "--reduction", reduction, "--json")
+    answer = json.loads(text)
+    assert (code, err) == (0, "")
+    assert (answer["value"], answer["checked_value"], answer["upper_bound"]) == (14, 14, 14)
+    assert (answer["items"], answer["weight"], answer["proved"]) == ([1, 3], 9, True)
+    assert answer["agrees"] is True
+    assert answer["solves"] == 1 or reduction != "by-cost"
+
+
+def test_a_limit_of_a_knapsack_leaves_a_bound_that_is_not_wrong_and_items_are_written(ask, here) -> None:
+    numbers = range(60)
+    sack = Knapsack.of([97 + 31 * n % 89 for n in numbers], [97 + 17 * n % 83 for n in numbers], 4000)
+    found = solve_knapsack(sack, "by-time", solver("scenario-search", 1e-3))
+    assert (found.proved, found.value is None) == (False, False)
+    assert found.value <= found.bound <= sum(sack.values)
+    assert ask("knapsack", "items.txt", "--out", "best.txt")[0] == 0
+    assert Path("best.txt").read_text() == "1\n3\n"
+
+
+# --- lessons, programs, kernels -------------------------------------------------------------------------
+
+
+def test_lessons_are_listed_and_exported_and_what_tells_answers_lies_apart(ask, here, monkeypatch) -> None:
+    out = ask("lessons", "list")[1]
+    assert all(lesson.title in out and " ".join(lesson.exercises) in out for lesson in lessons())
+    listed = json.loads(ask("lessons", "list", "--json")[1])["lessons"]
+    assert [entry["name"] for entry in listed] == [lesson.name for lesson in lessons()]
+    assert ask("lessons", "export", 1, "--to", "kit", "--only", "kit")[0] == 0
+    parts = {path.relative_to("kit").as_posix() for path in Path("kit").rglob("*.html")}
+    stem, told = "1_reduction-kit", ("plan", "marking")
+    handed = {f"{stem}-{part}.html" for part in ("handout", "exercises")}
+    assert parts == handed | {f"teacher/{stem}-{part}.html" for part in told}
+    monkeypatch.setattr("depl.lessons.export.run_cells", None)  # no lesson is run for its notebook
+    code, out, err = ask("lessons", "export", "--to", "new/course", "--only", "notebook")
+    written = sorted(path.name for path in Path("new/course").iterdir())
+    assert (code, written) == (0, [f"{lesson.name}.ipynb" for lesson in lessons()])
+    assert len(out.splitlines()) == len(written)
+    assert f"{len(written)} files written" in err
+
+
+def test_without_docutils_pages_are_refused_with_the_name_of_the_extra(ask, tmp_path, monkeypatch) -> None:
+    for module in [name for name in sys.modules if name.split(".")[0] == "docutils"] + ["docutils"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    code, _, err = ask("lessons", "export", 1, "--to", tmp_path / "new")
+    assert (code, "pip install 'depl[teaching]'" in err) == (2, True)
+    assert not (tmp_path / "new").exists()
+    assert ask("lessons", "export", 1, "--to", tmp_path / "new", "--only", "notebook")[0] == 0
+
+
+@pytest.mark.parametrize(("form", "ending"), [("price", "lp"), ("price", "mps"), ("cone", "nl")])
+def test_the_optimum_that_is_told_of_a_program_is_that_of_its_file(ask, form, ending, tmp_path):
+    path = tmp_path / f"tiny.{ending}"
+    told = json.loads(ask("program", "tiny", "--scenarios", 12, "--form", form, "--out", path, "--json")[1])
+    assert (told["finished"], told["relaxation"], told["scenarios"]) == (True, False, 12)
+    found = scip(path, 1e-8) if form == "cone" else cbc(path)
+    assert found == pytest.approx(told["optimum"], rel=1e-6)
+    assert told["note"]["optimum"] == told["optimum"]
+    assert told["binaries"] > 0
+    assert ask("program", "tiny", "--relaxation", "--out", tmp_path / "tiny.lp")[0] == 0
+    assert "RELAXATION" in (tmp_path / "tiny.lp").read_text().splitlines()[0]
+
+
+def test_named_methods_are_prepared_once_each(ask, monkeypatch):
+    asked = []
+
+    def solve(instance, method, time_limit):
+        asked.append((instance.name, method))
+
+    monkeypatch.setattr("depl.models.solving.solve.solve", solve)
+    spent = iter([0.0, 3.0, 3.0, 3.0])
+    monkeypatch.setattr("depl.models.foundation.compiling.compiling_seconds", lambda: next(spent))
+    code, out, err = ask("warm-up", "--method", "exact", "--method", "depl", "--method", "exact")
+    assert (code, err) == (0, "")
+    assert asked == [(name, method) for method in ("exact", "depl") for name in ("tiny", "paper-alexnet-9")]
+    cells = [[cell.strip() for cell in line.split("|")[:2]] for line in out.splitlines()[2:4]]
+    assert cells == [["exact", "3.0 s"], ["depl", "0.0 s"]]
+    assert out.splitlines()[-1] == "kernels compiled in 3.0 s and kept"
+
+
+@pytest.mark.slow
+def test_a_solve_after_it_compiles_nothing(tmp_path):
+    """In processes of their own, with a cache that was empty."""
+    command = [sys.executable, "-m", "depl", "warm-up", "--json"]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    first, again = (
+        subprocess.run(command, env=environment, check=True, capture_output=True).stdout for _ in range(2)
+    )
+    assert json.loads(first)["compiling_seconds"] > 1
+    assert json.loads(again)["compiling_seconds"] == 0
