@@ -1,139 +1,239 @@
-"""``depl diagnose``: the verdict with its numbers, for people and as JSON, and what it refuses."""
+"""``depl diagnose`` and ``depl certify``: verdicts with their numbers, for people and as objects."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
 from depl.models.problem.laws import InverseGamma, Normal
+from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.traces.files import write_traces
+from depl.models.traces.fingerprints import fingerprints
+from depl.models.traces.planned import PLAN, plan_text
 from depl.models.traces.table import Traces
 from tests.cases.drawn_traces import draw_traces
+from tests.depl.commands.conftest import sessions
+
+EPOCHS = 8
+PLANNED = {PLAN: plan_text((("net", "site"),) * EPOCHS)}
+SESSIONS = """
+the verdict, its reason, what runs carry and what comes next come first
+$ diagnose good.csv --resamples 99
+good.csv: the independent law may be used paper's law may be used: whole runs vary
+a promise of 0.95 that is right on average, and 0.9 with confidence 0.95 next depl fit good.csv --template
+depl fit good.csv --template setup.json --out mine.json --law independent
+depl diagnose good.csv --details
+- must not be used
+- all runs begin alike
+$ diagnose good.csv --resamples 99 --details
+good.csv: the independent law may be used paper's law may be used: whole runs vary
+full -> cut | 40 | 0 |
+1. 5 full@site, 5 cut@site: after epoch 10 the 1 to 99 % band of 40 runs goes from
+all runs begin alike
+- must not be used
+$ diagnose bad.csv --resamples 99 --details
+bad.csv: the independent law must NOT be used paper's law not to be used: whole runs vary
+next depl fit bad.csv --template setup.json --out mine.json #
+the independent law must not be used: whole runs vary
+40 jumps are estimated
+
+too few runs are told with the number that would do
+$ diagnose three.csv --resamples 19
+3 of the schedule with most runs: too few for a promise of 0.8, which takes 4 next
+a promise of 0.8 takes 4, 0.9 takes 9, 0.95 takes 19, 0.99 takes 99 of them
+$ diagnose three.csv --resamples 19 --json
+{"facts": null}
+
+fits, tests and verdict are one object
+$ diagnose good.csv --resamples 49 --json
+{"usable": true, "runs": 40, "metric": "loss", "most_of_one_schedule": 40}
+{"whole": {"start_correlation": null}}
+{"behind": [{"model": "full", "first": true, "runs": 40}, {"model": "cut", "first": false, "runs": 40}]}
+{"fits": [{"combination": "full"}, {"combination": "cut"}]}
+{"switches": [{"from": "full", "to": "cut", "jumps": 40}]}
+{"switches": [{"laws": [{"family": "student_t"}, {"family": "normal"}]}]}
+{"promises": [{"nominal": 0.1}, {"nominal": 0.05}, {"nominal": 0.01}]}
+$ diagnose good.csv --resamples 19 --by schedule --json
+{"fits": [{"combination": "full / site / 5 full@site, 5 cut@site"}, {}]}
+{"fits": [{}, {"combination": "cut / site / 5 full@site, 5 cut@site"}]}
+
+a promise that is kept is certified
+$ certify f100-1.csv --target 1.5 --omega 0.95 --chosen-by used.csv
+f100-1.csv: certified by 100 runs with confidence 0.95
+the 0.95-quantile is at most 0.999 with confidence 0.95 (rank 99 of 100)
+it is at most 0.996 with probability 0.95, averaged over such samples (rank 96 of 100)
+- needed
+- named
+$ certify f100-1.csv --target 1.5 --omega 0.95 --chosen-by used.csv --confidence 0.9 --json
+{"certified": true, "verdict": "certified", "runs": 100, "target": 1.5, "level": 0.95, "confidence": 0.9}
+{"exceedances": 1, "schedule": "8 net@site", "chosen_by": ["used.csv"]}
+
+what is not certified says what it takes
+$ certify f5-0.csv --target 1.5 --omega 0.95 --json
+= 3
+{"quantile": {"value": null, "rank": null, "least_runs": 59}, "allowed": null}
+{"conformal": {"value": null, "rank": null, "least_runs": 19}}
+$ certify f20-0.csv --target 1.5 --omega 0.95
+= 3
+NOT certified: 20 runs are too few to tell with confidence 0.95
+59 runs if no more than 0 exceed; 59 to certify nine times in ten if they exceed as often
+the runs used to choose the plan were not named
+$ certify f1-0.csv --target 1.5 --omega 0.95
+= 3
+NOT certified: 1 run is too few to tell
+no bound, which takes 59 runs
+$ certify f20-0.csv --target 0.5 --omega 0.95 --confidence 0.9
+= 3
+NOT certified: 20 runs show with confidence 0.9 that the promise is broken
+another plan, or a lower promise
+$ certify f20-3.csv --target 1.5 --omega 0.9
+= 3
+too few to tell
+too often for a sample of any practical size
+$ certify f20-1.csv --target 1.5 --omega 0.95
+= 3
+too few to tell
+93 runs if no more than 1 exceed; as often as here is
+
+runs that ended early, diverged or are flat exceed
+$ certify short.csv --target 1.5 --omega 0.9 --diverged "f3, gone"
+= 3
+4 of 63 exceed the target
+2 of them because they ended before the plan ('f60', ...)
+2 of them because they diverged or were lost ('f3', ...)
+no bound, because too many runs have no final value (rank 61 of 63)
+$ certify short.csv --target 1.5 --omega 0.9 --diverged "f3, gone" --json
+= 3
+{"stopped": ["f60", "f61"], "diverged": ["f3", "gone"]}
+$ certify flat.csv --target 1.5 --omega 0.9
+= 3
+1 of them because they are too flat to be told from others ('flat')
+$ certify flat.csv --target 1.5 --omega 0.9 --json
+= 3
+{"flat": ["flat"]}
+
+several files and instances may have chosen the plan, and runs of them do not pass as fresh ones
+$ certify f30-0.csv --target 1.5 --omega 0.9 --chosen-by used.csv --chosen-by other.json
+- named
+$ certify f30-0.csv --target 1.5 --omega 0.9 --chosen-by used.csv --chosen-by same.json
+= 2
+.run[36]: run 'f4' was used to choose the plan
+so are those of 1 other run
+$ certify f30-0.csv --target 1.5 --omega 0.9 --chosen-by used.csv --chosen-by instance.json
+= 2
+tiny carries no fingerprints of the runs that it was fitted to
+$ certify renamed.csv --target 1.5 --omega 0.95 --chosen-by all.csv
+= 2
+run 'fresh-u0' was used to choose the plan
+so are those of 59 other runs
+$ certify renamed.csv --target 1.5 --omega 0.95 --chosen-by all.json
+= 2
+run 'fresh-u0' was used to choose the plan
+so are those of 59 other runs
+$ certify copies.csv --target 1.5 --omega 0.95
+= 2
+run '1-u0' is run '0-u0' of the same file once more
+$ certify f100-1.csv --target 1.5 --omega 0.95 --chosen-by begun.csv
+too short or too flat to be known again: 60 runs that chose the plan ('u0', ...)
+
+runs that were all cut do not pass for runs of a shorter plan, before a loss that rises
+$ certify cut.csv --target 2.5 --omega 0.95
+= 2
+say what the runs were to train (--plan)
+$ certify cut.csv --target 2.5 --omega 0.95 --plan eight.json
+= 3
+60 of 60 exceed the target; 60 of them because they ended before the plan
+"""
 
 
-@pytest.fixture(scope="module")
-def drawn(bell: Instance) -> Traces:
-    """40 runs of the paper's law, five epochs of each of two models."""
+def drawn(runs: int, misses: int, prefix: str = "f", short: int = 0) -> Traces:
+    """Runs of 8 epochs that end at 1 or just below, or at 3 if they miss; the last ``short`` end before."""
+    rng = np.random.default_rng([0, *prefix.encode()])
+    rows = []
+    for run in range(runs):
+        end = 3.0 if run < misses else 1 - run / 1000
+        losses = [4.0, *rng.uniform(1.6, 2, size=EPOCHS - 1), end]
+        kept = losses if run < runs - short else losses[:-1]
+        rows += [(f"{prefix}{run}", epoch, "net", "site", loss) for epoch, loss in enumerate(kept)]
+    return Traces(*map(np.array, zip(*rows, strict=True)), provenance=PLANNED)
+
+
+def altered(*parts: Traces, loss=None, prefix: str = "", keep=slice(None), provenance=PLANNED) -> Traces:
+    """The same runs one after the other, under names with a prefix, with other losses or some rows alone."""
+    names = ("run", "epoch", "model", "cluster", "loss")
+    run, *columns, own = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    run, loss = np.array([f"{prefix}{name}" for name in run]), own if loss is None else loss
+    return Traces(*(column[keep] for column in (run, *columns, loss)), provenance=provenance)
+
+
+def judged(bell: Instance) -> dict[str, Traces]:
+    """40 runs of the paper's law, five epochs of each of two models; and each stretched by its own factor."""
     noise = InverseGamma(mean=1, variance=0.03)
     models = [
         Model(name=name, size=1, demand=2, improvement=InverseSqrtImprovement(scale=2, offset=b, noise=noise))
         for name, b in (("full", 1.0), ("cut", 4.0))
     ]
-    rows = [Switch(previous="full", following="cut", law=Normal(mean=0.4, variance=0.01))]
-    instance = bell.replace(models=models, switches=rows)
-    return draw_traces(instance, ["full"] * 5 + ["cut"] * 5, 40, np.random.default_rng(1))
+    switches = [Switch(previous="full", following="cut", law=Normal(mean=0.4, variance=0.01))]
+    instance = bell.replace(models=models, switches=switches)
+    good = draw_traces(instance, ["full"] * 5 + ["cut"] * 5, 40, np.random.default_rng(1))
+    factor = np.random.default_rng(2).normal(1, 0.3, len(good.runs))
+    loss = 10 + (good.loss - 10) * np.repeat(factor, np.diff(good.bounds))
+    bad = Traces(good.run, good.epoch, good.model, good.cluster, loss)
+    return {"good": good, "bad": bad, "three": good.select([0, 1, 2])}
 
 
-@pytest.fixture
-def good(drawn: Traces, tmp_path):
-    path = tmp_path / "good.csv"
-    write_traces(path, drawn)
-    return path
+@pytest.fixture(scope="module")
+def samples(bell: Instance, tiny: Instance, tmp_path_factory: pytest.TempPathFactory):
+    folder = tmp_path_factory.mktemp("samples")
+    used, one, rng = drawn(60, 0, "u"), drawn(1, 0, "u"), np.random.default_rng(0)
+    flat = Traces(["flat"] * 9, np.arange(9), ["net"] * 9, ["site"] * 9, np.full(9, 0.7))
+    copies = [altered(one, loss=one.loss + 1e-9 * rng.normal(size=9), prefix=f"{k}-") for k in range(60)]
+    traces = judged(bell) | {
+        **{f"f{runs}-{misses}": drawn(runs, misses) for runs in (1, 5, 20, 30) for misses in (0, 1, 3)},
+        "f100-1": drawn(100, 1),
+        "short": drawn(62, 0, short=2),
+        "flat": altered(drawn(30, 0), flat),
+        "used": drawn(5, 0, "u"),
+        "all": used,
+        "renamed": altered(used, loss=np.round(used.loss, 4), prefix="fresh-"),
+        "copies": altered(*copies),
+        "begun": altered(used, keep=used.epoch < 4),
+        "cut": altered(used, keep=used.epoch < 8, provenance={}),
+    }
+    for name, found in traces.items():
+        write_traces(folder / f"{name}.csv", found)
+    epoch = PlannedEpoch(model="net", cluster="site", resources=1.0)
+    eight = Plan(data=(ClusterData(cluster="site", datasets=("d",)),), epochs=(epoch,) * EPOCHS)
+    (folder / "eight.json").write_text(eight.to_json(), encoding="utf-8")
+    same = drawn(30, 0).select([4, 9])
+    for name, runs in (("other", drawn(3, 0, "v")), ("same", same), ("all", used)):
+        fitted = tiny.replace(run_fingerprints=fingerprints(runs))
+        (folder / f"{name}.json").write_text(fitted.to_json(), encoding="utf-8")
+    return folder
 
 
-@pytest.fixture
-def bad(drawn: Traces, tmp_path):
-    """The same runs, each stretched by a factor of its own."""
-    factor = np.random.default_rng(2).normal(1, 0.3, len(drawn.runs))
-    loss = 10 + (drawn.loss - 10) * np.repeat(factor, np.diff(drawn.bounds))
-    path = tmp_path / "bad.csv.gz"
-    write_traces(path, Traces(drawn.run, drawn.epoch, drawn.model, drawn.cluster, loss))
-    return path
+@pytest.mark.parametrize("lines", sessions(SESSIONS))
+def test_what_is_typed_is_answered(follow, here, samples, lines) -> None:
+    shutil.copytree(samples, here, dirs_exist_ok=True)
+    follow(lines)
 
 
-def test_the_verdict_its_reason_what_runs_carry_and_what_comes_next_come_first(ask, good, bad) -> None:
-    code, text, err = ask("diagnose", good, "--resamples", 99, "--details")
-    assert (code, err) == (0, "")
-    first, _, law, runs, following, *rest = text.splitlines()
-    assert first == f"{good}: the independent law may be used"
-    assert law.startswith("paper's law  may be used: whole runs vary ")
-    assert runs.endswith("a promise of 0.95 that is right on average, and 0.9 with confidence 0.95")
-    assert following.startswith(
-        f"next         depl fit {good} --template setup.json --out mine.json --law independent"
-    )
-    assert any(line.startswith("full -> cut |    40 |         0 |") for line in rest)
-    assert "1. 5 full@site, 5 cut@site: after epoch 10 the 1 to 99 % band of 40 runs goes from" in text
-    assert "all runs begin alike" in text
-    assert "must not be used" not in text
-    brief = ask("diagnose", good, "--resamples", 99)[1]
-    assert text.startswith(brief.rpartition("\n\n")[0])
-    assert brief.endswith(f"its and tests: depl diagnose {good} --details\n")
-    code, text, _ = ask("diagnose", bad, "--resamples", 99, "--details")
-    assert code == 0
-    first, _, law, _, following, *_ = text.splitlines()
-    assert first.endswith("the independent law must NOT be used")
-    assert law.startswith("paper's law  not to be used: whole runs vary")
-    assert following.split("   ")[-2].endswith("--out mine.json")
-    assert "- the independent law must not be used: whole runs vary" in text
-    assert "40 jumps are estimated" in text
-
-
-def test_too_few_runs_are_told_with_the_number_that_would_do(ask, drawn: Traces, tmp_path) -> None:
-    few = tmp_path / "few.csv"
-    write_traces(few, drawn.select([0, 1, 2]))
-    _, text, _ = ask("diagnose", few, "--resamples", 19)
-    runs, following = text.splitlines()[3:5]
-    assert runs.endswith("3 of the schedule with most runs: too few for a promise of 0.8, which takes 4")
-    assert following.endswith("a promise of 0.8 takes 4, 0.9 takes 9, 0.95 takes 19, 0.99 takes 99 of them")
-    assert json.loads(ask("diagnose", few, "--resamples", 19, "--json")[1])["facts"] is None
-
-
-def test_json_holds_fits_tests_and_verdict(ask, good) -> None:
-    code, text, _ = ask("diagnose", good, "--resamples", 49, "--json")
-    content = json.loads(text)
-    assert code == 0
-    assert content["usable"] is True
-    assert (content["runs"], content["metric"], content["most_of_one_schedule"]) == (40, "loss", 40)
-    assert [(row["model"], row["first"], row["runs"]) for row in content["behind"]] == [
-        ("full", True, 40),
-        ("cut", False, 40),
-    ]
-    assert [row["combination"] for row in content["fits"]] == ["full", "cut"]
-    assert content["whole"]["start_correlation"] is None
-    (jump,) = content["switches"]
-    assert (jump["from"], jump["to"], jump["jumps"]) == ("full", "cut", 40)
-    first, second = jump["laws"]
-    assert (first["family"], second["family"]) == ("student_t", "normal")
-    assert sorted(first["parameters"]) == ["degrees_of_freedom", "location", "scale"]
-    assert first["p_value"] == first["goodness"]["bootstrap_p_value"]
-    assert [item["nominal"] for item in content["promises"]] == [0.1, 0.05, 0.01]
-
-
-def test_every_schedule_can_have_fits_of_its_own(ask, good) -> None:
-    _, text, _ = ask("diagnose", good, "--resamples", 19, "--by", "schedule", "--json")
-    rows = json.loads(text)["fits"]
-    assert [row["combination"] for row in rows] == [
-        "full / site / 5 full@site, 5 cut@site",
-        "cut / site / 5 full@site, 5 cut@site",
-    ]
-
-
-def test_figures_are_drawn_where_asked_for(ask, good, tmp_path) -> None:
-    code, _, err = ask("diagnose", good, "--resamples", 19, "--figure", tmp_path / "pictures" / "good")
-    assert code == 2  # the folder has to exist
-    code, _, err = ask("diagnose", good, "--resamples", 19, "--figure", tmp_path / "new")
-    assert code == 0
+def test_figures_are_drawn_where_asked_for_and_the_same_seed_gives_the_same_answer(
+    ask, samples, tmp_path
+) -> None:
+    words = ("diagnose", samples / "good.csv", "--resamples", 19)
+    code, _, err = ask(*words, "--figure", tmp_path / "new")
+    assert (code, "drawn in" in err) == (0, True)
     names = [f"new-{name}.{kind}" for name in ("verdict", "loss", "fits") for kind in ("png", "svg")]
     assert all((tmp_path / name).stat().st_size > 1000 for name in names)
-    assert "drawn in" in err
-
-
-def test_the_same_seed_gives_the_same_answer(ask, good) -> None:
-    answers = [ask("diagnose", good, "--resamples", 19, "--seed", seed)[1] for seed in (3, 3, 4)]
+    answers = [ask(*words, "--seed", seed)[1] for seed in (3, 3, 4)]
     assert answers[0] == answers[1] != answers[2]
 
 
-def test_what_cannot_be_diagnosed_is_refused(ask, good, drawn: Traces, tmp_path) -> None:
-    write_traces(tmp_path / "few.csv", drawn.select([0, 1]))
-    for words, said in (
-        ((tmp_path / "none.csv",), "none.csv"),
-        (("digits-nothing",), "digits-nothing"),
-        ((good, "--metric", "error_rate"), "--metric: "),
-        (
-            (tmp_path / "few.csv",),
-            "few.csv: dependence shows between runs of one schedule; 2 of them are too few",
-        ),
-    ):
-        code, _, err = ask("diagnose", *words)
-        assert (code, said in err) == (2, True), err
+def test_a_law_of_a_switch_has_its_parameters_and_the_p_value_of_its_bootstrap(ask, samples) -> None:
+    told = json.loads(ask("diagnose", samples / "good.csv", "--resamples", 19, "--json")[1])
+    first = told["switches"][0]["laws"][0]
+    assert sorted(first["parameters"]) == ["degrees_of_freedom", "location", "scale"]
+    assert first["p_value"] == first["goodness"]["bootstrap_p_value"]
