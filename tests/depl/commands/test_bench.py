@@ -116,33 +116,6 @@ def test_a_users_suite_is_run_by_its_file(tmp_path, monkeypatch, ask, here):
         assert (code, text) == (0, "a method may print\nall the same\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        (("run", "none", "--out", "x.jsonl"), "no study is called 'none'"),
-        (("run", "paper", "exact-law"), "'paper' sweeps, 'exact-law' measures; run them apart"),
-        (("run", "paper", "--smoke"), "--smoke: is an option of studies that measure"),
-        (("run", "exact-law", "--limit", "1"), "--limit: is an option of studies that sweep"),
-        (("run", "paper", "--methods", "none", "--out", "x.jsonl"), "--methods: no configuration"),
-        (("run", "paper", "--import", "none.py", "--out", "x.jsonl"), "none.py: there is no such file"),
-        (("run", "paper", "--seconds", "0"), "--seconds: must be positive"),
-        (("run", "paper", "--seconds", "soon"), "--seconds: must be positive"),
-        (("run", "paper", "--workers", "0"), "--workers: "),
-        (("run", "paper", "--workers", "2", "--scheduler", "tcp://there:1"), "not allowed with"),
-        (("resume", "none.jsonl"), "none.jsonl: there is no such file"),
-        (("compare", "none"), "none: no such file, and no recorded study of that name; known are"),
-        (("compare", "paper", "--only", "none/*"), "holds no answer like 'none/*' that can be asked again"),
-        (("draw", "exact-law", "figures"), "the study 'exact-law' has no figure; those that have one: "),
-    ],
-)
-def test_what_cannot_be_done_is_refused_and_nothing_is_written(tmp_path, monkeypatch, ask, words, complaint):
-    monkeypatch.chdir(tmp_path)
-    code, text, told = ask("bench", *words)
-    assert (code, text) == (2, "")
-    assert complaint in told
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_scheduler_needs_dask_and_says_so(monkeypatch, tmp_path, ask):
     monkeypatch.setitem(sys.modules, "distributed", None)
     there = ("--scheduler", "tcp://127.0.0.1:1")
@@ -242,13 +215,6 @@ def test_an_update_replaces_what_differs_and_adds_what_is_asked_today(tmp_path, 
     assert found["random-200"] == recorded[1]
     assert {"enumerate", "expected-cost", "expected-greedy"} <= found.keys()
     assert ask(*words)[:2] == (0, "all the same\n")
-
-
-def test_what_ended_by_the_clock_cannot_be_compared(tmp_path, ask):
-    write_store(tmp_path / "crashed.jsonl", blanks(2))
-    code, _, complaint = ask("bench", "compare", tmp_path / "crashed.jsonl")
-    assert code == 2
-    assert "others ended by the clock" in complaint
 
 
 # --- studies that measure --------------------------------------------------------------------------------
