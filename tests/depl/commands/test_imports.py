@@ -14,54 +14,28 @@ from depl.cli import main
 from tests.cases.documents import put
 
 ROOT = Path(__file__).resolve().parents[3]
-METHOD = '''
-"""The last model on the first cluster."""
-import depl
-
-def steady(instance, limits):
-    """One model, one cluster, full resources."""
-    cluster = instance.clusters[0]
-    names = [dataset.name for dataset in instance.datasets]
-    epoch = {"model": instance.models[-1].name, "cluster": cluster.name, "resources": cluster.capacity}
-    for count in range(1, instance.target.maximum_epochs + 1):
-        plan = depl.Plan(data=({"cluster": cluster.name, "datasets": names},), epochs=(epoch,) * count)
-        if depl.evaluate(instance, plan).feasible:
-            return plan
-    return None
-
-print("registering")
-depl.register("imported-steady", steady)
-'''
-LAW = '''
-from typing import Any
-import scipy.stats
+LAW = """
+import depl, scipy.stats
 
 class ImportedLogistic(depl.Law, frozen=True, kw_only=True, tag="imported_logistic"):
-    """A logistic law."""
     place: float
     scale: float
 
-    def distribution(self) -> Any:
-        """As in SciPy."""
+    def distribution(self):
         return scipy.stats.logistic(self.place, self.scale)
 
 depl.register_law(ImportedLogistic)
-'''
-BY_IT = ("solve", "paper-alexnet-13", "--method", "imported-steady")
+"""
+METHOD = """
+import depl
 
+def steady(instance, limits):
+    return depl.solve(instance, "enumerate").plan
 
-@pytest.fixture
-def mine(tmp_path, own_methods, own_laws):
-    """A file with a method and a law, registered for one test."""
-    path = tmp_path / "mine.py"
-    path.write_text(METHOD + LAW, encoding="utf-8")
-    return path
-
-
-def test_a_method_of_a_file_solves_and_is_compared(ask, mine):
-    assert ask(*BY_IT)[0] == 2
-    code, out, err = ask(*BY_IT, "--import", mine, "--json")
-    assert (code, json.loads(out)["method"], err) == (0, "imported-steady", "registering\n")
+print("registering")
+depl.register("imported-steady", steady)
+"""
+BY_IT = ("solve", "tiny", "--method", "imported-steady")
 
 
 FAULTS = {
@@ -140,7 +114,9 @@ def test_a_method_that_closes_the_standard_output_is_no_defect(monkeypatch, caps
     assert (code, capsys.readouterr().err) == (2, "depl: cannot print (I/O operation on closed file)\n")
 
 
-def test_a_law_of_a_file_is_known_to_every_command_that_reads_an_instance(ask, mine, tmp_path, steady):
+def test_a_law_of_a_file_is_known_to_every_command_that_reads_an_instance(ask, tmp_path, steady, own_laws):
+    mine = tmp_path / "mine.py"
+    mine.write_text(LAW, encoding="utf-8")
     law = {"type": "imported_logistic", "place": 2.0, "scale": 0.1}
     document = put(json.loads(steady.to_json()), "models[0].improvement.noise", law)
     path, plan = tmp_path / "instance.json", tmp_path / "plan.json"
@@ -149,31 +125,29 @@ def test_a_law_of_a_file_is_known_to_every_command_that_reads_an_instance(ask, m
     assert (code, "imported_logistic" in err) == (2, True)
     imported = ("--import", mine)
     assert ask("solve", path, *imported, "--method", "exact", "--out", plan)[0] == 0
-    for words in (
-        ("instances", "show", path),
-        ("check", path, plan),
-        ("explain", path, plan),
-        ("front", path, "--against", "loss", "--points", 2),
-    ):
+    shown, checked, explained = (("instances", "show", path), ("check", path, plan), ("explain", path, plan))
+    for words in (shown, checked, explained, ("front", path, "--against", "loss", "--points", 2)):
         assert ask(*words, *imported)[::2] == (0, ""), words
     code, schema, _ = ask("instances", "schema", *imported)
     assert (code, "imported_logistic" in schema) == (0, True)
 
 
 def test_a_process_of_its_own_imports_before_anything_is_solved(tmp_path):
-    """Nothing is registered beforehand, and a broken file is no defect of depl."""
+    """Nothing is registered beforehand, what is printed is aside, and a broken file is no defect of depl."""
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text(METHOD, encoding="utf-8")
     bad.write_text("x = 1 / 0", encoding="utf-8")
     program = (
         "import sys\nfrom depl.cli import main\n"
         f"start = [*{BY_IT}, '--import']\n"
-        "print(main([*start, sys.argv[1]]), main([*start, sys.argv[2]]), main([*start, 'good']))\n"
+        "print(main([*start, sys.argv[1], '--json']), main([*start, sys.argv[2]]), main([*start, 'good']))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, good, bad], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert done.stdout.splitlines()[-1] == "0 2 2"
+    answer, _, codes = done.stdout.rstrip().rpartition("\n")
+    assert (json.loads(answer)["method"], codes) == ("imported-steady", "0 2 2")
+    assert done.stderr.startswith("registering\n")
     assert "Traceback" not in done.stderr
     assert f"depl: {bad}: cannot be imported: ZeroDivisionError: division by zero (line 1)" in done.stderr
     assert "depl: good: cannot be imported: ModuleNotFoundError" in done.stderr
