@@ -499,7 +499,7 @@ def test_named_methods_are_prepared_once_each(ask, monkeypatch):
     def solve(instance, method, time_limit):
         asked.append((instance.name, method))
 
-    monkeypatch.setattr("depl.models.solving.solve.solve", solve)
+    monkeypatch.setattr("depl.solve", solve)
     spent = iter([0.0, 3.0, 3.0, 3.0])
     monkeypatch.setattr("depl.models.foundation.compiling.compiling_seconds", lambda: next(spent))
     code, out, err = ask("warm-up", "--method", "exact", "--method", "depl", "--method", "exact")

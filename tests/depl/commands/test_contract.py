@@ -129,14 +129,14 @@ def test_every_example_is_understood_and_names_what_there_is(name) -> None:
             written.add(out)
 
 
-def named(command: str, found: options.Options) -> Iterator[tuple[str, Collection[str]]]:
+def named(command: str, asked: options.Options) -> Iterator[tuple[str, Collection[str]]]:
     """Each name that a line gives, with those that it may be."""
-    given = vars(found)
+    given = vars(asked)
     methods, recorded = [method.name for method in registered()], list(RECORDED.glob("*.gz"))
     attempts = ["behaviour", *(path.name.partition(".")[0] for path in recorded)]
     files = {"compare": attempts, "resume": attempts, "report": attempts, "knapsack": shipped_knapsacks()}
     kinds = {
-        "instance": full_names() if command != "knapsack" else (),
+        "instance": full_names(),
         "method": methods,
         "places": methods,
         "names": methods if command == "methods" else (),
@@ -148,8 +148,8 @@ def named(command: str, found: options.Options) -> Iterator[tuple[str, Collectio
     }
     for kind, known in kinds.items():
         value = given.get(kind) or ()
-        if known:
-            yield from ((one, known) for one in ([value] if isinstance(value, str) else value))
+        found = [value] if isinstance(value, str) else value if isinstance(value, tuple | list) else ()
+        yield from ((one, known) for one in found if known)
     for key, _ in given.get("options", ()):
         yield key, [item.name for item in find(given["method"]).options]
 
