@@ -15,6 +15,8 @@ True
 """
 
 import importlib
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 # isort: off
@@ -26,94 +28,69 @@ from depl.models.foundation.later import METHODS
 from depl.models.foundation.removed import removed
 from depl.models.foundation.showing import show_by
 
-if TYPE_CHECKING:
-    from depl import plot, risk, submodular
-    from depl.certifying import certify
-    from depl.fitting import fit
-    from depl.instances.library import load
-    from depl.method_table import methods
-    from depl.models.evaluation.evaluate import Evaluation, evaluate
-    from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
-    from depl.models.policy.controller import Controller
-    from depl.models.policy.decisions import Continue, Stop, Switch
-    from depl.models.policy.replay import replay
-    from depl.models.policy.result import PolicyResult
-    from depl.models.policy.rollout import Rollout
-    from depl.models.policy.simulation import simulate
-    from depl.models.policy.solve import solve_policy
-    from depl.models.problem.instance import Instance
-    from depl.models.problem.laws import Law, register_law
-    from depl.models.problem.plan import Plan
-    from depl.models.problem.policy import Policy
-    from depl.models.programs.finished import program
-    from depl.models.solving.explain import explain
-    from depl.models.solving.front import front
-    from depl.models.solving.front_points import Front
-    from depl.models.solving.methods import Limits, Outcome, register
-    from depl.models.solving.observed_state import State
-    from depl.models.solving.replanning import Replanning, replan
-    from depl.models.solving.result import Result, Solution, Termination
-    from depl.models.solving.solve import VerificationError, solve
-    from depl.models.verifier.policies import PolicyReport
-    from depl.models.verifier.policies import verify_policy as evaluate_policy
-    from depl.models.verifier.verify import Report
-    from depl.models.verifier.verify import verify as check
-    from depl.reporting.page import report
+if TYPE_CHECKING:  # the one list of public names: it is read below
+    from depl import plot as plot
+    from depl import risk as risk
+    from depl import submodular as submodular
+    from depl.certifying import certify as certify
+    from depl.fitting import fit as fit
+    from depl.instances.library import load as load
+    from depl.method_table import methods as methods
+    from depl.models.evaluation.evaluate import Evaluation as Evaluation
+    from depl.models.evaluation.evaluate import evaluate as evaluate
+    from depl.models.foundation.errors import DeplError as DeplError
+    from depl.models.foundation.errors import InvalidInputError as InvalidInputError
+    from depl.models.foundation.errors import NotCoveredError as NotCoveredError
+    from depl.models.policy.controller import Controller as Controller
+    from depl.models.policy.decisions import Continue as Continue
+    from depl.models.policy.decisions import Stop as Stop
+    from depl.models.policy.decisions import Switch as Switch
+    from depl.models.policy.replay import replay as replay
+    from depl.models.policy.result import PolicyResult as PolicyResult
+    from depl.models.policy.rollout import Rollout as Rollout
+    from depl.models.policy.simulation import simulate as simulate
+    from depl.models.policy.solve import solve_policy as solve_policy
+    from depl.models.problem.instance import Instance as Instance
+    from depl.models.problem.laws import Law as Law
+    from depl.models.problem.laws import register_law as register_law
+    from depl.models.problem.plan import Plan as Plan
+    from depl.models.problem.policy import Policy as Policy
+    from depl.models.programs.finished import program as program
+    from depl.models.solving.explain import explain as explain
+    from depl.models.solving.front import front as front
+    from depl.models.solving.front_points import Front as Front
+    from depl.models.solving.methods import Limits as Limits
+    from depl.models.solving.methods import Outcome as Outcome
+    from depl.models.solving.methods import register as register
+    from depl.models.solving.observed_state import State as State
+    from depl.models.solving.replanning import Replanning as Replanning
+    from depl.models.solving.replanning import replan as replan
+    from depl.models.solving.result import Result as Result
+    from depl.models.solving.result import Solution as Solution
+    from depl.models.solving.result import Termination as Termination
+    from depl.models.solving.solve import VerificationError as VerificationError
+    from depl.models.solving.solve import solve as solve
+    from depl.models.verifier.policies import PolicyReport as PolicyReport
+    from depl.models.verifier.policies import verify_policy
+    from depl.models.verifier.verify import Report as Report
+    from depl.models.verifier.verify import verify
+    from depl.reporting.page import report as report
 
     __version__: str
+    check, evaluate_policy = verify, verify_policy
 
-_HOMES = {
-    "Continue": "models.policy.decisions",
-    "Controller": "models.policy.controller",
-    "DeplError": "models.foundation.errors",
-    "Evaluation": "models.evaluation.evaluate",
-    "Front": "models.solving.front_points",
-    "Instance": "models.problem.instance",
-    "InvalidInputError": "models.foundation.errors",
-    "Law": "models.problem.laws",
-    "Limits": "models.solving.methods",
-    "NotCoveredError": "models.foundation.errors",
-    "Outcome": "models.solving.methods",
-    "Plan": "models.problem.plan",
-    "Policy": "models.problem.policy",
-    "PolicyReport": "models.verifier.policies",
-    "PolicyResult": "models.policy.result",
-    "Replanning": "models.solving.replanning",
-    "Report": "models.verifier.verify",
-    "Result": "models.solving.result",
-    "Rollout": "models.policy.rollout",
-    "Solution": "models.solving.result",
-    "State": "models.solving.observed_state",
-    "Stop": "models.policy.decisions",
-    "Switch": "models.policy.decisions",
-    "Termination": "models.solving.result",
-    "VerificationError": "models.solving.solve",
-    "certify": "certifying",
-    "check": "models.verifier.verify:verify",
-    "evaluate": "models.evaluation.evaluate",
-    "evaluate_policy": "models.verifier.policies:verify_policy",
-    "explain": "models.solving.explain",
-    "fit": "fitting",
-    "front": "models.solving.front",
-    "load": "instances.library",
-    "methods": "method_table",
-    "program": "models.programs.finished",
-    "register": "models.solving.methods",
-    "register_law": "models.problem.laws",
-    "replan": "models.solving.replanning",
-    "replay": "models.policy.replay",
-    "report": "reporting.page",
-    "simulate": "models.policy.simulation",
-    "solve": "models.solving.solve",
-    "solve_policy": "models.policy.solve",
+_LISTED = re.findall(
+    r"(?m)^    from depl\.?(\S*) import (\w+) as (\w+)$", Path(__file__).read_text(encoding="utf-8")
+)
+_HOMES = {name: (home, original) for home, original, name in _LISTED} | {
+    "check": ("models.verifier.verify", "verify"),
+    "evaluate_policy": ("models.verifier.policies", "verify_policy"),
 }
-"""The module of each public name, and its name there where that is another one.
+"""Module of each public name, and its name there; without a module it is a room with functions of its own.
 
 They are imported when they are first used: all of them, with SciPy and numba, take a second or more."""
 
-
-_ROOMS = ("plot", "risk", "submodular")
-"""Public names that are modules with functions of their own."""
+__all__ = sorted([*_HOMES, "__version__"])
 
 
 def _version() -> str:
@@ -132,11 +109,10 @@ if not TYPE_CHECKING:  # or every name would pass for one of this module
         """Import a public name at its first use."""
         if name == "__version__":
             value = _version()
-        elif name in _ROOMS:
-            value = importlib.import_module(f"depl.{name}")
         elif name in _HOMES:
-            module, _, original = _HOMES[name].partition(":")
-            value = getattr(importlib.import_module(f"depl.{module}"), original or name)
+            home, original = _HOMES[name]
+            module = importlib.import_module(f"depl.{home or original}")
+            value = getattr(module, original) if home else module
         elif gone := removed(f"depl.{name}"):
             raise ImportError(gone)  # "from depl import name" shows no AttributeError
         else:
@@ -152,53 +128,3 @@ def __dir__() -> list[str]:
 
 METHODS.add(lambda: importlib.import_module("depl.built_in").register_all())
 show_by(lambda thing: importlib.import_module("depl.showing").view(thing))
-
-__all__ = [
-    "Continue",
-    "Controller",
-    "DeplError",
-    "Evaluation",
-    "Front",
-    "Instance",
-    "InvalidInputError",
-    "Law",
-    "Limits",
-    "NotCoveredError",
-    "Outcome",
-    "Plan",
-    "Policy",
-    "PolicyReport",
-    "PolicyResult",
-    "Replanning",
-    "Report",
-    "Result",
-    "Rollout",
-    "Solution",
-    "State",
-    "Stop",
-    "Switch",
-    "Termination",
-    "VerificationError",
-    "__version__",
-    "certify",
-    "check",
-    "evaluate",
-    "evaluate_policy",
-    "explain",
-    "fit",
-    "front",
-    "load",
-    "methods",
-    "plot",
-    "program",
-    "register",
-    "register_law",
-    "replan",
-    "replay",
-    "report",
-    "risk",
-    "simulate",
-    "solve",
-    "solve_policy",
-    "submodular",
-]

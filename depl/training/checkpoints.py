@@ -83,7 +83,8 @@ class Checkpoints:
         try:
             os.makedirs(self.folder, exist_ok=True)
             save(part)
-            _sync(part)
+            with open(part, "rb+") as file:  # it is on the disk before its name
+                os.fsync(file.fileno())
             os.replace(part, self.path(epoch))
         except OSError as error:
             raise InvalidInputError(f"cannot be written ({error.strerror or error})", self.folder) from error
@@ -95,11 +96,8 @@ class Checkpoints:
         """Remove the weights of other epochs; those that cannot be removed do no harm."""
         for name in os.listdir(self.folder):
             number = name.removeprefix("epoch-").removesuffix(self.suffix)
-            if (
-                number.isdecimal()
-                and name == os.path.basename(self.path(int(number)))
-                and int(number) != epoch
-            ):
+            own = number.isdecimal() and name == os.path.basename(self.path(int(number)))
+            if own and int(number) != epoch:
                 with contextlib.suppress(OSError):
                     os.remove(os.path.join(self.folder, name))
 
@@ -109,9 +107,3 @@ def observe(
 ) -> Decision:
     """The same, or without weights."""
     return controller.observe(loss) if checkpoints is None else checkpoints.observe(controller, loss, save)
-
-
-def _sync(path: str) -> None:
-    """Bring a file to the disk before its name."""
-    with open(path, "rb+") as file:
-        os.fsync(file.fileno())

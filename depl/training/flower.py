@@ -12,6 +12,7 @@ import contextlib
 import logging
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.decisions import Stop
 from depl.training.checkpoints import Checkpoints, observe
-from depl.training.following import begun, changed_model, loss_of, require_clusters, require_convert
+from depl.training.following import begun, changed_model, loss_of, require_convert, require_suffix
 
 try:
     from flwr.app import Array, ArrayRecord
@@ -68,10 +69,10 @@ def guard(
         If ``convert`` or the nodes of a cluster are missing, or the strategy has a ``start`` of its own.
     """
     require_convert(controller, convert)
-    if nodes is not None:
-        require_clusters(controller, nodes)
-    if checkpoints is not None and checkpoints.suffix != ".npz":
-        raise InvalidInputError("arrays are saved to files that end in .npz: suffix='.npz'", "checkpoints")
+    require_suffix(checkpoints, ".npz", "arrays are saved")
+    missing = [cluster for cluster in controller.clusters if nodes is not None and cluster not in nodes]
+    if missing:
+        raise InvalidInputError(f"has no entry for the cluster {missing[0]!r}", "nodes")
     if type(strategy).start is not Strategy.start:
         raise InvalidInputError(
             f"{type(strategy).__name__} has a start of its own, which would not be followed; ask the "
@@ -81,25 +82,21 @@ def guard(
     return GuardedStrategy(strategy, controller, loss, convert, nodes, checkpoints, first_loss)
 
 
+@dataclass(eq=False)
 class GuardedStrategy(Strategy):  # type: ignore[misc]
     """What `guard` returns."""
 
-    def __init__(
-        self,
-        strategy: Any,
-        controller: Controller,
-        loss: str,
-        convert: Callable[[Any, str], Any] | None,
-        nodes: Mapping[str, Collection[int]] | None,
-        checkpoints: Checkpoints | None,
-        first_loss: float,
-    ) -> None:
-        self.strategy, self.controller, self.loss = strategy, controller, loss
-        self.convert, self.nodes, self.checkpoints = convert, nodes, checkpoints
-        self.first_loss = first_loss
-        self._before, self._central = 0, False
-        self._result = Result()
-        self._arrays: Any = None
+    strategy: Any
+    controller: Controller
+    loss: str
+    convert: Callable[[Any, str], Any] | None
+    nodes: Mapping[str, Collection[int]] | None
+    checkpoints: Checkpoints | None
+    first_loss: float
+    _before: int = 0
+    _central: bool = False
+    _result: Any = field(default_factory=Result)
+    _arrays: Any = None
 
     def start(
         self,
@@ -129,8 +126,10 @@ class GuardedStrategy(Strategy):  # type: ignore[misc]
         self._before, self._central = self.controller.epoch, evaluate_fn is not None
         self._result = Result()
         self._arrays = self._result.arrays = _loaded(self.checkpoints, self.controller) or initial_arrays
-        if self.controller.decision is None and not self._central:
-            self._begin_without_evaluation()
+        if self.controller.decision is None and not math.isnan(self.first_loss) and not self._central:
+            self.controller.start(self.first_loss)
+        elif not self._central:
+            begun(self.controller, "give first_loss, as there is no evaluate_fn that would be called before")
         if not isinstance(self.controller.decision, Stop):
             wrapped = None if evaluate_fn is None else self._wrapped(evaluate_fn)
             given = last - self._before, timeout, train_config, evaluate_config, wrapped
@@ -143,7 +142,7 @@ class GuardedStrategy(Strategy):  # type: ignore[misc]
         """That of the strategy."""
         self.strategy.summary()
 
-    def configure_train(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Iterable[Any]:
+    def configure_train(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Any:
         """Switch model and cluster, if that was decided."""
         model, decision = changed_model(self.controller), self.controller.decision
         if model is not None and self.convert is not None:
@@ -151,8 +150,7 @@ class GuardedStrategy(Strategy):  # type: ignore[misc]
         if self.nodes is not None and decision is not None and not isinstance(decision, Stop):
             grid = _Nodes(grid, self.nodes[decision.cluster])
         number = self._before + server_round
-        found: Iterable[Any] = self.strategy.configure_train(number, arrays, self._told(config), grid)
-        return found
+        return self.strategy.configure_train(number, arrays, self._told(config), grid)
 
     def aggregate_train(self, server_round: int, replies: Iterable[Any]) -> tuple[Any, Any]:
         """Record arrays and metrics."""
@@ -160,31 +158,29 @@ class GuardedStrategy(Strategy):  # type: ignore[misc]
         arrays, metrics = self.strategy.aggregate_train(number, replies)
         if arrays is not None:
             self._arrays = self._result.arrays = arrays
-        if metrics is not None:
-            self._result.train_metrics_clientapp[number] = metrics
+        _note(self._result.train_metrics_clientapp, number, metrics)
         return arrays, metrics
 
-    def configure_evaluate(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Iterable[Any]:
+    def configure_evaluate(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Any:
         """As the strategy does, with model and cluster."""
         number = self._before + server_round
-        found: Iterable[Any] = self.strategy.configure_evaluate(number, arrays, self._told(config), grid)
-        return found
+        return self.strategy.configure_evaluate(number, arrays, self._told(config), grid)
 
     def aggregate_evaluate(self, server_round: int, replies: Iterable[Any]) -> Any:
         """Record metrics, and observe the loss if nobody else does."""
         number = self._before + server_round
         metrics = self.strategy.aggregate_evaluate(number, replies)
-        if metrics is not None:
-            self._result.evaluate_metrics_clientapp[number] = metrics
+        _note(self._result.evaluate_metrics_clientapp, number, metrics)
         if not self._central:
             self._observe(metrics)
         return metrics
 
-    def _begin_without_evaluation(self) -> None:
-        if math.isnan(self.first_loss):
-            begun(self.controller, "give first_loss, as there is no evaluate_fn that would be called before")
-        else:
-            self.controller.start(self.first_loss)
+    def _told(self, config: Any) -> Any:
+        """The configuration with model and cluster of the round."""
+        decision = self.controller.decision
+        if decision is not None and not isinstance(decision, Stop):
+            config["model"], config["cluster"] = decision.model, decision.cluster
+        return config
 
     def _wrapped(self, evaluate: Callable[[int, Any], Any]) -> Callable[[int, Any], Any]:
         """``evaluate_fn`` that records, observes, and raises where the run stops."""
@@ -194,8 +190,7 @@ class GuardedStrategy(Strategy):  # type: ignore[misc]
             if server_round == 0 and self.controller.decision is not None:
                 return None  # a run that goes on: this loss is in its log
             metrics = evaluate(number, arrays)
-            if metrics is not None:
-                self._result.evaluate_metrics_serverapp[number] = metrics
+            _note(self._result.evaluate_metrics_serverapp, number, metrics)
             self._observe(metrics)
             return metrics
 
@@ -209,13 +204,6 @@ class GuardedStrategy(Strategy):  # type: ignore[misc]
             decision = observe(self.controller, loss, self.checkpoints, self._save)
         if isinstance(decision, Stop):
             raise _Stopped
-
-    def _told(self, config: Any) -> Any:
-        """The configuration with model and cluster of the round."""
-        decision = self.controller.decision
-        if decision is not None and not isinstance(decision, Stop):
-            config["model"], config["cluster"] = decision.model, decision.cluster
-        return config
 
     def _save(self, path: str) -> None:
         arrays = dict(self._arrays.items())
@@ -240,6 +228,11 @@ class _Nodes:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._grid, name)
+
+
+def _note(kept: dict[int, Any], number: int, metrics: Any) -> None:
+    if metrics is not None:
+        kept[number] = metrics
 
 
 def _loaded(checkpoints: Checkpoints | None, controller: Controller) -> Any:

@@ -1,25 +1,20 @@
-"""What all adapters share: the loss that they observe, and the model that an epoch is to train."""
+"""What all adapters share: the loss that they observe, the epoch they are at, and the model it trains."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.decisions import Decision, Switch
+from depl.training.checkpoints import Checkpoints
 
 _SHOWN = 12
 """Names that a message lists."""
 
 
 def loss_of(metrics: Mapping[str, Any] | None, name: str, what: str) -> Any:
-    """The loss among the metrics of an evaluation.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is not there; ``what`` says which argument names it.
-    """
+    """The loss among the metrics of an evaluation, which the argument ``what`` names."""
     if metrics is not None and name in metrics:
         return metrics[name]
     there = ", ".join(sorted(map(str, metrics or ()))[:_SHOWN]) or "nothing"
@@ -31,27 +26,29 @@ def loss_of(metrics: Mapping[str, Any] | None, name: str, what: str) -> Any:
 
 
 def begun(controller: Controller, remedy: str) -> Decision:
-    """Begin a run without its loss before the first epoch, if the policy trains whatever that is.
-
-    Raises
-    ------
-    InvalidInputError
-        If the policy decides on it; ``remedy`` says how it is evaluated.
-    """
+    """The decision of a run, which begins without its first loss if the policy trains whatever that is."""
     try:
-        return controller.start()
+        return controller.decision or controller.start()
     except InvalidInputError as error:
         raise InvalidInputError(
             f"the loss before the first epoch is not known, and the policy decides on it; {remedy}"
         ) from error
 
 
+def require_epoch(controller: Controller, epoch: int, remedy: str) -> None:
+    """Refuse an epoch that the controller does not wait for."""
+    if epoch != controller.epoch:
+        raise InvalidInputError(
+            f"fit is at epoch {epoch}, and {controller.epoch} epochs are observed; call {remedy}"
+        )
+
+
 def changed_model(controller: Controller) -> str | None:
     """The model that the next epoch trains, where it is another than that of the last epoch; else None."""
     decision = controller.decision
-    if not isinstance(decision, Switch):
+    if not isinstance(decision, Switch) or controller.records[-1].get("model") == decision.model:
         return None
-    return None if controller.records[-1].get("model") == decision.model else decision.model
+    return decision.model
 
 
 def models_before(controller: Controller) -> tuple[str, ...]:
@@ -61,33 +58,17 @@ def models_before(controller: Controller) -> tuple[str, ...]:
 
 
 def require_convert(controller: Controller, convert: Callable[..., Any] | None) -> None:
-    """Refuse a run that may switch to another model if nothing says how.
-
-    Raises
-    ------
-    InvalidInputError
-        With what to give.
-    """
+    """Refuse a run that may switch to another model if nothing says how."""
     if convert is None and len(controller.models) > 1:
         raise InvalidInputError(
-            f"is missing, and the run may switch between {_listed(controller.models)}; give a function that "
-            "makes the one of the other",
+            f"is missing, and the run may switch between {', '.join(map(repr, controller.models))}; give a "
+            "function that makes the one of the other",
             "convert",
         )
 
 
-def require_clusters(controller: Controller, given: Mapping[str, object]) -> None:
-    """Refuse nodes that are not given for every cluster.
-
-    Raises
-    ------
-    InvalidInputError
-        With the first cluster that is missing.
-    """
-    for cluster in controller.clusters:
-        if cluster not in given:
-            raise InvalidInputError(f"has no entry for the cluster {cluster!r}", "nodes")
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(repr, names))
+def require_suffix(checkpoints: Checkpoints | None, suffix: str, who: str) -> None:
+    """Refuse files that end otherwise than those that a library saves to."""
+    if checkpoints is not None and checkpoints.suffix != suffix:
+        message = f"{who} to files that end in {suffix}: suffix={suffix!r}"
+        raise InvalidInputError(message, "checkpoints")

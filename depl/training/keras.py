@@ -17,7 +17,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.decisions import Continue, Stop
 from depl.training.checkpoints import Checkpoints, observe
-from depl.training.following import begun, loss_of
+from depl.training.following import begun, loss_of, require_epoch, require_suffix
 
 try:
     from keras.callbacks import Callback
@@ -43,25 +43,19 @@ class ControllerCallback(Callback):  # type: ignore[misc]
         self, controller: Controller, monitor: str = "val_loss", checkpoints: Checkpoints | None = None
     ) -> None:
         super().__init__()
-        if checkpoints is not None and checkpoints.suffix != ".keras":
-            raise InvalidInputError("Keras saves to files that end in .keras: suffix='.keras'", "checkpoints")
+        require_suffix(checkpoints, ".keras", "Keras saves")
         self.controller, self.monitor, self.checkpoints = controller, monitor, checkpoints
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Refuse a run that has not begun or has stopped: ``fit`` trains at least one batch."""
-        decision = self.controller.decision
-        if decision is None:
-            decision = begun(self.controller, "call controller.start(model.evaluate(...)) before fit")
-        if isinstance(decision, Stop):
+        remedy = "call controller.start(model.evaluate(...)) before fit"
+        if isinstance(begun(self.controller, remedy), Stop):
             raise InvalidInputError(f"the run has stopped, so do not call fit: {self.controller.why()}")
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Refuse an epoch that the controller does not wait for."""
-        if epoch != self.controller.epoch:
-            raise InvalidInputError(
-                f"fit is at epoch {epoch}, and {self.controller.epoch} epochs are observed; call "
-                "fit(initial_epoch=controller.epoch, epochs=controller.last_epoch)"
-            )
+        remedy = "fit(initial_epoch=controller.epoch, epochs=controller.last_epoch)"
+        require_epoch(self.controller, epoch, remedy)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Observe."""

@@ -17,7 +17,14 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.decisions import Stop
 from depl.training.checkpoints import Checkpoints, observe
-from depl.training.following import begun, changed_model, loss_of, models_before, require_convert
+from depl.training.following import (
+    begun,
+    changed_model,
+    loss_of,
+    models_before,
+    require_convert,
+    require_epoch,
+)
 
 try:
     # The trainer has to be of the package that the callback is of.
@@ -74,14 +81,9 @@ class ControllerCallback(Callback):  # type: ignore[misc]
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Refuse a run that has not begun, or is elsewhere; train nothing if it has stopped."""
-        decision, epoch = self.controller.decision, self.controller.epoch
-        if decision is None:
-            decision = begun(self.controller, "call trainer.validate(module, ...) before fit")
-        if trainer.current_epoch != epoch:
-            raise InvalidInputError(
-                f"fit is at epoch {trainer.current_epoch}, and {epoch} epochs are observed; call "
-                "fit(..., ckpt_path=callback.resume_path), with checkpoints given to the callback"
-            )
+        decision = begun(self.controller, "call trainer.validate(module, ...) before fit")
+        remedy = "fit(..., ckpt_path=callback.resume_path), with checkpoints given to the callback"
+        require_epoch(self.controller, trainer.current_epoch, remedy)
         trainer.should_stop = isinstance(decision, Stop)
 
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
@@ -118,20 +120,18 @@ class ControllerCallback(Callback):  # type: ignore[misc]
 
 
 def _require_obedient(trainer: Any, controller: Controller) -> None:
+    last, wrong = trainer.max_epochs, ""
     if trainer.fit_loop.min_epochs or trainer.fit_loop.min_steps:
-        raise InvalidInputError(
-            "min_epochs and min_steps of the trainer overrule a stop; leave them out", "trainer"
-        )
-    last = trainer.max_epochs
-    if last is not None and 0 <= last < controller.last_epoch:
-        raise InvalidInputError(
+        wrong = "min_epochs and min_steps of the trainer overrule a stop; leave them out"
+    elif last is not None and 0 <= last < controller.last_epoch:
+        wrong = (
             f"max_epochs={last} of the trainer ends the run before the controller does; "
-            f"max_epochs=controller.last_epoch is {controller.last_epoch}",
-            "trainer",
+            f"max_epochs=controller.last_epoch is {controller.last_epoch}"
         )
-    if trainer.world_size > 1:
-        raise InvalidInputError(
+    elif trainer.world_size > 1:
+        wrong = (
             f"has {trainer.world_size} processes, each of which would lead a run of its own; train with one "
-            "device, or keep the controller in one process and broadcast its decision",
-            "trainer",
+            "device, or keep the controller in one process and broadcast its decision"
         )
+    if wrong:
+        raise InvalidInputError(wrong, "trainer")
