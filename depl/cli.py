@@ -100,7 +100,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
     if arguments is None and COMPLETING in os.environ:
-        return _completed(os.environ[COMPLETING])
+        from click.shell_completion import shell_complete
+
+        return shell_complete(ROOT, {}, "depl", COMPLETING, os.environ[COMPLETING])
     as_json = "--json" in takewhile(lambda word: word != "--", words)
     try:
         code = _said(_answer(words, as_json), as_json)
@@ -113,15 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parsed(words: Sequence[str]) -> tuple[Run, Options]:
-    """What a command line asks to be run, and with what.
-
-    Raises
-    ------
-    click.UsageError
-        For wrong usage.
-    click.exceptions.Exit
-        After the help or the version was printed, where these are asked for.
-    """
+    """What a command line asks to be run, and with what; wrong usage and help are exceptions of click."""
     with ROOT.make_context("depl", list(words) or ["--help"]) as context:
         found: tuple[Run, Options] = ROOT.invoke(context)
         return found
@@ -131,54 +125,35 @@ def _said(answer: Answer, as_json: bool) -> int:
     """The exit code of an answer that is out; what may have taken an hour is not lost in its last moment."""
     with first_interrupt_ignored():
         _write(sys.stderr, printable(answer.aside))
-        written = _write(
-            sys.stdout,
-            printable_json(answer.json) if as_json and answer.json else printable(answer.text),
-        )
+        text = printable_json(answer.json) if as_json and answer.json else printable(answer.text)
+        written = _write(sys.stdout, text)
     return answer.code if written else ExitCode.INVALID
 
 
 def _answer(words: Sequence[str], as_json: bool) -> Answer:
-    """The command's answer, or what became of it."""
-    answer: Answer
+    """The command's answer, or what became of it; help is one, too."""
+    page = io.StringIO()
     try:
-        with contextlib.redirect_stdout(io.StringIO()) as page:
-            asked = _asked(words)
-        if isinstance(asked, Answer):
-            return asked._replace(text=page.getvalue().rstrip("\n"))
-        run, options = asked
+        with contextlib.redirect_stdout(page):
+            run, options = parsed(words)
         disarm()
         with _answer_alone(as_json):
-            answer = run(options)
+            return run(options)
     except KeyboardInterrupt:
         return interrupted()
     except DeplError as error:
-        answer = failure(error)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a defect still gets its exit code and JSON
-        import traceback
-
-        _write(sys.stderr, printable(shortened(traceback.format_exc(), _LONGEST_TRACE)))
-        answer = defect(error)
-    return answer
-
-
-def _asked(words: Sequence[str]) -> tuple[Run, Options] | Answer:
-    """What is to be run; or an answer, where help is asked for or the usage is wrong."""
-    try:
-        return parsed(words)
+        return failure(error)
+    except click.exceptions.Exit:
+        return Answer(page.getvalue().rstrip("\n"))
     except click.UsageError as error:
         said, path = refusal(error), "depl" if error.ctx is None else error.ctx.command_path
         told = without_result("error", said, None)
         return Answer("", ExitCode.INVALID, told, f"{said}\nHelp and examples: {path} --help")
-    except click.exceptions.Exit:
-        return Answer("")
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a defect still gets its exit code and JSON
+        import traceback
 
-
-def _completed(instruction: str) -> int:
-    """What the script of a shell asks for."""
-    from click.shell_completion import shell_complete
-
-    return shell_complete(ROOT, {}, "depl", COMPLETING, instruction)
+        _write(sys.stderr, printable(shortened(traceback.format_exc(), _LONGEST_TRACE)))
+        return defect(error)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from types import FrameType
 
@@ -23,11 +23,10 @@ REASON = "interrupted before there was an answer"
 JSON = (
     '{"termination":"interrupted","solution":"none","claimed":false,"cost":null,"lower_bound":null,"gap":null,"epochs":null,'
     '"training_time":null,"expected_loss":null,"reason":"interrupted before there was an answer",'
-    '"violation":{"lower":null,"upper":null},"quantile":{"lower":null,"upper":null},'
-    '"rests_on":null,"rows":[],"quantile_means":"law",'
-    '"scenarios":null,"dual":null,"decisions":[],"tolerances":{},"method":null,"instance":null,"seed":null,'
-    '"versions":{},"wall_seconds":0.0,"cpu_seconds":0.0,"build_seconds":0.0,"stage_seconds":{},"phases":[],'
-    '"plan":null,"path":null}'
+    '"violation":{"lower":null,"upper":null},"quantile":{"lower":null,"upper":null},"rests_on":null,"rows":[],'
+    '"quantile_means":"law","scenarios":null,"dual":null,"decisions":[],"tolerances":{},"method":null,'
+    '"instance":null,"seed":null,"versions":{},"wall_seconds":0.0,"cpu_seconds":0.0,"build_seconds":0.0,'
+    '"stage_seconds":{},"phases":[],"plan":null,"path":null}'
 )
 """What it says with ``--json``: `depl.commands.answer.without_result`."""
 
@@ -35,13 +34,10 @@ _WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 
 
 def is_command(words: Sequence[str]) -> bool:
-    """Whether the command line of a Python process starts ``depl``.
+    """Whether the command line of a Python process, `sys.orig_argv`, starts ``depl``.
 
-    Parameters
-    ----------
-    words : sequence of str
-        Those of the process, `sys.orig_argv`. `sys.argv` will not do: a process that `multiprocessing`
-        starts inherits it, and never comes to `depl.cli.main`.
+    `sys.argv` will not do: a process that `multiprocessing` starts inherits it, and never comes to
+    `depl.cli.main`.
     """
     rest = iter(words[1:])
     for word in rest:
@@ -55,15 +51,7 @@ def is_command(words: Sequence[str]) -> bool:
 
 
 class Ending:
-    """A handler of Ctrl-C that ends the process at once.
-
-    Parameters
-    ----------
-    code : int
-        The exit code.
-    answered : bool
-        Whether the answer is out; otherwise the process says that there is none.
-    """
+    """A handler of Ctrl-C that ends the process at once; unless ``answered`` it says that nothing is held."""
 
     def __init__(self, code: int = NOTHING, *, answered: bool = False) -> None:
         self._code, self._answered = code, answered
@@ -82,21 +70,16 @@ OWN_PROCESS = is_command(sys.orig_argv)
 """Whether this process was started as the command."""
 
 
-def arm(ending: Ending) -> None:
+def arm(ending: Callable[[int, FrameType | None], object]) -> None:
     """From now on Ctrl-C ends the process of the command at once, unless it is told to ignore it."""
-    if OWN_PROCESS and _handled_by_us():
+    handler = signal.getsignal(signal.SIGINT)
+    if OWN_PROCESS and (handler is signal.default_int_handler or isinstance(handler, Ending)):
         signal.signal(signal.SIGINT, ending)
 
 
 def disarm() -> None:
     """From now on Ctrl-C raises `KeyboardInterrupt` again."""
-    if OWN_PROCESS and _handled_by_us():
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _handled_by_us() -> bool:
-    handler = signal.getsignal(signal.SIGINT)
-    return handler is signal.default_int_handler or isinstance(handler, Ending)
+    arm(signal.default_int_handler)
 
 
 arm(Ending())

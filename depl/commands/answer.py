@@ -33,23 +33,13 @@ class ExitCode(IntEnum):
 
 
 class Answer(NamedTuple):
-    """The outcome of one command.
-
-    Attributes
-    ----------
-    text : str
-        For people, on standard output; empty for nothing.
-    code : ExitCode
-    json : str
-        One JSON object, on standard output instead of the text where ``--json`` asks for it.
-    aside : str
-        For standard error, whatever goes to standard output.
-    """
+    """The outcome of one command: a text for standard output, or one JSON object where that is asked for."""
 
     text: str
     code: ExitCode = ExitCode.ANSWERED
     json: str = ""
     aside: str = ""
+    """For standard error, whatever goes to standard output."""
 
 
 def interrupted() -> Answer:
@@ -92,10 +82,10 @@ def code_of(ended: str, held: bool, claimed: bool = False) -> ExitCode:
 
     An infeasibility that is only ``claimed``, by a method that nobody vouches for, is no proof.
     """
-    if ended == "infeasible":
-        return ExitCode.NOTHING if claimed else ExitCode.INFEASIBLE
     if ended == "error":
         return ExitCode.INTERNAL
-    if not held:
+    if ended == "infeasible" and not claimed:
+        return ExitCode.INFEASIBLE
+    if ended == "infeasible" or not held:
         return ExitCode.NOTHING
     return ExitCode.STOPPED if ended in STOPPED else ExitCode.ANSWERED

@@ -71,14 +71,6 @@ class _Helpful(click.Command):
 class Command(_Helpful):
     """A command; to invoke it says what is to be run with what."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse what is left."""
-        ctx.allow_extra_args = True
-        left = super().parse_args(ctx, args)
-        if left and not ctx.resilient_parsing:
-            ctx.fail(f"{left[0]!r} is one argument too many")
-        return left
-
     def invoke(self, ctx: click.Context) -> tuple[Run, Options]:
         """Return what is to be run, and with what; `depl.cli` runs it."""
         return self._answer, Options(**ctx.params)
@@ -257,7 +249,7 @@ def to_read(text: str) -> str:
 
 
 def to_write(text: str) -> str:
-    """The name of a file that a command writes."""
+    """The name of a file that it writes."""
     return text
 
 

@@ -19,20 +19,10 @@ from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits, Outcome, register
 from depl.models.solving.options import Option
 from depl.models.solving.result import Termination
+from depl.starting import JSON
 from tests.cases.documents import RICH, put
 
 ROOT = Path(__file__).resolve().parents[2]
-KEYS = {
-    "termination",
-    "solution",
-    "cost",
-    "lower_bound",
-    "gap",
-    "violation",
-    "quantile",
-    "epochs",
-    "training_time",
-}
 
 
 def method(name, run, shipped=False):
@@ -65,11 +55,15 @@ def test_only_what_is_asked_for_is_loaded():
     assert [line for line in done.stdout.splitlines() if line.startswith("loaded ")] == ["loaded []"] * 5
 
 
+def fields_of(text):
+    """The lines before the first empty one, by their names."""
+    return dict(re.split(r"\s{2,}", line, maxsplit=1) for line in text.split("\n\n")[0].splitlines())
+
+
 def test_solving_says_what_is_proved(ask):
     code, out, err = ask("solve", "tiny", "--method", "exact")
     assert (code, err) == (0, "")
-    lines = dict(line.split("  ", 1) for line in out.split("\n\n")[0].splitlines())
-    fields = {name.strip(): value.strip() for name, value in lines.items()}
+    fields = fields_of(out)
     assert fields["tiny"] == "proved cheapest"
     assert fields["cost"] == "28, lower bound 28 (gap 0 %)"
     assert fields["epochs"] == "3: 2 full, 1 pruned; 2 on cloud, 1 on edge"
@@ -79,54 +73,46 @@ def test_solving_says_what_is_proved(ask):
 def test_a_violation_that_is_known_exactly_is_subtracted_exactly(ask, tmp_path):
     path = tmp_path / "spent.json"
     path.write_text(spent_promise().to_json(), encoding="utf-8")
-    _, out, _ = ask("solve", path, "--method", "exact")
-    (line,) = (line for line in out.split("\n\n")[0].splitlines() if line.startswith("P(l(K) <= 0)"))
-    assert line.endswith("at least 0.95, certified; asked 0.95")
+    promise = fields_of(ask("solve", path, "--method", "exact")[1])["P(l(K) <= 0)"]
+    assert promise == "at least 0.95, certified; asked 0.95"
 
 
-def test_solving_without_a_method_proves_its_plan_and_names_the_phases(ask):
+def test_without_a_method_the_plan_is_proved_and_the_loop_says_how_far_its_plan_may_be(ask):
     code, out, err = ask("solve", "tiny")
     assert (code, err) == (0, "")
-    fields = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in out.split("\n\n")[0].splitlines())
-    assert fields["tiny"] == "proved cheapest"
-    assert fields["method"].startswith("auto, ")
+    fields = fields_of(out)
+    assert (fields["tiny"], fields["method"][:6]) == ("proved cheapest", "auto, ")
     assert re.fullmatch(r"exact [\d.]+ s: proved cheapest", fields["phases"])
-
-
-def test_solving_by_the_loop_says_how_far_from_the_cheapest_its_plan_may_be(ask):
     code, out, err = ask("solve", "tiny", "--method", "depl")
     assert (code, err) == (0, "")
-    fields = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in out.split("\n\n")[0].splitlines())
+    fields = fields_of(out)
     assert "phases" not in fields
     cost, bound, gap = map(float, re.findall(r"[\d.]+", fields["cost"]))
-    assert cost == pytest.approx(28)
-    assert 0 <= bound <= cost
+    assert 0 <= bound <= cost == pytest.approx(28)
     assert gap == pytest.approx(100 * (1 - bound / cost), abs=0.1)
 
 
-def test_json_is_exactly_one_object_with_the_promised_keys(ask):
+def test_json_is_exactly_one_object_with_the_promised_keys_and_a_plan_that_can_be_checked(ask, tmp_path):
     code, out, err = ask("solve", "tiny", "--method", "exact", "--json")
     assert (code, err) == (0, "")
     result = json.loads(out)
-    assert result.keys() >= KEYS
+    assert {*result, "path"} == json.loads(JSON).keys()
     assert (result["termination"], result["solution"]) == ("optimal", "proven_optimal")
     assert result["cost"] == result["lower_bound"] == pytest.approx(28)
     assert result["violation"] == {"lower": 0.25, "upper": 0.25}
     assert result["quantile"] == {"lower": 6.25, "upper": 6.25}
+    (tmp_path / "plan.json").write_text(json.dumps(result["plan"]), encoding="utf-8")
+    assert ask("check", "tiny", tmp_path / "plan.json")[0] == 0
 
 
 def test_a_written_plan_is_checked_and_explained(ask, tmp_path):
     path = tmp_path / "plan.json"
     code, _, err = ask("solve", "tiny", "--method", "exact", "--out", path)
-    assert code == 0
-    assert f"plan written to {path}" in err
+    assert (code, f"plan written to {path}" in err) == (0, True)
     assert [item.name for item in tmp_path.iterdir()] == ["plan.json"]
-    code, out, err = ask("check", "tiny", path)
-    assert (code, err) == (0, "")
-    assert out.startswith("tiny: every equation holds")
-    code, out, err = ask("explain", "tiny", path)
-    assert (code, err) == (0, "")
-    assert "cost = 1 + 24 + 3 = 28" in out
+    for words, said in (("check", "tiny: every equation holds"), ("explain", "cost = 1 + 24 + 3 = 28")):
+        code, out, err = ask(words, "tiny", path)
+        assert (code, said in out, err) == (0, True, "")
 
 
 def test_without_a_plan_the_instance_is_explained(ask, tmp_path):
@@ -138,17 +124,9 @@ def test_without_a_plan_the_instance_is_explained(ask, tmp_path):
     code, out, err = ask("explain", path)
     assert (code, err) == (0, "")
     assert "l_max and K_max: each of them alone would do" in out
-    explained = ask("solve", path, "--explain")[1]
-    assert explained.endswith(out)
+    assert ask("solve", path, "--explain")[1].endswith(out)
     code, _, err = ask("explain", "tiny", "--figure", tmp_path / "drawn.png")
     assert (code, "--figure: draws a plan" in err) == (2, True)
-
-
-def test_the_plan_inside_the_json_result_can_be_checked(ask, tmp_path):
-    _, out, _ = ask("solve", "tiny", "--method", "exact", "--json")
-    path = tmp_path / "plan.json"
-    path.write_text(json.dumps(json.loads(out)["plan"]), encoding="utf-8")
-    assert ask("check", "tiny", path)[0] == 0
 
 
 def test_the_explanation_follows_the_result_or_leaves_the_json_alone(ask):
@@ -164,23 +142,18 @@ def test_a_failing_plan_is_named_with_its_equation_and_the_code_of_infeasible(as
     document = put(json.loads(tiny_optimum.to_json()), "epochs[2].resources", 5.0)
     path.write_text(json.dumps(document), encoding="utf-8")
     code, out, err = ask("check", "tiny", path)
-    assert (code, err) == (3, "")
-    assert "tiny: the plan FAILS" in out
-    (failing,) = (line for line in out.splitlines() if "FAILED" in line)
-    assert failing.startswith("(5)")
+    assert (code, err, "tiny: the plan FAILS" in out) == (3, "", True)
+    assert [line[:3] for line in out.splitlines() if "FAILED" in line] == ["(5)"]
     code, out, _ = ask("check", "tiny", path, "--json")
     report = json.loads(out)
-    assert code == 3
-    assert report.keys() >= KEYS | {"ok", "findings"}
-    assert report["ok"] is False
+    assert (code, report["ok"]) == (3, False)
+    assert report.keys() >= {"termination", "solution", "cost", "violation", "quantile", "epochs"}
     assert [finding["equation"] for finding in report["findings"] if not finding["ok"]] == ["(5)"]
 
 
 def test_an_infeasible_instance_is_proved_so_with_a_reason(ask, tmp_path):
     code, out, err = ask("solve", "tiny", "--target", "-20", "--out", tmp_path / "plan.json")
-    assert code == 3
-    assert "proved infeasible" in out
-    assert "reason" in out
+    assert (code, "proved infeasible" in out, "reason" in out) == (3, True, True)
     assert "not written: there is no plan" in err
     assert not list(tmp_path.iterdir())
     code, out, _ = ask("solve", "tiny", "--target", "-20", "--json")
@@ -189,51 +162,52 @@ def test_an_infeasible_instance_is_proved_so_with_a_reason(ask, tmp_path):
     assert (result["cost"], result["lower_bound"], result["gap"], result["plan"]) == (None,) * 4
 
 
+ENDS = {
+    "optimal": (0, None),
+    "gap_reached": (0, None),
+    "exhausted": (0, 5),
+    "stuck": (0, None),
+    "time_limit": (4, 5),
+    "interrupted": (4, 5),
+    "infeasible": (None, 3),
+    "error": (None, 70),
+}
+"""Exit codes of each end of a solve, with a plan and without one."""
+
+
 @pytest.mark.parametrize(
     ("termination", "held", "code"),
     [
-        (Termination.OPTIMAL, True, 0),
-        (Termination.GAP_REACHED, True, 0),
-        (Termination.EXHAUSTED, True, 0),
-        (Termination.STUCK, True, 0),
-        (Termination.TIME_LIMIT, True, 4),
-        (Termination.INTERRUPTED, True, 4),
-        (Termination.TIME_LIMIT, False, 5),
-        (Termination.INTERRUPTED, False, 5),
-        (Termination.EXHAUSTED, False, 5),
-        (Termination.INFEASIBLE, False, 3),
-        (Termination.ERROR, False, 70),
+        (ended, held, code)
+        for ended, codes in ENDS.items()
+        for held, code in zip((True, False), codes, strict=True)
+        if code is not None
     ],
 )
 def test_exit_codes_tell_how_a_solve_ended(ask, tiny_optimum, termination, held, code):
     def ends(instance: Instance, limits: Limits) -> Outcome:
-        return Outcome(termination, tiny_optimum if held else None, 28.0 if held else 3.0, "for a test")
+        plan, bound = (tiny_optimum, 28.0) if held else (None, 3.0)
+        return Outcome(Termination(termination), plan, bound, "for a test")
 
-    name = method(f"{termination.value}-{held}", ends, shipped=True)
+    name = method(f"{termination}-{held}", ends, shipped=True)
     found, out, _ = ask("solve", "tiny", "--method", name)
-    assert found == code
-    assert "for a test" in out
+    assert (found, "for a test" in out) == (code, True)
     found, out, _ = ask("solve", "tiny", "--method", name, "--json")
-    assert found == code
-    assert json.loads(out)["termination"] == termination.value
+    assert (found, json.loads(out)["termination"]) == (code, termination)
 
 
-def test_a_method_whose_plan_fails_the_verifier_is_an_internal_error(ask):
+def test_what_a_defect_leads_to_is_an_internal_error(ask):
+    """A plan that the verifier refuses without a trace, anything unexpected with one."""
     name = method("wrong", lambda instance, limits: Outcome(Termination.OPTIMAL, Plan(), 0.0))
     code, out, err = ask("solve", "tiny", "--method", name)
-    assert (code, out) == (70, "")
+    assert (code, out, "Traceback" in err) == (70, "", False)
     assert "fails the independent verifier" in err
-    assert "Traceback" not in err
 
-
-def test_an_unexpected_error_is_an_internal_error_with_its_traceback(ask):
     def breaks(instance: Instance, limits: Limits) -> Outcome:
         raise ZeroDivisionError("for a test")
 
     code, out, err = ask("solve", "tiny", "--method", method("breaks", breaks), "--json")
-    assert code == 70
-    assert json.loads(out)["termination"] == "error"
-    assert "Traceback" in err
+    assert (code, json.loads(out)["termination"], "Traceback" in err) == (70, "error", True)
     assert "internal error, please report it: ZeroDivisionError: for a test" in err
 
 
