@@ -25,7 +25,7 @@ from pathlib import Path
 from scipy import special
 
 from depl.instances.knapsack_files import Line, count_of, lines_of, numbers_of
-from depl.instances.reductions.knapsack import ChanceKnapsack
+from depl.instances.reductions.chance import ChanceKnapsack
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.foundation.wording import counted

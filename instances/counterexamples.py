@@ -1,24 +1,16 @@
-"""Instances that refute or limit what can be promised: families A and B, and PARTITION (E10).
+"""Instances that refute or limit what can be promised: families A and B (E10).
 
 - `short_epochs` (A): more epochs are needed than the expanded graph has room for, within half of T_max.
 - `almost_one_level` (B): a cheap model improves the loss by almost one level of the graph, an expensive one
   by exactly one level.
-- `partition_by_epoch`, `partition_by_model`: an instance has a feasible plan iff given numbers can be split
-  into two halves of equal sum. Constructions and proof: docs/model_selection.rst.
 """
 
 import math
-from collections.abc import Sequence
 
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model, Target
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Target
 from depl.models.problem.laws import Deterministic, Zero
-from depl.models.problem.learning import ConstantImprovement, Improvement, TabledImprovement
-
-TAKE, SKIP = "take", "skip"
-
-_LARGEST_TARGET = 10**8
-"""Above it, the tolerances (1e-9 of T_max) could confuse neighbouring whole numbers."""
+from depl.models.problem.learning import ConstantImprovement, Improvement
 
 
 def short_epochs(levels: int = 200) -> Instance:
@@ -86,84 +78,6 @@ def almost_one_level(price: float, levels: int = 200) -> Instance:
             round_deadline=1.0,
         ),
         capacity=price,
-    )
-
-
-def partition_by_epoch(numbers: Sequence[int]) -> Instance:
-    """Feasible iff ``numbers`` split into two halves of equal sum: epoch k takes or skips number k.
-
-    Parameters
-    ----------
-    numbers : sequence of int
-        Positive, with an even sum.
-
-    Raises
-    ------
-    InvalidInputError
-        If a number is not positive or the sum is odd (there is no partition then, and none to look for).
-    NotCoveredError
-        If the sum is too large for the tolerances of time.
-    """
-    half = _half(numbers)
-    nothing = tuple(0.0 for _ in numbers)
-    taken = tuple(float(number) for number in numbers)
-    models = tuple(
-        Model(
-            name=name,
-            size=0,
-            improvement=TabledImprovement(epochs=tuple(_constant(gain) for gain in gains)),
-            compute=(ComputeTable(epochs=gains),),
-        )
-        for name, gains in ((TAKE, taken), (SKIP, nothing))
-    )
-    target = _both_budgets(half, epochs=len(numbers))
-    return _instance("partition-by-epoch", models, target, capacity=1.0)
-
-
-def partition_by_model(numbers: Sequence[int]) -> Instance:
-    """Feasible iff ``numbers`` split into two halves of equal sum; nothing depends on the epoch.
-
-    Parameters
-    ----------
-    numbers : sequence of int
-        Positive, with an even sum; few and small, because their digits are written one after the other.
-
-    Raises
-    ------
-    InvalidInputError, NotCoveredError
-        As `partition_by_epoch`.
-    """
-    half, count = _half(numbers), len(numbers)
-    unit = count * max(numbers) + 1  # weight of the digits e_n, above the last digit
-    places = [unit * (count + 1) ** index for index in range(count)]
-    lead = unit * (count + 1) ** count
-    models = []
-    for index, number in enumerate(numbers, start=1):
-        for name, digit in ((TAKE, number), (SKIP, 0)):
-            value = float(lead + places[index - 1] + digit)
-            models.append(_model(f"{name}-{index}", _constant(value), work=value))
-    goal = count * lead + sum(places) + half
-    # Room for more epochs than numbers: the digits alone forbid them.
-    return _instance("partition-by-model", tuple(models), _both_budgets(goal, epochs=count + 2), capacity=1.0)
-
-
-def _half(numbers: Sequence[int]) -> int:
-    if not numbers or min(numbers) < 1:
-        raise InvalidInputError("must be positive whole numbers, at least one", "numbers")
-    if sum(numbers) % 2:
-        raise InvalidInputError(f"the sum {sum(numbers)} is odd, so there is no partition", "numbers")
-    return sum(numbers) // 2
-
-
-def _both_budgets(goal: int, epochs: int) -> Target:
-    """At most ``goal`` of time, at least ``goal`` of improvement."""
-    if goal > _LARGEST_TARGET:
-        raise NotCoveredError(
-            f"the budgets would be {goal:.3g}, where T_max is kept to 1e-9 of itself only; at most "
-            f"{_LARGEST_TARGET:.3g} is allowed: take fewer or smaller numbers"
-        )
-    return Target(
-        initial_loss=goal, maximum_loss=0, quantile_level=0.9, maximum_epochs=epochs, maximum_time=goal
     )
 
 

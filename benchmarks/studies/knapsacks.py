@@ -22,10 +22,9 @@ from depl.benchmarks.studies.helpers.knapsack_peers import PeerAnswer, peers
 from depl.instances.chance_knapsack_files import shipped_robust_knapsack, shipped_robust_knapsacks
 from depl.instances.hard_knapsacks import FAMILIES, hard_knapsack
 from depl.instances.knapsack_files import shipped_knapsack, shipped_knapsacks
-from depl.instances.reductions import chance_knapsack, knapsack_by_cost
-from depl.instances.reductions.chance_program import best_by_value_and_variance
-from depl.instances.reductions.dynamic_programs import best_by_capacity
-from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack, common_unit
+from depl.instances.reductions.chance import Chance, ChanceKnapsack, best_by_value_and_variance
+from depl.instances.reductions.knapsack import Knapsack, best_by_capacity, common_unit
+from depl.instances.reductions.to_planning import ByCost
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
@@ -94,7 +93,7 @@ def answered(question: Question) -> Answer:
     """Ask depl, and a dynamic program where its table is small enough and no optimum is published."""
     knapsack, optimum = question.knapsack, question.optimum
     chance = isinstance(knapsack, ChanceKnapsack)
-    reduction: Any = chance_knapsack if chance else knapsack_by_cost
+    reduction: Any = Chance if chance else ByCost
     found: list[tuple[float, float]] = []
     clock = time.process_time()
     result = solve(

@@ -16,9 +16,8 @@ from depl.heuristics.data.set_function import selection_function
 from depl.heuristics.submodular.function import Verdict, all_values, exhaustive
 from depl.heuristics.submodular.minimum_norm import minimum_norm_point
 from depl.instances.library import load
-from depl.instances.reductions import knapsack_by_time, unbounded_knapsack
-from depl.instances.reductions.dynamic_programs import best_by_capacity
-from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
+from depl.instances.reductions.to_planning import ByTime, unbounded
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.choices import FitBy
 from depl.models.estimation.combinations import fit_traces
@@ -62,8 +61,8 @@ def knapsacks(rng: np.random.Generator, count: int) -> dict[str, object]:
         knapsack = Knapsack.of(values, weights, max(max(weights), int(sum(weights) * rng.uniform(0.4, 0.7))))
         best = int(best_by_capacity(knapsack).value)
         for wanted, reachable in ((best, True), (best + 1, False)):
-            wrong["printed"] += _decided(unbounded_knapsack.reduce(knapsack, wanted)) is not reachable
-            wrong["corrected"] += _decided(knapsack_by_time.reduce(knapsack, wanted)) is not reachable
+            wrong["printed"] += _decided(unbounded(knapsack, wanted)) is not reachable
+            wrong["corrected"] += _decided(ByTime.reduce(knapsack, wanted)) is not reachable
     return {"knapsacks": 2 * count, **{f"{name}_mismatches": number for name, number in wrong.items()}}
 
 

@@ -24,8 +24,7 @@ from depl.instances.library import describe, load
 from depl.instances.perturbed import perturbed
 from depl.instances.random_family import competitive_family
 from depl.instances.random_laws import extreme_instance
-from depl.instances.reductions.chance_knapsack import reduce, value_of_cost
-from depl.instances.reductions.knapsack import ChanceKnapsack
+from depl.instances.reductions.chance import Chance, ChanceKnapsack
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -260,11 +259,11 @@ def _knapsack_value(draw: Draw, instance: Instance, result: Result) -> Mapping[s
         return {"value": None}
     labels = draw.labels
     knapsack = drawn_knapsack(int(labels["items"]), float(labels["omega"]), int(labels["number"]))
-    return {"value": float(value_of_cost(knapsack, result.cost))}
+    return {"value": float(Chance.value_of_cost(knapsack, result.cost))}
 
 
 def _reduced(items: int, level: float, number: int) -> Instance:
-    return reduce(drawn_knapsack(items, level, number))
+    return Chance.reduce(drawn_knapsack(items, level, number))
 
 
 def _knapsacks() -> Sequence[Draw]:

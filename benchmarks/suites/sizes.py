@@ -15,7 +15,7 @@ import numpy as np
 from depl.benchmarks.measure.registry import Draw
 from depl.instances.hard_knapsacks import hard_knapsack
 from depl.instances.heterogeneous import heterogeneous_instance
-from depl.instances.reductions.knapsack_by_cost import reduce
+from depl.instances.reductions.to_planning import ByCost
 from depl.models.problem.instance import Instance
 
 BASE: Mapping[str, int] = {"clusters": 2, "datasets": 2, "models": 2, "epochs": 8}
@@ -73,7 +73,7 @@ def similar_clusters(clusters: int, epochs: int) -> Instance:
 
 def knapsack(items: int) -> Instance:
     """An uncorrelated knapsack planned by cost: an epoch for every item."""
-    return reduce(hard_knapsack("uncorrelated", items, np.random.default_rng([_SEED, items])))
+    return ByCost.reduce(hard_knapsack("uncorrelated", items, np.random.default_rng([_SEED, items])))
 
 
 LARGE: Mapping[str, Callable[[], Instance]] = {

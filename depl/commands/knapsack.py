@@ -13,13 +13,13 @@ from depl.commands import options as given
 from depl.commands.answer import STOPPED, Answer, ExitCode
 from depl.commands.options import Choice, Options, option
 from depl.commands.printable import as_json, fields
-from depl.instances.reductions.names import REDUCTIONS
+from depl.instances.reductions import REDUCTIONS
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import counted, rounded_up
 
 if TYPE_CHECKING:
     from depl.instances.knapsack_files import NamedKnapsack
-    from depl.instances.reductions.through import Answer as Found
+    from depl.instances.reductions.to_planning import Answer as Found
 
 Best = tuple[str, Fraction | None]
 """By what means the best value was found without planning, and that value, if it could be."""
@@ -63,7 +63,7 @@ depl knapsack f3_l-d_kp_4_20 --via exact --reduction by-time
 @given.as_json()
 def knapsack(options: Options) -> Answer:
     """Solve a knapsack from a public file as a planning problem, and check it."""
-    from depl.instances.reductions.through import solver
+    from depl.instances.reductions.to_planning import solver
 
     method = options.via or ("exact" if options.chance else "scenario-search")
     if options.chance and method not in _UNDER_THE_LAW:
@@ -106,9 +106,8 @@ def knapsack(options: Options) -> Answer:
 
 def _plain(options: Options, solve_instance: Any) -> tuple[Found, dict[str, Any], Best]:
     """What planning finds, what it is about, and the best value by the first way that covers it."""
-    from depl.instances.reductions.branch_and_bound import best_by_branching
-    from depl.instances.reductions.dynamic_programs import best_by_capacity, best_by_value
-    from depl.instances.reductions.through import solve_knapsack
+    from depl.instances.reductions.knapsack import best_by_branching, best_by_capacity, best_by_value
+    from depl.instances.reductions.to_planning import solve_knapsack
 
     named = _named(options.file, options.instance)
     sack = named.knapsack
@@ -132,8 +131,7 @@ def _plain(options: Options, solve_instance: Any) -> tuple[Found, dict[str, Any]
 def _chance(options: Options, solve_instance: Any) -> tuple[Found, dict[str, Any], Best]:
     """The same of a knapsack with normal weights."""
     from depl.instances.chance_knapsack_files import announced_items, read_chance_knapsack
-    from depl.instances.reductions.chance_program import best_by_value_and_variance
-    from depl.instances.reductions.through import solve_chance_knapsack
+    from depl.instances.reductions.chance import best_by_value_and_variance, solve_chance_knapsack
 
     sack = read_chance_knapsack(options.file, options.fewer_items)
     found, way = solve_chance_knapsack(sack, solve_instance), "dynamic program over value and variance"

@@ -17,13 +17,8 @@ best knapsack from the cheapest plan: a *reduction*, and each of its steps is ru
 import itertools
 
 import depl
-from depl.instances.reductions import (
-    knapsack_by_cost,
-    knapsack_by_time,
-    knapsack_free_resources,
-)
-from depl.instances.reductions.dynamic_programs import best_by_capacity
-from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
+from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources
 from depl.lessons.check import check
 from depl.lessons.drawing import (
     draw_choices,
@@ -78,7 +73,7 @@ bag = Knapsack.of(values=[7, 3, 5], weights=[4, 2, 3], capacity=5)
 # *V = 8*:
 
 wanted = 8
-instance = knapsack_by_time.reduce(bag, wanted)
+instance = ByTime.reduce(bag, wanted)
 notes = [
     [f"gain {v}, time {w}", "0"] for v, w in zip(bag.values, bag.weights, strict=True)
 ]
@@ -93,10 +88,10 @@ subsets = [
     items for size in range(4) for items in itertools.combinations(range(3), size)
 ]
 for items in subsets:
-    plan = knapsack_by_time.plan_of(bag, items)
+    plan = ByTime.plan_of(bag, items)
     feasible = depl.evaluate(instance, plan).feasible
     assert feasible == (bag.holds(items) and bag.value_of(items) >= wanted)
-    assert knapsack_by_time.solution_of(plan) == items  # and back again
+    assert ByTime.solution_of(plan) == items  # and back again
     word = "feasible" if feasible else "not feasible"
     weight, value = bag.weight_of(items), bag.value_of(items)
     print(f"{items!s:9} weight {weight}, value {value}: {word}")
@@ -134,9 +129,9 @@ draw_knapsacks(bag, wanted)
 #
 #    \text{least cost} = \sum_k v_k - \text{value of the best knapsack} .
 
-by_cost = knapsack_by_cost.reduce(bag)
+by_cost = ByCost.reduce(bag)
 solved = depl.solve(by_cost, "exact")
-items = knapsack_by_cost.solution_of(solved.plan)
+items = ByCost.solution_of(solved.plan)
 best = best_by_capacity(bag)  # a dynamic program, which knows nothing of plans
 print(f"cost {solved.cost:g}, items {items}, value {bag.value_of(items)}")
 assert solved.solution is depl.Solution.PROVEN_OPTIMAL
@@ -171,10 +166,10 @@ check("1.3", least_cost)
 # %%
 # The way back: from the cost of the plan to the weight of the items.
 
-free = knapsack_free_resources.reduce(bag, wanted)
+free = FreeResources.reduce(bag, wanted)
 plan = depl.solve(free, "exact")
-items = knapsack_free_resources.solution_of(plan.plan)
-assert knapsack_free_resources.weight_of_cost(bag, plan.cost) == bag.weight_of(items)
+items = FreeResources.solution_of(plan.plan)
+assert FreeResources.weight_of_cost(bag, plan.cost) == bag.weight_of(items)
 assert bag.value_of(items) >= wanted
 
 # %%

@@ -32,11 +32,8 @@ from depl.heuristics.paper.models import (
     steps_in_levels,
 )
 from depl.heuristics.paths.additive_problem import additive_problem
-from depl.instances.counterexamples import (
-    almost_one_level,
-    partition_by_epoch,
-    short_epochs,
-)
+from depl.instances.counterexamples import almost_one_level, short_epochs
+from depl.instances.reductions.partition import partition_by_epoch
 from depl.lessons.check import check
 from depl.lessons.drawing import draw_curves
 from depl.models.exact.enumeration import build_plan

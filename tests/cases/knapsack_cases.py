@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
+from depl.instances.reductions.chance import ChanceKnapsack
+from depl.instances.reductions.knapsack import Knapsack
 
 
 def random_knapsack(rng: np.random.Generator, largest: int = 12) -> Knapsack:

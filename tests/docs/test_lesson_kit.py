@@ -7,10 +7,9 @@ from fractions import Fraction
 import pytest
 
 import depl
-from depl.instances.counterexamples import partition_by_epoch
-from depl.instances.reductions import knapsack_by_cost, knapsack_by_time, knapsack_free_resources
-from depl.instances.reductions.dynamic_programs import best_by_capacity
-from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
+from depl.instances.reductions.partition import partition_by_epoch
+from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources
 from depl.lessons.export import kit_page
 from depl.lessons.shipped import KIT, chosen, kit_of
 from depl.models.evaluation.evaluate import epoch_loads
@@ -81,21 +80,19 @@ def test_the_knapsack_of_the_sheet_is_the_one_that_is_solved() -> None:
 
 
 def test_exercises_1_and_2_are_answered_by_plans() -> None:
-    target = knapsack_by_time.reduce(SHEET, 13).target
+    target = ByTime.reduce(SHEET, 13).target
     told = solutions(1)
     assert f"there are {target.maximum_epochs} epochs" in told
     assert f"the time is limited to {target.maximum_time:g}" in told
     assert f"the loss has to fall by {target.initial_loss - target.maximum_loss:g}" in told
     ends = {}
     for wanted in (13, 14):
-        found = depl.solve(knapsack_by_time.reduce(SHEET, wanted), "exact")
-        ends[wanted] = None if found.plan is None else knapsack_by_time.solution_of(found.plan)
+        found = depl.solve(ByTime.reduce(SHEET, wanted), "exact")
+        ends[wanted] = None if found.plan is None else ByTime.solution_of(found.plan)
     assert ends == {13: (1, 2), 14: None}
     assert "items 1 and 2 weigh 6 and are worth 13. For 14 there is none" in solutions(2)
-    instance = knapsack_by_time.reduce(SHEET, 12)
-    feasible = [
-        items for items in SUBSETS if depl.evaluate(instance, knapsack_by_time.plan_of(SHEET, items)).feasible
-    ]
+    instance = ByTime.reduce(SHEET, 12)
+    feasible = [items for items in SUBSETS if depl.evaluate(instance, ByTime.plan_of(SHEET, items)).feasible]
     assert f"Of the {len(SUBSETS)} sets, {len(feasible)} are feasible" in solutions(2)
     for items in feasible:
         names = " and ".join(filter(None, (", ".join(map(str, items[:-1])), str(items[-1]))))
@@ -117,10 +114,10 @@ def test_exercise_3_is_answered_by_greedy_and_by_a_dynamic_program() -> None:
 
 
 def test_exercise_4_is_answered_by_plans() -> None:
-    instance, told = knapsack_by_cost.reduce(SHEET), solutions(4)
+    instance, told = ByCost.reduce(SHEET), solutions(4)
     costs = {}
     for items in ((1, 2), (2, 3), (0, 2)):
-        found = depl.evaluate(instance, knapsack_by_cost.plan_of(SHEET, items))
+        found = depl.evaluate(instance, ByCost.plan_of(SHEET, items))
         assert found.feasible == SHEET.holds(items)
         costs[items] = round(found.cost)
     assert costs == {(1, 2): 8, (2, 3): 9, (0, 2): 7}
@@ -133,11 +130,11 @@ def test_exercise_4_is_answered_by_plans() -> None:
 
 
 def test_exercise_5_is_answered_by_the_allocation() -> None:
-    instance, told = knapsack_free_resources.reduce(SHEET, 12), solutions(5)
+    instance, told = FreeResources.reduce(SHEET, 12), solutions(5)
     found = depl.solve(instance, "exact")
     assert found.solution is depl.Solution.PROVEN_OPTIMAL
     assert found.plan is not None
-    items = knapsack_free_resources.solution_of(found.plan)
+    items = FreeResources.solution_of(found.plan)
     assert f"items {items[0]} and {items[1]}, of weight {SHEET.weight_of(items)}" in told
     assert f"/ 1 = {found.cost:.6g}`" in told
     resources = [round(epoch.resources, 3) for epoch in found.plan.epochs]

@@ -24,8 +24,8 @@ from depl.heuristics.paper.models import steps_in_levels
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.heuristics.submodular.function import exhaustive
 from depl.instances.counterexamples import almost_one_level, short_epochs
-from depl.instances.reductions import knapsack_by_cost, knapsack_free_resources
 from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.reductions.to_planning import ByCost, FreeResources
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
 from depl.lessons.check import check
@@ -228,11 +228,11 @@ def answer_of(name: str) -> object:
 
 def test_the_answers_of_the_first_lesson_are_those_of_plans() -> None:
     bag = Knapsack.of([7, 3, 5], [4, 2, 3], 5)
-    by_cost, free = knapsack_by_cost.reduce(bag), knapsack_free_resources.reduce(bag, 8)
+    by_cost, free = ByCost.reduce(bag), FreeResources.reduce(bag, 8)
     cost_of = cast(Callable[..., float], answer_of("1.2"))
     for size in range(4):
         for items in itertools.combinations(range(3), size):
-            plan = knapsack_by_cost.plan_of(bag, items)
+            plan = ByCost.plan_of(bag, items)
             assert depl.evaluate(by_cost, plan).cost == cost_of(items)
     found = depl.solve(free, "exact")
     assert found.solution is depl.Solution.PROVEN_OPTIMAL

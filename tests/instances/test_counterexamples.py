@@ -9,12 +9,8 @@ from hypothesis import strategies as st
 import depl
 from depl.heuristics.paper.models import cost_down, cost_up
 from depl.heuristics.paths.additive_problem import Weight, additive_problem
-from depl.instances.counterexamples import (
-    almost_one_level,
-    partition_by_epoch,
-    partition_by_model,
-    short_epochs,
-)
+from depl.instances.counterexamples import almost_one_level, short_epochs
+from depl.instances.reductions.partition import partition_by_epoch, partition_by_model
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch

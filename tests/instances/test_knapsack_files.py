@@ -16,8 +16,8 @@ from depl.instances.knapsack_files import (
     shipped_knapsack,
     shipped_knapsacks,
 )
-from depl.instances.reductions.dynamic_programs import best_by_capacity, best_by_value
-from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
+from depl.instances.reductions.chance import ChanceKnapsack
+from depl.instances.reductions.knapsack import Knapsack, best_by_capacity, best_by_value
 from depl.models.foundation.errors import InvalidInputError
 
 SACK = Knapsack.of([3, 4, Fraction(1, 2)], [2, Fraction(7, 4), 3], 6)

@@ -23,7 +23,8 @@ import pyscipopt
 from scipy.optimize import LinearConstraint, milp
 
 from depl.instances.knapsack_files import decimal_text
-from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
+from depl.instances.reductions.chance import ChanceKnapsack
+from depl.instances.reductions.knapsack import Knapsack
 
 LABEL_SETTING = "DEPL_LABEL_SETTING"
 """Environment variable with the path of the program of Wang et al."""

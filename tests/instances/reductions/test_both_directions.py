@@ -6,14 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.instances.reductions import (
-    chance_knapsack,
-    knapsack_by_cost,
-    knapsack_by_time,
-    knapsack_free_resources,
-    unbounded_knapsack,
-)
-from depl.instances.reductions.knapsack import ChanceKnapsack, Knapsack
+from depl.instances.reductions.chance import Chance, ChanceKnapsack
+from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources, unbounded
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
@@ -58,25 +53,25 @@ def work(instance: Instance, k: int, name: str) -> float:
 def test_by_time_a_set_of_items_fits_and_reaches_the_value_iff_its_plan_is_feasible(seed: int) -> None:
     knapsack = random_knapsack(np.random.default_rng(seed), largest=6)
     for value in {best_of_all(knapsack), best_of_all(knapsack) / 2 + 1}:
-        instance = knapsack_by_time.reduce(knapsack, value)
+        instance = ByTime.reduce(knapsack, value)
         for items in subsets(len(knapsack)):
-            plan = knapsack_by_time.plan_of(knapsack, items)
+            plan = ByTime.plan_of(knapsack, items)
             good = knapsack.holds(items) and knapsack.value_of(items) >= value
             assert judged(instance, plan) == (good, 0)
-            assert knapsack_by_time.solution_of(plan) == items
+            assert ByTime.solution_of(plan) == items
 
 
 def test_by_time_every_feasible_plan_holds_a_good_set_also_if_it_stops_early_or_trains_slowly() -> None:
-    instance = knapsack_by_time.reduce(SMALL, 7)
+    instance = ByTime.reduce(SMALL, 7)
     found = set()
     for plan in all_schedules(instance, 3):
         if judged(instance, plan)[0]:
-            items = knapsack_by_time.solution_of(plan)
+            items = ByTime.solution_of(plan)
             assert SMALL.holds(items)
             assert SMALL.value_of(items) >= 7
             found.add((items, len(plan.epochs)))
     assert found == {((0, 1), 2), ((0, 1), 3), ((0, 2), 3)}
-    slow = Plan.from_json(knapsack_by_time.plan_of(SMALL, (0, 1)).to_json().replace("1.0", "0.7"))
+    slow = Plan.from_json(ByTime.plan_of(SMALL, (0, 1)).to_json().replace("1.0", "0.7"))
     assert not judged(instance, slow)[0]  # weight 5, but 5 / 0.7 > 6
 
 
@@ -85,24 +80,24 @@ def test_by_cost_a_set_of_items_fits_iff_its_plan_is_feasible_and_costs_what_is_
     seed: int,
 ) -> None:
     knapsack = random_knapsack(np.random.default_rng(seed), largest=6)
-    instance = knapsack_by_cost.reduce(knapsack)
+    instance = ByCost.reduce(knapsack)
     for items in subsets(len(knapsack)):
-        plan = knapsack_by_cost.plan_of(knapsack, items)
+        plan = ByCost.plan_of(knapsack, items)
         feasible, cost = judged(instance, plan)
         assert feasible == knapsack.holds(items)
-        assert knapsack_by_cost.value_of_cost(knapsack, cost) == knapsack.value_of(items)
-        assert knapsack_by_cost.solution_of(plan) == items
+        assert ByCost.value_of_cost(knapsack, cost) == knapsack.value_of(items)
+        assert ByCost.solution_of(plan) == items
 
 
 def test_by_time_without_capacity_only_items_without_weight_are_taken() -> None:
     knapsack = Knapsack.of([1, 1], [1, 0], 0)
-    instance = knapsack_by_time.reduce(knapsack, 1)
-    plans = [knapsack_by_time.plan_of(knapsack, items) for items in ((0,), (1,))]
+    instance = ByTime.reduce(knapsack, 1)
+    plans = [ByTime.plan_of(knapsack, items) for items in ((0,), (1,))]
     assert [judged(instance, plan)[0] for plan in plans] == [False, True]
 
 
 def test_by_cost_no_plan_of_fewer_epochs_is_feasible() -> None:
-    instance = knapsack_by_cost.reduce(SMALL)
+    instance = ByCost.reduce(SMALL)
     assert not [p for p in all_schedules(instance, 2) if judged(instance.replace(round_deadline=10), p)[0]]
 
 
@@ -110,17 +105,17 @@ def test_by_cost_no_plan_of_fewer_epochs_is_feasible() -> None:
 def test_with_free_resources_a_plan_costs_the_square_of_its_weight(seed: int) -> None:
     knapsack = random_knapsack(np.random.default_rng(seed), largest=6)
     value = best_of_all(knapsack)
-    instance = knapsack_free_resources.reduce(knapsack, value)
+    instance = FreeResources.reduce(knapsack, value)
     for items in subsets(len(knapsack)):
-        plan = knapsack_free_resources.plan_of(knapsack, items)
+        plan = FreeResources.plan_of(knapsack, items)
         feasible, cost = judged(instance, plan)
         assert feasible == (knapsack.value_of(items) >= value)
-        assert knapsack_free_resources.weight_of_cost(knapsack, cost) == knapsack.weight_of(items)
-        assert knapsack_free_resources.solution_of(plan) == items
+        assert FreeResources.weight_of_cost(knapsack, cost) == knapsack.weight_of(items)
+        assert FreeResources.solution_of(plan) == items
 
 
 def test_unbounded_a_plan_is_a_multiset_and_feasible_iff_it_fits_and_reaches_the_value() -> None:
-    instance = unbounded_knapsack.reduce(SMALL, 9)
+    instance = unbounded(SMALL, 9)
     assert instance.target.maximum_epochs == 3
     good = []
     for plan in all_schedules(instance, 3):
@@ -135,19 +130,19 @@ def test_unbounded_a_plan_is_a_multiset_and_feasible_iff_it_fits_and_reaches_the
 @pytest.mark.parametrize("seed", range(6))
 def test_random_weights_fit_with_the_probability_iff_the_plan_is_feasible(seed: int) -> None:
     knapsack = random_chance_knapsack(np.random.default_rng(seed), largest=5)
-    instance = chance_knapsack.reduce(knapsack)
+    instance = Chance.reduce(knapsack)
     for items in subsets(len(knapsack)):
-        plan = chance_knapsack.plan_of(knapsack, items)
+        plan = Chance.plan_of(knapsack, items)
         feasible, cost = judged(instance, plan)
         slack = knapsack.slack(items)
         assert feasible == (slack >= 0) or abs(slack) < 1e-9
-        assert chance_knapsack.value_of_cost(knapsack, cost) == knapsack.value_of(items)
-        assert chance_knapsack.solution_of(plan) == items
+        assert Chance.value_of_cost(knapsack, cost) == knapsack.value_of(items)
+        assert Chance.solution_of(plan) == items
 
 
 def test_random_weights_no_plan_of_fewer_epochs_is_feasible_even_at_one_half() -> None:
     knapsack = ChanceKnapsack.of([3, 4], [0, 1], [9, 9], 5, 0.5)
-    instance = chance_knapsack.reduce(knapsack)
+    instance = Chance.reduce(knapsack)
     for plan in all_schedules(instance, 1):
         assert not judged(instance.replace(round_deadline=10), plan)[0]
 
@@ -161,25 +156,25 @@ def test_sums_that_differ_by_one_in_six_hundred_million_are_told_apart() -> None
     both, one = (0, 1), (0,)
     for capacity, fits in ((2 * big, True), (2 * big - 1, False)):
         sack = Knapsack.of((*knapsack.values, Fraction(1)), (*knapsack.weights, Fraction(1)), capacity)
-        by_time, by_cost = knapsack_by_time.reduce(sack, 2 * big), knapsack_by_cost.reduce(sack)
-        assert judged(by_time, knapsack_by_time.plan_of(sack, both))[0] == fits
-        assert judged(by_cost, knapsack_by_cost.plan_of(sack, both))[0] == fits
-        feasible, cost = judged(by_cost, knapsack_by_cost.plan_of(sack, one))
+        by_time, by_cost = ByTime.reduce(sack, 2 * big), ByCost.reduce(sack)
+        assert judged(by_time, ByTime.plan_of(sack, both))[0] == fits
+        assert judged(by_cost, ByCost.plan_of(sack, both))[0] == fits
+        feasible, cost = judged(by_cost, ByCost.plan_of(sack, one))
         assert feasible
-        assert knapsack_by_cost.value_of_cost(sack, cost) == big
-        cheaper = judged(by_cost, knapsack_by_cost.plan_of(sack, (0, 2)))[1]
-        assert knapsack_by_cost.value_of_cost(sack, cheaper) == big + 1
-    free = knapsack_free_resources.reduce(sack, 2 * big)
-    _, cost = judged(free, knapsack_free_resources.plan_of(sack, both))
-    assert knapsack_free_resources.weight_of_cost(sack, cost) == 2 * big
+        assert ByCost.value_of_cost(sack, cost) == big
+        cheaper = judged(by_cost, ByCost.plan_of(sack, (0, 2)))[1]
+        assert ByCost.value_of_cost(sack, cheaper) == big + 1
+    free = FreeResources.reduce(sack, 2 * big)
+    _, cost = judged(free, FreeResources.plan_of(sack, both))
+    assert FreeResources.weight_of_cost(sack, cost) == 2 * big
 
 
 @pytest.mark.parametrize(
     "reduce",
     [
-        knapsack_by_cost.reduce,
-        lambda sack: knapsack_by_time.reduce(sack, 1),
-        lambda sack: knapsack_free_resources.reduce(sack, 1),
+        ByCost.reduce,
+        lambda sack: ByTime.reduce(sack, 1),
+        lambda sack: FreeResources.reduce(sack, 1),
     ],
 )
 def test_numbers_that_tolerances_would_confuse_are_refused(reduce) -> None:
@@ -190,12 +185,12 @@ def test_numbers_that_tolerances_would_confuse_are_refused(reduce) -> None:
 
 
 def test_numbers_with_a_common_factor_are_as_good_as_without() -> None:
-    small = knapsack_by_cost.reduce(SMALL)
+    small = ByCost.reduce(SMALL)
     large = Knapsack.of(
         [v * 10**9 for v in (3, 4, 5)], [Fraction(w, 10**9) for w in (2, 3, 4)], Fraction(6, 10**9)
     )
-    assert knapsack_by_cost.reduce(large).fingerprint == small.fingerprint
-    assert knapsack_by_cost.value_of_cost(large, 5.0) == 7 * 10**9
+    assert ByCost.reduce(large).fingerprint == small.fingerprint
+    assert ByCost.value_of_cost(large, 5.0) == 7 * 10**9
 
 
 # --- refusals -------------------------------------------------------------------------------------------
@@ -203,13 +198,13 @@ def test_numbers_with_a_common_factor_are_as_good_as_without() -> None:
 
 def test_what_no_reduction_can_say_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="for ever"):
-        unbounded_knapsack.reduce(Knapsack.of([1], [0], 1), 1)
+        unbounded(Knapsack.of([1], [0], 1), 1)
     with pytest.raises(NotCoveredError, match="no item fits"):
-        unbounded_knapsack.reduce(Knapsack.of([1], [2], 1), 1)
+        unbounded(Knapsack.of([1], [2], 1), 1)
     with pytest.raises(InvalidInputError, match="no item 3"):
-        knapsack_by_cost.plan_of(SMALL, [3])
+        ByCost.plan_of(SMALL, [3])
     with pytest.raises(InvalidInputError, match="twice"):
-        knapsack_by_cost.plan_of(SMALL, [1, 1])
+        ByCost.plan_of(SMALL, [1, 1])
 
 
 def test_plans_of_other_instances_are_not_read() -> None:
@@ -217,6 +212,6 @@ def test_plans_of_other_instances_are_not_read() -> None:
         data=(ClusterData(cluster="site", datasets=("data",)),),
         epochs=(PlannedEpoch(model="full", cluster="site", resources=1),),
     )
-    for module in (knapsack_by_time, knapsack_by_cost, knapsack_free_resources, chance_knapsack):
+    for reduction in (ByTime, ByCost, FreeResources, Chance):
         with pytest.raises(InvalidInputError, match="full"):
-            module.solution_of(other)
+            reduction.solution_of(other)

@@ -5,14 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from depl.instances.reductions import (
-    chance_knapsack,
-    knapsack_by_cost,
-    knapsack_by_time,
-    knapsack_free_resources,
-)
-from depl.instances.reductions.dynamic_programs import best_by_capacity
-from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.reductions.chance import Chance
+from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
+from depl.instances.reductions.to_planning import ByCost, ByTime, FreeResources
 from depl.models.problem.instance import Instance
 from depl.models.solving.result import Result, Solution, Termination
 from depl.models.solving.solve import solve
@@ -35,16 +30,16 @@ def solved(instance: Instance, method: str = "scenario-search") -> Result:
 def check_knapsack(knapsack: Knapsack, method: str) -> None:
     """Both 0/1 reductions and the free one: optimum, proof that no more is possible, and the items."""
     best = best_by_capacity(knapsack)
-    result = solved(knapsack_by_cost.reduce(knapsack), method)
+    result = solved(ByCost.reduce(knapsack), method)
     assert result.plan is not None
     assert result.cost is not None
-    assert knapsack_by_cost.value_of_cost(knapsack, result.cost) == best.value
-    assert_best(knapsack, knapsack_by_cost.solution_of(result.plan), best.value)
-    reached = solved(knapsack_by_time.reduce(knapsack, best.value), method)
+    assert ByCost.value_of_cost(knapsack, result.cost) == best.value
+    assert_best(knapsack, ByCost.solution_of(result.plan), best.value)
+    reached = solved(ByTime.reduce(knapsack, best.value), method)
     assert reached.plan is not None
-    assert_best(knapsack, knapsack_by_time.solution_of(reached.plan), best.value)
+    assert_best(knapsack, ByTime.solution_of(reached.plan), best.value)
     more = best.value + knapsack.whole.value_unit
-    assert solved(knapsack_by_time.reduce(knapsack, more), method).termination is Termination.INFEASIBLE
+    assert solved(ByTime.reduce(knapsack, more), method).termination is Termination.INFEASIBLE
     check_free(knapsack, method)
 
 
@@ -63,14 +58,14 @@ def check_free(knapsack: Knapsack, method: str) -> None:
     best = best_by_capacity(knapsack)
     for value in (best.value, best.value + knapsack.whole.value_unit):
         lightest = least_weight_of(knapsack, value)
-        free = solved(knapsack_free_resources.reduce(knapsack, value), method)
+        free = solved(FreeResources.reduce(knapsack, value), method)
         if lightest is None:
             assert free.termination is Termination.INFEASIBLE
             continue
         assert free.plan is not None
         assert free.cost is not None
-        assert knapsack_free_resources.weight_of_cost(knapsack, free.cost) == lightest
-        items = knapsack_free_resources.solution_of(free.plan)
+        assert FreeResources.weight_of_cost(knapsack, free.cost) == lightest
+        items = FreeResources.solution_of(free.plan)
         assert knapsack.weight_of(items) == lightest
         assert knapsack.value_of(items) >= value
 
@@ -93,12 +88,12 @@ def check_chance(seed: int) -> None:
     slacks = {items: knapsack.slack(items) for items in subsets(len(knapsack))}
     assert min(map(abs, slacks.values())) > 1e-9, "a tie that no method decides; draw again"
     best = max(knapsack.value_of(items) for items, slack in slacks.items() if slack > 0)
-    result = solve(chance_knapsack.reduce(knapsack), "exact")
+    result = solve(Chance.reduce(knapsack), "exact")
     assert result.solution is Solution.PROVEN_OPTIMAL
     assert result.plan is not None
     assert result.cost is not None
-    assert chance_knapsack.value_of_cost(knapsack, result.cost) == best
-    items = chance_knapsack.solution_of(result.plan)
+    assert Chance.value_of_cost(knapsack, result.cost) == best
+    items = Chance.solution_of(result.plan)
     assert slacks[items] > 0
     assert knapsack.value_of(items) == best
 

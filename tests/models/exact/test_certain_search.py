@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import depl
-from depl.instances.reductions import knapsack_by_cost
-from depl.instances.reductions.dynamic_programs import best_by_capacity
-from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
+from depl.instances.reductions.to_planning import ByCost
 from depl.models.exact import law_search
 from depl.models.exact.choices import Choices
 from depl.models.exact.normal_search import random_terms
@@ -106,9 +105,9 @@ def test_the_default_proves_a_knapsack_of_a_hundred_and_fifty_items():
         weights=weights,
         capacity=sum(weights) // 2,
     )
-    instance = knapsack_by_cost.reduce(items)
+    instance = ByCost.reduce(items)
     found = law_search.exact(instance, Limits())
     assert found.termination is Termination.OPTIMAL
     cost = depl.evaluate(instance, found.plan, quantile=False).cost
-    assert knapsack_by_cost.value_of_cost(items, cost) == best_by_capacity(items).value
+    assert ByCost.value_of_cost(items, cost) == best_by_capacity(items).value
     assert not math.isinf(found.lower_bound)

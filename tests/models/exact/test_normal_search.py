@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from depl.instances.reductions import chance_knapsack
-from depl.instances.reductions.chance_program import best_by_value_and_variance
-from depl.instances.reductions.knapsack import ChanceKnapsack
+from depl.instances.reductions.chance import Chance, ChanceKnapsack, best_by_value_and_variance
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact import normal_search
 from depl.models.exact.choices import Choices
@@ -127,17 +125,17 @@ def test_one_chord_after_another_agrees_with_enumeration(seed: int) -> None:
 def test_one_chord_after_another_finds_the_best_of_all_sets(seed: int) -> None:
     knapsack = random_chance_knapsack(np.random.default_rng([11, seed]))
     best = max(knapsack.value_of(items) for items in subsets(len(knapsack)) if knapsack.slack(items) >= 0)
-    result = solve(chance_knapsack.reduce(knapsack), "exact")
+    result = solve(Chance.reduce(knapsack), "exact")
     assert result.solution is Solution.PROVEN_OPTIMAL
     assert result.cost is not None
-    assert chance_knapsack.value_of_cost(knapsack, result.cost) == best
+    assert Chance.value_of_cost(knapsack, result.cost) == best
 
 
 @pytest.mark.usefixtures("always_long")
 @pytest.mark.parametrize("seed", range(6))
 def test_bounds_on_chords_told_on_the_way_are_never_above_the_optimum(seed: int) -> None:
     knapsack = random_large(14, seed, 0.95)
-    instance = chance_knapsack.reduce(knapsack)
+    instance = Chance.reduce(knapsack)
     best = best_by_value_and_variance(knapsack).value
     told: list[tuple[float, float]] = []
     limits = Limits(progress=lambda seconds, cost, bound: told.append((cost, bound)))
@@ -202,9 +200,9 @@ def test_the_quantile_that_proofs_rest_on_is_not_above_the_true_one_however_near
 def test_a_tie_is_left_to_the_search_that_says_so() -> None:
     """Mean 4 and deviation 2 with z = 2 reach 0 exactly, up to the decimals of omega."""
     knapsack = ChanceKnapsack.of([5], [4], [4], 8, float(special.ndtr(2.0)))
-    instance = chance_knapsack.reduce(knapsack)
+    instance = Chance.reduce(knapsack)
     result = solve(instance, "exact")
-    taken = result.plan is not None and chance_knapsack.solution_of(result.plan) == (0,)
+    taken = result.plan is not None and Chance.solution_of(result.plan) == (0,)
     certified = result.termination is Termination.OPTIMAL
     assert certified or (result.termination is Termination.EXHAUSTED and not taken)
 
@@ -224,12 +222,12 @@ def test_chance_constrained_knapsacks_of_100_items_have_the_optimum_of_a_dynamic
     knapsack = random_large(100, seed, level)
     best = best_by_value_and_variance(knapsack)
     assert knapsack.slack(best.items) >= 0
-    result = solve(chance_knapsack.reduce(knapsack), "exact", time_limit=60)
+    result = solve(Chance.reduce(knapsack), "exact", time_limit=60)
     assert result.solution is Solution.PROVEN_OPTIMAL
     assert result.cost is not None
     assert result.plan is not None
-    assert chance_knapsack.value_of_cost(knapsack, result.cost) == best.value
-    items = chance_knapsack.solution_of(result.plan)
+    assert Chance.value_of_cost(knapsack, result.cost) == best.value
+    items = Chance.solution_of(result.plan)
     assert knapsack.slack(items) >= 0
     assert knapsack.value_of(items) == best.value
 
@@ -245,7 +243,7 @@ def test_the_dynamic_program_over_value_and_variance_agrees_with_all_sets() -> N
 
 
 def test_a_time_limit_ends_the_search_with_a_bound() -> None:
-    instance = chance_knapsack.reduce(random_large(60, 0, 0.95))
+    instance = Chance.reduce(random_large(60, 0, 0.95))
     result = solve(instance, "exact", time_limit=1e-3)
     assert result.termination is Termination.TIME_LIMIT
     assert result.cost is None or result.lower_bound <= result.cost

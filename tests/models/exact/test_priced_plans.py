@@ -8,9 +8,8 @@ import pytest
 
 import depl
 from depl.instances.hard_knapsacks import hard_knapsack
-from depl.instances.reductions import knapsack_by_cost
-from depl.instances.reductions.dynamic_programs import best_by_capacity
-from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
+from depl.instances.reductions.to_planning import ByCost
 from depl.models.exact import scenario_search, scenario_subproblem
 from depl.models.exact.assignments import assignments
 from depl.models.exact.charged import Priced
@@ -170,15 +169,15 @@ def knapsack(rng, count, correlated):
 )
 def test_long_knapsacks_are_proved_as_their_dynamic_program_says(count, correlated):
     items = knapsack(np.random.default_rng(count), count, correlated)
-    instance = knapsack_by_cost.reduce(items)
+    instance = ByCost.reduce(items)
     first = []
     limits = Limits(progress=lambda seconds, cost, bound: first.append(cost))
     outcome = scenario_search.scenario_search(instance, limits)
     assert outcome.termination is Termination.OPTIMAL
     best = best_by_capacity(items).value
     cost = depl.evaluate(instance, outcome.plan).cost
-    assert knapsack_by_cost.value_of_cost(items, cost) == best
-    assert knapsack_by_cost.value_of_cost(items, first[0]) >= 0.99 * float(best)  # the first plan of all
+    assert ByCost.value_of_cost(items, cost) == best
+    assert ByCost.value_of_cost(items, first[0]) >= 0.99 * float(best)  # the first plan of all
 
 
 def test_a_stopped_search_for_prices_returns_what_it_holds():

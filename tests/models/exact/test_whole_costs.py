@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from depl.instances.reductions import knapsack_by_cost
 from depl.instances.reductions.knapsack import Knapsack
+from depl.instances.reductions.to_planning import ByCost
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_search import ScenarioSearch
@@ -40,7 +40,7 @@ def reduced(number: int) -> tuple[Instance, int]:
     subsets = itertools.product((0, 1), repeat=len(values))
     fitting = [taken for taken in subsets if np.dot(taken, weights) <= drawn.whole.capacity]
     least = int(sum(values) - max(np.dot(taken, values) for taken in fitting))
-    return with_work(knapsack_by_cost.reduce(drawn), UNIT), UNIT * least
+    return with_work(ByCost.reduce(drawn), UNIT), UNIT * least
 
 
 def with_work(instance: Instance, times: float) -> Instance:
@@ -51,7 +51,7 @@ def with_work(instance: Instance, times: float) -> Instance:
 
 @pytest.mark.parametrize(("times", "unit"), [(1.0, 1), (4.0, 4), (0.5, 0), (1.25, 0), (1e15, 0)])
 def test_the_unit_divides_all_costs(times, unit):
-    instance = with_work(knapsack_by_cost.reduce(Knapsack.of([5, 7, 11], [2, 3, 4], 5)), times)
+    instance = with_work(ByCost.reduce(Knapsack.of([5, 7, 11], [2, 3, 4], 5)), times)
     assert Prices.of(sampled(instance)).unit == unit
 
 

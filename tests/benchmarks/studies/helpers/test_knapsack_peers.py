@@ -25,7 +25,7 @@ from depl.instances.chance_knapsack_files import (
     shipped_robust_knapsacks,
 )
 from depl.instances.hard_knapsacks import hard_knapsack
-from depl.instances.reductions.dynamic_programs import best_by_capacity
+from depl.instances.reductions.knapsack import best_by_capacity
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.knapsack_cases import random_chance_knapsack
 
