@@ -16,7 +16,7 @@ import depl
 from depl.commands.instances import FAMILIES
 from depl.instances.library import load, names
 from depl.instances.reductions.knapsack import Knapsack
-from depl.instances.reductions.through import solve_knapsack, solver
+from depl.instances.reductions.to_planning import solve_knapsack, solver
 from depl.lessons.shipped import lessons
 from depl.models.policy.controller import Controller
 from depl.models.problem.instance import Instance

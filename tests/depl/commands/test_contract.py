@@ -20,8 +20,8 @@ from depl.commands.logs import TOOLS as DECLARED
 from depl.commands.paper_figures import PRINTED
 from depl.instances.knapsack_files import shipped_knapsacks
 from depl.instances.library import full_names
-from depl.instances.reductions.names import REDUCTIONS
-from depl.instances.reductions.through import REACHING
+from depl.instances.reductions import REDUCTIONS
+from depl.instances.reductions.to_planning import REACHING
 from depl.instances.training.families import FAMILIES
 from depl.instances.training.names import SHIPPED
 from depl.instances.training.recorded import recorded_names
