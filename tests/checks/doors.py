@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from depl.cli import COMMANDS
 from tests.checks.rooms import imports_of, parsed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +73,7 @@ def _named(path: Path) -> frozenset[str]:
 
 def doors(known: dict[str, Path]) -> set[str]:
     """The modules that are entered from outside."""
-    found = set(FACE)
+    found = {*FACE, *(where.partition(":")[0] for where in COMMANDS.values())}
     for package in FOUND_BY_FILE:
         found |= {name for name in known if name.rpartition(".")[0] == package}
     for text in pages().values():
