@@ -48,6 +48,7 @@ def pages() -> dict[Path, str]:
     """Texts that people read or that run commands, without the pages that list every module."""
     paths = [ROOT / "README.md", ROOT / "Makefile", *sorted((ROOT / "docs").rglob("*.rst"))]
     paths += sorted((ROOT / "docs" / "lessons").glob("*.py"))
+    paths += sorted((ROOT / "docs").glob("*.py"))  # what makes the pages
     paths += sorted((ROOT / "docs" / "training_examples").glob("*.py"))  # they stand in a page as a whole
     apart = ("reference", "built_lessons")
     return {path: path.read_text(encoding="utf-8") for path in paths if not set(apart) & set(path.parts)}
