@@ -48,59 +48,35 @@ def changed(row, **values):
 
 
 def test_the_studies_are_listed_with_their_sizes_or_their_goals(ask):
-    code, text, _ = ask("bench", "list")
-    assert code == 0
+    text = ask("bench", "list")[1]
     header = [cell.strip() for cell in text.splitlines()[0].split("|")]
     assert header == ["study that sweeps", "instances", "methods", "summary"]
     assert "\nexact-law: " in text
-    code, text, _ = ask("bench", "list", "--json")
-    rows = {row["study"]: row for row in json.loads(text)["studies"]}
+    rows = {row["study"]: row for row in json.loads(ask("bench", "list", "--json")[1])["studies"]}
     assert {"exact", "depl"} <= set(rows["paper"]["configurations"])
     assert rows["exact-law"]["goals"][0].keys() == {"name", "sentence", "comparison", "threshold"}
 
 
-def test_a_run_is_a_file_and_nothing_is_left_to_resume(kept, ask):
-    request, attempts = read_file(kept)
+def test_a_run_is_a_file_that_is_resumed_and_not_run_into(kept, tmp_path, ask):
+    request, (first, second) = read_file(kept)
     assert (request.suites, request.configurations) == (("paper",), ("exact", "expected-cost"))
-    assert [(row.task.configuration, row.ending) for row in attempts] == [
-        ("exact", "optimal"),
-        ("expected-cost", "exhausted"),
-    ]
+    found = [(row.task.configuration, row.ending) for row in (first, second)]
+    assert found == [("exact", "optimal"), ("expected-cost", "exhausted")]
     code, text, aside = ask("bench", "resume", kept)
-    assert code == 0
+    assert (code, f"2 of 2 attempts in {kept}, 0 made now" in aside) == (0, True)
     header, _, *rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
     assert header == ["suite", "configuration", "attempts", "optimal", "exhausted", "seconds"]
-    assert [row[:-1] for row in rows] == [
-        ["paper", "exact", "1", "1", ""],
-        ["paper", "expected-cost", "1", "", "1"],
-    ]
-    assert f"2 of 2 attempts in {kept}, 0 made now" in aside
-    code, text, _ = ask("bench", "resume", kept, "--json")
-    assert json.loads(text) == {
-        "file": str(kept),
-        "tasks": 2,
-        "finished": 2,
-        "made": 0,
-        "kept": 2,
-        "kept_of_other_commits": 0,
-        "interrupted": False,
-        "endings": {"optimal": 1, "exhausted": 1},
-    }
-
-
-def test_attempts_of_another_commit_are_kept_and_counted(kept, tmp_path, ask):
-    request, (first, second) = read_file(kept)
+    told = [["paper", "exact", "1", "1", ""], ["paper", "expected-cost", "1", "", "1"]]
+    assert [row[:-1] for row in rows] == told
+    counts = {"tasks": 2, "finished": 2, "made": 0, "kept": 2, "kept_of_other_commits": 0}
+    rest = {"file": str(kept), "interrupted": False, "endings": {"optimal": 1, "exhausted": 1}}
+    assert json.loads(ask("bench", "resume", kept, "--json")[1]) == counts | rest
     moved = changed(first, commit=Commit(id="0" * 40, dirty=False))
     write_store(tmp_path / "moved.jsonl", [moved, second], request)
     code, _, aside = ask("bench", "resume", tmp_path / "moved.jsonl")
-    assert code == 0
-    assert "of those kept, 1 are of another commit" in aside
-
-
-def test_a_file_with_attempts_is_not_run_into_but_resumed(kept, ask):
+    assert (code, "of those kept, 1 are of another commit" in aside) == (0, True)
     code, _, complaint = ask("bench", "run", "paper", *CHOSEN, "--out", kept)
-    assert code == 2
-    assert f"'depl bench resume {kept}' goes on" in complaint
+    assert (code, f"'depl bench resume {kept}' goes on" in complaint) == (2, True)
 
 
 def test_a_users_suite_is_run_by_its_file(tmp_path, monkeypatch, ask, here):
@@ -162,12 +138,12 @@ def test_a_comparison_finds_the_same_or_names_what_differs(kept, tmp_path, monke
     write_store(tmp_path / "wrong.jsonl", wrong)
     code, text, _ = ask("bench", "compare", tmp_path / "wrong.jsonl", "--json")
     assert code == 3
-    told = {
-        (row["task"], row["what"]): (row["recorded"], row["found"]) for row in json.loads(text)["differences"]
-    }
-    assert told[("paper/paper-alexnet-9/exact/0", "cost")] == (11.0, exact.cost)
-    assert told[("paper/paper-alexnet-9/exact/0", "ending")] == ("exhausted", "optimal")
-    assert "no instance 'gone'" in told[("paper/gone/expected-cost/0", "task")][1]
+    rows = json.loads(text)["differences"]
+    told = {(row["task"], row["what"]): (row["recorded"], row["found"]) for row in rows}
+    asked = "paper/paper-alexnet-9/exact/0"
+    assert told[asked, "cost"] == (11.0, exact.cost)
+    assert told[asked, "ending"] == ("exhausted", "optimal")
+    assert "no instance 'gone'" in told["paper/gone/expected-cost/0", "task"][1]
     assert len(told) == 3
 
 
@@ -188,14 +164,9 @@ def test_two_files_are_compared_without_asking(kept, tmp_path, ask):
     write_store(tmp_path / "other.jsonl", [changed(exact, cost=6.0)])
     code, text, _ = ask("bench", "compare", kept, tmp_path / "other.jsonl", "--json")
     assert code == 3
-    assert json.loads(text)["differences"] == [
-        {"task": "paper/paper-alexnet-9/exact/0", "what": "cost", "recorded": exact.cost, "found": 6.0},
-        {
-            "task": "paper/paper-alexnet-9/expected-cost/0",
-            "what": "answer",
-            "recorded": f"exhausted at cost {cheap.cost}",
-            "found": None,
-        },
+    assert [list(row.values()) for row in json.loads(text)["differences"]] == [
+        ["paper/paper-alexnet-9/exact/0", "cost", exact.cost, 6.0],
+        ["paper/paper-alexnet-9/expected-cost/0", "answer", f"exhausted at cost {cheap.cost}", None],
     ]
     assert ask("bench", "compare", kept, tmp_path / "other.jsonl", "--only", "none/*")[0] == 0
 
@@ -301,48 +272,30 @@ def studies(monkeypatch):
 
 
 @pytest.mark.usefixtures("studies")
-def test_a_measurement_is_a_record_told_with_its_goals(tmp_path, ask):
-    code, text, _ = ask("bench", "run", "tiny", "--out", tmp_path)
-    assert code == 0
-    assert "tiny: The mean of uniform draws.\n  mean = 0.5, goal < 0.6: met\n  worst = " in text
-    assert ": NOT MET" in text
-    (record,) = results.read_all(tmp_path)
-    assert record.command == "depl bench run tiny"
-    assert "| tiny | the mean is below 0.6 |" in ask("bench", "table", "--out", tmp_path)[1]
-    code, text, _ = ask("bench", "table", "--out", tmp_path, "--json")
-    assert [row["case"] for row in json.loads(text)["records"]] == ["tiny"]
-    assert (tmp_path / "README.md").exists()
-
-
-@pytest.mark.usefixtures("studies")
-def test_a_recording_is_repeated_by_its_seed_where_the_study_draws_anew(tmp_path, ask):
-    ask("bench", "run", "anew", "--out", tmp_path)
-    (record,) = results.read_all(tmp_path)
-    code, _, _ = ask("bench", "run", "anew", "--seed", record.seed, "--out", tmp_path)
-    (again,) = results.read_all(tmp_path)
-    assert (code, again.values) == (0, record.values)
-    code, _, message = ask("bench", "run", "tiny", "--seed", 4, "--out", tmp_path)
-    assert code == 2
-    assert "'tiny' always takes the seed 3" in message
-
-
-@pytest.mark.usefixtures("studies")
-def test_a_smoke_run_writes_nothing_and_an_interrupted_one_keeps_what_is_there(tmp_path, ask):
-    code, text, _ = ask("bench", "run", "tiny", "--smoke", "--out", tmp_path, "--json")
-    assert code == 0
-    assert [row["smoke"] for row in json.loads(text)["records"]] == [True]
-    assert not list(tmp_path.iterdir())
-    code, text, aside = ask("bench", "run", "tiny", "stopped", "--out", tmp_path)
-    assert code == 4
-    assert "1 of 2 studies measured" in aside
-    assert text.startswith("tiny: ")
-    assert [record.case for record in results.read_all(tmp_path)] == ["tiny"]
-
-
-@pytest.mark.usefixtures("studies")
-def test_the_command_that_older_records_name_still_works(capsys):
+def test_a_measurement_is_a_record_with_goals_that_its_seed_repeats_and_an_interrupt_keeps(
+    tmp_path, ask, capsys
+):
+    out = ("--out", tmp_path)
+    code, text, _ = ask("bench", "run", "tiny", "--smoke", *out, "--json")
+    assert (code, [row["smoke"] for row in json.loads(text)["records"]]) == (0, [True])
     assert older_spelling.main(["run", "tiny", "--smoke"]) == 0
     assert capsys.readouterr().out.startswith("tiny: The mean")
+    assert not list(tmp_path.iterdir())
+    code, text, aside = ask("bench", "run", "tiny", "stopped", *out)
+    assert (code, "1 of 2 studies measured" in aside) == (4, True)
+    assert text.startswith("tiny: The mean of uniform draws.\n  mean = 0.5, goal < 0.6: met\n  worst = ")
+    assert ": NOT MET" in text
+    (record,) = results.read_all(tmp_path)
+    assert (record.case, record.command) == ("tiny", "depl bench run tiny")
+    assert "| tiny | the mean is below 0.6 |" in ask("bench", "table", *out)[1]
+    told = json.loads(ask("bench", "table", *out, "--json")[1])["records"]
+    assert ([row["case"] for row in told], (tmp_path / "README.md").exists()) == (["tiny"], True)
+    ask("bench", "run", "anew", *out)
+    drawn = results.read_all(tmp_path)[0]
+    assert ask("bench", "run", "anew", "--seed", drawn.seed, *out)[0] == 0
+    assert results.read_all(tmp_path)[0].values == drawn.values
+    code, _, message = ask("bench", "run", "tiny", "--seed", 4, *out)
+    assert (code, "'tiny' always takes the seed 3" in message) == (2, True)
 
 
 @pytest.mark.usefixtures("studies")
