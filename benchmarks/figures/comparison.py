@@ -41,12 +41,12 @@ class Entry:
     @property
     def plan(self) -> Plan | None:
         """The plan, if there is one."""
-        return self.result and self.result.plan
+        return None if self.result is None else self.result.plan
 
     @property
     def cost(self) -> float | None:
         """Its cost."""
-        return self.result and self.result.cost
+        return None if self.result is None else self.result.cost
 
     @property
     def epochs_by_model(self) -> dict[str, int]:
