@@ -79,11 +79,6 @@ def levels() -> Rows:
     ]
 
 
-def prices(name: str) -> Rows:
-    curves = source("ratios")["value_curves"]
-    return [[f"``{curve['instance']}``", *(f"{share:.2f}" for share in curve[name])] for curve in curves]
-
-
 def set_sizes() -> Rows:
     rows = []
     for family in ("digits-alexnet", "digits-mobilenet", "cells-perceptron"):
@@ -265,8 +260,6 @@ TABLES: dict[str, Callable[[Sequence[str]], Rows]] = {
     "headline": lambda _: headline(),
     "levels": lambda _: levels(),
     "policies": lambda _: policies(),
-    "price of gain": lambda _: prices("over_gain_price"),
-    "price of time": lambda _: prices("over_time_price"),
     "promises kept": lambda _: promises_kept(),
     "records": lambda _: records(),
     "rules": lambda _: rules(),

@@ -22,10 +22,12 @@ In a series of H instances the h-th has the capacity h / (H + 1) sum of w, round
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.instances.reductions.chance import ChanceKnapsack
 from depl.instances.reductions.knapsack import Knapsack
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
@@ -73,6 +75,16 @@ def hard_knapsack(
     values, weights = FAMILIES[family](items, largest, rng)
     capacity = max(1, part * int(weights.sum()) // (parts + 1))
     return Knapsack.of(values.tolist(), weights.tolist(), capacity)
+
+
+def with_normal_weights(knapsack: Knapsack, level: float, rng: np.random.Generator) -> ChanceKnapsack:
+    """Its weights as means, deviations of 5 to 30 % of each, and half of all mean weight as the capacity."""
+    means = list(map(int, knapsack.weights))
+    shares = rng.integers(5, 31, len(means)).tolist()  # hundredths
+    variances = [
+        Fraction(round((mean * share / 100) ** 2 * 10), 10) for mean, share in zip(means, shares, strict=True)
+    ]
+    return ChanceKnapsack.of(knapsack.values, means, variances, sum(means) // 2, level)
 
 
 def _uniform(rng: np.random.Generator, low: int, high: int, count: int) -> NDArray[np.int64]:

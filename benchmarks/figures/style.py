@@ -174,7 +174,10 @@ def save(
 ) -> tuple[Path, ...]:
     """Write ``NAME.png``, svg or pdf, and return the files; the same figure gives the same bytes.
 
-    If one cannot be written, an older one is still whole.
+    Raises
+    ------
+    InvalidInputError
+        If they cannot be written; an older file is then still whole.
     """
     contents = {}
     for kind in formats:

@@ -130,15 +130,12 @@ def _promises_kept(values: Values) -> Values:
 
 
 def _ratios(values: Values) -> Values:
-    curves = values["value_curves"]
     drawn = sum(row["name"].startswith("random-") for row in values["value_rows"])
     return {
         "plans": values["depl_paper_found"] + values["depl_paper_missed"],
         "others": values["instances"] - values["depl_compared"],
         "value_drawn": drawn,
         "value_shipped": len(values["value_rows"]) - drawn,
-        "price_halved": min(curve["over_time_price"][2] / curve["best"] for curve in curves),
-        "price_four_times": max(max(curve["over_time_price"][5:]) for curve in curves),
     }
 
 

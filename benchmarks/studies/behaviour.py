@@ -37,10 +37,6 @@ from depl.models.verifier.verify import verify
 
 SEED = 20
 """Of all random problems, with the numbers of the family and of the problem behind it."""
-
-SMALL, RANDOM, HETEROGENEOUS, SAMPLED = 78, 4, 8, 20
-"""How many random problems of each family; 110 in all."""
-
 _SMALL: dict[str, Range] = {
     "models": (2, 3),
     "clusters": (1, 2),
@@ -48,87 +44,75 @@ _SMALL: dict[str, Range] = {
     "maximum_epochs": (2, 6),
 }
 """Sizes at which every method ends in a second or so; those of the competitive family take up to a minute."""
-
 _LEADING = 3
 """How many problems of a random family are leading ones."""
-
-_TRACED = ("digits-alexnet", "digits-mobilenet")
-_SHORT = (2, 3, 4)
-"""K_max to which instances with a traced law are cut, besides their own of 60."""
-
 SCENARIOS = 20
 """S of methods that count, where the problem has no scenarios of its own: few, so that programs are small."""
-
 LOOKS = 10_000
 """Looks at the clock after which a method's time is over: some seconds, and enough for nearly all solves."""
-
 LIMIT = 600.0
 """Seconds after which a solve is no use, and is ended; none of them takes a tenth of it."""
-
 _MOST_PLANS = 500
 """Plans that the verifier may list to prove a bound again, where it takes up to two seconds by default."""
-
 _SLOW = {"random": {"draws": 200}}
 """A method that spends all of a given effort takes less of it, and the default only on leading problems."""
-
-_CLOCK = "HiGHS looks at its own clock only, and may take more than 20 s"
+_VARIANTS = ("depl-paper-entropic", "depl-paper-normal", "depl-paper-expected")
 _EXPENSIVE = "4 to 20 s each; the middle target stands for them"
-
 LEFT_OUT = (
     ("auto", "*", "it lets methods take turns that are recorded by their own names"),
-    ("milp*", "random-*", _CLOCK),
-    ("milp*", "paper-alexnet-deadline-[57]", _EXPENSIVE),
-    ("milp*", "paper-alexnet-deadline-1[13]", _EXPENSIVE),
-    ("milp*", "paper-alexnet-deadline-normal-[57]", _EXPENSIVE),
-    ("milp*", "paper-alexnet-deadline-normal-1[13]", _EXPENSIVE),
+    ("milp*", "random-*", "HiGHS looks at its own clock only, and may take more than 20 s"),
+    ("milp*", "paper-alexnet-deadline*-[57]", _EXPENSIVE),
+    ("milp*", "paper-alexnet-deadline*-1[13]", _EXPENSIVE),
 )
 
-
-_VARIANTS = ("depl-paper-entropic", "depl-paper-normal", "depl-paper-expected")
-
-
-Problems = Iterator[tuple[str, Callable[[], Made], bool]]
-"""Names, instances made when they are asked for, and whether more settings are asked than of the others."""
+_Families = Mapping[str, tuple[int, Callable[[np.random.Generator, int], Made]]]
+_RANDOM: _Families = {
+    "small": (78, lambda rng, _: random_instance(rng, **_SMALL)),
+    "random": (4, lambda rng, _: competitive_family(rng, 1)[0]),
+    "heterogeneous": (8, lambda rng, index: _heterogeneous(rng, index)),
+    "sampled": (20, lambda rng, index: _sampled(rng, index)),
+}
+"""How many random problems of each family, 110 in all, and how they are drawn."""
 
 
 def problems() -> dict[str, tuple[Callable[[], Made], bool]]:
-    """All problems by their names, in the order of the record."""
-    rows = (*_shipped(), *_cut_short(), *_constructed(), *_random())
-    return {name: (make, leading) for name, make, leading in rows}
+    """All problems by their names, in the order of the record, made when they are asked for.
 
-
-def _shipped() -> Problems:
-    """Every shipped instance, every family at each of its targets; the middle one leads."""
+    Of leading ones more settings are asked than of the others: of each shipped family the middle target, of
+    each random one the first few.
+    """
+    found: dict[str, tuple[Callable[[], Made], bool]] = {}
     for entry in library.describe():
-        middle = len(entry.targets) // 2
         for index, target in enumerate(entry.targets or (None,)):
             name = entry.name if target is None else f"{entry.name}-{target}"
-            yield name, partial(library.load, entry.name, target), index == middle
+            found[name] = partial(library.load, entry.name, target), index == len(entry.targets) // 2
+    found |= {name: (make, True) for name, make in _constructed()}
+    for number, (family, (count, _)) in enumerate(_RANDOM.items()):
+        for index in range(count):
+            found[f"{family}-{index}"] = partial(_drawn, family, number, index), index < _LEADING
+    return found
 
 
-def _cut_short() -> Problems:
-    """Instances with a traced law at a small K_max, at a target that most plans of that length meet."""
-    for name in _TRACED:
-        for epochs in _SHORT:
-            yield f"{name}-K{epochs}", partial(_cut, name, epochs), True
+def _constructed() -> Iterator[tuple[str, Callable[[], Made]]]:
+    """Traced laws at a small K_max, answers known by construction, scenarios beside a law and without any."""
+    for name in ("digits-alexnet", "digits-mobilenet"):
+        for epochs in (2, 3, 4):
+            yield f"{name}-K{epochs}", partial(_cut, name, epochs)
+    yield "short-epochs", partial(short_epochs, 24)
+    yield "almost-one-level", partial(almost_one_level, 3.0, 20)
+    yield "partition-by-epoch", partial(partition_by_epoch, (3, 1, 1, 2, 2, 1))
+    yield "no-partition-by-epoch", partial(partition_by_epoch, (9, 1, 1, 1, 1, 1))
+    yield "partition-by-model", partial(partition_by_model, (1, 2, 3))
+    yield "spent-promise", spent_promise
+    yield "tiny-given-scenarios", _with_scenarios
+    yield "tiny-without-laws", _without_laws
 
 
 def _cut(name: str, epochs: int) -> Instance:
+    """At a target that most plans of that length meet."""
     instance = library.load(name)
     reached = instance.target.initial_loss * (1 - 0.2 * epochs)
     return instance.replace(maximum_epochs=epochs, maximum_loss=reached)
-
-
-def _constructed() -> Problems:
-    """Instances whose answer is known by construction; scenarios beside a law, and without any."""
-    yield "short-epochs", partial(short_epochs, 24), True
-    yield "almost-one-level", partial(almost_one_level, 3.0, 20), True
-    yield "partition-by-epoch", partial(partition_by_epoch, (3, 1, 1, 2, 2, 1)), True
-    yield "no-partition-by-epoch", partial(partition_by_epoch, (9, 1, 1, 1, 1, 1)), True
-    yield "partition-by-model", partial(partition_by_model, (1, 2, 3)), True
-    yield "spent-promise", spent_promise, True
-    yield "tiny-given-scenarios", _with_scenarios, True
-    yield "tiny-without-laws", _without_laws, True
 
 
 def _with_scenarios() -> tuple[Instance, Scenarios]:
@@ -147,21 +131,9 @@ def _without_laws() -> tuple[Instance, Scenarios]:
     return lawless, given_scenarios(lawless, drawn.improvements, drawn.switch_losses)
 
 
-def _random() -> Problems:
-    """Small random problems of every generator; each has a seed of its own, whatever comes before it."""
-    families: tuple[tuple[str, int, Callable[[np.random.Generator, int], Made]], ...] = (
-        ("small", SMALL, lambda rng, _: random_instance(rng, **_SMALL)),
-        ("random", RANDOM, lambda rng, _: competitive_family(rng, 1)[0]),
-        ("heterogeneous", HETEROGENEOUS, _heterogeneous),
-        ("sampled", SAMPLED, _sampled),
-    )
-    for number, (family, count, draw) in enumerate(families):
-        for index in range(count):
-            yield f"{family}-{index}", partial(_drawn, draw, number, index), index < _LEADING
-
-
-def _drawn(draw: Callable[[np.random.Generator, int], Made], family: int, index: int) -> Made:
-    return draw(np.random.default_rng([SEED, family, index]), index)
+def _drawn(family: str, number: int, index: int) -> Made:
+    """By a seed of its own, whatever comes before it."""
+    return _RANDOM[family][1](np.random.default_rng([SEED, number, index]), index)
 
 
 def _heterogeneous(rng: np.random.Generator, index: int) -> Instance:
@@ -223,10 +195,9 @@ def told(instance: Instance, scenarios: Scenarios | None, result: Result) -> Map
 
 def _findings(instance: Instance, plan: Plan, given: Scenarios | None) -> str:
     draws = None if given is None else (given.improvements, given.switch_losses)
-    report = verify(instance, plan, draws, most_plans=_MOST_PLANS)
-    return "; ".join(
-        f"{item.equation} {item.kind.value}{'' if item.ok else ' and not ok'}" for item in report.findings
-    )
+    found = verify(instance, plan, draws, most_plans=_MOST_PLANS).findings
+    told = ((item.equation, item.kind.value, "" if item.ok else " and not ok") for item in found)
+    return "; ".join(f"{equation} {kind}{fault}" for equation, kind, fault in told)
 
 
 def _plan_digest(plan: Plan) -> str:
@@ -241,15 +212,11 @@ def _kept(number: float | None) -> float | None:
     return None if number is None or not math.isfinite(number) else float(f"{number:.12g}")
 
 
-@functools.lru_cache(maxsize=1)
-def _made(name: str) -> Made:
-    """The instance of a problem, made once for all that is asked about it."""
-    return problems()[name][0]()
-
-
 def _draws() -> list[Draw]:
+    """Each instance is made once for all that is asked about it."""
+    made = functools.lru_cache(maxsize=1)(lambda name: problems()[name][0]())
     found = problems().items()
-    return [Draw(name, {"leading": leading}, partial(_made, name)) for name, (_, leading) in found]
+    return [Draw(name, {"leading": leading}, partial(made, name)) for name, (_, leading) in found]
 
 
 STUDY = Study(

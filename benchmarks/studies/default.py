@@ -7,17 +7,15 @@ seconds the default should prove in 10, and what it proves in 48 in 60. ``reach_
 its plan, where the bound of the loop alone, which relaxes the choice of data and the quantile, is far below.
 """
 
-import math
 import statistics
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
 from depl.benchmarks.measure.catalogue import find_suite
-from depl.benchmarks.measure.outcome import REFUSED, SolveOutcome, tried
-from depl.benchmarks.measure.registry import Goal, Study
+from depl.benchmarks.measure.outcome import REFUSED, tried
+from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.benchmarks.measure.solving import warm_up
 from depl.instances.generator import random_instance
 from depl.instances.heterogeneous import heterogeneous_instance
@@ -33,163 +31,156 @@ _SAME = 1e-9
 """Relative difference of costs that counts as none; they are sums of the same numbers in other orders."""
 _LIMIT, _LONG, _SHIPPED_LIMIT, _LOOP_LIMIT = 10.0, 60.0, 30.0, 5.0
 """Seconds: issue 21; for shipped instances, and for the loop alone."""
-_BRIEF = 0.1, 0.2, 2.0, 0.3
-"""The limits of a smoke run [s]: too short for its instance, which is asked with the long one, too."""
+_BRIEF = 0.02
+"""The share of them in a smoke run: too short for its instance, which is asked with the long one, too."""
 _SUITES = ("paper", "random", "heterogeneous", "digits")
 _SHORT_ALONE = "heterogeneous"
 """There exact search proves nothing at the long limit that the short one does not say."""
-_COUNTS: Mapping[str, int] = {"random": 100, "extreme": 20, "heterogeneous": 6, "digits": 8}
 _TRACED, _LEVELS = ("digits-alexnet", "digits-mobilenet"), (0.6, 0.995)
 """Shipped instances with a memory, and between which quantile levels they are asked."""
-_SIZES = (
-    (1, 2, 3, 10),
-    (2, 2, 3, 10),
-    (3, 3, 3, 10),
-    (2, 2, 3, 20),
-    (3, 3, 3, 20),
-    (5, 5, 3, 10),
-    (2, 2, 3, 40),
-)
+_DRAWN: Mapping[str, tuple[int, Callable[[np.random.Generator, int], Instance]]] = {
+    "random": (100, lambda rng, number: competitive_family(rng, 1)[0]),
+    "extreme": (20, lambda rng, number: extreme_instance(int(rng.integers(2**31)))),
+    "heterogeneous": (
+        6,
+        lambda rng, number: heterogeneous_instance(
+            rng, clusters=10, datasets=10, models=5, maximum_epochs=50
+        ),
+    ),
+    "digits": (
+        8,
+        lambda rng, number: load(_TRACED[number % len(_TRACED)]).replace(
+            quantile_level=float(rng.uniform(*_LEVELS))
+        ),
+    ),
+}
+"""Instances that are drawn anew: how many of a family, and how."""
+_SIZES = ("1x2x3x10", "2x2x3x10", "3x3x3x10", "2x2x3x20", "3x3x3x20", "5x5x3x10", "2x2x3x40")
 """|N|, |D|, |M| and K_max; at the first two everything is to be proved."""
 _DRAWS = 5
 
-Question = tuple[str, Instance]
-"""A family and an instance of it."""
+
+def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
+    """``part``: of every limit, the whole but in a smoke run."""
+    seed, part = int(rng.integers(2**31)), _BRIEF if smoke else 1.0
+    for suite in ("random",) if smoke else _SUITES:
+        for number in range(1 if smoke else len(find_suite(suite).instances())):
+            yield {"group": "known", "family": suite, "number": number, "part": part}
+    for name, target in [("tiny", None)] if smoke else _shipped():
+        yield {"group": "shipped", "name": name, "target": target, "part": part}
+    drawn = [("anew", family, count) for family, (count, _) in _DRAWN.items()]
+    drawn += [("reach", size, _DRAWS) for size in _SIZES]
+    for group, family, count in [("anew", "random", 1), ("reach", _SIZES[0], 1)] if smoke else drawn:
+        for number in range(count):
+            yield {"group": group, "family": family, "seed": [seed, number], "part": part}
 
 
-class _Answer(NamedTuple):
-    """What a method came to, and the CPU time of the whole solve."""
-
-    outcome: SolveOutcome
-    seconds: float
-
-    @property
-    def cost(self) -> float:
-        """Infinite without a plan."""
-        return math.inf if self.outcome.cost is None else self.outcome.cost
+def _shipped() -> Iterator[tuple[str, str | None]]:
+    """Everything that is shipped with a law, at every target, and the template."""
+    yield "", None
+    for entry in describe():
+        for target in entry.targets or (None,):
+            if load(entry.name, target).declares_laws:
+                yield entry.name, target
 
 
-def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
-    for method in () if smoke else ("auto", "enumerate", "depl"):  # nobody reads the times of a smoke run
+def _made(task: Row) -> Instance:
+    if task["group"] == "shipped":
+        found = load(task["name"], task["target"]) if task["name"] else parse(template())
+        return cast("Instance", found)  # and no family
+    if task["group"] == "known":
+        return find_suite(task["family"]).instances()[task["number"]].made()[0]
+    rng = np.random.default_rng(task["seed"])
+    if task["group"] == "anew":
+        return _DRAWN[task["family"]][1](rng, task["seed"][1])
+    names, sizes = ("clusters", "datasets", "models", "maximum_epochs"), map(int, task["family"].split("x"))
+    return random_instance(rng, **{name: (size, size) for name, size in zip(names, sizes, strict=True)})
+
+
+def _run(task: Row) -> Row:
+    """What the default comes to, exact search and the loop; and whether the former misses a proof."""
+    for method in ("auto", "enumerate", "depl"):
         warm_up(method)
-    short, long, shipped, loop = _BRIEF if smoke else (_LIMIT, _LONG, _SHIPPED_LIMIT, _LOOP_LIMIT)
-    known = [load("tiny")] if smoke else list(_shipped())
-    unproved = sum(not _asked(instance, "auto", shipped).outcome.proved for instance in known)
+    instance, group = _made(task), task["group"]
+
+    def asked(method: str, limit: float) -> dict[str, Any]:
+        found = tried(instance, method, time_limit=limit * task["part"])
+        told = {"ending": found.ending, "proved": found.proved, "cost": found.cost}
+        return {**told, "bound": found.lower_bound, "seconds": found.cpu_seconds}
+
+    if group in ("shipped", "reach"):
+        default = asked("auto", _SHIPPED_LIMIT if group == "shipped" else _LIMIT)
+        return {"default": default, **({"loop": asked("depl", _LOOP_LIMIT)} if group == "reach" else {})}
+    search = "enumerate" if instance.has_memory else "exact"
+    loop = None if instance.has_memory else asked("depl", _LIMIT)
+    exact, default = asked(search, _LIMIT), asked("auto", _LIMIT)
+    soon = exact["seconds"] <= SHARE * _LIMIT * task["part"]
+    missed = exact["proved"] and soon and not default["proved"]
+    if task["family"] != _SHORT_ALONE and not missed:
+        later = exact["proved"] or asked(search, SHARE * _LONG)["proved"]
+        missed = later and not asked("auto", _LONG)["proved"]
+    return {"exact": exact, "loop": loop, "default": default, "missed": missed}
+
+
+def _figures(rows: Sequence[Row]) -> Row:
+    groups = {name: [row for row in rows if row["group"] == name] for name in ("known", "anew", "reach")}
+    reach = {size: [row for row in groups["reach"] if row["family"] == size] for size in _SIZES}
+    reach = {size: own for size, own in reach.items() if own}
+    proved = {size: sum(row["default"]["proved"] for row in own) for size, own in reach.items()}
     return {
-        "known_limit": short,
-        **_figures("known", _known(smoke), short, long),
-        "known_shipped_not_proved_count": unproved,
-        **_figures("anew", _anew(rng, {"random": 1} if smoke else _COUNTS), short, long),
-        **_reach(rng, smoke, short, loop),
+        "known_limit": _LIMIT,
+        **_beside("known", groups["known"]),
+        "known_shipped_not_proved_count": sum(
+            not row["default"]["proved"] for row in rows if row["group"] == "shipped"
+        ),
+        **_beside("anew", groups["anew"]),
+        "reach_limit": _LIMIT,
+        "reach_proved_by_size": proved,
+        "reach_drawn_by_size": {size: len(own) for size, own in reach.items()},
+        "reach_median_gap_of_the_loop_by_size": {size: _median_gap(own) for size, own in reach.items()},
+        "reach_not_proved_where_claimed": sum(
+            len(reach[size]) - proved[size] for size in _SIZES[:2] if size in reach
+        ),
     }
 
 
-def _known(smoke: bool) -> Iterator[Question]:
-    for suite in ("random",) if smoke else _SUITES:
-        for draw in find_suite(suite).instances()[: 1 if smoke else None]:
-            yield suite, draw.made()[0]
-
-
-def _anew(rng: np.random.Generator, counts: Mapping[str, int]) -> Iterator[Question]:
-    for instance in competitive_family(rng, counts["random"]):
-        yield "random", instance
-    for _ in range(counts.get("extreme", 0)):
-        yield "extreme", extreme_instance(int(rng.integers(2**31)))
-    for _ in range(counts.get("heterogeneous", 0)):
-        sizes = {"clusters": 10, "datasets": 10, "models": 5, "maximum_epochs": 50}
-        yield "heterogeneous", heterogeneous_instance(rng, **sizes)
-    for number in range(counts.get("digits", 0)):
-        level = float(rng.uniform(*_LEVELS))
-        yield "digits", load(_TRACED[number % len(_TRACED)]).replace(quantile_level=level)
-
-
-def _shipped() -> Iterator[Instance]:
-    """Everything that is shipped with a law, at every target, and the template."""
-    started_from = parse(template())
-    if isinstance(started_from, Instance):  # not a family
-        yield started_from
-    for entry in describe():
-        for target in entry.targets or (None,):
-            instance = load(entry.name) if target is None else load(entry.name, target)
-            if instance.declares_laws:
-                yield instance
-
-
-def _figures(name: str, questions: Iterable[Question], short: float, long: float) -> dict[str, object]:
-    """Ask all questions, one after another, and count."""
-    rows = [_row(*question, short, long) for question in questions]
-    ratios = [row["ratio"] for row in rows if row["ratio"] is not None]
+def _beside(name: str, rows: Sequence[Row]) -> Row:
+    ratios = [ratio for row in rows if (ratio := _ratio(row)) is not None]
     return {
         f"{name}_instances": len(rows),
-        f"{name}_proved_by_exact": sum(row["exact_proved"] for row in rows),
-        f"{name}_proved": sum(row["proved"] for row in rows),
+        f"{name}_proved_by_exact": sum(row["exact"]["proved"] for row in rows),
+        f"{name}_proved": sum(row["default"]["proved"] for row in rows),
         f"{name}_missed_count": sum(row["missed"] for row in rows),
-        f"{name}_worse_plan_count": sum(row["worse"] for row in rows),
+        f"{name}_worse_plan_count": sum(map(_worse, rows)),
         f"{name}_median_ratio": statistics.median(ratios) if ratios else None,
     }
 
 
-def _row(family: str, instance: Instance, short: float, long: float) -> dict[str, Any]:
-    search = "enumerate" if instance.has_memory else "exact"
-    loop = None if instance.has_memory else _asked(instance, "depl", short)
-    exact, default = (_asked(instance, method, short) for method in (search, "auto"))
-    proved = default.outcome.proved
-    missed = exact.outcome.proved and exact.seconds <= SHARE * short and not proved
-    if family != _SHORT_ALONE:
-        later = exact if exact.outcome.proved else _asked(instance, search, SHARE * long)
-        missed = missed or (later.outcome.proved and not _asked(instance, "auto", long).outcome.proved)
-    others = [item for item in (exact, loop) if item is not None and item.outcome.ending != REFUSED]
-    least = min((answer.cost for answer in others), default=math.inf)
-    return {
-        "proved": proved,
-        "exact_proved": exact.outcome.proved,
-        "missed": missed,
-        "worse": default.cost > least * (1 + _SAME),
-        "ratio": _ratio(default, others),
-    }
+def _others(row: Row) -> list[dict[str, Any]]:
+    """Exact search and the loop, where they cover the instance."""
+    return [row[name] for name in ("exact", "loop") if row[name] and row[name]["ending"] != REFUSED]
 
 
-def _asked(instance: Instance, method: str, limit: float) -> _Answer:
-    clock = time.process_time()
-    outcome = tried(instance, method, time_limit=limit)
-    return _Answer(outcome, time.process_time() - clock)
+def _worse(row: Row) -> bool:
+    """Whether the default's plan is more expensive than that of another, or missing where one has a plan."""
+    costs = [answer["cost"] for answer in _others(row) if answer["cost"] is not None]
+    cost = row["default"]["cost"]
+    return bool(costs) and (cost is None or cost > min(costs) * (1 + _SAME))
 
 
-def _ratio(default: _Answer, others: Sequence[_Answer]) -> float | None:
+def _ratio(row: Row) -> float | None:
     """CPU time over that of the faster of those that prove as much; None where one of them proves more."""
-    proved = default.outcome.proved
-    if not proved and any(answer.outcome.proved for answer in others):
-        return None
-    alike = [item.seconds for item in others if item.outcome.proved == proved and item.seconds > 0]
-    return default.seconds / min(alike) if alike else None
+    default, others = row["default"], _others(row)
+    alike = [answer["seconds"] for answer in others if answer["proved"] == default["proved"]]
+    more = any(answer["proved"] for answer in others) and not default["proved"]
+    return None if more or not any(alike) else default["seconds"] / min(filter(None, alike))
 
 
-def _reach(rng: np.random.Generator, smoke: bool, limit: float, loop_limit: float) -> dict[str, object]:
-    """What the default proves by size, and how far the bound of the loop alone is below that."""
-    proved, gaps = {}, {}
-    count = 1 if smoke else _DRAWS
-    for sizes in _SIZES[:1] if smoke else _SIZES:
-        names = ("clusters", "datasets", "models", "maximum_epochs")
-        limits = {name: (size, size) for name, size in zip(names, sizes, strict=True)}
-        key = "x".join(map(str, sizes))
-        proved[key], known = 0, []
-        for _ in range(count):
-            instance = random_instance(rng, **limits)
-            found, loop = (
-                tried(instance, method, time_limit=seconds)
-                for method, seconds in (("auto", limit), ("depl", loop_limit))
-            )
-            proved[key] += found.proved
-            if found.proved and found.cost:
-                known.append(1 - (loop.lower_bound or 0.0) / found.cost)
-        gaps[key] = statistics.median(known) if known else None
-    return {
-        "reach_limit": limit,
-        "reach_proved_by_size": proved,
-        "reach_drawn_by_size": dict.fromkeys(proved, count),
-        "reach_median_gap_of_the_loop_by_size": gaps,
-        "reach_not_proved_where_claimed": sum(count - number for number in list(proved.values())[:2]),
-    }
+def _median_gap(rows: Sequence[Row]) -> float | None:
+    """How far the bound of the loop alone lies below proved optima, as a share of them."""
+    known = [row for row in rows if row["default"]["proved"] and row["default"]["cost"]]
+    gaps = [1 - (row["loop"]["bound"] or 0.0) / row["default"]["cost"] for row in known]
+    return statistics.median(gaps) if gaps else None
 
 
 def _goals(name: str, words: str) -> tuple[Goal, ...]:
@@ -214,6 +205,8 @@ STUDY = Study(
         *_goals("anew", "drawn anew"),
         Goal("reach_not_proved_where_claimed", "two clusters, two datasets, ten epochs: not proved", "==", 0),
     ),
+    tasks=_tasks,
     run=_run,
+    figures=_figures,
     seed=None,
 )

@@ -6,68 +6,55 @@ infeasibility counts, a plan that the verifier refuses does not. Of the smallest
 family the optimum is compared with plain enumeration.
 """
 
-import functools
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from depl.benchmarks.measure.outcome import tried
 from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.benchmarks.measure.solving import warm_up
-from depl.instances.generator import random_instances
-from depl.models.problem.instance import Instance
+from depl.instances.generator import Range, random_instance
 
-FAMILIES: Mapping[str, dict[str, tuple[int, int]]] = {
+FAMILIES: Mapping[str, dict[str, Range]] = {
     "one_cluster": {"models": (3, 3), "clusters": (1, 1), "datasets": (1, 1), "maximum_epochs": (5, 30)},
     "whole": {"models": (2, 3), "clusters": (1, 3), "datasets": (1, 3), "maximum_epochs": (3, 10)},
 }
 _COUNT, _SECONDS, _COMPARED = 100, 60.0, 6
 _SAME = 1e-8
 """Relative difference of costs that counts as none."""
-_PROVED = ("optimal", "infeasible")
 
 
-def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Mapping[str, object]]:
+def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
     seed = int(rng.integers(2**31))
-    for position, family in enumerate(FAMILIES):
+    for family in FAMILIES:
         for number in range(2 if smoke else _COUNT):
-            seconds = 5.0 if smoke else _SECONDS
-            yield {"family": family, "seed": [seed, position], "number": number, "seconds_allowed": seconds}
+            yield {"family": family, "draw": [seed, number], "limit": 5.0 if smoke else _SECONDS}
 
 
-def _run(task: Mapping[str, Any]) -> Mapping[str, object]:
+def _run(task: Row) -> Row:
+    """``agrees``: with the proof of enumeration; None where that is not asked, or proves nothing."""
     warm_up("exact")
-    instance = _drawn(task["family"], tuple(task["seed"]))[task["number"]]
-    outcome = tried(instance, "exact", time_limit=task["seconds_allowed"])
-    agrees = None
-    if outcome.proved and instance.target.maximum_epochs <= _COMPARED:
+    instance = random_instance(np.random.default_rng(task["draw"]), **FAMILIES[task["family"]])
+    found, agrees = tried(instance, "exact", time_limit=task["limit"]), None
+    if found.proved and instance.target.maximum_epochs <= _COMPARED:
         known = tried(instance, "enumerate", time_limit=_SECONDS)
-        one, other = outcome.cost or 0.0, known.cost or 0.0
-        same = outcome.ending == known.ending and abs(one - other) <= _SAME * max(one, other)
-        agrees = same if known.proved else None
-    told = {"outcome": outcome.ending, "cost": outcome.cost, "seconds": outcome.planning_seconds}
-    return {**told, "agrees": agrees}
+        same = math.isclose(found.cost or 0.0, known.cost or 0.0, rel_tol=_SAME)
+        agrees = same and found.ending == known.ending if known.proved else None
+    told = {"stopped": found.ending, "proved": found.proved, "cost": found.cost, "agrees": agrees}
+    return told | {"planning_seconds": found.planning_seconds}
 
 
-@functools.cache
-def _drawn(family: str, seed: tuple[int, ...]) -> Sequence[Instance]:
-    """All of a family, as they come out of one generator."""
-    return random_instances(np.random.default_rng(seed), _COUNT, **FAMILIES[family])
-
-
-def _figures(rows: Sequence[Row]) -> Mapping[str, object]:
-    compared = [row["agrees"] for row in rows if row["agrees"] is not None]
-    values: dict[str, object] = {"seconds_allowed": _SECONDS}
+def _figures(rows: Sequence[Row]) -> Row:
+    values = {"seconds_allowed": _SECONDS}
     for family in FAMILIES:
         own = [row for row in rows if row["family"] == family]
-        values |= {
-            f"{family}_instances": len(own),
-            f"{family}_proved": float(np.mean([row["outcome"] in _PROVED for row in own])),
-            f"{family}_median_seconds": float(np.median([row["seconds"] for row in own])),
-            f"{family}_longest_seconds": max(row["seconds"] for row in own),
-        }
-    return values | {"compared": len(compared), "disagreements": compared.count(False)}
+        values[f"{family}_instances"] = len(own)
+        values[f"{family}_proved"] = float(np.mean([row["proved"] for row in own]))
+        values[f"{family}_median_seconds"] = float(np.median([row["planning_seconds"] for row in own]))
+        values[f"{family}_longest_seconds"] = max(row["planning_seconds"] for row in own)
+    agrees = [row["agrees"] for row in rows if row["agrees"] is not None]
+    return values | {"compared": len(agrees), "disagreements": agrees.count(False)}
 
 
 STUDY = Study(

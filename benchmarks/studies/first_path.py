@@ -12,12 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from depl.benchmarks.measure.registry import Goal, Study
+from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.models.foundation.errors import InvalidInputError
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -27,43 +25,45 @@ minutes on two cores."""
 _NOT_A_USERS = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 
 
-def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
-    with tempfile.TemporaryDirectory() as created:
-        folder = Path(created)
-        here = folder if smoke else folder / "depl"
-        seconds: dict[str, float] = {}
+def _run(task: Row) -> Row:
+    """Every step with its wall seconds; if one fails, the error ends with what it said."""
+    seconds: dict[str, float] = {}
+    said: dict[str, str] = {}
+    environment = {key: value for key, value in os.environ.items() if key not in _NOT_A_USERS}
+    with tempfile.TemporaryDirectory() as folder:
+        if task["smoke"]:
+            steps, depl = {}, [sys.executable, "-m", "depl"]
+        else:
+            make = shutil.which("make") or "make"
+            steps = {"clone": ["git", "clone", "--quiet", str(_ROOT), "."], "demo": [make, "demo"]}
+            depl = [f"{folder}/.venv/bin/depl"]
+        own, plan = f"{folder}/mine.json", f"{folder}/plan.json"
+        steps |= {
+            "new": [*depl, "instances", "new", "--out", own],
+            "solve": [*depl, "solve", own, "--out", plan, "--json"],
+            "check": [*depl, "check", own, plan],
+        }
+        for name, command in steps.items():
+            clock = time.perf_counter()
+            done = subprocess.run(
+                command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_MOST_SECONDS
+            )
+            seconds[name], said[name] = time.perf_counter() - clock, done.stdout
+            if done.returncode:
+                words = (done.stderr or done.stdout).strip()[-500:]
+                where = f"the step {name!r} of a first user fails (exit {done.returncode})"
+                raise InvalidInputError(f"{where}: {words}")
+    return {"seconds": seconds, "solution": json.loads(said["solve"])["solution"]}
 
-        def step(name: str, *command: str, at: Path = here) -> str:
-            told, seconds[name] = _timed(name, command, at)
-            return told
 
-        depl = (sys.executable, "-m", "depl") if smoke else (str(here / ".venv" / "bin" / "depl"),)
-        if not smoke:
-            step("clone", "git", "clone", "--quiet", str(_ROOT), str(here), at=folder)
-            step("demo", shutil.which("make") or "make", "demo")
-        own, plan = str(here / "mine.json"), str(here / "plan.json")
-        step("new", *depl, "instances", "new", "--out", own)
-        answer = json.loads(step("solve", *depl, "solve", own, "--out", plan, "--json"))
-        step("check", *depl, "check", own, plan)
+def _figures(rows: Sequence[Row]) -> Row:
+    seconds = rows[0]["seconds"]
     return {
         "seconds": seconds,
         "seconds_in_all": sum(seconds.values()),
         "seconds_after_demo": sum(seconds[step] for step in ("new", "solve", "check")),
-        "proved_cheapest": float(answer["solution"] == "proven_optimal"),
+        "proved_cheapest": float(rows[0]["solution"] == "proven_optimal"),
     }
-
-
-def _timed(name: str, command: Sequence[str], folder: Path) -> tuple[str, float]:
-    """What a command prints, and its wall seconds; if it fails, the error ends with what it said."""
-    environment = {key: value for key, value in os.environ.items() if key not in _NOT_A_USERS}
-    clock = time.perf_counter()
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=_MOST_SECONDS
-    )
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip()[-500:]
-        raise InvalidInputError(f"the step {name!r} of a first user fails (exit {done.returncode}): {said}")
-    return done.stdout, time.perf_counter() - clock
 
 
 STUDY = Study(
@@ -74,5 +74,7 @@ STUDY = Study(
         Goal("seconds_in_all", "seconds from the clone to the verified plan", "<=", 300),
         Goal("seconds_after_demo", "seconds of these for the own instance: new, solve, check", "<=", 15),
     ),
+    tasks=lambda rng, smoke: [{"smoke": smoke}],
     run=_run,
+    figures=_figures,
 )

@@ -10,14 +10,15 @@ as if it had ended there.
 import itertools
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.studies.helpers.path_peers import arc_flow_optimum, cspy_optimum, has_cspy
-from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem, random_path_problem
+from depl.benchmarks.measure.registry import Goal, Row, Study
+from depl.benchmarks.studies.helpers.against_best import SAME
+from depl.benchmarks.studies.helpers.path_peers import PeerPath, arc_flow_optimum, cspy_optimum, has_cspy
+from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
 from depl.heuristics.paper.loop import depl_paper
 from depl.heuristics.paper.models import cost_down, cost_up, with_budgets
 from depl.heuristics.paths.additive_problem import AdditiveProblem
@@ -26,6 +27,7 @@ from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.enumeration import enumerate_plans
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
@@ -33,130 +35,134 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PEER_SECONDS, _LARGE_SECONDS = 20.0, 60.0
-_SAME, _EXACT = 1e-7, 1e-9
-"""Relative differences that count as none: of weights by HiGHS, whose rows hold to 1e-9, and of our own."""
+_ROUNDING = 1e-7
+"""Relative difference that counts as none of weights by HiGHS, whose rows hold to 1e-9."""
 _LEVELS = (10, 25, 50, 100, 200, 400, 800, 1600)
 _PAPER_LEVELS = 200
 
 
-def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+def _labels(problem: AdditiveProblem, limits: Limits) -> PeerPath:
+    found = least_weight(problem, limits)
+    proofs = (Termination.OPTIMAL, Termination.INFEASIBLE, Termination.GAP_REACHED)
+    return PeerPath(found.weight, found.termination in proofs)
+
+
+_METHODS: Mapping[str, Callable[[AdditiveProblem], PeerPath]] = {
+    "labels": lambda problem: _labels(problem, Limits(time_limit=_LARGE_SECONDS)),
+    "labels to 1 %": lambda problem: _labels(problem, Limits(gap=0.01)),
+    "highs": lambda problem: arc_flow_optimum(problem, _PEER_SECONDS),
+    "cspy": lambda problem: PeerPath(cspy_optimum(problem, _PEER_SECONDS), proved=False),
+}
+_ASKED = {"peers": ("labels", "highs", "cspy"), "large": ("labels", "labels to 1 %"), "curves": ("labels",)}
+
+
+def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
+    seed = int(rng.integers(2**31))
+    for family, number in itertools.product(FAMILIES, range(1 if smoke else 3)):
+        yield {"group": "peers", "drawn": (family, 8 if smoke else 50, 3), "seed": [seed, number]}
+    for number in range(1 if smoke else 5):
+        sizes = (20, 5) if smoke else (1000, 50)
+        yield {"group": "large", "drawn": ("like-paper", *sizes), "seed": [seed, number]}
+    levels = (25, 50, _PAPER_LEVELS) if smoke else _LEVELS
+    for epochs, number in itertools.product((6, 8) if smoke else (20, 50, 100), range(2 if smoke else 10)):
+        for eta in levels:
+            drawn = ("like-paper", epochs, 3)
+            yield {"group": "curves", "drawn": drawn, "eta": eta, "seed": [seed, number]}
+    yield {"group": "counterexamples"}
+
+
+def _run(task: Row) -> Row:
+    """Weight, proof and wall seconds by method."""
+    if task["group"] == "counterexamples":
+        return _counterexamples()
     least_weight(family_problem(np.random.default_rng(0), "free", 6, 2))  # compile
-    return {
-        **_label_peers(rng, smoke),
-        **_large(rng, *((1, 20, 5) if smoke else (5, 1000, 50))),
-        **_against_optimum(rng, smoke),
-        **_counterexamples(),
-    }
+    problem = family_problem(np.random.default_rng(task["seed"]), *task["drawn"])
+    answer: dict[str, Any] = {}
+    for name in _ASKED[task["group"]]:
+        if name != "cspy" or has_cspy():
+            start = time.perf_counter()
+            weight, proved = _METHODS[name](problem)
+            answer[name] = {"weight": weight, "proved": proved, "seconds": time.perf_counter() - start}
+    return {**answer, **_expanded(problem, task["eta"])} if "eta" in task else answer
 
 
-def _timed(action: Callable[..., Any], *given: object) -> tuple[float, Any]:
-    """Wall time and the answer."""
-    start = time.perf_counter()
-    answer = action(*given)
-    return time.perf_counter() - start, answer
-
-
-def _apart(one: float, other: float) -> float:
-    """Relative difference."""
-    return 0.0 if one == other else abs(one - other) / min(abs(one), abs(other))
-
-
-def _label_peers(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
-    """K = 50, M = 3: how many times longer the peers take."""
-    proved, differs = [], 0
-    faster: dict[str, list[float]] = {"highs": [], "cspy": []}
-    limit = 2.0 if smoke else _PEER_SECONDS
-    for family, _ in itertools.product(FAMILIES[:2] if smoke else FAMILIES, range(1 if smoke else 3)):
-        problem = family_problem(rng, family, 8 if smoke else 50, 3)
-        own, found = _timed(least_weight, problem)
-        seconds, program = _timed(arc_flow_optimum, problem, limit)
-        proved.append(found.termination is Termination.OPTIMAL)
-        differs += program.proved and _apart(program.weight, found.weight) > _SAME
-        faster["highs"].append(seconds / own)
-        if has_cspy():
-            seconds, _ = _timed(cspy_optimum, problem, limit)
-            faster["cspy"].append(seconds / own)
-    return {
-        "peers_differ": differs,
-        "share_proved_at_50": float(np.mean(proved)),
-        **{
-            f"median_times_faster_than_{name}": float(np.median(ratios)) if ratios else None
-            for name, ratios in faster.items()
-        },
-    }
-
-
-def _large(rng: np.random.Generator, count: int, epochs: int, models: int) -> dict[str, object]:
-    """Seconds to 1 % and to the proof, infinite without, the worst of ``count``."""
-    near, proof = [], []
-    for _ in range(count):
-        problem = family_problem(rng, "like-paper", epochs, models)
-        seconds, found = _timed(least_weight, problem, Limits(gap=0.01))
-        near.append(seconds if found.gap <= 0.01 else math.inf)
-        seconds, found = _timed(least_weight, problem, Limits(time_limit=_LARGE_SECONDS))
-        proof.append(seconds if found.termination is Termination.OPTIMAL else math.inf)
-    return {"large_most_seconds_to_one_percent": max(near), "large_most_seconds_to_optimum": max(proof)}
-
-
-def _against_optimum(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
-    """The graph's cost over the optimum for K = 20, 50 and 100, and breaches of the bicriteria inequality."""
-    rows, breaches = [], 0
-    for epochs in (6, 8, 10) if smoke else (20, 50, 100):
-        problems = [random_path_problem(rng, epochs) for _ in range(2 if smoke else 10)]
-        optima = [_optimum(problem) for problem in problems]
-        for eta in _LEVELS[1:4] if smoke else _LEVELS:
-            found = [_timed(cost_up, p, eta) for p in problems]
-            up, down = [cost for _, cost in found], [cost_down(p, eta) for p in problems]
-            if eta > epochs:  # else the tighter budgets of the inequality are negative
-                for problem, *inner in zip(problems, down, optima, up, strict=True):
-                    outer = [_optimum(with_budgets(problem, eta, sign)) for sign in (1, -1)]
-                    rising = (outer[0], *inner, outer[1])
-                    breaches += sum(one > other * (1 + _EXACT) for one, other in itertools.pairwise(rising))
-            row = {"epochs": epochs, "eta": eta, "seconds": float(np.mean([seconds for seconds, _ in found]))}
-            rows.append(row | _ratios(optima, up, down))
-    return {
-        "curves": rows,
-        "bicriteria_breaches": breaches,
-        "worst_share_missed_at_eta_200": max(
-            row["missed"] for row in rows if row["eta"] == (50 if smoke else _PAPER_LEVELS)
-        ),
-    }
-
-
-def _ratios(optima: Sequence[float], up: Sequence[float], down: Sequence[float]) -> dict[str, Any]:
-    """Over the optimum: of the graph's paths, where it has one, and of its lower bounds."""
-    above = [high / best for best, high in zip(optima, up, strict=True) if math.isfinite(high)]
-    below = [low / best for best, low in zip(optima, down, strict=True)]
-    return {
-        "missed": 1 - len(above) / len(optima),
-        "optimal": sum(ratio <= 1 + _EXACT for ratio in above) / len(optima),
-        "up_mean": float(np.mean(above)) if above else None,
-        "up_max": max(above, default=None),
-        "down_mean": float(np.mean(below)),
-        "down_min": min(below),
-    }
+def _expanded(problem: AdditiveProblem, eta: int) -> Row:
+    """The graph's costs over the optimum, None without a path, and breaches of the bicriteria inequality."""
+    optimum, start = _optimum(problem), time.perf_counter()
+    high = cost_up(problem, eta)
+    seconds, low, breaches = time.perf_counter() - start, cost_down(problem, eta), 0
+    if eta > problem.epochs:  # else the tighter budgets of the inequality are negative
+        wide, tight = (_optimum(with_budgets(problem, eta, sign)) for sign in (1, -1))
+        rising = itertools.pairwise((wide, low, optimum, high, tight))
+        breaches = sum(one > other * (1 + SAME) for one, other in rising)
+    up = high / optimum if math.isfinite(high) else None
+    return {"up": up, "down": low / optimum, "graph_seconds": seconds, "breaches": breaches}
 
 
 def _optimum(problem: AdditiveProblem) -> float:
     """By exact labels; infinite if there is no path."""
-    found = least_weight(problem)
-    if found.termination not in (Termination.OPTIMAL, Termination.INFEASIBLE):
+    weight, proved = _METHODS["labels"](problem)
+    if not proved:
         raise NotCoveredError("the optimum was not proved; give the label setting more labels")
-    return found.weight
+    return weight
 
 
-def _counterexamples() -> dict[str, object]:
+def _counterexamples() -> Row:
     """Families A and B, the graph of ``depl-paper`` against the enumeration."""
-    limits, ratios = Limits(), {}
-    missed, known = (method(short_epochs(), limits).plan for method in (depl_paper, enumerate_plans))
-    for price in (10.0, 1000.0):
-        instance = almost_one_level(price)
-        plans = [method(instance, limits).plan for method in (depl_paper, enumerate_plans)]
-        costs = [
-            math.inf if plan is None else evaluate(instance, plan, quantile=False).cost for plan in plans
-        ]
-        ratios[f"family_b_ratio_{price:.0f}"] = costs[0] / costs[1]
-    return {"family_a_missed": missed is None and known is not None, **ratios}
+
+    def costs(instance: Instance) -> Iterator[float]:
+        for method in (depl_paper, enumerate_plans):
+            plan = method(instance, Limits()).plan
+            yield math.inf if plan is None else evaluate(instance, plan, quantile=False).cost
+
+    missed, known = costs(short_epochs())
+    told = {"family_a_missed": math.isinf(missed) and math.isfinite(known)}
+    ten, thousand = (costs(almost_one_level(price)) for price in (10.0, 1000.0))
+    return {
+        **told,
+        "family_b_ratio_10": next(ten) / next(ten),
+        "family_b_ratio_1000": next(thousand) / next(thousand),
+    }
+
+
+def _figures(rows: Sequence[Row]) -> Row:
+    from pandas import DataFrame  # which only analysis needs
+
+    peers, large, curves = ([row for row in rows if row["group"] == group] for group in _ASKED)
+
+    def faster(name: str) -> float | None:
+        ratios = [row[name]["seconds"] / row["labels"]["seconds"] for row in peers if name in row]
+        return float(np.median(ratios)) if ratios else None
+
+    def most(name: str) -> float:
+        return max(row[name]["seconds"] if row[name]["proved"] else math.inf for row in large)
+
+    points = DataFrame({"epochs": row["drawn"][1], **row} for row in curves).groupby(["epochs", "eta"])
+    told = points.agg(
+        missed=("up", lambda ratios: ratios.isna().mean()),
+        optimal=("up", lambda ratios: (ratios <= 1 + SAME).mean()),
+        up_mean=("up", "mean"),
+        up_max=("up", "max"),
+        down_mean=("down", "mean"),
+        down_min=("down", "min"),
+        seconds=("graph_seconds", "mean"),
+    )
+    pairs = [(row["highs"], row["labels"]["weight"]) for row in peers]
+    return {
+        "peers_differ": sum(
+            highs["proved"] and not math.isclose(highs["weight"], weight, rel_tol=_ROUNDING)
+            for highs, weight in pairs
+        ),
+        "share_proved_at_50": float(np.mean([row["labels"]["proved"] for row in peers])),
+        "median_times_faster_than_highs": faster("highs"),
+        "median_times_faster_than_cspy": faster("cspy"),
+        "large_most_seconds_to_one_percent": most("labels to 1 %"),
+        "large_most_seconds_to_optimum": most("labels"),
+        "curves": told.reset_index().to_dict("records"),  # over the optimum, where the graph has a path
+        "bicriteria_breaches": sum(row["breaches"] for row in curves),
+        "worst_share_missed_at_eta_200": float(told.xs(_PAPER_LEVELS, level="eta")["missed"].max()),
+        **{name: value for name, value in rows[-1].items() if name.startswith("family_")},
+    }
 
 
 def _figure(values: Mapping[str, Any]) -> "Figure":
@@ -200,7 +206,9 @@ STUDY = Study(
         Goal("family_a_missed", "family A: the graph finds nothing where there is a plan", "==", 1),
         Goal("family_b_ratio_1000", "family B with R = 1000: cost over optimum", ">=", 909),
     ),
+    tasks=_tasks,
     run=_run,
+    figures=_figures,
     draw=_figure,
     seed=20260401,
 )

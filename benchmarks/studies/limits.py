@@ -8,19 +8,22 @@ are within them. A process that has taken six times its limit is ended, and late
 """
 
 import importlib
+import json
+import os
+import re
 import resource
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from depl.benchmarks.measure.process import CallError, LoneProcess
-from depl.benchmarks.measure.registry import Goal, Study
+from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.benchmarks.studies.scale import FAMILIES
 from depl.cli import main
 from depl.commands.answer import ExitCode
@@ -45,39 +48,24 @@ _ENDED = 6.0
 """Times its limit that a question may take before its process is ended."""
 _PATIENCE = 20.0
 """Wall seconds that are waited for one CPU second, on a machine that is shared."""
-_KNAPSACK = "knapPI_3_200_1000_1"
-
 _LIBRARIES = "cvxpy highspy matplotlib.figure matplotlib.backends.backend_svg pyomo.environ scipy.stats"
-_COMMANDS = ("front", "knapsack", "policy", "program", "replan", "report", "solve")
+_COMMANDS = "front knapsack policy program replan report solve"
 _IMPORTED = (
     *_LIBRARIES.split(),
-    *(f"depl.commands.{name}" for name in _COMMANDS),
+    *(f"depl.commands.{name}" for name in _COMMANDS.split()),
     "depl.models.programs.finished",
 )
 """What commands import on their way, with what that imports."""
+_CHILD = "from depl.benchmarks.studies.limits import answer_alone; answer_alone()"
 
 
-class Question(NamedTuple):
-    """A command line, and the CPU seconds that it may take, as it is told them.
+def questions() -> Iterator[tuple[str, float]]:
+    """Command lines, and the CPU seconds that each solve of them may take, as it is told them.
 
     ``{full}`` stands for the file of an instance, ``{full.plan}`` for that of its plan, ``{full.state}`` for
-    that of a state, ``{out}`` for a file to write. ``solves``: how much has that limit each, for a report six
-    solves, early stopping and the picture; ``cold``: no kernel is compiled yet.
+    that of a state, ``{out}`` for a file to write. All take that limit as a whole but for a report: six
+    solves, early stopping and the picture.
     """
-
-    line: str
-    limit: float
-    solves: int = 1
-    cold: bool = False
-
-    @property
-    def allowed(self) -> float:
-        """CPU seconds, more of which are late [s]."""
-        return self.solves * (_SHARE * self.limit + _MORE)
-
-
-def questions() -> Iterator[Question]:
-    """All of them; some are asked again by a process that finds no compiled kernel."""
     methods = [method.name for method in registered() if method.shipped]
     solved: tuple[tuple[str, float, list[str]], ...] = (
         ("switching", 4, methods),
@@ -89,48 +77,87 @@ def questions() -> Iterator[Question]:
         ("data", 4, ["auto", "exact", "milp"]),
     )
     for name, limit, own in solved:
-        for method in own:
-            yield Question(f"solve {{{name}}} --method {method}", limit)
+        yield from ((f"solve {{{name}}} --method {method}", limit) for method in own)
     for against in ("loss", "time", "probability"):
-        yield Question(f"front {{switching}} --against {against} --points 5", 4)
-    yield Question("front {full} --against probability --points 5", 10)
+        yield f"front {{switching}} --against {against} --points 5", 4
+    yield "front {full} --against probability --points 5", 10
     for method in ("depl", "exact", "density-greedy", "random"):
-        yield Question(f"front {{switching}} --against loss --method {method}", 4)
-    yield Question("front {long} --against loss --points 5", 4)
+        yield f"front {{switching}} --against loss --method {method}", 4
+    yield "front {long} --against loss --points 5", 4
     for name, limit in (("switching", 4), ("full", 10)):
-        yield Question(f"report {{{name}}} {{{name}.plan}} --out {{out}}.html", 2, 8)
-        yield Question(f"replan {{{name}}} {{{name}.plan}} {{{name}.state}}", limit)
-    for name in ("switching", "few", "long", "full"):
-        yield Question(f"policy solve {{{name}}}", 4)
-    for form in ("price", "cone"):
-        yield Question(f"program {{switching}} --form {form} --out {{out}}.nl", 4)
-    yield Question("program {few} --out {out}.lp", 4)
-    for via in ("exact", "milp", "depl"):
-        yield Question(f"knapsack {{knapsack}} --via {via}", 3)
-    cold = {"long": "auto exact depl", "switching": "auto depl", "alone": "exact"}
-    for name, again in {**cold, "middle": "auto", "full": "auto"}.items():
-        for method in again.split():
-            limit = {"middle": 5, "full": 10}.get(name, 4)
-            yield Question(f"solve {{{name}}} --method {method}", limit, cold=True)
-    yield Question("policy solve {few}", 4, cold=True)
+        yield f"report {{{name}}} {{{name}.plan}} --out {{out}}.html", 2
+        yield f"replan {{{name}}} {{{name}.plan}} {{{name}.state}}", limit
+    yield from ((f"policy solve {{{name}}}", 4) for name in ("switching", "few", "long", "full"))
+    yield from ((f"program {{switching}} --form {form} --out {{out}}.nl", 4) for form in ("price", "cone"))
+    yield "program {few} --out {out}.lp", 4
+    yield from ((f"knapsack knapPI_3_200_1000_1 --via {via}", 3) for via in ("exact", "milp", "depl"))
 
 
-def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+_COLD = {
+    "long": "auto exact depl",
+    "switching": "auto depl",
+    "alone": "exact",
+    "middle": "auto",
+    "full": "auto",
+}
+"""What is solved again by a process that finds no compiled kernel."""
+
+
+def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
+    seed = int(rng.integers(2**31))
+    if smoke:
+        yield {
+            "question": "solve {few} --method auto",
+            "limit": 0.2,
+            "cold": False,
+            "here": True,
+            "seed": seed,
+        }
+        return
+    again = {f"solve {{{name}}} --method {method}" for name, own in _COLD.items() for method in own.split()}
+    for line, limit in questions():
+        for cold in (False, True) if line in again or line == "policy solve {few}" else (False,):
+            yield {"question": line, "limit": limit, "cold": cold, "here": False, "seed": seed}
+
+
+def _run(task: Row) -> Row:
+    """CPU seconds (at least), the exit code (None if ended), and if it is late.
+
+    ``here`` asks in this process, in which nothing is ended.
+    """
+    limit = task["limit"] * (8 if task["question"].startswith("report") else 1)
+    late_from = limit * _SHARE + _MORE * limit / task["limit"]
+    seconds, code, ending = _ENDED * limit, None, ""
     with tempfile.TemporaryDirectory() as folder:
-        files = _written(Path(folder), rng, ["few"] if smoke else list(_SIZES))
-        asked = [Question("solve {few} --method auto", 0.2)] if smoke else questions()
-        rows = [ask(question, files, here=smoke) for question in asked]
-    late = [row for row in rows if row["late"]]
-    return {"questions": len(rows), "late": len(late), "rows": late}
+        files = _written(Path(folder), task["question"], task["seed"])
+        words = re.sub(r"\{([\w.]+)\}", lambda found: files[found[1]], task["question"]).split()
+        words += ["--time-limit", f"{task['limit']:g}"]
+        if task["here"]:
+            seconds, code = _taken(words)
+        else:
+            kept = {"NUMBA_CACHE_DIR": folder} if task["cold"] else {}
+            settings: dict[str, Any] = {
+                "env": {**os.environ, **kept},
+                "timeout": _PATIENCE * (seconds + 10),
+            }
+            command = [sys.executable, "-c", _CHILD, f"{seconds}", *words]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, check=True, **settings)
+                seconds, code = json.loads(done.stdout.splitlines()[-1])
+            except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+                ending = f"{error} {error.stderr!r}"[-200:]
+    late = seconds > late_from or code in (None, ExitCode.INTERNAL)
+    return {"cpu_seconds": round(seconds, 2), "exit_code": code, "late": late, "ended": ending}
 
 
-def _written(folder: Path, rng: np.random.Generator, names: list[str]) -> dict[str, str]:
-    """Draw the instances, and write them with a plan and a state each; the files by what stands for them."""
-    files = {"{out}": str(folder / "out"), "{knapsack}": _KNAPSACK}
-    for name in names:
-        family, clusters, datasets, models, epochs = _SIZES[name]
-        sizes = {"clusters": clusters, "datasets": datasets, "models": models, "maximum_epochs": epochs}
-        instance, plan = FAMILIES[family](np.random.default_rng(rng.integers(2**31)), **sizes)
+def _written(folder: Path, line: str, seed: int) -> dict[str, str]:
+    """The files of the instance that a line asks about, of a plan and of a state, by what stands for them."""
+    files = {"out": str(folder / "out")}
+    for name in _SIZES.keys() & set(re.findall(r"\{(\w+)", line)):
+        family, *sizes = _SIZES[name]
+        named = dict(zip(("clusters", "datasets", "models", "maximum_epochs"), sizes, strict=True))
+        rng = np.random.default_rng([seed, list(_SIZES).index(name)])
+        instance, plan = FAMILIES[family](rng, **named)
         state = {
             "format": "depl-state",
             "version": 1,
@@ -139,41 +166,15 @@ def _written(folder: Path, rng: np.random.Generator, names: list[str]) -> dict[s
             "model": plan.epochs[0].model,
             "transferred": [msgspec.to_builtins(row) for row in plan.data],
         }
-        texts = {
-            "": instance.to_json(),
-            ".plan": plan.to_json(),
-            ".state": msgspec.json.encode(state).decode(),
-        }
+        texts = {"": instance.to_json(), ".plan": plan.to_json(), ".state": json.dumps(state)}
         for kind, text in texts.items():
             path = folder / f"{name}{kind}.json"
             path.write_text(text, encoding="utf-8")
-            files[f"{{{name}{kind}}}"] = str(path)
+            files[name + kind] = str(path)
     return files
 
 
-def ask(question: Question, files: Mapping[str, str], *, here: bool = False) -> dict[str, object]:
-    """One row: what was asked, CPU seconds (at least), the exit code (None if ended), and if it is late.
-
-    ``here`` asks in this process, in which nothing is ended.
-    """
-    given = (files.get(word, word.replace("{out}", files["{out}"])) for word in question.line.split())
-    words = (*given, "--time-limit", f"{question.limit:g}")
-    most = _ENDED * question.limit * question.solves
-    try:
-        seconds, code, ending = *(_taken(words) if here else _alone(words, most, question.cold)), ""
-    except CallError as error:
-        seconds, code, ending = most, None, str(error)[:200]
-    return {
-        "question": question.line,
-        "cold": question.cold,
-        "cpu_seconds": round(seconds, 2),
-        "exit_code": code,
-        "late": seconds > question.allowed or code in (None, ExitCode.INTERNAL),
-        "ending": ending,
-    }
-
-
-def _taken(words: tuple[str, ...]) -> tuple[float, int]:
+def _taken(words: Sequence[str]) -> tuple[float, int]:
     """CPU seconds in this process, and the exit code."""
     started = time.process_time()
     with cpu_seconds():
@@ -181,23 +182,20 @@ def _taken(words: tuple[str, ...]) -> tuple[float, int]:
     return time.process_time() - started, int(code)
 
 
-def _alone(words: tuple[str, ...], most: float, cold: bool) -> tuple[float, int]:
-    with ExitStack() as stack:
-        kept = {"NUMBA_CACHE_DIR": stack.enter_context(tempfile.TemporaryDirectory())} if cold else {}
-        process = stack.enter_context(LoneProcess(kept))
-        found: tuple[float, int] = process.call(answered, (words, most), _PATIENCE * (most + 10))
-    return found
-
-
-def answered(order: tuple[tuple[str, ...], float]) -> tuple[float, int]:
-    """Called in the other process: what a command line takes once everything is imported."""
-    words, seconds = order
+def answer_alone() -> None:
+    """Called in the other process: prints what a command line takes once everything is imported."""
     for name in _IMPORTED:
         importlib.import_module(name)
     registered()
-    most = int(time.process_time() + seconds) + 1
+    most = int(time.process_time() + float(sys.argv[1])) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
-    return _taken(words)
+    sys.stdout.write("\n" + json.dumps(_taken(sys.argv[2:])))
+
+
+def _figures(rows: Sequence[Row]) -> Row:
+    told = ("question", "cold", "cpu_seconds", "exit_code", "ended")
+    late = [{name: row[name] for name in told} for row in rows if row["late"]]
+    return {"questions": len(rows), "late": len(late), "rows": late}
 
 
 STUDY = Study(
@@ -207,6 +205,8 @@ STUDY = Study(
         Goal("late", "questions that take more than 1.25 times their limit and 1.2 CPU seconds", "==", 0),
         Goal("questions", "questions", ">=", 40),
     ),
+    tasks=_tasks,
     run=_run,
+    figures=_figures,
     seed=20261127,
 )

@@ -5,16 +5,17 @@ this record. What is true, with proofs, stands in the errata.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from depl.benchmarks.measure.registry import Goal, Study
+from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.benchmarks.studies.helpers.set_functions import LAWS, random_selection
 from depl.heuristics.data.set_function import selection_function
 from depl.heuristics.submodular.function import Verdict, all_values, exhaustive
 from depl.heuristics.submodular.minimum_norm import minimum_norm_point
+from depl.instances.generator import random_plan
 from depl.instances.library import load
 from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
 from depl.instances.reductions.to_planning import ByTime, unbounded
@@ -24,7 +25,7 @@ from depl.models.estimation.combinations import fit_traces
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.entropic import evar_quantile
 from depl.models.solving.interrupts import uninterrupted
@@ -36,19 +37,32 @@ GOOD = 0.05
 EQUAL = 0.01
 """Relative difference of margins up to which a bound counts as the quantile itself."""
 _DOUBT = 1e-9
+_BY = {FitBy.SCHEDULE: "all runs of a combination", FitBy.RUN: "curve by curve"}
 
 
-def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
-    families = ("zen-attention",) if smoke else ("digits-alexnet", "digits-mobilenet")
-    return {
-        **knapsacks(rng, 1 if smoke else 150),
-        **selections(rng, 1 if smoke else 100),
-        **added_transforms(rng, 6 if smoke else 300),
-        **fits(rng, families, 5 if smoke else 199),
-    }
+def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
+    seed = int(rng.integers(2**31))
+    for number in range(1 if smoke else 15):
+        yield {"kind": "knapsacks", "count": 1 if smoke else 10, "seed": [seed, number]}
+    for law, sent in itertools.product(LAWS, (False, True)):
+        count = 1 if smoke else 100
+        yield {"kind": "selections", "law": law, "communication": sent, "count": count, "seed": seed}
+    for name in ("paper-alexnet-9", "paper-mobilenet-9", "paper-alexnet-deadline-9"):
+        yield {"kind": "transforms", "name": name, "count": 2 if smoke else 100, "seed": seed}
+    for family in ("zen-attention",) if smoke else ("digits-alexnet", "digits-mobilenet"):
+        yield {"kind": "fits", "name": family, "count": 5 if smoke else 199, "seed": seed}
 
 
-def knapsacks(rng: np.random.Generator, count: int) -> dict[str, object]:
+def _run(task: Row) -> Row:
+    rng, count = np.random.default_rng(task["seed"]), task["count"]
+    if task["kind"] == "knapsacks":
+        return knapsacks(rng, count)
+    if task["kind"] == "selections":
+        return selections(rng, task["law"], task["communication"], count)
+    return (added_transforms if task["kind"] == "transforms" else fits)(rng, task["name"], count)
+
+
+def knapsacks(rng: np.random.Generator, count: int) -> dict[str, int]:
     """Decide random knapsacks through the printed and the corrected construction (Property 1, E6).
 
     Of each knapsack two questions are asked: whether its best value can be had, which is so, and whether one
@@ -63,7 +77,7 @@ def knapsacks(rng: np.random.Generator, count: int) -> dict[str, object]:
         for wanted, reachable in ((best, True), (best + 1, False)):
             wrong["printed"] += _decided(unbounded(knapsack, wanted)) is not reachable
             wrong["corrected"] += _decided(ByTime.reduce(knapsack, wanted)) is not reachable
-    return {"knapsacks": 2 * count, **{f"{name}_mismatches": number for name, number in wrong.items()}}
+    return wrong
 
 
 def _decided(instance: Instance) -> bool | None:
@@ -71,32 +85,25 @@ def _decided(instance: Instance) -> bool | None:
     return {Termination.OPTIMAL: True, Termination.INFEASIBLE: False}.get(ended)
 
 
-def selections(rng: np.random.Generator, count: int) -> dict[str, object]:
-    """Try K^ T^ of random datasets, with and without communication, for what Sec. IV-A says of it (E4).
+def selections(rng: np.random.Generator, law: str, communication: bool, count: int) -> dict[str, int]:
+    """Try K^ T^ of random datasets, with or without communication, for what Sec. IV-A says of it (E4).
 
-    For every law and kind: how many are ``refuted`` to be submodular; in how many a dataset helps after
-    another one did not (``helps_later``), or two help together where no single one does (``pairs_help``); and
-    of how many a search for the minimum-norm point ends at a set that is not best.
+    How many are ``refuted`` to be submodular; in how many a dataset helps after another one did not
+    (``helps_later``), or two help together where no single one does (``pairs_help``); and of how many a
+    search for the minimum-norm point ends at a set that is not best.
     """
-    rows = []
-    for law, communication in itertools.product(LAWS, (False, True)):
-        row = dict.fromkeys(("refuted", "helps_later", "pairs_help", "missed_by_minimum_norm"), 0)
-        done = 0
-        while done < count:
+    row = dict.fromkeys(("refuted", "helps_later", "pairs_help", "missed_by_minimum_norm"), 0)
+    for _ in range(count):
+        problem = None
+        while problem is None or (problem.fixed_duration > 0) is not communication:
             problem = random_selection(rng, int(rng.integers(3, 8)), law, base=True)
-            if (problem.fixed_duration > 0) is not communication:
-                continue
-            done += 1
-            function = selection_function(problem)
-            values = all_values(function)
-            row["refuted"] += exhaustive(function).verdict is Verdict.REFUTED
-            row["helps_later"] += helps_later(values)
-            row["pairs_help"] += pairs_help(values)
-            least = float(values.min())
-            row["missed_by_minimum_norm"] += minimum_norm_point(function).value > least * (1 + _DOUBT)
-        kind = "with communication" if communication else "without communication"
-        rows.append({"law": law.replace("_", " "), "communication": kind, "problems": count, **row})
-    return {"selections": rows}
+        function = selection_function(problem)
+        values = all_values(function)
+        row["refuted"] += exhaustive(function).verdict is Verdict.REFUTED
+        row["helps_later"] += helps_later(values)
+        row["pairs_help"] += pairs_help(values)
+        row["missed_by_minimum_norm"] += minimum_norm_point(function).value > values.min() * (1 + _DOUBT)
+    return row
 
 
 def helps_later(values: FloatArray) -> bool:
@@ -125,41 +132,26 @@ def _outside(values: FloatArray) -> Iterator[tuple[int, Sequence[int]]]:
         yield base, [one for one in singles if not base & one]
 
 
-def added_transforms(rng: np.random.Generator, count: int) -> dict[str, object]:
+def added_transforms(rng: np.random.Generator, name: str, count: int) -> dict[str, Any]:
     """Compare the bound from added log-transforms, at its best argument, with the certified quantile (E5).
 
-    Random sequences of models of the paper's instances. How many bounds equal the quantile or lie below it,
-    and the least and largest ratio of margins: quantile less mean.
+    Of random plans of at least two epochs: the ratios of margins, which are quantile less mean, and how many
+    bounds lie below the quantile.
     """
-    names = ("paper-alexnet-9", "paper-mobilenet-9", "paper-alexnet-deadline-9")
-    ratios, unsafe = [], 0
-    for place in range(count):
-        instance = load(names[place % len(names)])
-        loss = final_loss(instance, _random_plan(rng, instance))
+    instance, ratios, unsafe = load(name), [], 0
+    for _ in range(count):
+        plan = Plan()
+        while len(plan.epochs) < 2:
+            plan = random_plan(rng, instance)
+        loss = final_loss(instance, plan)
         bound = evar_quantile(loss, instance.target.quantile_level)
         quantile = certified_quantile(loss, instance.target.violation_budget)
         unsafe += bound < quantile.lower
         ratios.append((bound - loss.mean()) / (quantile.upper - loss.mean()))
-    return {
-        "bounded_plans": count,
-        "equal_bounds": sum(ratio <= 1 + EQUAL for ratio in ratios),
-        "unsafe_bounds": unsafe,
-        "least_margin_ratio": round(min(ratios), 4),
-        "largest_margin_ratio": round(max(ratios), 4),
-    }
+    return {"ratios": ratios, "unsafe": unsafe}
 
 
-def _random_plan(rng: np.random.Generator, instance: Instance) -> Plan:
-    cluster, names = instance.clusters[0], [model.name for model in instance.models]
-    order = sorted(rng.integers(len(names), size=int(rng.integers(2, 19))).tolist())
-    epochs = tuple(
-        PlannedEpoch(model=names[place], cluster=cluster.name, resources=cluster.capacity) for place in order
-    )
-    data = tuple(dataset.name for dataset in instance.datasets)
-    return Plan(data=(ClusterData(cluster=cluster.name, datasets=data),), epochs=epochs)
-
-
-def fits(rng: np.random.Generator, families: Sequence[str], resamples: int) -> dict[str, object]:
+def fits(rng: np.random.Generator, family: str, resamples: int) -> dict[str, Any]:
     """Fit the shipped traces as in Sec. VI-A, for every schedule and for every run (Fig. 4, E7).
 
     The shares of p-values above 0.05 as printed (positive ratios, fitted parameters put in) and honest (by
@@ -168,33 +160,52 @@ def fits(rng: np.random.Generator, families: Sequence[str], resamples: int) -> d
     """
     from depl.benchmarks.figures.estimation import p_values  # which waits for matplotlib
 
-    improvements: list[dict[str, Any]] = []
-    switches: list[dict[str, Any]] = []
-    for family in families:
-        traces = recorded_traces(family)
-        for by, kind in ((FitBy.SCHEDULE, "all runs of a combination"), (FitBy.RUN, "curve by curve")):
-            fitted = fit_traces(traces, rng, by, resamples=resamples)
-            found = p_values(fitted)
-            share = {name: float(np.mean(np.array(values) > GOOD)) for name, values in found.items()}
-            improvements.append(
-                {
-                    "family": family,
-                    "by": kind,
-                    "fits": len(found["as printed"]),
-                    "as_printed": share["as printed"],
-                    "honest": share["honest, all ratios"],
-                }
-            )
-        switches += [
+    traces, improvements = recorded_traces(family), []
+    for by, kind in _BY.items():
+        fitted = fit_traces(traces, rng, by, resamples=resamples)
+        found = p_values(fitted)
+        share = {name: float(np.mean(np.array(values) > GOOD)) for name, values in found.items()}
+        told = {"family": family, "by": kind, "fits": len(found["as printed"])}
+        shares = {"as_printed": share["as printed"], "honest": share["honest, all ratios"]}
+        improvements.append({**told, **shares})
+    switches = [
+        {
+            "as_printed": jump.law("student_t").goodness.paper_p_value > GOOD,
+            "honest": jump.law("student_t").p_value > GOOD,
+            "positive": jump.nonpositive == 0,
+        }
+        for jump in fitted.jumps.values()
+        if jump.laws
+    ]
+    return {"improvements": improvements, "switches": switches}
+
+
+def _figures(rows: Sequence[Row]) -> Row:
+    kinds = ("knapsacks", "selections", "transforms", "fits")
+    decided, drawn, added, fitted = ([row for row in rows if row["kind"] == kind] for kind in kinds)
+    ratios = [ratio for row in added for ratio in row["ratios"]]
+    counted = ("refuted", "helps_later", "pairs_help", "missed_by_minimum_norm")
+    return {
+        "knapsacks": 2 * sum(row["count"] for row in decided),
+        "printed_mismatches": sum(row["printed"] for row in decided),
+        "corrected_mismatches": sum(row["corrected"] for row in decided),
+        "selections": [
             {
-                "as_printed": jump.law("student_t").goodness.paper_p_value > GOOD,
-                "honest": jump.law("student_t").p_value > GOOD,
-                "positive": jump.nonpositive == 0,
+                "law": row["law"].replace("_", " "),
+                "communication": f"with{'' if row['communication'] else 'out'} communication",
+                "problems": row["count"],
+                **{name: row[name] for name in counted},
             }
-            for jump in fitted.jumps.values()
-            if jump.laws
-        ]
-    return {"improvement_fits": improvements, "switch_fits": switches}
+            for row in drawn
+        ],
+        "bounded_plans": len(ratios),
+        "equal_bounds": sum(ratio <= 1 + EQUAL for ratio in ratios),
+        "unsafe_bounds": sum(row["unsafe"] for row in added),
+        "least_margin_ratio": round(min(ratios), 4),
+        "largest_margin_ratio": round(max(ratios), 4),
+        "improvement_fits": [fit for row in fitted for fit in row["improvements"]],
+        "switch_fits": [fit for row in fitted for fit in row["switches"]],
+    }
 
 
 STUDY = Study(
@@ -204,6 +215,8 @@ STUDY = Study(
         Goal("corrected_mismatches", "knapsacks answered wrongly by the corrected reduction", "==", 0),
         Goal("unsafe_bounds", "bounds from added transforms that lie below the quantile", "==", 0),
     ),
+    tasks=_tasks,
     run=_run,
+    figures=_figures,
     seed=20261124,
 )

@@ -7,23 +7,19 @@ program that is stopped counts with 60 s. *Goal sizes*: ten instances each by th
 certified counts with infinite seconds. *Optimism*: how often optimal plans on samples miss under the law.
 """
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from depl.benchmarks.measure.outcome import SolveOutcome, tried
-from depl.benchmarks.measure.registry import Goal, Study
+from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.benchmarks.measure.solving import warm_up
-from depl.instances.generator import random_instances
+from depl.instances.generator import Range, random_instance
 from depl.instances.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
-from depl.instances.tiny_sampled import SampledInstance
-from depl.models.foundation.errors import DeplError, InvalidInputError
-from depl.models.problem.instance import Instance
-from depl.models.solving.methods import Meaning, find
-from depl.models.solving.result import Result
+from depl.models.foundation.errors import DeplError
 from depl.models.solving.solve import solve
 
 PROGRAM, SEARCH = "milp", "scenario-search"
@@ -45,171 +41,131 @@ SIZES: Mapping[str, dict[str, int]] = {
 _SECONDS, _GAP = 60.0, 1e-6
 _SCENARIOS, _SPEED_SIZE, _SEEDS = 50, 8, 10
 _SAMPLES, _SAMPLED, _REPEATS, _SAMPLE_SECONDS = (25, 50, 100, 200, 400, 800), 20, 4, 20.0
+_SAMPLED_SIZES: Mapping[str, Range] = {
+    "models": (2, 3),
+    "clusters": (1, 2),
+    "datasets": (1, 2),
+    "maximum_epochs": (4, 8),
+}
 
 
-def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
     seed = int(rng.integers(2**31))
-    for method in () if smoke else (SEARCH, PROGRAM):  # nobody reads the times of a smoke run
-        warm_up(method)
-    return {**_ladder(seed, smoke), **_goal_sizes(seed, smoke), **_optimism(rng, smoke)}
+    drawn = {"scenarios": 8 if smoke else _SCENARIOS, "limit": 5.0 if smoke else _SECONDS}
+    for family, method in itertools.product(FAMILIES, (SEARCH, PROGRAM)):
+        sizes = RUNGS[:1] if smoke else RUNGS
+        yield {"group": "ladder", "family": family, "method": method, "sizes": sizes, "seed": [seed], **drawn}
+    for family, number in itertools.product(FAMILIES, range(1, 2 if smoke else _SEEDS + 1)):
+        yield {"group": "speed", "family": family, "seed": [seed, number], **drawn}
+    smaller = {"maximum_epochs": 4, "scenarios": 20} if smoke else {}
+    for name, number in itertools.product(SIZES, range(1 if smoke else _SEEDS)):
+        whole, limit = {**SIZES[name], **smaller}, 2.0 if smoke else _SECONDS
+        yield {"group": "sizes", "name": name, "size": whole, "limit": limit, "seed": [seed, number]}
+    samples, repeats = (_SAMPLES[:2], 1) if smoke else (_SAMPLES, _REPEATS)
+    for number, size in itertools.product(range(2 if smoke else _SAMPLED), samples):
+        for repeat in range(repeats):
+            yield {"group": "optimism", "scenarios": size, "repeat": repeat, "seed": [seed, number]}
 
 
-def _attempt(method: str, item: SampledInstance, time_limit: float, gap: float = 0.0) -> SolveOutcome:
-    """Try to prove the optimum to a relative gap; every error of the toolkit is an ending like others."""
+def _run(task: Row) -> Row:
+    """Costs that were proved by K_max, up to the first size that is not; or what came of a solve or two."""
+    if task["group"] == "optimism":
+        return _beside_the_law(task)
+    if task["group"] == "sizes":
+        return _attempt(SEARCH, task, task["size"], _GAP)
+    speed = {"models": 3, "scenarios": task["scenarios"], "maximum_epochs": _SPEED_SIZE}
+    if task["group"] == "speed":
+        return {method: _attempt(method, task, speed) for method in (SEARCH, PROGRAM)}
+    proved = {}
+    for size in task["sizes"]:
+        found = _attempt(task["method"], task, {**speed, "maximum_epochs": size})
+        if not found["proved"]:
+            break
+        proved[str(size)] = found["cost"]
+    return {"proved": proved}
+
+
+def _attempt(method: str, task: Row, size: Mapping[str, int], gap: float = 0.0) -> dict[str, Any]:
+    """Try to prove the optimum to a relative gap; every error of the toolkit is an ending like others.
+
+    The same instance for every method, whatever else is run.
+    """
+    warm_up(method)
+    rng = np.random.default_rng([*task["seed"], size["maximum_epochs"]])
+    item = paper_like(rng, **size, switch_share=FAMILIES[task.get("family", "usual")])
+    limits = {"scenarios": item.scenarios, "time_limit": task["limit"], "gap": gap}
     try:
-        return tried(item.instance, method, scenarios=item.scenarios, time_limit=time_limit, gap=gap)
+        found = tried(item.instance, method, **limits)
     except DeplError as error:
-        return SolveOutcome(method, "failed", math.inf, reason=f"{type(error).__name__}: {error}")
+        found = SolveOutcome(method, "failed", math.inf, reason=f"{type(error).__name__}: {error}")
+    told = {"stopped": found.ending, "cost": found.cost, "gap": found.gap, "proved": found.within_gap}
+    return {**told, "seconds": found.planning_seconds}
 
 
-def _ladder(seed: int, smoke: bool) -> dict[str, object]:
-    """The last size that each method proves, how their costs differ, and how much faster the search is."""
-    seconds, apart = 5.0 if smoke else _SECONDS, [0.0]
-    values: dict[str, object] = {}
-    for family, share in FAMILIES.items():
-        draw = partial(_drawn, seed, share, 8 if smoke else _SCENARIOS)
-        proved: dict[str, dict[int, float]] = {
-            method: dict(_climbed(method, draw, RUNGS[:1] if smoke else RUNGS, seconds))
-            for method in (SEARCH, PROGRAM)
-        }
+def _beside_the_law(task: Row) -> Row:
+    """Of a plan that is optimal on a sample: its misses there, under the law and on fresh draws.
+
+    The samples of one repeat have one seed, so that its smaller samples are parts of its larger ones.
+    """
+    instance = random_instance(np.random.default_rng(task["seed"]), **_SAMPLED_SIZES)
+    sample = {"scenarios": task["scenarios"], "seed": task["repeat"], "time_limit": _SAMPLE_SECONDS}
+    result = solve(instance, SEARCH, **sample)
+    law, told = result.violation, result.scenarios
+    if law is None or told is None or told.fresh is None:
+        return {"broken": None, "stopped": result.termination.value}
+    return {
+        "broken": law.lower > instance.target.violation_budget,
+        "too_many": told.misses > told.allowed,
+        "beside": told.fresh.lower > law.upper or told.fresh.upper < law.lower,
+        "stopped": result.termination.value,
+    }
+
+
+def _figures(rows: Sequence[Row]) -> Row:
+    ladder, speed, sizes, optimism = (
+        [row for row in rows if row["group"] == group] for group in ("ladder", "speed", "sizes", "optimism")
+    )
+    values: dict[str, Any] = {}
+    apart = [0.0]
+    for family in FAMILIES:
+        proved = {row["method"]: row["proved"] for row in ladder if row["family"] == family}
         for size in proved[SEARCH].keys() & proved[PROGRAM].keys():
             one, other = proved[SEARCH][size], proved[PROGRAM][size]
             apart.append(abs(one - other) / max(one, other, 1e-300))
-        largest = {method: max(costs, default=0) for method, costs in proved.items()}
-        items = [draw(_SPEED_SIZE, index) for index in range(1, 2 if smoke else _SEEDS + 1)]
-        values |= {
-            f"largest_{family}": largest,
-            f"largest_by_search_{family}": largest[SEARCH],
-            f"speed_ratio_{family}": float(np.median([_faster(item, seconds) for item in items])),
-        }
-    return {**values, "largest_disagreement": max(apart)}
-
-
-def _drawn(
-    seed: int, share: tuple[float, float], scenarios: int, size: int, index: int = 0
-) -> SampledInstance:
-    """The same instance for every method, whatever else is run."""
-    rng = np.random.default_rng([seed, size, index])
-    return paper_like(rng, maximum_epochs=size, scenarios=scenarios, switch_share=share)
-
-
-def _climbed(
-    method: str, draw: partial[SampledInstance], sizes: Sequence[int], seconds: float
-) -> Iterator[tuple[int, float]]:
-    """Sizes with proved costs, up to the first that is not proved."""
-    for size in sizes:
-        found = _attempt(method, draw(size), seconds)
-        if not found.within_gap or found.cost is None:
-            return
-        yield size, found.cost
-
-
-def _faster(item: SampledInstance, seconds: float) -> float:
-    """How many times faster than the program the search is; 0 where the search has no proof."""
-    search, program = (_attempt(method, item, seconds) for method in (SEARCH, PROGRAM))
-    slow = program.planning_seconds if program.within_gap else max(seconds, program.planning_seconds)
-    return slow / search.planning_seconds if search.within_gap else 0.0
-
-
-def _goal_sizes(seed: int, smoke: bool) -> dict[str, object]:
-    values: dict[str, object] = {}
-    for position, (name, size) in enumerate(SIZES.items()):
-        smaller = {"maximum_epochs": 4, "scenarios": 20} if smoke else {}
-        found = [
-            _attempt(
-                SEARCH,
-                paper_like(
-                    np.random.default_rng([seed, position, index]),
-                    **{**size, **smaller},
-                    switch_share=SWITCH_SHARE,
-                ),
-                2.0 if smoke else _SECONDS,
-                _GAP,
-            )
-            for index in range(1 if smoke else _SEEDS)
-        ]
-        times = [row.planning_seconds if row.within_gap else math.inf for row in found]
-        values |= {
-            f"{name}_median_seconds": float(np.median(times)),
-            f"{name}_share_certified": float(np.mean([row.within_gap for row in found])),
-            f"{name}_largest_gap": max(row.gap for row in found),
-        }
-    return values
-
-
-class SampleRow(NamedTuple):
-    """One solve on ``size`` scenarios drawn with ``seed``.
-
-    Its ``scenarios`` tell what the plan misses of them, its ``violation`` P(l(K) > l_max) under the law.
-    """
-
-    size: int
-    seed: int
-    result: Result
-
-
-def sample_size_study(
-    instance: Instance,
-    method: str,
-    sizes: Sequence[int],
-    repeats: int,
-    seed: int = 0,
-    time_limit: float | None = None,
-) -> tuple[SampleRow, ...]:
-    """Solve ``instance`` on ``repeats`` samples of each size, by size, then by seed.
-
-    The samples of one repeat have one seed (``seed``, ``seed + 1``, ...), so that its smaller samples are
-    parts of its larger ones.
-
-    Parameters
-    ----------
-    method : str
-        A registered method that counts scenarios.
-    sizes : sequence of int
-        S.
-    time_limit : float, optional
-        Wall seconds of each solve.
-
-    Raises
-    ------
-    InvalidInputError
-        If the method is unknown or works under the law, or a number is out of range.
-    """
-    if find(method).meaning is not Meaning.SCENARIOS:
-        raise InvalidInputError(f"method {method!r} works under the law; choose one that counts scenarios")
-    if repeats < 1:
-        raise InvalidInputError(f"at least one repeat is needed, not {repeats}")
-    return tuple(
-        SampleRow(size, first, solve(instance, method, scenarios=size, seed=first, time_limit=time_limit))
-        for size in sizes
-        for first in range(seed, seed + repeats)
-    )
-
-
-def _optimism(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
-    """Of plans that are optimal on samples: how many break their promise under the law, by S."""
-    count, sizes, repeats = (2, _SAMPLES[:2], 1) if smoke else (_SAMPLED, _SAMPLES, _REPEATS)
-    drawn = random_instances(
-        rng, count, models=(2, 3), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(4, 8)
-    )
-    broken: dict[int, list[bool]] = {size: [] for size in sizes}
-    beside, too_many = [], 0
-    for instance in drawn:
-        for size, _, result in sample_size_study(
-            instance, SEARCH, sizes, repeats, time_limit=_SAMPLE_SECONDS
-        ):
-            law, told = result.violation, result.scenarios
-            if law is not None and told is not None and told.fresh is not None:
-                broken[size].append(law.lower > instance.target.violation_budget)
-                too_many += told.misses > told.allowed
-                beside.append(told.fresh.lower > law.upper or told.fresh.upper < law.lower)
-    shares = {size: float(np.mean(flags)) if flags else 0.0 for size, flags in broken.items()}
-    return {
-        "broken_share_by_size": {str(size): share for size, share in shares.items()},
-        "fall_of_broken_share": shares[sizes[0]] - shares[sizes[-1]],
-        "too_many_misses": too_many,
-        "fresh_intervals_beside_the_law": float(np.mean(beside)) if beside else 0.0,
+        largest = {method: max(map(int, costs), default=0) for method, costs in proved.items()}
+        values[f"largest_{family}"], values[f"largest_by_search_{family}"] = largest, largest[SEARCH]
+        faster = [_times_faster(row) for row in speed if row["family"] == family]
+        values[f"speed_ratio_{family}"] = float(np.median(faster))
+    for name in SIZES:
+        own = [row for row in sizes if row["name"] == name]
+        times = [row["seconds"] if row["proved"] else math.inf for row in own]
+        values[f"{name}_median_seconds"] = float(np.median(times))
+        values[f"{name}_share_certified"] = float(np.mean([row["proved"] for row in own]))
+        values[f"{name}_largest_gap"] = max(math.inf if row["gap"] is None else row["gap"] for row in own)
+    judged = [row for row in optimism if row["broken"] is not None]
+    by_size = {
+        str(size): _mean([row["broken"] for row in judged if row["scenarios"] == size])
+        for size in dict.fromkeys(row["scenarios"] for row in optimism)
     }
+    first, *_, last = by_size.values()
+    return values | {
+        "largest_disagreement": max(apart),
+        "broken_share_by_size": by_size,
+        "fall_of_broken_share": first - last,
+        "too_many_misses": sum(row["too_many"] for row in judged),
+        "fresh_intervals_beside_the_law": _mean([row["beside"] for row in judged]),
+    }
+
+
+def _times_faster(row: Row) -> float:
+    """How many times faster than the program the search is; 0 where the search has no proof."""
+    search, program = row[SEARCH], row[PROGRAM]
+    slow = program["seconds"] if program["proved"] else max(row["limit"], program["seconds"] or 0.0)
+    return slow / search["seconds"] if search["proved"] else 0.0
+
+
+def _mean(flags: Sequence[bool]) -> float:
+    return float(np.mean(flags)) if flags else 0.0
 
 
 STUDY = Study(
@@ -238,6 +194,8 @@ STUDY = Study(
             0.03,
         ),
     ),
+    tasks=_tasks,
     run=_run,
+    figures=_figures,
     seed=20260314,
 )

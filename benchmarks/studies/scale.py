@@ -2,24 +2,23 @@
 
 Instances have 1000 datasets, 50 models and 1000 epochs. Two generators draw them, whose costs have different
 structures: `depl.instances.heterogeneous` (a price surface) and `depl.instances.regions` (hubs and regional
-prices). Each is solved in a process of its own: only that has a peak memory of its own, and numerical
-libraries read how many threads they may use (one, here) when they start. Seconds are CPU seconds of that
-process, so that what else runs on the machine does not count, and include the verification of the plan.
+prices). Each is solved in a process of its own: only that has a peak memory of its own. Seconds are CPU
+seconds of that process, so that what else runs on the machine does not count, and include the verification of
+the plan.
 """
 
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from depl.benchmarks.measure.process import CallError, LoneProcess
-from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.measure.solving import peak_gibibytes, warm_up
+from depl.benchmarks.measure.registry import Goal, Row, Study
+from depl.benchmarks.measure.solving import warm_up
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
 from depl.instances.regions import regional_instance_with_plan
 from depl.models.foundation.clock import cpu_seconds
-from depl.models.foundation.errors import DeplError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.defaults import DEFAULT_METHOD
@@ -30,38 +29,13 @@ FAMILIES: Mapping[str, Callable[..., tuple[Instance, Plan]]] = {
     "regions": regional_instance_with_plan,
 }
 _SECONDS, _LONG_SECONDS = 60.0, 120.0
-_PLANNING_SECONDS, _LONG_PLANNING_SECONDS = 55.0, 112.0
+_PLANNING_SECONDS = {_SECONDS: 55.0, _LONG_SECONDS: 112.0}
 """What the method may take of them; the rest is for its last step and for the verification: two seconds and
 one in the recording of 2026-11-23."""
 _GRACE = 1800.0
 """Wall seconds beyond the time limit for imports, compiling, the draw, the verification, and for what else
 runs on the machine, as the limit is one of CPU seconds."""
-_TINY, _SMOKE_SECONDS = (3, 4, 2, 6), 0.3
-_GAP = 0.01
-
-
-class Task(NamedTuple):
-    """What to draw, one of `FAMILIES` of |N|, |D|, |M| and K_max, and how to solve it: CPU seconds in all."""
-
-    family: str
-    sizes: tuple[int, int, int, int]
-    seed: tuple[int, ...]
-    method: str
-    planning_seconds: float
-    seconds: float
-
-
-class Solved(NamedTuple):
-    """What came of it: the gap and that of the bound after a third of the seconds, 1 without one.
-
-    CPU seconds with the verification; the greatest resident memory of the process.
-    """
-
-    cost: float | None
-    gap: float
-    early_gap: float
-    seconds: float
-    gibibytes: float
+_GAP, _SMOKE_SECONDS = 0.01, 0.3
 
 
 class _Suite(NamedTuple):
@@ -74,14 +48,9 @@ class _Suite(NamedTuple):
     words: str
 
     @property
-    def long(self) -> bool:
-        """Whether it has more time, and no goal for its gap, as few are drawn."""
-        return self.clusters > 1000
-
-    def task(self, seed: tuple[int, ...]) -> Task:
-        """A draw of it."""
-        seconds = (_LONG_PLANNING_SECONDS, _LONG_SECONDS) if self.long else (_PLANNING_SECONDS, _SECONDS)
-        return Task(self.family, (self.clusters, 1000, 50, 1000), seed, self.method, *seconds)
+    def seconds(self) -> float:
+        """More for the widest, whose gap has no goal, as few are drawn."""
+        return _LONG_SECONDS if self.clusters > 1000 else _SECONDS
 
 
 _SUITES: Mapping[str, _Suite] = {
@@ -94,58 +63,39 @@ _SUITES: Mapping[str, _Suite] = {
 }
 
 
-def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
     seed = int(rng.integers(2**31))
-    values: dict[str, object] = {"seconds_allowed": _PLANNING_SECONDS}
-    for position, (name, suite) in enumerate(_SUITES.items()):
-        tasks = [suite.task((seed, position, number)) for number in range(1 if smoke else suite.drawn)]
-        if smoke:
-            rows = [solved(task._replace(sizes=_TINY, planning_seconds=_SMOKE_SECONDS)) for task in tasks]
-        else:
-            rows = [lone_solve(task) for task in tasks]
-        values |= {f"{name}_{key}": value for key, value in _values(rows).items()}
-    return values
+    for place, (name, suite) in enumerate(_SUITES.items()):
+        sizes = (3, 4, 2, 6) if smoke else (suite.clusters, 1000, 50, 1000)
+        for number in range(1 if smoke else suite.drawn):
+            limit = _SMOKE_SECONDS if smoke else _PLANNING_SECONDS[suite.seconds]
+            yield {"suite": name, "sizes": sizes, "limit": limit, "seed": [seed, place, number]}
 
 
-def lone_solve(task: Task) -> Solved:
-    """Solve in a fresh process.
-
-    Raises
-    ------
-    DeplError
-        If the process fails, or has not answered half an hour after the time limit; the message says how.
-    """
-    with LoneProcess() as process:
-        try:
-            found: Solved = process.call(solved, task, task.planning_seconds + _GRACE)
-        except CallError as error:
-            raise DeplError(f"the solve of {task} failed: {error}") from error
-    return found
-
-
-def solved(task: Task) -> Solved:
-    """Draw and solve in this process."""
-    warm_up(task.method)
-    clusters, datasets, models, epochs = task.sizes
-    instance, _ = FAMILIES[task.family](
-        np.random.default_rng(task.seed),
-        clusters=clusters,
-        datasets=datasets,
-        models=models,
-        maximum_epochs=epochs,
-    )
+def _run(task: Row) -> Row:
+    """The gap and that of the bound after a third of the seconds, 1 without one."""
+    suite = _SUITES[task["suite"]]
+    warm_up(suite.method)
+    sizes = dict(zip(("clusters", "datasets", "models", "maximum_epochs"), task["sizes"], strict=True))
+    instance, _ = FAMILIES[suite.family](np.random.default_rng(task["seed"]), **sizes)
     early, clock = [0.0], time.process_time()
     with cpu_seconds():
         result = solve(
             instance,
-            task.method,
-            time_limit=task.planning_seconds,
+            suite.method,
+            time_limit=task["limit"],
             gap=_GAP,
-            progress=lambda at, cost, bound: early.append(bound if at <= task.seconds / 3 else 0.0),
+            progress=lambda at, cost, bound: early.append(bound if at <= suite.seconds / 3 else 0.0),
         )
     seconds = time.process_time() - clock
     gap, early_gap = (_gap(result.cost, bound) for bound in (result.lower_bound, max(early)))
-    return Solved(result.cost, gap, early_gap, seconds, peak_gibibytes())
+    return {
+        "stopped": result.termination.value,
+        "cost": result.cost,
+        "gap": gap,
+        "early_gap": early_gap,
+        "seconds": seconds,
+    }
 
 
 def _gap(cost: float | None, bound: float) -> float:
@@ -155,22 +105,29 @@ def _gap(cost: float | None, bound: float) -> float:
     return 1 - bound / cost
 
 
-def _values(rows: Sequence[Solved]) -> dict[str, object]:
-    gaps = [row.gap for row in rows]
-    return {
-        "gaps": sorted(gaps),
-        "median_gap": float(np.median(gaps)),
-        "largest_gap": max(gaps),
-        "largest_gap_at_a_third": max(row.early_gap for row in rows),
-        "largest_seconds": max(row.seconds for row in rows),
-        "largest_gibibytes": max(row.gibibytes for row in rows),
-        "without_plan": sum(row.cost is None for row in rows),
-        "without_gap": sum(not gap < 1 for gap in gaps),
-    }
+def _figures(rows: Sequence[Row]) -> Row:
+    """What has no answer, as its process was killed, has no plan."""
+    values: dict[str, Any] = {"seconds_allowed": _PLANNING_SECONDS[_SECONDS]}
+    killed = {"cost": None, "gap": 1.0, "early_gap": 1.0, "seconds": math.inf}
+    for name in _SUITES:
+        own = [{**killed, **row} for row in rows if row["suite"] == name]
+        gaps = sorted(row["gap"] for row in own)
+        found = {
+            "gaps": gaps,
+            "median_gap": float(np.median(gaps)),
+            "largest_gap": gaps[-1],
+            "largest_gap_at_a_third": max(row["early_gap"] for row in own),
+            "largest_seconds": max(row["seconds"] for row in own),
+            "largest_gibibytes": max(row["peak_gibibytes"] or 0.0 for row in own),
+            "without_plan": sum(row["cost"] is None for row in own),
+            "without_gap": sum(not gap < 1 for gap in gaps),
+        }
+        values |= {f"{name}_{key}": value for key, value in found.items()}
+    return values
 
 
 def _goals(name: str, suite: _Suite) -> tuple[Goal, ...]:
-    if suite.long:
+    if suite.seconds > _SECONDS:
         return (
             Goal(f"{name}_largest_seconds", f"CPU seconds, {suite.words}", "<=", _LONG_SECONDS),
             Goal(f"{name}_without_gap", f"without a certified gap, {suite.words}", "==", 0),
@@ -191,6 +148,10 @@ STUDY = Study(
         *(goal for name, suite in _SUITES.items() for goal in _goals(name, suite)),
         Goal("full_largest_gibibytes", "peak memory at full size [GiB]", "<=", 8),
     ),
+    tasks=_tasks,
     run=_run,
+    figures=_figures,
+    seconds=_GRACE + _LONG_SECONDS,
+    fresh=True,
     seed=None,
 )

@@ -19,7 +19,7 @@ def small_problem(seed: int) -> AdditiveProblem:
     epochs, models = int(rng.integers(1, 7)), int(rng.integers(1, 4))
     kind = seed % (len(FAMILIES) + 2)
     if kind < len(FAMILIES):
-        return family_problem(rng, FAMILIES[kind], epochs, models, tight=True)
+        return family_problem(rng, list(FAMILIES)[kind], epochs, models, tight=True)
     return random_problem(rng, epochs, models, timed=kind == len(FAMILIES))
 
 

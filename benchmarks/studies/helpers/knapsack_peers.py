@@ -5,11 +5,11 @@ OR-tools is used where it can be imported, and the label setting of Wang et al. 
 empty file in place of the header of a commercial solver, which its own algorithm does not use.
 """
 
+import contextlib
 import importlib.util
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -22,6 +22,7 @@ import numpy as np
 import pyscipopt
 from scipy.optimize import LinearConstraint, milp
 
+from depl.benchmarks.measure.outcome import cpu_seconds
 from depl.instances.knapsack_files import decimal_text
 from depl.instances.reductions.chance import ChanceKnapsack
 from depl.instances.reductions.knapsack import Knapsack
@@ -33,16 +34,15 @@ _OR_TOOLS = """
 import json, sys, time
 from ortools.algorithms.python import knapsack_solver
 
-asked = json.load(sys.stdin)
+seconds, *asked = json.load(sys.stdin)
 kind = knapsack_solver.SolverType.KNAPSACK_MULTIDIMENSION_BRANCH_AND_BOUND_SOLVER
 engine = knapsack_solver.KnapsackSolver(kind, "depl")
-engine.set_time_limit(asked["seconds"])
+engine.set_time_limit(seconds)
 began = time.process_time()
-engine.init(asked["values"], [asked["weights"]], [asked["capacity"]])
+engine.init(*asked)
 value = engine.solve()
 print(json.dumps([float(value), bool(engine.is_solution_optimal()), time.process_time() - began]))
 """
-
 _VALUE = re.compile(r"The best solution obtained by my labelsetting algorithm is: (\d+)")
 
 
@@ -52,9 +52,6 @@ class PeerAnswer(NamedTuple):
     value: float | None
     proved: bool
     seconds: float
-
-
-Solve = Callable[[Any, float], PeerAnswer]
 
 
 def by_highs(knapsack: Knapsack, seconds: float) -> PeerAnswer:
@@ -79,12 +76,13 @@ def by_scip(knapsack: Knapsack | ChanceKnapsack, seconds: float) -> PeerAnswer:
     engine.setParam("limits/time", seconds)
     taken = [engine.addVar(vtype="B") for _ in knapsack.values]
 
-    def total(amounts: Any, terms: Any = taken) -> Any:
-        return pyscipopt.quicksum(float(each) * x for each, x in zip(amounts, terms, strict=True))
+    def total(amounts: Any) -> Any:
+        return pyscipopt.quicksum(float(each) * x for each, x in zip(amounts, taken, strict=True))
 
     if isinstance(knapsack, ChanceKnapsack):
         deviation = engine.addVar(lb=0.0)
-        engine.addCons(total(knapsack.variances, [x * x for x in taken]) <= deviation * deviation)
+        squares = (float(each) * x * x for each, x in zip(knapsack.variances, taken, strict=True))
+        engine.addCons(pyscipopt.quicksum(squares) <= deviation * deviation)
         used = total(knapsack.means) + knapsack.safety * deviation
     else:
         used = total(knapsack.weights)
@@ -101,19 +99,15 @@ def by_or_tools(knapsack: Knapsack, seconds: float) -> PeerAnswer:
     In a process of its own, as OR-tools holds a HiGHS that does not get on with that of highspy; its seconds
     are those of the solve alone.
     """
-    asked = {
-        "values": list(map(int, knapsack.values)),
-        "weights": list(map(int, knapsack.weights)),
-        "capacity": int(knapsack.capacity),
-        "seconds": seconds,
-    }
-    command = (sys.executable, "-c", _OR_TOOLS)
-    said = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
+    asked = list(map(int, knapsack.values)), [list(map(int, knapsack.weights))], [int(knapsack.capacity)]
+    given, command = json.dumps([seconds, *asked]), (sys.executable, "-c", _OR_TOOLS)
+    said = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
     return PeerAnswer(*json.loads(said.stdout))
 
 
 def by_label_setting(knapsack: ChanceKnapsack, seconds: float) -> PeerAnswer:
     """The label setting of Wang et al., a process of its own."""
+    began, said = cpu_seconds(), ""
     with tempfile.TemporaryDirectory() as folder:
         source, answer = Path(folder, "knapsack.txt"), Path(folder, "answer.txt")
         rows = zip(knapsack.values, knapsack.means, knapsack.variances, strict=True)
@@ -121,28 +115,19 @@ def by_label_setting(knapsack: ChanceKnapsack, seconds: float) -> PeerAnswer:
         lines += [" ".join(map(decimal_text, row)) for row in rows]
         source.write_text("\n".join(lines) + "\n", encoding="ascii")
         command = (os.environ[LABEL_SETTING], "-i", str(source), "-o", str(answer))
-        before = _children()
-        try:
-            said = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
-        except subprocess.TimeoutExpired:
-            return PeerAnswer(None, False, _children() - before)
-    found = _VALUE.search(said.stdout)
-    return PeerAnswer(None if found is None else float(found[1]), found is not None, _children() - before)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            said = subprocess.run(
+                command, capture_output=True, text=True, timeout=seconds, check=False
+            ).stdout
+    found = _VALUE.search(said)
+    return PeerAnswer(found and float(found[1]), found is not None, cpu_seconds() - began)
 
 
-def peers(knapsack: Knapsack | ChanceKnapsack) -> Mapping[str, Solve]:
+def peers(knapsack: Knapsack | ChanceKnapsack) -> Mapping[str, Callable[[Any, float], PeerAnswer]]:
     """The solvers for a knapsack that are at hand."""
-    found: dict[str, Solve] = {"scip": by_scip}
-    if isinstance(knapsack, Knapsack):
-        found = {"highs": by_highs, **found}
-        if importlib.util.find_spec("ortools") is not None:
-            found["or-tools"] = by_or_tools
-    elif LABEL_SETTING in os.environ:
-        found["label-setting"] = by_label_setting
-    return found
-
-
-def _children() -> float:
-    """CPU seconds of processes that were started and have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    if isinstance(knapsack, ChanceKnapsack):
+        return {"scip": by_scip} | (
+            {"label-setting": by_label_setting} if LABEL_SETTING in os.environ else {}
+        )
+    others = {} if importlib.util.find_spec("ortools") is None else {"or-tools": by_or_tools}
+    return {"highs": by_highs, "scip": by_scip, **others}

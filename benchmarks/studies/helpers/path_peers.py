@@ -1,4 +1,4 @@
-r"""Other ways to solve the path problem: HiGHS on an arc-flow program, and cspy.
+"""Other ways to solve the path problem: HiGHS on an arc-flow program, and cspy.
 
 *The program* has a binary variable for every allowed step (k, p, m), flow conservation at every (k, m), where
 a path may end, one step out of the start, and one row for each budget:
@@ -18,7 +18,6 @@ import numpy as np
 from scipy import sparse
 
 from depl.heuristics.paths.additive_problem import AdditiveProblem
-from depl.heuristics.paths.whole_numbers import IntArray
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.programs.quiet import quiet_highs
 
@@ -38,49 +37,31 @@ class PeerPath(NamedTuple):
     proved: bool
 
 
-def arc_flow_program(problem: AdditiveProblem) -> highspy.Highs:
-    """The program, ready to run, of a problem with at least one epoch; columns are those of `steps_of`."""
-    k, p, m = steps_of(problem)
-    models, nodes, columns = problem.start, problem.epochs * problem.start, np.arange(len(k))
-    later = k > 0
-    heads, tails = k * models + m, (k - 1) * models + p
-    places = np.concatenate([heads, tails[later]]), np.concatenate([columns, columns[later]])
-    signs = np.concatenate([np.ones(len(k)), -np.ones(int(later.sum()))])
-    budgets = [(k == 0).astype(float), problem.losses[k, p, m]]
-    upper = [1.0, problem.maximum_loss - problem.initial_loss]
-    if math.isfinite(problem.maximum_time):
-        budgets.append(problem.times[k, m])
-        upper.append(problem.maximum_time)
-    rows = sparse.vstack(
-        [sparse.csr_matrix((signs, places), shape=(nodes, len(k))), np.array(budgets)], format="csr"
-    )
-    program = highspy.HighsLp()
-    program.num_col_, program.num_row_ = len(k), rows.shape[0]
-    program.col_cost_ = problem.weights[k, m]
-    program.col_lower_, program.col_upper_ = np.zeros(len(k)), np.ones(len(k))
-    program.row_lower_ = np.array([0.0] * nodes + [1.0] + [-math.inf] * (len(budgets) - 1))
-    program.row_upper_ = np.array([math.inf] * nodes + upper)
-    program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    program.a_matrix_.start_, program.a_matrix_.index_ = rows.indptr, rows.indices
-    program.a_matrix_.value_ = rows.data
-    program.integrality_ = [highspy.HighsVarType.kInteger] * len(k)
-    solver: highspy.Highs = quiet_highs()
-    for name, value in _OPTIONS.items():
-        solver.setOptionValue(name, value)
-    solver.passModel(program)
-    return solver
-
-
-def arc_flow_optimum(problem: AdditiveProblem, time_limit: float = math.inf) -> PeerPath:
-    """Solve the program by HiGHS, within some seconds."""
+def arc_flow_optimum(problem: AdditiveProblem, seconds: float = math.inf) -> PeerPath:
+    """Solve the program by HiGHS."""
     if problem.initial_loss <= problem.maximum_loss + ATOM_TOLERANCE:
         return PeerPath(0.0, True)
-    k, p, m = steps_of(problem)
+    allowed = problem.allowed.copy()
+    allowed[0, : problem.start] = allowed[1:, problem.start] = False
+    k, p, m = np.nonzero(allowed)
     if not len(k):
         return PeerPath(math.inf, True)
-    solver = arc_flow_program(problem)
-    if math.isfinite(time_limit):
-        solver.setOptionValue("time_limit", time_limit)
+    models, columns, later = problem.start, np.arange(len(k)), k > 0
+    places = np.concatenate([k * models + m, ((k - 1) * models + p)[later]])
+    signs = np.concatenate([np.ones(len(k)), -np.ones(int(later.sum()))])
+    flow = sparse.csr_matrix((signs, (places, np.concatenate([columns, columns[later]]))))
+    budgets = np.array([k == 0, problem.losses[k, p, m], problem.times[k, m]], dtype=float)
+    rows = sparse.vstack([flow, budgets], format="csr")
+    lower = np.array([0.0] * flow.shape[0] + [1.0, -math.inf, -math.inf])
+    most = [1.0, problem.maximum_loss - problem.initial_loss, problem.maximum_time]
+    upper = np.array([math.inf] * flow.shape[0] + most)
+    solver = quiet_highs()
+    for name, value in {**_OPTIONS, "time_limit": seconds}.items():
+        solver.setOptionValue(name, value)
+    solver.addVars(len(k), np.zeros(len(k)), np.ones(len(k)))
+    solver.changeColsCost(len(k), columns, problem.weights[k, m])
+    solver.changeColsIntegrality(len(k), columns, np.array([highspy.HighsVarType.kInteger] * len(k)))
+    solver.addRows(rows.shape[0], lower, upper, rows.nnz, rows.indptr, rows.indices, rows.data)
     solver.run()
     ended = highspy.HighsModelStatus
     proved = solver.getModelStatus() in (ended.kOptimal, ended.kInfeasible)
@@ -92,15 +73,6 @@ def arc_flow_optimum(problem: AdditiveProblem, time_limit: float = math.inf) -> 
     while (step := (len(path), path[-1] if path else problem.start)) in following:
         path.append(following[step])
     return PeerPath(problem.totals(tuple(path))[0], proved)
-
-
-def steps_of(problem: AdditiveProblem) -> tuple[IntArray, IntArray, IntArray]:
-    """Epoch, counted from 0, predecessor and model of every allowed step."""
-    allowed = problem.allowed.copy()
-    allowed[0, : problem.start] = False
-    allowed[1:, problem.start] = False
-    k, p, m = np.nonzero(allowed)
-    return k, p, m
 
 
 def has_cspy() -> bool:
@@ -141,11 +113,11 @@ def cspy_graph(problem: AdditiveProblem) -> tuple[nx.DiGraph, list[float]]:
     return graph, [problem.epochs + 1.0, float(latest), float(budget + ATOM_TOLERANCE)]
 
 
-def cspy_optimum(problem: AdditiveProblem, time_limit: float = 60.0) -> float:
+def cspy_optimum(problem: AdditiveProblem, seconds: float = 60.0) -> float:
     """The weight that cspy finds by labelling from both ends, infinite without a path."""
     graph, most = cspy_graph(problem)
     cspy: Any = importlib.import_module("cspy")
-    solver = cspy.BiDirectional(graph, most, [0.0, 0.0, 0.0], direction="both", time_limit=time_limit)
+    solver = cspy.BiDirectional(graph, most, [0.0, 0.0, 0.0], direction="both", time_limit=seconds)
     solver.run()
     found = solver.path and solver.path[-1] == "Sink"
     return float(solver.total_cost) if found else math.inf

@@ -6,7 +6,6 @@ empty nor everything; tests/heuristics/submodular/test_families.py holds the gen
 
 import math
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
 
@@ -50,6 +49,15 @@ def random_selection(
     return selection_of_numbers(needed, volumes, durations, fixed, transfers)
 
 
+def _law(rng: np.random.Generator, kind: str, start: float, whole: float) -> VolumeLaw:
+    if kind == "log":
+        b = float(rng.uniform(0.2, 3))
+        return LogDataLaw(a=b * (math.log(start + whole) + rng.uniform(0.05, 2)), b=b, base_volume=start)
+    if kind == "inverse_log":
+        return InverseLogDataLaw(base_volume=start)
+    return PowerDataLaw(p=float(rng.uniform(0.1, 2)), base_volume=start)
+
+
 def submodular_selection(rng: np.random.Generator, size: int) -> SelectionProblem:
     """K^ T^ where computing dominates (E4), and transfers about as expensive as what a dataset gains."""
     start, b = 2.0 * size, float(rng.uniform(1, 5))
@@ -73,115 +81,87 @@ def communicating_selection(rng: np.random.Generator, size: int) -> SelectionPro
 
 def random_cut(rng: np.random.Generator, size: int) -> SetFunction:
     """About four arcs per element with capacities 1 ... 9, and weights that outweigh some of them."""
-    return cut(size, _arcs(rng, size, 4), rng.integers(1, 10, 4 * size), rng.integers(-25, 26, size))
+    return cut(size, _arcs(rng, size), rng.integers(1, 10, 4 * size), rng.integers(-25, 26, size))
 
 
 def random_real_cut(rng: np.random.Generator, size: int) -> SetFunction:
     """The same with real data, whose sums round."""
-    return cut(size, _arcs(rng, size, 4), rng.uniform(0, 1, 4 * size), rng.normal(0, 2, size))
+    return cut(size, _arcs(rng, size), rng.uniform(0, 1, 4 * size), rng.normal(0, 2, size))
 
 
-def random_grid_cut(rng: np.random.Generator, size: int, largest: int = 20) -> SetFunction:
-    """Two arcs between neighbours of a grid, as in images: hard, because news travels far."""
+def _arcs(rng: np.random.Generator, size: int) -> IntArray:
+    tails = rng.integers(0, size, 4 * size)
+    return np.column_stack([tails, (tails + rng.integers(1, max(size, 2), len(tails))) % size])
+
+
+def grid_cut(rng: np.random.Generator, size: int, largest: int = 20) -> SetFunction:
+    """Two arcs between neighbours of a grid, as in images: hard, because news travels far.
+
+    With weights up to 10, no larger than the capacities, large regions move together.
+    """
     width = int(np.ceil(np.sqrt(size)))
     right = np.array([(i, i + 1) for i in range(size - 1) if (i + 1) % width], dtype=np.int64).reshape(-1, 2)
     down = np.array([(i, i + width) for i in range(size - width)], dtype=np.int64).reshape(-1, 2)
     edges = np.concatenate([right, down])
-    arcs = np.concatenate([edges, edges[:, ::-1]])
-    return cut(
-        size, arcs, np.repeat(rng.integers(1, 10, len(edges)), 2), rng.integers(-largest, largest + 1, size)
-    )
+    arcs, capacities = np.concatenate([edges, edges[:, ::-1]]), np.repeat(rng.integers(1, 10, len(edges)), 2)
+    return cut(size, arcs, capacities, rng.integers(-largest, largest + 1, size))
 
 
-def hard_grid_cut(rng: np.random.Generator, size: int) -> SetFunction:
-    """A grid cut whose weights are no larger than its capacities, so that large regions move together."""
-    return random_grid_cut(rng, size, largest=10)
-
-
-def random_coverage(rng: np.random.Generator, size: int) -> SetFunction:
-    """2 n groups of one to three elements with weights 1 ... 9, minus a price per element."""
+def _coverage(rng: np.random.Generator, size: int) -> SetFunction:
+    """Twice as many groups of one to three elements, minus a price per element."""
     sizes = np.minimum(rng.integers(1, 4, 2 * size), size).tolist()
     groups = [rng.choice(size, count, replace=False).tolist() for count in sizes]
     return coverage(size, groups, rng.integers(1, 10, 2 * size), -rng.integers(0, 30, size))
 
 
-def random_quadratic(rng: np.random.Generator, size: int) -> SetFunction:
-    """Negative pair terms on about eight pairs per element, against positive and negative weights."""
+def _quadratic(rng: np.random.Generator, size: int, positive: bool = False) -> SetFunction:
+    """Negative pair terms on about eight pairs per element; one positive pair keeps it from submodularity."""
     matrix = -rng.integers(1, 10, (size, size)) * (rng.random((size, size)) < 4 / size)
+    if positive:
+        matrix[0, size - 1], matrix[size - 1, 0] = rng.integers(5, 30), 0
     return quadratic(matrix, rng.integers(-10, 60, size))
 
 
-def random_square_root(rng: np.random.Generator, size: int) -> SetFunction:
-    """A multiple of the root of a weight, against prices and rewards."""
+def _square_root(rng: np.random.Generator, size: int) -> SetFunction:
     scale = float(rng.uniform(0.5, 2))
     return concave_of_weight(rng.uniform(0, 1, size), square_root(scale), rng.normal(-0.15, 0.6, size))
 
 
-def random_facility_location(rng: np.random.Generator, size: int) -> SetFunction:
-    """Twice as many customers as sites, against rewards and prices of open ones."""
-    return facility_location(rng.integers(0, 20, (size, 2 * size)), -rng.integers(-40, 140, size))
-
-
-SUBMODULAR: Mapping[str, Draw] = MappingProxyType(
-    {
-        "cut": random_cut,
-        "cut with real data": random_real_cut,
-        "grid cut": random_grid_cut,
-        "coverage": random_coverage,
-        "quadratic": random_quadratic,
-        "square root": random_square_root,
-        "facility location": random_facility_location,
-        "iwata": lambda rng, size: iwata(size),
-        "K^ T^": lambda rng, size: selection_function(submodular_selection(rng, size)),
-    }
-)
-"""Families whose submodularity follows from their construction."""
-
-
-def with_a_positive_pair(rng: np.random.Generator, size: int) -> SetFunction:
-    """A quadratic that one positive pair keeps from being submodular."""
-    matrix = -rng.integers(1, 10, (size, size)) * (rng.random((size, size)) < 4 / size)
-    matrix[0, size - 1], matrix[size - 1, 0] = rng.integers(5, 30), 0
-    return quadratic(matrix, rng.integers(-10, 60, size))
-
-
-def convex_of_weight(rng: np.random.Generator, size: int) -> SetFunction:
+def _convex_of_weight(rng: np.random.Generator, size: int) -> SetFunction:
     """The square of a weight minus rewards, known by its values alone."""
     weights, rewards = rng.integers(1, 6, size), rng.integers(1, 60, size)
     return oracle(size, lambda subset: _total(weights, subset) ** 2 - _total(rewards, subset))
-
-
-def disturbed_cut(rng: np.random.Generator, size: int) -> SetFunction:
-    """A cut with one random set made much better, known by its values alone: nothing leads there."""
-    whole = random_cut(rng, size)
-    odd = frozenset(rng.choice(size, int(rng.integers(1, size)), replace=False).tolist())
-    return oracle(size, lambda subset: whole.value(subset) - (1000 if subset == odd else 0))
-
-
-NOT_SUBMODULAR: Mapping[str, Draw] = MappingProxyType(
-    {
-        "positive pair": with_a_positive_pair,
-        "convex of weight": convex_of_weight,
-        "disturbed cut": disturbed_cut,
-        "K^ T^": lambda rng, size: selection_function(communicating_selection(rng, size)),
-    }
-)
-"""Families that violate submodularity."""
-
-
-def _arcs(rng: np.random.Generator, size: int, per_element: int) -> IntArray:
-    tails = rng.integers(0, size, per_element * size)
-    return np.column_stack([tails, (tails + rng.integers(1, max(size, 2), len(tails))) % size])
 
 
 def _total(amounts: IntArray | FloatArray, subset: frozenset[int]) -> int:
     return int(sum(amounts[list(subset)].tolist()))
 
 
-def _law(rng: np.random.Generator, kind: str, start: float, whole: float) -> VolumeLaw:
-    if kind == "log":
-        b = float(rng.uniform(0.2, 3))
-        return LogDataLaw(a=b * (math.log(start + whole) + rng.uniform(0.05, 2)), b=b, base_volume=start)
-    if kind == "inverse_log":
-        return InverseLogDataLaw(base_volume=start)
-    return PowerDataLaw(p=float(rng.uniform(0.1, 2)), base_volume=start)
+def _disturbed_cut(rng: np.random.Generator, size: int) -> SetFunction:
+    """A cut with one random set made much better, known by its values alone: nothing leads there."""
+    whole = random_cut(rng, size)
+    odd = frozenset(rng.choice(size, int(rng.integers(1, size)), replace=False).tolist())
+    return oracle(size, lambda subset: whole.value(subset) - (1000 if subset == odd else 0))
+
+
+SUBMODULAR: Mapping[str, Draw] = {
+    "cut": random_cut,
+    "cut with real data": random_real_cut,
+    "grid cut": grid_cut,
+    "coverage": _coverage,
+    "quadratic": _quadratic,
+    "square root": _square_root,
+    "facility location": lambda rng, size: facility_location(
+        rng.integers(0, 20, (size, 2 * size)), -rng.integers(-40, 140, size)
+    ),
+    "iwata": lambda rng, size: iwata(size),
+    "K^ T^": lambda rng, size: selection_function(submodular_selection(rng, size)),
+}
+"""Families whose submodularity follows from their construction."""
+NOT_SUBMODULAR: Mapping[str, Draw] = {
+    "positive pair": lambda rng, size: _quadratic(rng, size, positive=True),
+    "convex of weight": _convex_of_weight,
+    "disturbed cut": _disturbed_cut,
+    "K^ T^": lambda rng, size: selection_function(communicating_selection(rng, size)),
+}
+"""Families that violate submodularity."""

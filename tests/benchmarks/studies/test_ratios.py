@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from depl.benchmarks.measure.outcome import SolveOutcome, tried
-from depl.benchmarks.studies.ratios import Row, figures_of
+from depl.benchmarks.measure.outcome import tried
+from depl.benchmarks.studies.ratios import figures_of, value_of_the_solution
 from depl.instances.random_family import SIZES, competitive_family
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
@@ -13,57 +13,79 @@ from depl.models.solving import methods
 from depl.models.solving.methods import Limits, Outcome, register
 from depl.models.solving.result import Termination
 
-NONE = SolveOutcome("m", "exhausted", 0.1)
-INFEASIBLE = SolveOutcome("m", "infeasible", 0.1)
-REFUSED = SolveOutcome("m", "refused", 0.0)
+
+def told(ending: str, cost: float | None = None, lower_bound: float | None = None) -> dict[str, object]:
+    return {"method": "m", "ending": ending, "cost": cost, "lower_bound": lower_bound, "seconds": 0.1}
 
 
-def proved(cost: float) -> SolveOutcome:
-    return SolveOutcome("m", "optimal", 0.1, cost, cost)
+def proved(cost: float) -> dict[str, object]:
+    return told("optimal", cost, cost)
 
 
-def held(cost: float, bound: float | None = None, seconds: float = 0.1) -> SolveOutcome:
-    return SolveOutcome("m", "exhausted", seconds, cost, bound)
+def held(cost: float, bound: float | None = None) -> dict[str, object]:
+    return told("exhausted", cost, bound)
 
 
-def rows(*pairs: tuple[SolveOutcome, SolveOutcome]) -> list[Row]:
-    return [Row(f"r{index}", reference, {"m": given}) for index, (reference, given) in enumerate(pairs)]
+NONE, INFEASIBLE, REFUSED = told("exhausted"), told("infeasible"), told("refused")
 
 
-def test_ratios_are_formed_with_proven_optima_only():
-    found = figures_of("m", rows((proved(10), held(12)), (proved(4), held(4)), (held(9, 5), held(7, 6))))
-    assert found["m_compared"] == 2
-    assert found["m_mean_ratio"] == pytest.approx(1.1)
-    assert found["m_largest_ratio"] == 1.2
-    assert found["m_found"] == 3
-
-
-def test_unproved_instances_are_compared_with_the_best_certified_bound():
-    found = figures_of("m", rows((held(9, 5), held(7, 6)), (held(9, 5), held(8, 4)), (NONE, held(3, 0))))
-    assert found["m_unproved_compared"] == 3
-    assert found["m_unproved_largest_ratio_to_bound"] == pytest.approx(8 / 5)
-    assert found["m_unproved_mean_ratio_to_bound"] == pytest.approx((7 / 6 + 8 / 5) / 2)
-    assert found["m_mean_ratio"] is None
-
-
-def test_a_feasible_instance_without_a_plan_is_missed_and_called_infeasible_it_is_worse():
-    found = figures_of(
-        "m", rows((proved(1), NONE), (held(1), INFEASIBLE), (INFEASIBLE, INFEASIBLE), (proved(1), REFUSED))
-    )
-    assert (found["m_missed"], found["m_false_infeasible"], found["m_compared"]) == (2, 1, 0)
+@pytest.mark.parametrize(
+    ("pairs", "found"),
+    [
+        (  # ratios are formed with proved optima only
+            ((proved(10), held(12)), (proved(4), held(4)), (held(9, 5), held(7, 6))),
+            {"compared": 2, "mean_ratio": 1.1, "largest_ratio": 1.2, "found": 3},
+        ),
+        (  # unproved instances are compared with the best certified bound
+            ((held(9, 5), held(7, 6)), (held(9, 5), held(8, 4)), (NONE, held(3, 0))),
+            {
+                "unproved_compared": 3,
+                "unproved_largest_ratio_to_bound": 8 / 5,
+                "unproved_mean_ratio_to_bound": (7 / 6 + 8 / 5) / 2,
+                "mean_ratio": None,
+            },
+        ),
+        (  # a feasible instance without a plan is missed; called infeasible, it is worse
+            ((proved(1), NONE), (held(1), INFEASIBLE), (INFEASIBLE, INFEASIBLE), (proved(1), REFUSED)),
+            {"missed": 2, "false_infeasible": 1, "compared": 0},
+        ),
+        (  # bounds above the optimum and costs below it
+            ((proved(10), held(11, 10.1)), (proved(10), held(9)), (proved(10), held(10, 10))),
+            {"wrong_bounds": 1, "below_optimum": 1},
+        ),
+    ],
+)
+def test_figures_of_a_method(pairs, found):
+    rows = [{"number": number, "exact": one, "depl": other} for number, (one, other) in enumerate(pairs)]
+    figures = figures_of("depl", rows)
+    assert {name: figures[f"depl_{name}"] for name in found} == pytest.approx(found)
 
 
 def test_a_plan_of_any_method_shows_that_an_instance_is_feasible():
-    row = Row("r", NONE, {"m": INFEASIBLE, "other": held(3, 1)})
-    assert figures_of("m", [row])["m_false_infeasible"] == 1
+    row = {"number": 0, "exact": NONE, "depl": INFEASIBLE, "depl-paper": held(3, 1)}
+    assert figures_of("depl", [row])["depl_false_infeasible"] == 1
 
 
-def test_bounds_above_the_optimum_and_costs_below_it_are_counted():
-    found = figures_of(
-        "m", rows((proved(10), held(11, 10.1)), (proved(10), held(9)), (proved(10), held(10, 10)))
-    )
-    assert found["m_wrong_bounds"] == 1
-    assert found["m_below_optimum"] == 1
+def test_the_value_of_the_solution_counts_what_misses_keeps_and_is_repaired():
+    def valued(first: tuple, last: tuple, best_exp: dict) -> dict[str, object]:
+        means = [
+            {"cost": cost, "violation": [share, share], "kept": share <= 0.1} for cost, share in (first, last)
+        ]
+        told = {"name": "r", "budget": 0.1, "means": means, "missed": first[1] > 0.1, "targets": 2}
+        return {**told, "exact": proved(10), "best_exp": best_exp}
+
+    rows = [
+        valued((8, 0.4), (10, 0.1), proved(10)),
+        valued((12, 0.05), (12, 0.05), proved(11)),
+        valued((6, 0.2), (9, 0.3), REFUSED),
+    ]
+    found = value_of_the_solution(rows)
+    assert (found["mean_plans"], found["mean_plans_missing"], found["mean_plans_keeping"]) == (3, 2, 1)
+    assert found["missed_median_times_the_budget"] == pytest.approx(3)
+    assert found["kept_largest_extra_cost"] == pytest.approx(0.2)
+    assert (found["repaired"], found["repaired_optimal"], found["repaired_share"]) == (2, 1, 2 / 3)
+    assert (found["best_exp_compared"], found["best_exp_differs"]) == (2, 1)
+    assert found["rows"][0] == {"name": "r", "mean_cost": 8, "mean_violation": [0.4, 0.4]}
 
 
 def test_an_outcome_holds_what_solve_returns(tiny: Instance):

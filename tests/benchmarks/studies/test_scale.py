@@ -1,43 +1,34 @@
-"""A solve in a process of its own measures that process, draws what it was told to, and reports failures."""
+"""The study of scale draws what a task says, and what has no plan or was killed has no numbers."""
 
 import numpy as np
 import pytest
 
 from depl.benchmarks.studies import scale
-from depl.benchmarks.studies.scale import Task, lone_solve, solved
 from depl.instances.heterogeneous import heterogeneous_instance
-from depl.models.foundation.errors import DeplError
 from depl.models.solving.solve import solve
 
-TASK = Task("heterogeneous", (2, 2, 2, 4), (3, 1), "exact", 20.0, 60.0)
+TASK = {"suite": "full", "sizes": [2, 2, 2, 4], "limit": 20.0, "seed": [3, 1]}
 
 
-@pytest.fixture(scope="module")
-def alone():
-    return lone_solve(TASK)
-
-
-def test_the_process_draws_and_solves_the_instance_of_its_seed(alone):
+def test_a_task_draws_and_solves_the_instance_of_its_seed():
     sizes = {"clusters": 2, "datasets": 2, "models": 2, "maximum_epochs": 4}
-    known = solve(heterogeneous_instance(np.random.default_rng((3, 1)), **sizes), "exact")
-    assert alone.cost == pytest.approx(known.cost, rel=scale._GAP)
-    assert 0 <= alone.gap <= alone.early_gap <= 1
-    assert alone.seconds > 0
+    known = solve(heterogeneous_instance(np.random.default_rng((3, 1)), **sizes), "depl")
+    found = scale._run(TASK)
+    assert found["cost"] == pytest.approx(known.cost, rel=scale._GAP)
+    assert 0 <= found["gap"] <= found["early_gap"] <= 1
+    assert found["seconds"] > 0
+    assert scale._gap(None, 3.0) == scale._gap(2.0, 0.0) == 1.0
+    assert (scale._gap(4.0, 3.0), scale._gap(0.0, 0.0)) == (0.25, 0.0)
 
 
-def test_the_peak_is_that_of_the_process_itself(alone):
-    """This process holds more than the other one by what is allocated here."""
-    held = np.ones(2**26)  # half a GiB
-    assert 0.05 < alone.gibibytes < 1.0
-    assert solved(TASK).gibibytes > 0.6
-    assert held.sum() == held.size
-
-
-def test_what_has_no_plan_has_no_numbers():
-    found = solved(TASK._replace(method="scenario-search", planning_seconds=1e-9))
-    assert (found.cost, found.gap, found.early_gap) == (None, 1.0, 1.0)
-
-
-def test_a_process_that_fails_says_why():
-    with pytest.raises(DeplError, match="no method 'none'"):
-        lone_solve(TASK._replace(method="none"))
+def test_a_killed_process_counts_as_one_without_a_plan():
+    row = {**TASK, "cost": 2.0, "gap": 0.25, "early_gap": 0.5, "seconds": 1.0, "peak_gibibytes": 3.0}
+    hung = {**TASK, "ending": "hung", "peak_gibibytes": None}
+    found = scale._figures([{**one, "suite": name} for name in scale._SUITES for one in (row, hung)])
+    assert found["full_gaps"] == [0.25, 1.0]
+    assert (found["full_without_plan"], found["full_without_gap"], found["full_largest_gibibytes"]) == (
+        1,
+        1,
+        3,
+    )
+    assert found["regions_largest_seconds"] == float("inf")

@@ -11,7 +11,7 @@ from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_probl
 from depl.heuristics.paper.models import cost_down, cost_up
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.setting import least_weight
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.cases.additive_cases import random_problem
@@ -228,8 +228,3 @@ def test_compiled_and_plain_code_find_the_same():
     )
     assert compiled == plain
     assert compiled.count("OPTIMAL") == len(FAMILIES)
-
-
-def test_a_family_that_does_not_exist_is_refused():
-    with pytest.raises(InvalidInputError, match="no family 'odd'"):
-        family_problem(np.random.default_rng(0), "odd", 3, 2)

@@ -8,7 +8,6 @@ import zipfile
 import numpy as np
 import pytest
 
-from depl.benchmarks.studies.samples import sample_size_study
 from depl.instances.generator import random_instances, random_plan
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import InvalidInputError
@@ -22,7 +21,6 @@ from depl.models.scenarios.draws import (
 )
 from depl.models.scenarios.evidence import FRESH_SIZE, scenario_evidence
 from depl.models.scenarios.files import load_scenarios, save_scenarios
-from depl.models.solving.result import Solution
 from depl.models.solving.solve import solve
 
 # ---- evidence ----
@@ -194,36 +192,19 @@ def test_a_file_that_cannot_be_read_or_written_is_said_so(tiny, tmp_path):
 # ---- the study ----
 
 
-def test_the_study_has_a_row_per_size_and_seed(tiny):
-    rows = sample_size_study(tiny, "scenario-search", (20, 40), 3, seed=5)
-    assert [(row.size, row.seed) for row in rows] == [(s, seed) for s in (20, 40) for seed in (5, 6, 7)]
-    for size, seed, result in rows:
-        alone = solve(tiny, "scenario-search", scenarios=size, seed=seed)
-        assert (result.cost, result.violation) == (alone.cost, alone.violation)
-        assert result.scenarios == alone.scenarios
-        assert result.scenarios.misses <= result.scenarios.allowed
-        assert result.solution is Solution.PROVEN_OPTIMAL
-
-
 @pytest.mark.parametrize("repeats", [8, pytest.param(15, marks=pytest.mark.slow)])
 def test_plans_chosen_on_small_samples_miss_more_often_under_the_law(bell, repeats):
     """Two epochs miss with 7.9 %, three with 1.0 %; of 10 scenarios none may, and with luck none does."""
     instance = bell.replace(quantile_level=0.95, maximum_loss=8.0)
     assert solve(instance, "enumerate").epochs == 3
-    rows = sample_size_study(instance, "scenario-search", (10, 400), repeats)
-    broken = {
-        size: sum(row.result.violation.upper > 0.05 for row in rows if row.size == size) for size in (10, 400)
+    found = {
+        size: [solve(instance, "scenario-search", scenarios=size, seed=seed) for seed in range(repeats)]
+        for size in (10, 400)
     }
+    assert all(one.scenarios.misses <= one.scenarios.allowed for own in found.values() for one in own)
+    broken = {size: sum(one.violation.upper > 0.05 for one in own) for size, own in found.items()}
     assert broken[10] >= repeats / 5
     assert broken[400] < broken[10]
-
-
-@pytest.mark.parametrize(
-    ("method", "repeats", "words"), [("enumerate", 2, "under the law"), ("scenario-search", 0, "repeat")]
-)
-def test_an_impossible_study_is_refused(tiny, method, repeats, words):
-    with pytest.raises(InvalidInputError, match=words):
-        sample_size_study(tiny, method, (10,), repeats)
 
 
 def test_the_plan_without_training_needs_no_evidence_but_has_it(bell):

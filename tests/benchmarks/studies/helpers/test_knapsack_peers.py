@@ -18,7 +18,7 @@ from depl.benchmarks.studies.helpers.knapsack_peers import (
     by_scip,
     peers,
 )
-from depl.benchmarks.studies.knapsacks import Beside, Question, answered, proved_by, ratio_of
+from depl.benchmarks.studies.knapsacks import answered, proved_by, ratio_of, refuted, wrong
 from depl.instances.chance_knapsack_files import (
     read_chance_knapsack,
     shipped_robust_knapsack,
@@ -86,7 +86,7 @@ def test_the_program_of_others_is_given_the_file_and_its_answer_is_read(tmp_path
 def test_or_tools_runs_in_a_process_of_its_own(monkeypatch):
     def ran(command, input, **_):  # noqa: A002 - the name of subprocess.run
         assert command[0] == sys.executable
-        assert '"capacity": ' in input
+        assert input.startswith("[1.0, [")
         return types.SimpleNamespace(stdout="[7.0, true, 0.25]")
 
     knapsack = hard_knapsack("weakly-correlated", 12, np.random.default_rng(0), part=1, parts=1)
@@ -102,8 +102,12 @@ def test_peers_that_are_not_installed_are_not_asked(monkeypatch):
     assert set(peers(knapsack)) == {"highs", "scip", "or-tools"}
 
 
+def answer(value: float, proved: bool = True, seconds: float = 1.0) -> dict[str, object]:
+    return {"group": "ordinary", "value": value, "proved": proved, "seconds": seconds, "optimum": None}
+
+
 @pytest.mark.parametrize(
-    ("held", "scip", "published", "wrong"),
+    ("held", "scip", "published", "found"),
     [
         ((10.0, True), (10.0, True), 10.0, False),
         ((10.0, True), (11.0, True), None, True),
@@ -113,15 +117,15 @@ def test_peers_that_are_not_installed_are_not_asked(monkeypatch):
     ],
 )
 def test_a_proof_that_another_solver_or_the_publication_refutes_is_counted_as_wrong(
-    held, scip, published, wrong
+    held, scip, published, found
 ):
-    answers = {"depl": PeerAnswer(*held, 1.0)} | ({} if scip is None else {"scip": PeerAnswer(*scip, 1.0)})
-    assert Beside(Question("", None, published, 1.0), answers).wrong is wrong
+    others = {} if scip is None else {"scip": answer(*scip)}
+    assert refuted({**answer(*held), **others, "optimum": published}) is found
 
 
 def test_ratios_are_those_of_what_both_proved():
     rows = [
-        Beside(None, {"depl": PeerAnswer(1.0, True, 2.0), "scip": PeerAnswer(1.0, proved, seconds)})
+        {**answer(1.0, True, 2.0), "scip": answer(1.0, proved, seconds)}
         for seconds, proved in ((4.0, True), (1.0, True), (9.0, False))
     ]
     assert ratio_of(rows, "scip") == pytest.approx(1.0)
@@ -130,15 +134,14 @@ def test_ratios_are_those_of_what_both_proved():
 
 
 def test_an_answer_is_wrong_that_the_optimum_refutes():
-    asked = answered(
-        Question("", hard_knapsack("uncorrelated", 12, np.random.default_rng(0), 1000, 1, 2), None, 20.0)
-    )
-    assert asked.proved
-    assert asked.value == asked.optimum == pytest.approx(asked.upper)
-    assert asked.near_seconds <= asked.seconds
-    assert not asked.wrong
-    assert asked._replace(optimum=asked.value - 1).wrong
-    assert asked._replace(optimum=asked.value + 1).wrong
+    knapsack = hard_knapsack("uncorrelated", 12, np.random.default_rng(0), 1000, 1, 2)
+    asked = answered(knapsack, None, 20.0)
+    assert asked["proved"]
+    assert asked["value"] == asked["optimum"] == pytest.approx(asked["upper"])
+    assert asked["near_seconds"] <= asked["seconds"]
+    assert not wrong(asked)
+    assert wrong({**asked, "optimum": asked["value"] - 1})
+    assert wrong({**asked, "optimum": asked["value"] + 1})
 
 
 def test_the_shipped_robust_knapsacks_have_two_of_each_class_and_their_optima_fit():
