@@ -7,6 +7,7 @@ incumbent that nobody has proved.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from depl.benchmarks.measure.outcome import epochs_by_model
 from depl.instances.library import describe, load
@@ -54,13 +55,7 @@ class Entry:
 
 
 def targets_of(family: str) -> tuple[str, ...]:
-    """The targets of a shipped family.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no such family.
-    """
+    """The targets of a shipped family; another one is refused."""
     for entry in describe():
         if entry.name == family and entry.targets:
             return entry.targets
@@ -73,22 +68,11 @@ def compare(
     time_limit: float | None = None,
     done: Callable[[Entry], None] = lambda entry: None,
 ) -> list[Entry]:
-    """Solve a family at all its targets by several methods.
-
-    Parameters
-    ----------
-    time_limit : float, optional
-        Wall seconds for each solve.
-    done : callable
-        Receives every entry as soon as it is there.
-    """
+    """Solve a family at all its targets by several methods, each within so many seconds; ``done`` is told."""
     entries = []
-    for target in targets_of(family):
-        instance = load(family, target)
-        for method in methods:
-            entry = entry_of(target, instance, method, time_limit)
-            entries.append(entry)
-            done(entry)
+    for target, method in product(targets_of(family), methods):
+        entries.append(entry_of(target, load(family, target), method, time_limit))
+        done(entries[-1])
     return entries
 
 
@@ -100,8 +84,8 @@ def lower_bound(entries: Sequence[Entry], target: str) -> float:
 
 def optimum(entries: Sequence[Entry], target: str) -> float | None:
     """The cost that a method has proved to be the least at a target; None if none has."""
-    results = [entry.result for entry in entries if entry.target == target]
-    costs = [r.cost for r in results if r is not None and r.solution is Solution.PROVEN_OPTIMAL]
+    results = [entry.result for entry in entries if entry.target == target and entry.result]
+    costs = [item.cost for item in results if item.solution is Solution.PROVEN_OPTIMAL]
     return min((cost for cost in costs if cost is not None), default=None)
 
 

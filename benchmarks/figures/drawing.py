@@ -39,13 +39,7 @@ class Drawing:
         return svg_text(self.figure, self.name)
 
     def write(self, folder: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
-        """Write ``NAME.png``, ``NAME.svg`` and ``NAME.csv``, or other formats; returns their paths.
-
-        Raises
-        ------
-        InvalidInputError
-            If a file cannot be written; an older one is then still whole.
-        """
+        """Write ``NAME.png``, ``NAME.svg`` and ``NAME.csv``, or other formats; returns their paths."""
         table = folder / f"{self.name}.csv"
         self.table.write(table)
         return [*save(self.figure, folder, self.name, formats), table]

@@ -57,13 +57,7 @@ def draw_loss_band(traces: Traces, axes: Axes, metric: str = "loss", schedules: 
 
 
 def trace_curves(traces: Traces, metric: str = "loss", schedules: int = 2) -> list[LossCurve]:
-    """What `loss_band` draws: for each schedule mean and quantiles after epochs 0, 1, ... [loss].
-
-    Raises
-    ------
-    InvalidInputError
-        If the traces do not hold the metric.
-    """
+    """What `loss_band` draws: for each schedule mean and quantiles after epochs 0, 1, ... [loss]."""
     groups = sorted(traces.by_schedule().items(), key=lambda item: -len(item[1]))[:schedules]
     matrix = traces.matrix(metric)
     found = []
@@ -80,18 +74,7 @@ def trace_curves(traces: Traces, metric: str = "loss", schedules: int = 2) -> li
 
 
 def fit_figure(by_model: TracesFit, combinations: TracesFit) -> Figure:
-    """Ratios of the model with most of them, p-values of all combinations, most frequent jump (Fig. 4).
-
-    Parameters
-    ----------
-    by_model, combinations : TracesFit
-        The same traces fitted by model, and every combination on its own.
-
-    Raises
-    ------
-    InvalidInputError
-        If no improvement of a model varies, so that nothing was fitted.
-    """
+    """Ratios of the model with most of them, p-values of all combinations, most frequent jump (Fig. 4)."""
     figure, axes = panels(3 if by_model.jumps else 2)
     draw_fits(by_model, combinations, axes)
     make_room(figure)
@@ -113,13 +96,7 @@ def draw_fits(by_model: TracesFit, combinations: TracesFit, axes: Sequence[Axes]
 
 
 def most(by_model: TracesFit) -> tuple[str, ImprovementFit, tuple[str, SwitchFit] | None]:
-    """What is drawn: the model with most ratios and its fit, and the most frequent switch, if there is one.
-
-    Raises
-    ------
-    InvalidInputError
-        If no improvement of a model varies, so that nothing was fitted.
-    """
+    """What is drawn: the model with most ratios, its fit, and the most frequent switch, if there is one."""
     fits = {str(key): fit for key, fit in by_model.improvements.items() if fit.laws}
     if not fits:
         raise InvalidInputError("there is no fit to draw: no improvement varies")
@@ -157,8 +134,7 @@ def draw_density(
         density = np.diff(reached) / np.diff(points)
         look: dict[str, Any] = {"color": nth(COLOURS, index), "linestyle": nth(DASHES, index)}
         axes.plot((points[1:] + points[:-1]) / 2, density, label=law.family.replace("_", " "), **look)
-    axes.set_xlabel(quantity)
-    axes.set_ylabel("density")
+    axes.set(xlabel=quantity, ylabel="density")
     axes.set_ylim(0, 1.1 * float(heights.max()))  # steep laws are cut off
     legend_beside(axes)
 
@@ -174,9 +150,7 @@ def draw_p_values(axes: Axes, groups: Mapping[str, Sequence[float]]) -> None:
         look |= {"label": f"{name}: {100 * above:.0f} % above {THRESHOLD:g}", "edgecolor": "white"}
         axes.bar(edges[:-1] + index * width, counts, width, align="edge", linewidth=0.3, **look)
     axes.axvline(THRESHOLD, color="black", linewidth=0.8, linestyle=":")
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("p-value")
-    axes.set_ylabel("combinations")
+    axes.set(xlim=(0, 1), xlabel="p-value", ylabel="combinations")
     legend_beside(axes)
 
 

@@ -105,16 +105,10 @@ class Shown:
 
 
 class Gallery:
-    """Draws what is shown of one family; bands are computed once for equal sequences of models.
+    """Draws what is shown of one family: every method at every target, in the order in which they are drawn.
 
-    Parameters
-    ----------
-    shown : sequence of Shown
-        Every method at every target, in the order in which they are drawn.
-    against : str, optional
-        Method whose loss the overview shows beside that of the first one; the last by default.
-    names : mapping of str to str, optional
-        What legends call methods that they do not call by their own names.
+    The overview shows the loss of the first method beside that of ``against``, the last by default. Legends
+    call methods by ``names``, or by their own. Bands are computed once for equal sequences of models.
     """
 
     def __init__(
@@ -307,8 +301,7 @@ def draw_bars(
         if target in without:
             axes.annotate("no plan", (place, 0), (0, 4), textcoords="offset points", rotation=90, ha="center")
     axes.set_xticks(places, targets)
-    axes.set_xlabel(_TARGET)
-    axes.set_ylabel(what)
+    axes.set(xlabel=_TARGET, ylabel=what)
     if what == "epochs":
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     legend_beside(axes)
@@ -325,8 +318,7 @@ def draw_losses(axes: Axes, curves: Sequence[LossCurve], maximum_loss: float | N
         for edge in (lower, upper):
             axes.plot(epochs, edge, color=colour, linewidth=0.6, alpha=0.7)
         axes.plot(epochs, mean, label=label, color=colour, linestyle=dash, linewidth=2)
-    axes.set_xlabel("epoch")
-    axes.set_ylabel("loss")
+    axes.set(xlabel="epoch", ylabel="loss")
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if curves:

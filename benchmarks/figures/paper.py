@@ -69,23 +69,10 @@ def paper_drawing(
     family: str | None = None,
     layout: Layout = WIDE,
 ) -> Drawing:
-    """One of Figs. 5 to 9 from attempts on a family.
+    """One of Figs. 5 to 9, from attempts on the family of `FAMILIES` or on another one.
 
-    Parameters
-    ----------
-    number : int
-    attempts : sequence of Attempt
-        Of one suite without levels, and for Figs. 5 and 6 of one that varies them.
-    methods : sequence of str
-        Configurations in the places of the paper's *optimal*, *DepL* and *best-exp*.
-    family : str, optional
-        That of `FAMILIES` by default.
-    layout : Layout
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no such figure, or the attempts hold no plan of these methods on the family.
+    They are of one suite without levels, and for Figs. 5 and 6 of one that varies them. The methods are the
+    configurations in the places of the paper's *optimal*, *DepL* and *best-exp*; refused if none has a plan.
     """
     known = [place for place in FAMILIES if place not in TRAINING]
     if number not in known:
@@ -103,18 +90,7 @@ def paper_drawing(
 def training_drawing(
     number: int, traces: Traces, family: str, layout: Layout = WIDE, resamples: int = _RESAMPLES
 ) -> Drawing:
-    """Fig. 2 or Fig. 4 from traces.
-
-    Parameters
-    ----------
-    resamples : int
-        For every p-value of Fig. 4.
-
-    Raises
-    ------
-    InvalidInputError
-        If no improvement of a model varies, so that nothing was fitted.
-    """
+    """Fig. 2, or Fig. 4 with so many resamples for every p-value; refused where nothing could be fitted."""
     with mpl.rc_context({"font.size": layout.points}):
         rng = np.random.default_rng(_SEED)
         return _finished(number, family, *_training(number, traces, layout, rng, resamples), layout)
@@ -123,13 +99,7 @@ def training_drawing(
 def training_drawings(
     family: str, traces: Traces, rng: np.random.Generator, resamples: int = RESAMPLES
 ) -> list[Drawing]:
-    """Figs. 2 and 4 for the report, with names of their own and a footer.
-
-    Raises
-    ------
-    InvalidInputError
-        If no improvement of a model varies, so that nothing was fitted.
-    """
+    """The same for the report, with names of their own and a footer."""
     drawings = []
     for number, name in zip(TRAINING, ("loss", "fits"), strict=True):
         figure, table = _training(number, traces, WIDE._replace(size=PANEL), rng, resamples)

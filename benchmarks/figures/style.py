@@ -174,10 +174,7 @@ def save(
 ) -> tuple[Path, ...]:
     """Write ``NAME.png``, svg or pdf, and return the files; the same figure gives the same bytes.
 
-    Raises
-    ------
-    InvalidInputError
-        If they cannot be written; an older file is then still whole.
+    If one cannot be written, an older one is still whole.
     """
     contents = {}
     for kind in formats:

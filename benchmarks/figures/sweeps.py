@@ -85,11 +85,6 @@ def figures_of(attempts: Sequence[Attempt]) -> list[Drawing]:
 
     The same attempts in any order give the same figures. What cannot be drawn, because an instance has
     changed since, is named by `left_out`.
-
-    Raises
-    ------
-    InvalidInputError
-        If attempts on an instance of one name were made on different instances.
     """
     return list(_figures(ordered(attempts), Instances()))
 
@@ -209,9 +204,7 @@ def performance_profile(profiles: Sequence[Profile], quantity: str, axes: Axes) 
     plain_logarithms(axes, "x")
     if edge < _FEW_DECADES:
         axes.xaxis.set_major_locator(MaxNLocator(5))
-    axes.set_ylim(-0.02, 1.02)
-    axes.set_xlabel(quantity)
-    axes.set_ylabel("share of problems")
+    axes.set(ylim=(-0.02, 1.02), xlabel=quantity, ylabel="share of problems")
     legend_beside(axes)
 
 

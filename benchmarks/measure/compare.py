@@ -1,5 +1,6 @@
 """Asking recorded questions again: whether today's code on this machine answers the same."""
 
+import fnmatch
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -7,9 +8,11 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.measure.attempt import VERSION, Attempt, Job, Request, Task
+from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.measure.registry import ANSWERED
+from depl.benchmarks.measure.store import files_of, read_file
 from depl.benchmarks.measure.sweep import Workers
-from depl.benchmarks.measure.tasks import again
+from depl.benchmarks.measure.tasks import again, jobs_of
 from depl.models.foundation.errors import InvalidInputError
 
 TOLERANCE = 1e-9
@@ -65,6 +68,34 @@ def subset(attempts: Sequence[Attempt], seconds: float, rng: np.random.Generator
             chosen.append(attempt)
             left -= attempt.total_seconds
     return chosen
+
+
+def questions(
+    source: str,
+    able: list[Attempt],
+    only: str,
+    seconds: float | None,
+    seed: int,
+    imports: tuple[str, ...] = (),
+) -> tuple[list[Attempt], list[Job], Request]:
+    """What is asked again of a file or a study: so many seconds of it, or all without a number.
+
+    All of a study that keeps whole answers has what it asks today, and of which there is no attempt, too.
+    """
+    requests = [request for file in files_of(source) if (request := read_file(file)[0]) is not None]
+    of_files = tuple(dict.fromkeys(item for request in requests for item in request.imports))
+    asked = Request(suites=(), imports=imports or of_files)
+    if seconds is not None:
+        return subset(able, seconds, np.random.default_rng(seed)), [], asked
+    known, named = {row.task for row in able}, {row.task.suite for row in able}
+    suites = tuple(name for name, study in all_suites().items() if name in named and study.tells)
+    jobs = jobs_of(Request(suites=suites)) if suites and not requests else []
+    return able, [job for job in jobs if job.task not in known and matches(job.task, only)], asked
+
+
+def matches(task: Task, only: str) -> bool:
+    """Whether a pattern as for files, such as ``small-*/depl*``, names a task."""
+    return fnmatch.fnmatchcase(f"{task.instance}/{task.configuration}", only)
 
 
 def asked_again(

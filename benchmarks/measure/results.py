@@ -14,16 +14,17 @@ import msgspec
 import numpy as np
 
 from depl.benchmarks.analysis.table import Table
-from depl.benchmarks.measure.attempt import Attempt
+from depl.benchmarks.measure.attempt import Attempt, Job
 from depl.benchmarks.measure.catalogue import all_studies
 from depl.benchmarks.measure.outcome import cpu_seconds
 from depl.benchmarks.measure.provenance import Provenance, here, now, place_of
 from depl.benchmarks.measure.registry import Goal, Study, as_number, plain
+from depl.benchmarks.measure.store import COMPRESSED, latest, write_attempts
+from depl.benchmarks.measure.store import RESULTS as RESULTS
 from depl.models.foundation.documents import decode, read_bytes, write_bytes, write_text
 from depl.models.foundation.errors import InvalidInputError
 
 GOAL_COLUMNS = ("Benchmark", "What is promised", "Goal", "Measured", "Met")
-RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 COMMAND = "depl bench run"
 """What runs a study; records from before say ``depl bench cases run``, or ``python -m depl.benchmarks run``,
@@ -138,6 +139,18 @@ def write(record: Record, folder: Path = RESULTS) -> Path:
         record = msgspec.structs.replace(record, earlier=_with_its_earlier(read(target)))
     write_bytes(target, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
     return target
+
+
+def write_recorded(case: Study, attempts: Iterable[Attempt], jobs: Sequence[Job], path: Path) -> Record:
+    """Write the record of a study beside the file of its attempts, which is compressed then."""
+    known, request = {row.task: row for row in latest(attempts)}, jobs[0].request
+    rows = [known[job.task] for job in jobs]
+    record = record_of(case, rows, request.draw or 0)
+    write_attempts(path.parent / f"{case.name}{COMPRESSED}", rows, request)
+    write(record, path.parent)
+    write_table(path.parent)
+    path.unlink()
+    return record
 
 
 def write_table(folder: Path = RESULTS) -> Path:

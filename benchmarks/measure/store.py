@@ -16,13 +16,13 @@ import msgspec
 
 from depl.benchmarks.measure import old_forms
 from depl.benchmarks.measure.attempt import Attempt, Request, Task
-from depl.benchmarks.measure.results import RESULTS
 from depl.models.foundation.archives import inflated
 from depl.models.foundation.documents import read_bytes, reason_of, write_bytes
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 
 SUFFIX, COMPRESSED = ".jsonl", ".jsonl.gz"
+RESULTS = Path(__file__).resolve().parents[1] / "results"
 RECORDED = RESULTS / "attempts"
 """Folder of the committed attempts of the shipped studies that the report reads."""
 LARGEST = 2**28
@@ -87,6 +87,11 @@ class Store:
         """Let another process write."""
         self._file.close()
 
+    def held(self, tasks: Iterable[Task]) -> list[Attempt]:
+        """The attempts at some tasks that need not be made again."""
+        wanted = set(tasks)
+        return [row for row in self.attempts if row.task in wanted and not row.unanswered]
+
     def add(self, attempt: Attempt) -> None:
         """Keep an attempt for good."""
         self._write(attempt)
@@ -136,6 +141,15 @@ def write_attempts(path: Path, attempts: Iterable[Attempt], request: Request | N
     """Write a file whole or not at all; compressed if its name says so."""
     content = b"".join(msgspec.json.encode(item) + b"\n" for item in (_head(request), *attempts))
     write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+
+
+def update(path: str, found: Iterable[Attempt]) -> None:
+    """Put attempts in the place of those at the same tasks, in the one file of that name."""
+    files = files_of(path)
+    if len(files) > 1:
+        raise InvalidInputError("is several files; --update changes one", path)
+    request, known = read_file(files[0])
+    write_attempts(files[0], {row.task: row for row in (*known, *found)}.values(), request)
 
 
 def files_of(path: str | Path) -> list[Path]:

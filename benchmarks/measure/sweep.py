@@ -6,6 +6,7 @@ Whatever becomes of the process that solves, an attempt comes back, and is in th
 import contextlib
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
@@ -55,26 +56,40 @@ def sweep(
     jobs: Sequence[Job],
     workers: Workers | None = None,
     step: Callable[[Attempt], None] = lambda made: None,
-) -> tuple[list[Attempt], bool]:
-    """Make the attempts that a file does not hold yet; those that were made, and whether all were.
+) -> tuple[dict[str, Any], list[Attempt]]:
+    """Make the attempts that a file does not hold yet; what was done, and all attempts at these jobs.
 
     Every finished attempt is in the file before ``step`` is told, and Ctrl-C keeps it. A task that occurs
     twice is run once.
+
+    Raises
+    ------
+    InvalidInputError
+        If a task has no answer and its study takes answers alone; other answers stay in the file.
     """
     missing = {job.task: job for job in jobs}
-    for row in store.attempts:
-        if not row.unanswered:
-            missing.pop(row.task, None)
-    made: list[Attempt] = []
+    tasks = list(missing)
+    for row in (there := store.held(tasks)):
+        missing.pop(row.task, None)
+    other = {row.task for row in there} - {row.task for row in there if row.source == here().source}
+    told: dict[str, Any] = {"file": str(store.path), "tasks": len(tasks), "kept": len(tasks) - len(missing)}
+    made, interrupted = 0, False
     try:
         with contextlib.closing((workers or workers_of())(list(missing.values()))) as attempts:
             for found in attempts:
                 store.add(found)
-                made.append(found)
+                made += 1
+                if found.unanswered:
+                    message = f"{found.ending}: {found.reason}; correct that and go on with: "
+                    again = f"{message}depl bench resume {store.path}"
+                    raise InvalidInputError(again, f"task {str(found.task)!r}")
                 step(found)
     except KeyboardInterrupt:
-        return made, False
-    return made, True
+        interrupted = True
+    rows = store.held(tasks)
+    done = {"finished": told["kept"] + made, "made": made, "kept_of_other_commits": len(other)}
+    endings = dict(Counter(row.ending for row in rows))
+    return {**told, **done, "interrupted": interrupted, "endings": endings}, rows
 
 
 def attempt_alone(job: Job, process: LoneProcess) -> Attempt:

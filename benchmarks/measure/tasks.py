@@ -79,10 +79,10 @@ def configuration_of(study: Study, label: str, seconds: float | None = None) -> 
 
 
 def _measuring(study: Study, request: Request) -> list[Job]:
-    if study.tasks is None:
-        raise InvalidInputError(f"study {study.name!r} has no tasks")
-    rows = study.tasks(np.random.default_rng(request.draw), False)
+    rows = [] if study.tasks is None else study.tasks(np.random.default_rng(request.draw), False)
     jobs = [_measured(study, plain(study.name, row), request) for row in rows]
+    if not jobs:
+        raise InvalidInputError(f"study {study.name!r} has no tasks")
     if len({job.task for job in jobs}) < len(jobs):
         raise InvalidInputError(f"two tasks of study {study.name!r} have the same parameters")
     return jobs

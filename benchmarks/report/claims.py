@@ -340,7 +340,7 @@ CLAIMS: tuple[Claim, ...] = (
         Place("Sec. V, remark after Property 1", figures="paper-profiles random-profiles"),
         *_on(
             "{} loses to {} more often than it wins",
-            ask.loses_more_often,
+            ask.loses_more_often(),
             _GENERAL,
             DEPL,
             sources=_RANDOM | _SHIPPED,

@@ -38,13 +38,7 @@ class OwnMethod:
 
 
 def own_names(evidence: Evidence, named: Sequence[str] = ()) -> tuple[str, ...]:
-    """The configurations that are marked, or else those of methods that are not built in.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no attempt of a name, be it of a configuration or of a method.
-    """
+    """The configurations or methods that are named, or else those of methods that are not built in."""
     methods = {item.task.configuration: item.method for item in evidence.attempts}
     if not named:
         shipped = {item.name for item in registered()}

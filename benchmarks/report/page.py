@@ -34,21 +34,10 @@ def report(
     notes: Sequence[str] = (),
     own: Sequence[OwnMethod] = (),
 ) -> str:
-    """The report as one HTML document that needs nothing else.
+    """The report as one HTML document that needs nothing else; without attempts it is refused.
 
-    Parameters
-    ----------
-    verdicts : sequence of Verdict
-        On the paper's claims; without any, the page does not speak of them.
-    notes : sequence of str
-        Sentences on what could not be drawn.
-    own : sequence of OwnMethod
-        The reader's own methods, which get a section.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are no attempts, or attempts on instances of one name were made on different instances.
+    Without verdicts it does not speak of the paper. Notes are sentences on what could not be drawn, and
+    methods of the reader's own get a section each.
     """
     if not evidence.attempts:
         raise InvalidInputError("there are no attempts to report; 'depl bench run SUITE' makes some")

@@ -37,8 +37,15 @@ class Found(NamedTuple):
     always: bool = False
 
 
-Predicate = Callable[[Evidence, str, tuple[str, ...]], Found]
-"""Of the evidence, a suite or record, and the configurations."""
+class Asked(NamedTuple):
+    """Of what a reading is asked: the evidence, a suite or record, and the configurations."""
+
+    evidence: Evidence
+    of: str
+    names: tuple[str, ...]
+
+
+Predicate = Callable[[Asked], Found]
 Told = Callable[[Sequence[Sequence[float]]], str]
 Figure = Callable[..., float]
 Where = Mapping[str, tuple[str, ...]]
@@ -47,98 +54,99 @@ Curve = Sequence[tuple[int, float, float]]
 """By levels eta, from the fewest on: cost over the optimum, and seconds; not a number where unknown."""
 
 
+def _asked(function: Callable[..., Found]) -> Callable[..., Predicate]:
+    """A predicate from a function that takes first of what is asked, and then what else it needs."""
+    return lambda *given, **named: lambda asked: function(asked, *given, **named)
+
+
+@_asked
 def in_families(
-    values: Callable[..., list[Any]], shows: Callable[[list[Any]], Any], told: Told = lambda _: ""
-) -> Predicate:
+    asked: Asked,
+    values: Callable[..., list[Any]],
+    shows: Callable[[list[Any]], Any],
+    told: Told = lambda _: "",
+) -> Found:
     """The values of a family at its targets show the claim; of families that have a value at some target."""
-
-    def predicate(evidence: Evidence, suite: str, names: tuple[str, ...]) -> Found:
-        known = [own for points in evidence.families[suite].values() if (own := values(points, *names))]
-        return Found(sum(bool(shows(own)) for own in known), len(known), told(known) if known else "")
-
-    return predicate
+    evidence, suite, names = asked
+    known = [own for points in evidence.families[suite].values() if (own := values(points, *names))]
+    return Found(sum(bool(shows(own)) for own in known), len(known), told(known) if known else "")
 
 
-def networks(at_ends: bool = False, relative: bool = False) -> Predicate:
+@_asked
+def networks(asked: Asked, at_ends: bool = False, relative: bool = False) -> Found:
     """MobileNet costs less than AlexNet at the same target, or falls more between the ends of the targets."""
-
-    def predicate(evidence: Evidence, suite: str, names: tuple[str, ...]) -> Found:
-        families = [evidence.families[suite].get(name, []) for name in _NETWORKS]
-        large, small = ({at.target: at.of(names[0], "cost") for at in points} for points in families)
-        both = [(target, large[target], small.get(target, np.nan)) for target in large]
-        pairs = [known for known in both if not np.isnan(known).any()]
-        if not at_ends:
-            listed = [f"{two:.4g} against {one:.4g} at {target:g}" for target, one, two in pairs]
-            return Found(sum(two < one for _, one, two in pairs), len(pairs), ", ".join(listed))
-        if not pairs or not all(points[place].ends[place] for points in families for place in (0, -1)):
-            return Found(0, 0)
-        falls = []
-        for place in (1, 2):
-            tight, loose = pairs[0][place], pairs[-1][place]
-            falls.append((tight - loose) / (tight if relative else 1))
-        one, two = falls
-        return Found(int(two > one * (1 + ROUNDING)), 1, f"falls by {two:.4g} against {one:.4g}")
-
-    return predicate
+    evidence, suite, names = asked
+    families = [evidence.families[suite].get(name, []) for name in _NETWORKS]
+    large, small = ({at.target: at.of(names[0], "cost") for at in points} for points in families)
+    both = [(target, large[target], small.get(target, np.nan)) for target in large]
+    pairs = [known for known in both if not np.isnan(known).any()]
+    if not at_ends:
+        listed = [f"{two:.4g} against {one:.4g} at {target:g}" for target, one, two in pairs]
+        return Found(sum(two < one for _, one, two in pairs), len(pairs), ", ".join(listed))
+    if not pairs or not all(points[place].ends[place] for points in families for place in (0, -1)):
+        return Found(0, 0)
+    falls = []
+    for place in (1, 2):
+        tight, loose = pairs[0][place], pairs[-1][place]
+        falls.append((tight - loose) / (tight if relative else 1))
+    one, two = falls
+    return Found(int(two > one * (1 + ROUNDING)), 1, f"falls by {two:.4g} against {one:.4g}")
 
 
+@_asked
 def on_record(
+    asked: Asked,
     shows: Callable[[Mapping[str, Any]], Iterable[bool]],
     told: str | Callable[[Mapping[str, Any]], str] = "",
     rows: str = "",
     where: Where = MappingProxyType({}),
     always: bool = False,
-) -> Predicate:
+) -> Found:
     """The values of a record show the claim, or those of its rows that ``where`` selects."""
-
-    def predicate(evidence: Evidence, study: str, names: tuple[str, ...]) -> Found:
-        held = [(row, list(shows(row))) for row in _rows(evidence.values(study), rows, where)]
-        cases = [case for _, own in held for case in own]
-        words = [told.format(**row) if isinstance(told, str) else told(row) for row, _ in held]
-        return Found(sum(cases), len(cases), "; ".join(filter(None, words)), always and bool(cases))
-
-    return predicate
+    values = asked.evidence.values(asked.of)
+    held = [(row, list(shows(row))) for row in _rows(values, rows, where)]
+    cases = [case for _, own in held for case in own]
+    words = [told.format(**row) if isinstance(told, str) else told(row) for row, _ in held]
+    return Found(sum(cases), len(cases), "; ".join(filter(None, words)), always and bool(cases))
 
 
+@_asked
 def none_wrong(
+    asked: Asked,
     number: str,
     wrong: str,
     told: str,
     rows: str = "",
     where: Where = MappingProxyType({}),
     right: bool = False,
-) -> Predicate:
+) -> Found:
     """Of so many cases of a record none is counted as wrong, or all are counted as ``right``."""
-
-    def predicate(evidence: Evidence, study: str, names: tuple[str, ...]) -> Found:
-        values = evidence.values(study)
-        chosen = _rows(values, rows, where)
-        cases, counted = (sum(int(row.get(key, 0)) for row in chosen) for key in (number, wrong))
-        words = told.format(wrong=counted, number=cases, **values) if cases else ""
-        return Found(counted if right else cases - counted, cases, words, always=True)
-
-    return predicate
+    values = asked.evidence.values(asked.of)
+    chosen = _rows(values, rows, where)
+    cases, counted = (sum(int(row.get(key, 0)) for row in chosen) for key in (number, wrong))
+    words = told.format(wrong=counted, number=cases, **values) if cases else ""
+    return Found(counted if right else cases - counted, cases, words, always=True)
 
 
-def works_poorly(factor: float) -> Predicate:
+@_asked
+def works_poorly(asked: Asked, factor: float) -> Found:
     """A heuristic's mean cost over the optimum exceeds the factor, or it misses one of ten instances."""
-
-    def predicate(evidence: Evidence, suite: str, names: tuple[str, ...]) -> Found:
-        own = [item for item in _tried(evidence, suite, names[0]) if evidence.reference(item).feasible]
-        if not own:
-            return Found(0, 0)
-        ratios = [ratio for item in own if (ratio := evidence.ratio(item)) is not None]
-        missed = sum(item.cost is None for item in own) / len(own)
-        mean = float(np.mean(ratios)) if ratios else np.inf
-        told = f"mean cost over the optimum {f'{mean:.4g}' if ratios else 'unknown'}, "
-        shown = mean > factor or missed > 0.1
-        return Found(int(shown), 1, f"{told}no plan for {percentage(missed, 2)}")
-
-    return predicate
+    evidence, suite, names = asked
+    own = [item for item in _tried(evidence, suite, names[0]) if evidence.reference(item).feasible]
+    if not own:
+        return Found(0, 0)
+    ratios = [ratio for item in own if (ratio := evidence.ratio(item)) is not None]
+    missed = sum(item.cost is None for item in own) / len(own)
+    mean = float(np.mean(ratios)) if ratios else np.inf
+    told = f"mean cost over the optimum {f'{mean:.4g}' if ratios else 'unknown'}, "
+    shown = mean > factor or missed > 0.1
+    return Found(int(shown), 1, f"{told}no plan for {percentage(missed, 2)}")
 
 
-def loses_more_often(evidence: Evidence, suite: str, names: tuple[str, ...]) -> Found:
+@_asked
+def loses_more_often(asked: Asked) -> Found:
     """One configuration is more expensive than another on more instances than it is cheaper."""
+    evidence, suite, names = asked
     costs: dict[str, dict[str, float]] = {}
     for item in evidence.suite(suite):
         if item.cost is not None:
@@ -149,77 +157,71 @@ def loses_more_often(evidence: Evidence, suite: str, names: tuple[str, ...]) -> 
     return Found(int(costlier > cheaper), int(bool(both)), told)
 
 
-def grows_no_faster(power: float) -> Predicate:
+@_asked
+def grows_no_faster(asked: Asked, power: float) -> Found:
     """The exponent of seconds against the size of a suite is not above the power, by its 95 % interval."""
-
-    def predicate(evidence: Evidence, suite: str, names: tuple[str, ...]) -> Found:
-        configuration, measure = names
-        own = [item for item in evidence.suite(suite) if item.method == configuration]
-        for item in growths(own, SIZES):
-            if item.measure == measure and item.line is not None:
-                exponent, lower, upper = item.line[:3]
-                told = f"exponent {exponent:.2f}, 95 % interval {lower:.2f} to {upper:.2f}"
-                return Found(int(lower <= power), 1, told)
-        return Found(0, 0)
-
-    return predicate
+    evidence, suite, names = asked
+    configuration, measure = names
+    own = [item for item in evidence.suite(suite) if item.method == configuration]
+    for item in growths(own, SIZES):
+        if item.measure == measure and item.line is not None:
+            exponent, lower, upper = item.line[:3]
+            told = f"exponent {exponent:.2f}, 95 % interval {lower:.2f} to {upper:.2f}"
+            return Found(int(lower <= power), 1, told)
+    return Found(0, 0)
 
 
-def within_ratio(bound: float) -> Predicate:
+@_asked
+def within_ratio(asked: Asked, bound: float) -> Found:
     """Every cost over a proved optimum is within the bound; an instance without a plan has no finite one."""
-
-    def predicate(evidence: Evidence, suite: str, names: tuple[str, ...]) -> Found:
-        own = [item for name in suite.split() for item in _tried(evidence, name, names[0])]
-        ratios = [ratio for item in own if (ratio := evidence.ratio(item)) is not None]
-        missed = sum(item.cost is None and evidence.reference(item).feasible for item in own)
-        cases = len(ratios) + missed
-        told = f"largest cost over the optimum {max(ratios, default=0):.4g}, "
-        told += f"no plan for {missed} of {cases} instances"
-        inside = sum(ratio <= bound * (1 + ROUNDING) for ratio in ratios)
-        return Found(inside, cases, told if cases else "", always=True)
-
-    return predicate
+    evidence, suite, names = asked
+    own = [item for name in suite.split() for item in _tried(evidence, name, names[0])]
+    ratios = [ratio for item in own if (ratio := evidence.ratio(item)) is not None]
+    missed = sum(item.cost is None and evidence.reference(item).feasible for item in own)
+    cases = len(ratios) + missed
+    told = f"largest cost over the optimum {max(ratios, default=0):.4g}, "
+    told += f"no plan for {missed} of {cases} instances"
+    inside = sum(ratio <= bound * (1 + ROUNDING) for ratio in ratios)
+    return Found(inside, cases, told if cases else "", always=True)
 
 
-def of_levels(shows: Callable[[Curve], list[bool]], told: Callable[[Sequence[Curve], str], str]) -> Predicate:
+@_asked
+def of_levels(
+    asked: Asked, shows: Callable[[Curve], list[bool]], told: Callable[[Sequence[Curve], str], str]
+) -> Found:
     """What a method's cost and time do with the levels eta, by instance."""
-
-    def predicate(evidence: Evidence, suite: str, names: tuple[str, ...]) -> Found:
-        curves: dict[str, dict[int, tuple[float, float]]] = {}
-        for item in evidence.suite(suite):
-            eta = item.settings.get("options", {}).get("eta")
-            if item.method == names[0] and isinstance(eta, int) and item.ending != "refused":
-                ratio, seconds = evidence.ratio(item) or np.nan, item.wall_seconds
-                curve = curves.setdefault(item.task.instance, {})
-                curve[eta] = (ratio, np.nan if seconds is None else seconds)
-        found = [[(eta, *curve[eta]) for eta in sorted(curve)] for curve in curves.values()]
-        steps = [step for curve in found for step in shows(curve)]
-        return Found(sum(steps), len(steps), told(found, f"{sum(steps)} of {len(steps)}") if steps else "")
-
-    return predicate
+    evidence, suite, names = asked
+    curves: dict[str, dict[int, tuple[float, float]]] = {}
+    for item in evidence.suite(suite):
+        eta = item.settings.get("options", {}).get("eta")
+        if item.method == names[0] and isinstance(eta, int) and item.ending != "refused":
+            ratio, seconds = evidence.ratio(item) or np.nan, item.wall_seconds
+            curve = curves.setdefault(item.task.instance, {})
+            curve[eta] = (ratio, np.nan if seconds is None else seconds)
+    found = [[(eta, *curve[eta]) for eta in sorted(curve)] for curve in curves.values()]
+    steps = [step for curve in found for step in shows(curve)]
+    return Found(sum(steps), len(steps), told(found, f"{sum(steps)} of {len(steps)}") if steps else "")
 
 
-def no_other_order_is_lower(what: str, errors: bool) -> Predicate:
+@_asked
+def no_other_order_is_lower(asked: Asked, what: str, errors: bool) -> Found:
     """No other order of the stages has a lower mean of a figure, each over the instances that both have."""
     figure = ORDER_FIGURES[what]
-
-    def predicate(evidence: Evidence, suite: str, names: tuple[str, ...]) -> Found:
-        by_order: dict[str, dict[str, Attempt]] = {}
-        for item in evidence.suite(suite):
-            order, error = item.settings.get("options", {}).get("order"), item.labels.get("error", 0.0)
-            if isinstance(order, str) and isinstance(error, int | float) and (error > 0) is errors:
-                by_order.setdefault(order, {})[f"{item.task.instance} {item.task.seed}"] = item
-        papers, told, shown = by_order.pop(ORDERS[0], {}), [], 0
-        for order, others in by_order.items():
-            pairs = [(figure(papers[key]), figure(others[key])) for key in papers if key in others]
-            known = np.array([pair for pair in pairs if None not in pair], dtype=float)
-            if len(known):
-                own, other = known.mean(axis=0)
-                shown += bool(own <= other * (1 + ROUNDING))
-                told.append(f"{own:.4g} against {other:.4g} of {order}")
-        return Found(shown, len(told), "; ".join(told), always=True)
-
-    return predicate
+    evidence, suite, _ = asked
+    by_order: dict[str, dict[str, Attempt]] = {}
+    for item in evidence.suite(suite):
+        order, error = item.settings.get("options", {}).get("order"), item.labels.get("error", 0.0)
+        if isinstance(order, str) and isinstance(error, int | float) and (error > 0) is errors:
+            by_order.setdefault(order, {})[f"{item.task.instance} {item.task.seed}"] = item
+    papers, told, shown = by_order.pop(ORDERS[0], {}), [], 0
+    for order, others in by_order.items():
+        pairs = [(figure(papers[key]), figure(others[key])) for key in papers if key in others]
+        known = np.array([pair for pair in pairs if None not in pair], dtype=float)
+        if len(known):
+            own, other = known.mean(axis=0)
+            shown += bool(own <= other * (1 + ROUNDING))
+            told.append(f"{own:.4g} against {other:.4g} of {order}")
+    return Found(shown, len(told), "; ".join(told), always=True)
 
 
 # Values of families, and how they are told -----------------------------------------------------------------

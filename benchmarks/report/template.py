@@ -21,29 +21,14 @@ _IDS = re.compile(r'( id="|href="#|url\(#)')
 
 
 def rendered(package: str, name: str, /, **content: Any) -> str:
-    """A page.
-
-    Parameters
-    ----------
-    package : str
-        Whose data the template, its parts, style and script are.
-    name : str
-        Of the template's file.
-    **content
-        What the template names; a name that is missing is an error and not an empty text.
-    """
+    """A page from the file of a template of a package; a name that its content lacks is an error."""
     return _environment(package).get_template(name).render(content)
 
 
 def inline_svg(svg: str, label: str, prefix: str) -> "Markup":
-    """A drawing of matplotlib as an element of the page.
+    """A drawing of matplotlib as an element of the page; the label says to the blind what it shows.
 
-    Parameters
-    ----------
-    label : str
-        What it shows, instead of it for those who cannot see it.
-    prefix : str
-        Begins the ids of all its parts, so that two drawings do not mix up their parts.
+    The prefix begins the ids of all its parts, so that two drawings do not mix up their parts.
     """
     from markupsafe import Markup, escape
 

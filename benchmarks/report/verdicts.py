@@ -10,7 +10,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from depl.benchmarks.report.evidence import Evidence
-from depl.benchmarks.report.predicates import Found, Predicate
+from depl.benchmarks.report.predicates import Asked, Found, Predicate
 from depl.models.foundation.wording import counted
 
 
@@ -106,7 +106,9 @@ def told(found: Found) -> str:
 def judged(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
     """The verdict on every claim, numbered from 1."""
     return [
-        Verdict(place, claim, tuple((own, own.predicate(evidence, own.of, own.names)) for own in readings))
+        Verdict(
+            place, claim, tuple((own, own.predicate(Asked(evidence, own.of, own.names))) for own in readings)
+        )
         for place, claim in enumerate(claims, start=1)
         if (readings := (claim.main, *claim.others))
     ]

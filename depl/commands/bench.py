@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import secrets
 from collections import Counter
 from pathlib import Path
@@ -30,7 +29,7 @@ from depl.models.foundation.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from depl.benchmarks.measure.attempt import Attempt, Job, Task
+    from depl.benchmarks.measure.attempt import Attempt, Job
     from depl.benchmarks.measure.compare import Difference
     from depl.benchmarks.measure.registry import Study
     from depl.benchmarks.measure.results import Record
@@ -162,7 +161,7 @@ def _studies(names: Sequence[str], imports: tuple[str, ...]) -> list[Study]:
 
 def _sweep(options: Options, names: list[str]) -> Answer:
     from depl.benchmarks.measure.attempt import Request
-    from depl.benchmarks.measure.store import SUFFIX, Store
+    from depl.benchmarks.measure.store import SUFFIX
     from depl.benchmarks.measure.tasks import jobs_of
 
     path = Path(options.out or f"{'+'.join(names)}{SUFFIX}")
@@ -178,16 +177,15 @@ def _sweep(options: Options, names: list[str]) -> Answer:
         fresh=options.fresh,
     )
     jobs, workers = jobs_of(request), _asked_workers(options)
-    with Store(path, request) as store:
-        _require_empty(store)
-        return _swept(store, jobs, workers)
+    with _empty(path, jobs) as store:
+        return _swept(*_attempted(store, jobs, workers, "sweep"))
 
 
 def _measure(options: Options, studies: Sequence[Study]) -> Answer:
     """Measure; each record is written as soon as it is there."""
     from depl.benchmarks.measure import results
     from depl.benchmarks.measure.attempt import Request
-    from depl.benchmarks.measure.store import SUFFIX, Store
+    from depl.benchmarks.measure.store import SUFFIX
     from depl.benchmarks.measure.tasks import jobs_of
 
     folder = results.RESULTS if options.out is None else Path(options.out)
@@ -206,21 +204,24 @@ def _measure(options: Options, studies: Sequence[Study]) -> Answer:
             continue
         folder.mkdir(parents=True, exist_ok=True)
         path, draw = folder / f"{study.name}{SUFFIX}", results.seed_of(study, options.seed)
-        request = Request(suites=(study.name,), imports=sources(options), draw=draw)
-        jobs = jobs_of(request)
-        with Store(path, request) as store:
-            _require_empty(store)
-            found = _recorded(study, store, jobs, workers)
-        if found is None:
+        jobs = jobs_of(Request(suites=(study.name,), imports=sources(options), draw=draw))
+        with _empty(path, jobs) as store:
+            content, attempts = _attempted(store, jobs, workers, study.name)
+        if content["interrupted"]:
             break
-        done.append(found)
+        done.append(results.write_recorded(study, attempts, jobs, path))
     return _told(done, len(studies), path)
 
 
-def _require_empty(store: Store) -> None:
+def _empty(path: Path, jobs: Sequence[Job]) -> Store:
+    from depl.benchmarks.measure.store import Store
+
+    store = Store(path, jobs[0].request)
     if store.attempts:
+        store.__exit__()
         message = f"holds attempts already; 'depl bench resume {store.path}' goes on"
         raise InvalidInputError(message, str(store.path))
+    return store
 
 
 @bench.command(
@@ -234,6 +235,7 @@ depl bench resume few.jsonl                  # after a crash, Ctrl-C or a power 
 @given.as_json("what was done")
 def resume(options: Options) -> Answer:
     """Run what a file lacks of what it was made for."""
+    from depl.benchmarks.measure.results import write_recorded
     from depl.benchmarks.measure.store import Store
     from depl.benchmarks.measure.tasks import jobs_of
 
@@ -244,11 +246,14 @@ def resume(options: Options) -> Answer:
     with Store(path) as store:
         if store.request is None:
             raise InvalidInputError("does not say what it was made for; use 'depl bench run'", str(path))
+        jobs = jobs_of(store.request)
+        content, attempts = _attempted(store, jobs, workers, path.stem)
         if store.request.draw is None:
-            return _swept(store, jobs_of(store.request), workers)
-        (study,) = _studies(store.request.suites, store.request.imports)
-        record = _recorded(study, store, jobs_of(store.request), workers)
-    return _told([] if record is None else [record], 1, path)
+            return _swept(content, attempts)
+    if content["interrupted"]:
+        return _told([], 1, path)
+    (study,) = _studies(store.request.suites, store.request.imports)
+    return _told([write_recorded(study, attempts, jobs, path)], 1, path)
 
 
 def _asked_workers(options: Options) -> Workers:
@@ -259,9 +264,19 @@ def _asked_workers(options: Options) -> Workers:
     return workers_of(options.workers or 1, options.scheduler)
 
 
-def _swept(store: Store, jobs: Sequence[Job], workers: Workers) -> Answer:
+def _attempted(
+    store: Store, jobs: Sequence[Job], workers: Workers, name: str
+) -> tuple[dict[str, Any], list[Attempt]]:
+    from depl.benchmarks.measure.sweep import sweep
+    from depl.commands.progress import Bar
+
+    tasks = {job.task for job in jobs}
+    with Bar(name, len(tasks), len(store.held(tasks))) as bar:
+        return sweep(store, jobs, workers, lambda made: bar.step(f"{made.task}: {made.ending}"))
+
+
+def _swept(content: dict[str, Any], attempts: Sequence[Attempt]) -> Answer:
     """How the attempts of every configuration ended, and how long they took."""
-    content, attempts = _attempted(store, jobs, workers, "sweep")
     endings = tuple(content["endings"])
     groups: dict[tuple[str, str], list[Attempt]] = {}
     for row in attempts:
@@ -271,75 +286,14 @@ def _swept(store: Store, jobs: Sequence[Job], workers: Workers) -> Answer:
         counts, seconds = Counter(row.ending for row in own), sum(row.total_seconds for row in own)
         rows.append((*group, str(len(own)), *(str(counts[item] or "") for item in endings), f"{seconds:.1f}"))
     header = ("suite", "configuration", "attempts", *endings, "seconds")
-    said = f"{content['finished']} of {counted(content['tasks'], 'attempt')} in {store.path}"
+    said = f"{content['finished']} of {counted(content['tasks'], 'attempt')} in {content['file']}"
     said += f", {content['made']} made now"
     if content["kept_of_other_commits"]:
         said += f"; of those kept, {content['kept_of_other_commits']} are of another commit than this one"
     if content["interrupted"]:
-        said += f". Stopped; go on with: depl bench resume {store.path}"
+        said += f". Stopped; go on with: depl bench resume {content['file']}"
     code = ExitCode.STOPPED if content["interrupted"] else ExitCode.ANSWERED
     return Answer(table(header, rows, right=header[2:]), code, as_json(content), said)
-
-
-def _attempted(
-    store: Store, jobs: Sequence[Job], workers: Workers, name: str
-) -> tuple[dict[str, Any], list[Attempt]]:
-    """Make what a file lacks: what was done, as ``--json`` tells it, and all attempts at these jobs.
-
-    Raises
-    ------
-    InvalidInputError
-        If a task has no answer and its study takes answers alone; other answers stay in the file.
-    """
-    from depl.benchmarks.measure.provenance import here
-    from depl.benchmarks.measure.sweep import sweep
-    from depl.commands.progress import Bar
-
-    def step(made: Attempt) -> None:
-        if made.unanswered:
-            message = f"{made.ending}: {made.reason}; correct that and go on with: "
-            raise InvalidInputError(f"{message}depl bench resume {store.path}", f"task {str(made.task)!r}")
-        bar.step(f"{made.task}: {made.ending}")
-
-    tasks = {job.task for job in jobs}
-    there = [row for row in store.attempts if row.task in tasks and not row.unanswered]
-    kept = {row.task for row in there}
-    other = kept - {row.task for row in there if row.source == here().source}
-    with Bar(name, len(tasks), len(kept)) as bar:
-        made, finished = sweep(store, jobs, workers, step)
-    attempts = [row for row in store.attempts if row.task in tasks]
-    content = {
-        "file": str(store.path),
-        "tasks": len(tasks),
-        "finished": len(kept) + len(made),
-        "made": len(made),
-        "kept": len(kept),
-        "kept_of_other_commits": len(other),
-        "interrupted": not finished,
-        "endings": dict(Counter(row.ending for row in attempts)),
-    }
-    return content, attempts
-
-
-def _recorded(study: Study, store: Store, jobs: Sequence[Job], workers: Workers) -> Record | None:
-    """The record of a study whose tasks are run as far as a file lacks them; None if that was interrupted.
-
-    It is written beside the attempts, which are compressed then.
-    """
-    from depl.benchmarks.measure import results
-    from depl.benchmarks.measure.store import COMPRESSED, latest, write_attempts
-
-    content, found = _attempted(store, jobs, workers, study.name)
-    if content["interrupted"] or store.request is None:
-        return None
-    known = {row.task: row for row in latest(found)}
-    attempts = [known[job.task] for job in jobs]
-    record, folder = results.record_of(study, attempts, store.request.draw or 0), store.path.parent
-    write_attempts(folder / f"{study.name}{COMPRESSED}", attempts, store.request)
-    results.write(record, folder)
-    results.write_table(folder)
-    store.path.unlink()
-    return record
 
 
 def _told(done: Sequence[Record], studies: int, path: Path | None) -> Answer:
@@ -419,11 +373,11 @@ def compare(options: Options) -> Answer:
 
 def _compared(options: Options, name: str, seed: int) -> tuple[dict[str, Any], str, list[Difference]]:
     """Of one study or file: what ``--json`` tells, how much was compared, and what differs."""
-    from depl.benchmarks.measure.compare import between, repeatable
+    from depl.benchmarks.measure.compare import between, matches, repeatable
     from depl.benchmarks.measure.store import latest, read_attempts
 
     def wanted(source: str) -> list[Attempt]:
-        return [row for row in latest(read_attempts(source)) if _matches(row.task, options.only)]
+        return [row for row in latest(read_attempts(source)) if matches(row.task, options.only)]
 
     known = wanted(name)
     able = repeatable(known)
@@ -446,55 +400,24 @@ def _compared(options: Options, name: str, seed: int) -> tuple[dict[str, Any], s
     return content, aside, told
 
 
-def _matches(task: Task, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(f"{task.instance}/{task.configuration}", pattern)
-
-
 def _asked_again(options: Options, name: str, able: list[Attempt], seed: int) -> tuple[int, list[Difference]]:
     """Ask a part of what was recorded, or all of it; how much, and what differs."""
-    import numpy as np
-
-    from depl.benchmarks.measure.attempt import Request
-    from depl.benchmarks.measure.compare import asked_again, subset
-    from depl.benchmarks.measure.store import files_of, read_file, write_attempts
+    from depl.benchmarks.measure.compare import asked_again, questions
+    from depl.benchmarks.measure.store import update
     from depl.benchmarks.measure.sweep import workers_of
     from depl.commands.progress import Bar
 
-    files = [(path, *read_file(path)) for path in files_of(name)]
-    requests = [request for _, request, _ in files if request is not None]
-    imports = tuple(dict.fromkeys(source for request in requests for source in request.imports))
-    chosen = able if options.all else subset(able, options.seconds, np.random.default_rng(seed))
-    new = _unrecorded(able, options.only) if options.all and not requests else []
-    if not chosen and not new and options.file:
+    seconds = None if options.all else options.seconds
+    rows, new, request = questions(name, able, options.only, seconds, seed, sources(options))
+    if not rows and not new and options.file:
         message = f"holds no answer like {options.only!r} that can be asked again: others ended by the clock"
         raise InvalidInputError(message, name)
-    if options.update and len(files) > 1:
-        raise InvalidInputError("is several files; --update changes one", name)
-    with Bar(f"compare {name}", len(chosen) + len(new)) as bar:
-        told, other = asked_again(
-            chosen,
-            Request(suites=(), imports=sources(options) or imports),
-            workers_of(options.workers),
-            new,
-            lambda found: bar.step(str(found.task)),
-        )
+    with Bar(f"compare {name}", len(rows) + len(new)) as bar:
+        workers = workers_of(options.workers)
+        told, other = asked_again(rows, request, workers, new, lambda found: bar.step(str(found.task)))
     if options.update:
-        path, request, known = files[0]
-        write_attempts(path, {row.task: row for row in (*known, *other)}.values(), request)
-    return len(chosen), told
-
-
-def _unrecorded(able: Sequence[Attempt], pattern: str) -> list[Job]:
-    """What a study that keeps whole answers asks today, and of which there is none."""
-    from depl.benchmarks.measure.attempt import Request
-    from depl.benchmarks.measure.catalogue import all_suites
-    from depl.benchmarks.measure.tasks import jobs_of
-
-    known = {row.task for row in able}
-    named = {row.task.suite for row in able}
-    studies = tuple(name for name, study in all_suites().items() if name in named and study.tells)
-    jobs = jobs_of(Request(suites=studies)) if studies else []
-    return [job for job in jobs if job.task not in known and _matches(job.task, pattern)]
+        update(name, other)
+    return len(rows), told
 
 
 @bench.command(

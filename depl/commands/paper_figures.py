@@ -27,9 +27,7 @@ from depl.models.foundation.errors import InvalidInputError
 if TYPE_CHECKING:
     from depl.benchmarks.analysis.table import Table
     from depl.benchmarks.figures.drawing import Drawing
-    from depl.benchmarks.measure.attempt import Attempt
     from depl.benchmarks.report.verdicts import Verdict
-    from depl.models.problem.instance import Instance
 
 PRINTED = (2, 4, 5, 6, 7, 8, 9)
 """Numbers of the paper's figures that show numbers: those of `depl.benchmarks.figures.paper.FAMILIES`."""
@@ -95,7 +93,9 @@ def paper_figures(options: Options) -> Answer:
     It has the layout of the paper, and is drawn from recorded attempts or from yours. The paper publishes no
     values of its points, so what it prints are sentences and a few numbers in them.
     """
+    from depl.benchmarks.analysis.table import booktabs, short
     from depl.benchmarks.report.tables import readings_table
+    from depl.models.foundation.documents import write_text
 
     number, folder = options.paper, make_folder(options.out)
     kinds = [*options.formats, "csv", *(["tex"] if options.latex else [])]
@@ -103,75 +103,64 @@ def paper_figures(options: Options) -> Answer:
     files = [folder / f"{stem}.{kind}" for kind in kinds] + [folder / f"{stem}-printed.csv"]
     require_outputs(map(str, files), options.files)
     drawing, verdicts = _drawn(options)
-    _write(drawing, folder, options)
-    readings_table(verdicts).write(files[-1])
+    drawing.write(folder, options.formats)
+    wide, printed = _wide(drawing.table), readings_table(verdicts)
+    if options.latex:
+        origin = f"values of {drawing.name}, made by depl figures --paper {number} --latex"
+        write_text(folder / f"{drawing.name}.tex", booktabs(wide, drawing.caption, [origin]))
+    printed.write(files[-1])
+    values = table(
+        wide.columns, [[short(cell, "-") for cell in row] for row in wide.rows], right=wide.columns[1:]
+    )
+    written = "written: " + ", ".join(map(str, files))
     content = {
         "figure": number,
         "caption": drawing.caption,
         "files": [str(path) for path in files],
         "values": drawing.table.records(),
-        "printed": readings_table(verdicts).records(),
+        "printed": printed.records(),
     }
-    text = "\n\n".join(
-        [drawing.caption, _values(drawing.table), _compared(verdicts, options.places), _listed(files)]
-    )
-    return Answer(text, json=as_json(content))
+    parts = [drawing.caption, values, _compared(verdicts, options.places), written]
+    return Answer("\n\n".join(parts), json=as_json(content))
 
 
 def _drawn(options: Options) -> tuple[Drawing, list[Verdict]]:
+    """The figure, with what is printed about it below it or in its caption."""
     # Drawing is all that needs matplotlib.
-    from depl.benchmarks.figures.drawing import add_footer, unprinted_lines
+    from depl.benchmarks.figures.drawing import Instances, add_footer, unprinted_lines
     from depl.benchmarks.figures.paper import COLUMN, FAMILIES, WIDE, paper_drawing, training_drawing
     from depl.benchmarks.measure.results import read_all
+    from depl.benchmarks.measure.store import latest, read_attempts
     from depl.benchmarks.report.claims import about_figure
     from depl.benchmarks.report.evidence import evidence_of
     from depl.benchmarks.report.verdicts import Ruling, judged
     from depl.instances.training.recorded import named_traces
 
     number, layout = options.paper, COLUMN if options.column_width else WIDE
-    attempts: list[Attempt] = []
+    family, attempts = options.family or FAMILIES[number], []
     if number in _TRAINING:
         if len(options.files) > 1:
             raise InvalidInputError("this figure is drawn from one file of traces, or one family", "FILE")
         source = (options.files or [FAMILIES[number]])[0]
         drawing = training_drawing(number, named_traces(source), Path(source).stem, layout)
     else:
-        attempts = _attempts(options)
-        drawing = paper_drawing(number, attempts, options.places, options.family, layout)
+        names = options.files or ["paper", *(["paper-eta"] if number in _WITH_LEVELS else [])]
+        attempts = latest(attempt for name in names for attempt in read_attempts(name))
+        drawing = paper_drawing(number, attempts, options.places, family, layout)
     verdicts = judged(about_figure(number), evidence_of(attempts, read_all()))
     verdicts = [item for item in verdicts if item.ruling is not Ruling.UNMEASURED]
-    lines = _footer(verdicts, options.places, options.column_width)
-    lines += unprinted_lines(_instances(attempts, options.family or FAMILIES[number]))
+    lines = []
+    for item in verdicts:
+        figures = "" if options.column_width else f" {_measured(item, options.places)}."
+        lines.append(f"Printed: {item.claim.text} Here: {item.words}.{figures}")
+    lines += unprinted_lines(
+        Instances().of_all([item for item in attempts if item.labels.get("family") == family])
+    )
     if options.column_width:  # there is no room below the legend: the caption says it
         sentences = [line if line.endswith(".") else f"{line[:1].upper()}{line[1:]}." for line in lines]
         return replace(drawing, caption=" ".join([drawing.caption, *sentences])), verdicts
     add_footer(drawing.figure, "\n".join(lines), points=7)
     return drawing, verdicts
-
-
-def _instances(attempts: Sequence[Attempt], family: str) -> list[Instance]:
-    """Those of a family behind attempts, as far as they can be made again."""
-    from depl.benchmarks.figures.drawing import Instances
-
-    return Instances().of_all([item for item in attempts if item.labels.get("family") == family])
-
-
-def _attempts(options: Options) -> list[Attempt]:
-    from depl.benchmarks.measure.store import latest, read_attempts
-
-    names = options.files or ["paper", *(["paper-eta"] if options.paper in _WITH_LEVELS else [])]
-    return latest(attempt for name in names for attempt in read_attempts(name))
-
-
-def _write(drawing: Drawing, folder: Path, options: Options) -> None:
-    from depl.benchmarks.analysis.table import booktabs
-    from depl.models.foundation.documents import write_text
-
-    drawing.write(folder, options.formats)
-    if options.latex:
-        wide = _wide(drawing.table)
-        origin = f"values of {drawing.name}, made by depl figures --paper {options.paper} --latex"
-        write_text(folder / f"{drawing.name}.tex", booktabs(wide, drawing.caption, [origin]))
 
 
 def _wide(values: Table) -> Table:
@@ -182,14 +171,6 @@ def _wide(values: Table) -> Table:
         return pivoted(values, "model", values.columns[-1])
     both = {"method", "value"} <= set(values.columns)
     return pivoted(values, "method", "value") if both else values
-
-
-def _values(values: Table) -> str:
-    from depl.benchmarks.analysis.table import short
-
-    wide = _wide(values)
-    rows = [[short(cell, "-") for cell in row] for row in wide.rows]
-    return table(wide.columns, rows, right=wide.columns[1:])
 
 
 def _compared(verdicts: Sequence[Verdict], methods: Sequence[str]) -> str:
@@ -207,16 +188,3 @@ def _measured(verdict: Verdict, methods: Sequence[str]) -> str:
     known = [(reading, found) for reading, found in verdict.found if found.cases]
     reading, found = max(known, key=lambda item: sum(name in item[0].names for name in methods))
     return f"{reading.statement}: {told(found)}"
-
-
-def _footer(verdicts: Sequence[Verdict], methods: Sequence[str], narrow: bool) -> list[str]:
-    """What is printed, with the verdict and, where there is room, the numbers; a line each."""
-    return [
-        f"Printed: {item.claim.text} Here: {item.words}."
-        + ("" if narrow else f" {_measured(item, methods)}.")
-        for item in verdicts
-    ]
-
-
-def _listed(files: Sequence[Path]) -> str:
-    return "written: " + ", ".join(map(str, files))

@@ -42,13 +42,12 @@ def compare(results: Mapping[str, Result] | Sequence[Result], axes: "Axes | None
     drawn = new_axes(1, 1, 7.0, 1.4 + 0.4 * len(labelled))[0] if axes is None else axes
     styles = styles_of(item.method for _, item in labelled)
     for row, (_, item) in enumerate(labelled):
-        style = styles[item.method]
+        colour, marker, _ = styles[item.method]
         if item.cost is None:
             continue
-        if 0 < item.lower_bound < item.cost:
-            band = item.cost - item.lower_bound, item.lower_bound
-            drawn.barh(row, band[0], 0.5, band[1], color=style.colour, alpha=0.3, label=_BAND)
-        drawn.plot([item.cost], [row], style.marker, color=style.colour, markersize=7)
+        if 0 < (low := item.lower_bound) < item.cost:
+            drawn.barh(row, item.cost - low, 0.5, low, color=colour, alpha=0.3, label=_BAND)
+        drawn.plot([item.cost], [row], marker, color=colour, markersize=7)
     _finish(drawn, labelled)
     return drawn
 
@@ -58,11 +57,11 @@ def _labelled(results: Mapping[str, Result] | Sequence[Result]) -> list[tuple[st
     if isinstance(results, Mapping):
         pairs = list(results.items())
     else:
-        pairs, counts = [], dict[str, int]()
-        for item in results:
-            counts[item.method] = counts.get(item.method, 0) + 1
-            again = f" ({counts[item.method]})" if counts[item.method] > 1 else ""
-            pairs.append((f"{item.method}{again}", item))
+        before = [
+            [item.method for item in results[:place]].count(it.method) for place, it in enumerate(results)
+        ]
+        again = [f" ({times + 1})" if times else "" for times in before]
+        pairs = [(f"{item.method}{more}", item) for item, more in zip(results, again, strict=True)]
     if not pairs:
         raise InvalidInputError("there is no result to draw", "results")
     if len({item.instance for _, item in pairs}) > 1:
@@ -78,19 +77,10 @@ def _row(label: str, item: Result) -> str:
     gap = item.gap
     if gap is None or item.lower_bound <= 0 < item.cost:
         return f"{label}: {number(item.cost)}, no bound"
-    word = "claimed" if item.claimed else "proved"
-    bounded = (
-        f"{word} cheapest"
-        if gap == 0
-        else f"{'claimed ' if item.claimed else ''}gap {rounded_up(100 * gap, 3)} %"
-    )
-    return f"{label}: {number(item.cost)}, {bounded}"
-
-
-def _tick(axes: "Axes", label: str, item: Result) -> str:
-    """The same before the axes: under the label where these are narrow."""
-    row = plain(_row(label, item))
-    return row.replace(": ", ":\n", 1).replace(", ", ",\n") if is_narrow(axes) else row
+    if gap == 0:
+        return f"{label}: {number(item.cost)}, {'claimed' if item.claimed else 'proved'} cheapest"
+    claimed = "claimed " if item.claimed else ""
+    return f"{label}: {number(item.cost)}, {claimed}gap {rounded_up(100 * gap, 3)} %"
 
 
 def _finish(axes: "Axes", labelled: list[tuple[str, Result]]) -> None:
@@ -101,9 +91,11 @@ def _finish(axes: "Axes", labelled: list[tuple[str, Result]]) -> None:
     if finite:
         label = f"no plan costs less: {rounded_down(max(finite), 6)}"
         axes.axvline(max(finite), color="black", linestyle="--", linewidth=1, label=label)
-    axes.set_yticks(range(len(labelled)), [_tick(axes, label, item) for label, item in labelled])
-    if is_narrow(axes):
+    rows = [plain(_row(label, item)) for label, item in labelled]
+    if is_narrow(axes):  # then the cost stands below the label
+        rows = [row.replace(": ", ":\n", 1).replace(", ", ",\n") for row in rows]
         axes.tick_params(axis="y", labelsize="x-small")
+    axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(labelled) - 0.4, -0.6)
     costs = [item.cost for _, item in labelled if item.cost is not None]
     axes.set_xlim(0, 1.08 * max([*costs, *finite], default=1.0) or 1.0)

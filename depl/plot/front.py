@@ -142,16 +142,16 @@ def _draw_infeasible(front: Front, axes: "Axes", beyond: float) -> None:
 
 def _draw_points(front: Front, axes: "Axes") -> None:
     """A mark at every plan, hollow where it is not proved cheapest, with a line down to its own bound."""
-    held = [(point.budget, point.cost, point) for point in front if point.cost is not None]
+    held = [(point, point.cost) for point in front if point.cost is not None]
+    look: dict[str, Any] = {"color": _BOUND, "linewidth": 1, "label": "down to its own bound"}
     for face, label in ((_COST, "proved cheapest"), ("white", "feasible, not proved cheapest")):
-        some = [row for row in held if (row[2].solution is Solution.PROVEN_OPTIMAL) == (face == _COST)]
-        for budget, cost, point in some:
+        some = [own for own in held if (own[0].solution is Solution.PROVEN_OPTIMAL) == (face == _COST)]
+        for point, cost in some:
             if face == "white" and point.lower_bound < cost:
-                look: dict[str, Any] = {"color": _BOUND, "linewidth": 1, "label": "down to its own bound"}
-                axes.vlines(budget, point.lower_bound, cost, **look)
+                axes.vlines(point.budget, point.lower_bound, cost, **look)
         if some:
-            x, y, _ = zip(*some, strict=True)
-            axes.plot(x, y, "o", markersize=5, color=_COST, markerfacecolor=face, label=label)
+            at = [point.budget for point, _ in some], [cost for _, cost in some]
+            axes.plot(*at, "o", markersize=5, color=_COST, markerfacecolor=face, label=label)
 
 
 def _draw_marks(front: Front, axes: "Axes") -> None:
@@ -170,8 +170,7 @@ def _finish(front: Front, axes: "Axes") -> None:
     axes.set_ylim(0, 1.1 * max([*costs, *bounds], default=1.0) or 1.0)
     units = front.instance.units
     unit = units.titled("", "time") if front.against is Budget.TIME else ""
-    axes.set_xlabel(_NAMES[front.against] + plain(unit))
-    axes.set_ylabel(plain(units.titled("cost", "cost")))
+    axes.set(xlabel=_NAMES[front.against] + plain(unit), ylabel=plain(units.titled("cost", "cost")))
     assumed = "under the fitted law" if front.instance.has_memory else "under the instance's laws"
     title_near(axes, plain(f"{front.instance.name}: plans certified {assumed}"))
     legend_beside(axes)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from depl.benchmarks.figures.style import (
@@ -54,8 +55,7 @@ def _draw_clusters(instance: Instance, axes: "Axes") -> None:
         label = f"{item.name}, bandwidth {units.amount(item.bandwidth, 'size', 'time')}"
         _draw_mark(axes, index, COLOURS, item.capacity * item.nodes, item.unit_cost, label)
     axes.margins(0.1)
-    axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)
+    axes.set(xlim=(0, None), ylim=(0, None))
     axes.set_xlabel(plain(units.titled("speed at full capacity: nodes times capacity", "resource")))
     axes.set_ylabel("price $\\kappa$ " + plain(units.titled("of a resource", "cost", "resource")))
     title_near(axes, plain(f"{instance.name}: clusters"))
@@ -72,11 +72,9 @@ def _draw_models(instance: Instance, axes: "Axes") -> None:
             label = f"{item.name}, size {instance.units.amount(item.size, 'size')}"
             _draw_mark(axes, index, MODEL_COLOURS, work, gain, label)
     axes.margins(0.1)
-    axes.set_xlim(left=0)
-    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-    work_unit = instance.units.work()
-    axes.set_xlabel(plain("work of epoch 1 on all data" + (f" [{work_unit}]" if work_unit else "")))
-    axes.set_ylabel("mean gain of epoch 1")
+    axes.set(xlim=(0, None), ylim=(min(0.0, axes.get_ylim()[0]), None), ylabel="mean gain of epoch 1")
+    unit = instance.units.work()
+    axes.set_xlabel(plain("work of epoch 1 on all data" + (f" [{unit}]" if unit else "")))
     alone = "; gains without the memory of the fitted law" if instance.has_memory else ""
     title_near(axes, f"models{alone}")
     legend_beside(axes)
@@ -99,16 +97,15 @@ def _gain(instance: Instance, model: str, data: frozenset[str]) -> float:
 def _draw_transfers(instance: Instance, axes: "Axes") -> None:
     datasets, clusters = instance.datasets, instance.clusters
     costs = [[instance.transfer_cost(data.name, place.name) for place in clusters] for data in datasets]
-    axes.imshow(costs, cmap="Blues", aspect="auto", vmin=0.0, vmax=max(map(max, costs)) or 1.0)
+    most = max(map(max, costs)) or 1.0
+    axes.imshow(costs, cmap="Blues", aspect="auto", vmin=0.0, vmax=most)
     axes.set_xticks(range(len(clusters)), [plain(item.name) for item in clusters], fontsize="small")
     axes.set_yticks(range(len(datasets)), [plain(item.name) for item in datasets], fontsize="small")
-    darkest = 0.6 * (max(map(max, costs)) or 1.0)
-    for row, data in enumerate(datasets):
-        for column, place in enumerate(clusters):
-            allowed = instance.rules.may_use((data.name,), place.name)
-            text = number(costs[row][column], 4) if allowed else "not allowed"
-            if len(costs) * len(clusters) <= _MOST_CELLS:
-                colour = "white" if costs[row][column] > darkest else "black"
-                axes.annotate(text, (column, row), ha="center", va="center", color=colour, fontsize="small")
+    few = len(datasets) * len(clusters) <= _MOST_CELLS
+    for (row, data), (column, place) in product(enumerate(datasets), enumerate(clusters)) if few else ():
+        allowed, cost = instance.rules.may_use((data.name,), place.name), costs[row][column]
+        look: dict[str, Any] = {"color": "white" if cost > 0.6 * most else "black", "fontsize": "small"}
+        text = number(cost, 4) if allowed else "not allowed"
+        axes.annotate(text, (column, row), ha="center", va="center", **look)
     title = instance.units.titled("one-time cost of a transfer, dataset to cluster", "cost")
     title_near(axes, plain(title))

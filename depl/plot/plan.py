@@ -117,8 +117,7 @@ def _draw_epochs(instance: Instance, plan: Plan, times: tuple[float, ...], axes:
     if latest is not None:
         axes.axvline(latest, color="black", linestyle="--", label="$T_{\\max}$")
     units = instance.units
-    axes.set_xlabel(plain(units.titled("time", "time")))
-    axes.set_ylabel("resources by cluster")
+    axes.set(xlabel=plain(units.titled("time", "time")), ylabel="resources by cluster")
     time, cost = units.amount(starts[-1], "time"), units.amount(plan_cost(instance, plan), "cost")
     size = f"{counted(len(times), 'epoch')}, time {time}" if times else "no training"
     title_near(axes, plain(f"{size}, cost {cost}"))
@@ -140,9 +139,7 @@ def _draw_loss(instance: Instance, plan: Plan, axes: "Axes") -> None:
 
     target = instance.target
     axes.axhline(target.maximum_loss, color="black", linestyle="--", linewidth=1, label="$\\ell_{\\max}$")
-    axes.set_xlabel("epoch")
-    axes.set_ylabel("loss")
-    axes.set_xlim(0, max(len(plan.epochs), 1))
+    axes.set(xlabel="epoch", ylabel="loss", xlim=(0, max(len(plan.epochs), 1)))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     reason = _draw_band(instance, plan, axes)
     if reason:

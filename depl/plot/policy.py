@@ -215,6 +215,5 @@ def _finish(policy: Policy, site: Site, top: float, axis: "Axes") -> None:
         axis.set_ylim(low, top + _ABOVE * (top - low))
     axis.axhline(policy.maximum_loss, color="black", linestyle="--", linewidth=1, label=r"$\ell_{\max}$")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axis.set_xlim(-0.5, policy.maximum_epochs + 0.5)
-    axis.set_ylabel("loss")
+    axis.set(xlim=(-0.5, policy.maximum_epochs + 0.5), ylabel="loss")
     title_near(axis, plain(f"trained last: {site[0]} on {site[1]}"))

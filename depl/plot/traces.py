@@ -63,9 +63,7 @@ def traces(
     for target in targets:
         label = f"$\\ell_{{\\max}}$ = {target:g}"
         drawn.axhline(target, color="black", linestyle="--", linewidth=1, label=label)
-    drawn.set_xlim(0, max(int(found.epoch.max()), 1))
-    drawn.set_xlabel("epoch")
-    drawn.set_ylabel(metric.replace("_", " "))
+    drawn.set(xlim=(0, max(int(found.epoch.max()), 1)), xlabel="epoch", ylabel=metric.replace("_", " "))
     title = f"{counted(len(found.runs), 'run')} of {counted(len(found.by_schedule()), 'schedule')}"
     title_near(drawn, title)
     legend_beside(drawn)

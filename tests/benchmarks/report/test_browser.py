@@ -33,6 +33,8 @@ addEventListener("message", (event) => document.getElementById("found").textCont
 
 SHEETS = 15
 DARK = "--blink-settings=preferredColorScheme=0"
+QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
+OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND"
 
 
 def chromium() -> str:
@@ -56,16 +58,13 @@ def seen(page: str, width: int, folder: Path, probe: str = PROBE, *further: str)
     frame.write_text(FRAME.format(width=width), encoding="utf-8")
     command = [
         chromium(),
-        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-        "--host-resolver-rules=MAP * ~NOTFOUND",
+        *QUIET,
+        OFFLINE,
         f"--user-data-dir={folder / 'profile'}",
         "--window-size=1400,1000",
-        "--virtual-time-budget=20000",
-        *further,
-        "--dump-dom",
-        frame.as_uri(),
     ]
+    command += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    command += ["--virtual-time-budget=20000", *further, "--dump-dom", frame.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     told = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
     assert told, done.stdout[:2000]
@@ -90,16 +89,9 @@ def found(request, page, tmp_path_factory) -> dict:
     return told
 
 
-def test_nothing_goes_wrong_and_nothing_is_missing_without_a_network(found):
+def test_nothing_goes_wrong_or_is_too_wide_and_every_figure_can_be_seen(found):
     assert found["complaints"] == []
-
-
-def test_no_line_is_wider_than_the_window(found):
-    assert found["folded"] <= found["inner"]
-    assert found["unfolded"] <= found["inner"]
-
-
-def test_verdicts_have_their_colours_and_every_figure_can_be_seen(found):
+    assert max(found["folded"], found["unfolded"]) <= found["inner"]
     assert len(found["marks"]) >= 3
     assert len(found["figures"]) >= 2
     assert all(width > 200 and height > 100 for width, height in found["figures"])
@@ -147,15 +139,8 @@ def test_it_prints_on_few_sheets_with_all_claims_and_figures(page, tmp_path):
 
 def print_out(source: Path, printed: Path) -> None:
     """Print a page to a PDF as a user would, on the sheet that its style names."""
-    command = [
-        chromium(),
-        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-        f"--user-data-dir={printed.parent / 'profile'}",
-        "--no-pdf-header-footer",
-        f"--print-to-pdf={printed}",
-        source.as_uri(),
-    ]
+    command = [chromium(), *QUIET, OFFLINE, f"--user-data-dir={printed.parent / 'profile'}"]
+    command += ["--no-pdf-header-footer", f"--print-to-pdf={printed}", source.as_uri()]
     subprocess.run(command, capture_output=True, check=True, timeout=120)
 
 

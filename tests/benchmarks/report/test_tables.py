@@ -7,7 +7,6 @@ import pytest
 
 from depl.benchmarks.measure.catalogue import all_suites
 from depl.benchmarks.measure.provenance import Commit
-from depl.benchmarks.measure.registry import Goal
 from depl.benchmarks.measure.results import MeasuredGoal
 from depl.benchmarks.report import own, tables
 from depl.benchmarks.report.own import own_method, own_names
@@ -52,15 +51,12 @@ def test_what_printed_steps_lose_is_counted_and_a_path_given_up_is_late():
     assert (row["placements_compared"], row["placement_missed"], row["placements_late"]) == (2, 0, 3)
 
 
-def test_a_suite_is_told_with_its_size_its_dates_and_its_command():
+def test_suites_commits_machines_settings_and_goals_are_told_with_where_they_come_from():
     made_up, shipped = tables.suites_table(GIVEN).records()
     assert made_up["asks"] == "not known here: a suite of your own, or an older one"
     assert [made_up[name] for name in ("instances", "configurations", "attempts")] == [2, 2, 3]
     assert (made_up["from"], made_up["to"]) == ("2026-01-01", "2026-03-01")
     assert (shipped["asks"], shipped["command"]) == (all_suites()["paper"].summary, "depl bench run paper")
-
-
-def test_commits_machines_versions_and_settings_are_told():
     rows = tables.sources_table(GIVEN).rows
     assert [row[1:] for row in rows if row[0] == "commit"] == [
         ("0123456789", 2),
@@ -71,15 +67,9 @@ def test_commits_machines_versions_and_settings_are_told():
     settings = {"time_limit": 5.0, "gap": 0.1, "scenarios": 9, "options": {"eta": 50}}
     told = tables.settings_table(evidence([attempt_of(settings=settings)]))
     assert told.rows == (("made-up", "exact", "exact", "law", 5.0, 0.1, 9, "eta = 50"),)
-
-
-def test_goals_of_records_are_told_with_where_they_come_from():
-    goal = Goal("ratio", "mean ratio", "<=", 1.05)
-    outcome = MeasuredGoal(goal.name, goal.sentence, goal.comparison, goal.threshold, 1.01, True)
-    given = evidence((), msgspec.structs.replace(record("one"), goals=(outcome,)))
-    (row,) = tables.goals_table(given).rows
-    assert row[:7] == ("one", "ratio", "mean ratio", "<= 1.05", 1.01, True, "2026-01-01")
-    assert row[7] == "no commit known"
+    outcome = MeasuredGoal("ratio", "mean ratio", "<=", 1.05, 1.01, True)
+    (row,) = tables.goals_table(evidence((), msgspec.structs.replace(record("one"), goals=(outcome,)))).rows
+    assert row[:8] == ("one", "ratio", "mean ratio", "<= 1.05", 1.01, True, "2026-01-01", "no commit known")
 
 
 def test_the_latest_version_of_a_suite_and_the_latest_attempt_at_a_task_count():
@@ -143,7 +133,7 @@ def test_methods_that_are_not_built_in_are_marked_unless_others_are_named(given)
     assert own_names(evidence([shipped])) == ()  # a configuration of a shipped suite is nobody's own
 
 
-def test_the_sentence_counts_what_is_compared(found):
+def test_it_is_told_and_compared_with_every_other_method_on_the_same_questions(found):
     for told in (
         "mine was tried 4 times on 4 instances",
         "cost 1.125 on average and 1.250 at most (2 compared, 50 % optimal)",
@@ -151,22 +141,23 @@ def test_the_sentence_counts_what_is_compared(found):
         "1 attempt ended without a plan where some method found one",
     ):
         assert told in found.sentence
-
-
-def test_it_is_compared_with_every_other_method_on_the_same_questions(found):
     rows = {row["against"]: row for row in found.tables["against"].records()}
-    assert rows["exact"]["tried by both"] == 4
-    assert [rows["exact"][name] for name in ("cheaper", "equal", "more expensive")] == [0, 1, 2]
-    assert (rows["exact"]["itself without plan"], rows["exact"]["other without plan"]) == (1, 0)
+    names = (
+        "tried by both",
+        "cheaper",
+        "equal",
+        "more expensive",
+        "itself without plan",
+        "other without plan",
+    )
+    assert [rows["exact"][name] for name in names] == [4, 0, 1, 2, 1, 0]
     assert rows["exact"]["mean cost over the other's"] == pytest.approx((1 + 1.25 + 1.1) / 3)
     assert rows["depl"]["cheaper"] == 3
-
-
-def test_groups_are_those_of_labels_with_several_values_the_worst_first(found):
+    # Groups are those of labels with several values, the worst first.
     rows = [row for row in found.tables["groups"].records() if row["label"] == "size"]
     assert [row["value"] for row in rows] == ["large", "small"]
     assert [(row["mean"], row["compared"], row["no plan"]) for row in rows] == [(2.2, 1, 1), (1.125, 2, 0)]
-    assert "target" not in found.tables["groups"].column("label")  # one value only
+    assert "target" not in found.tables["groups"].column("label")
 
 
 def test_the_worst_instances_come_with_who_did_better_and_a_command(found, given, monkeypatch):

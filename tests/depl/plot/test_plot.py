@@ -77,39 +77,25 @@ def test_a_plan_of_many_epochs_is_drawn_without_edges_between_its_bars():
     )
     epoch = {"model": "slow-steady", "cluster": "A", "resources": 5.0}
     data = [{"cluster": "A", "datasets": [item.name for item in instance.datasets]}]
-    long = depl.Plan(data=data, epochs=[epoch] * 240)
-    upper, _ = depl.plot.plan(instance, long)
+    upper, _ = depl.plot.plan(instance, depl.Plan(data=data, epochs=[epoch] * 240))
     assert len(upper.patches) == 240
-    assert {bar.get_linewidth() for bar in upper.patches} == {0.0}
-    assert {bar.get_hatch() for bar in upper.patches} == {""}
+    assert {(bar.get_linewidth(), bar.get_hatch()) for bar in upper.patches} == {(0.0, "")}
 
 
-def test_an_epoch_that_never_ends_is_refused_with_its_place(solved):
+def test_plans_that_never_end_do_not_train_or_have_no_law_are_refused_or_told(solved):
     instance, result = solved
     stuck = msgspec.structs.replace(result.plan.epochs[1], resources=0.0)
     epochs = (result.plan.epochs[0], stuck, result.plan.epochs[2])
-    plan = msgspec.structs.replace(result.plan, epochs=epochs, claims=None)
     with pytest.raises(InvalidInputError, match=r"epochs\[1\]\.resources"):
-        depl.plot.plan(instance, plan)
-
-
-def test_the_plan_that_does_not_train_is_drawn(solved):
-    instance, _ = solved
+        depl.plot.plan(instance, msgspec.structs.replace(result.plan, epochs=epochs, claims=None))
     upper, lower = depl.plot.plan(instance.replace(maximum_loss=16.0), depl.Plan())
     assert "no training" in upper.get_title(loc="left")
     assert not upper.patches
     assert "at least 1, certified" in lower.get_title(loc="left")
-
-
-def test_where_no_law_is_declared_the_picture_says_so(solved):
-    instance, result = solved
-    models = tuple(
-        msgspec.structs.replace(model, improvement=ConstantImprovement(scale=2.0, noise=Undeclared()))
-        for model in instance.models
-    )
-    unknown = instance.replace(models=models)
+    unknown = ConstantImprovement(scale=2.0, noise=Undeclared())
+    models = tuple(msgspec.structs.replace(model, improvement=unknown) for model in instance.models)
     plan = msgspec.structs.replace(result.plan, instance=None, claims=None)
-    upper, lower = depl.plot.plan(unknown, plan)
+    upper, lower = depl.plot.plan(instance.replace(models=models), plan)
     assert len(upper.patches) == 3
     assert "no law of the loss is declared" in lower.get_title(loc="left")
     assert not lower.collections
@@ -130,15 +116,10 @@ def test_compare_marks_costs_and_bounds_in_the_style_of_the_method(solved):
     lower = replace(best, solution=depl.Solution.FEASIBLE, lower_bound=27.99999996)
     texts = [text.get_text() for text in depl.plot.compare([lower]).get_legend().get_texts()]
     assert "no plan costs less: 27.9999" in texts  # no bound is rounded up
-
-
-def test_compare_refuses_nothing_and_results_of_different_instances(solved):
-    _, best = solved
     with pytest.raises(InvalidInputError, match="no result"):
         depl.plot.compare([])
-    other = depl.solve(depl.load("paper-alexnet", 9), "exact")
     with pytest.raises(InvalidInputError, match="different instances"):
-        depl.plot.compare([best, other])
+        depl.plot.compare([best, depl.solve(depl.load("paper-alexnet", 9), "exact")])
 
 
 def test_traces_are_a_line_per_run_coloured_by_model():
@@ -152,44 +133,33 @@ def test_traces_are_a_line_per_run_coloured_by_model():
     require_readable(axes)
 
 
-def test_an_instance_is_drawn_by_its_numbers(solved):
+def test_an_instance_is_drawn_by_its_numbers_and_a_name_with_dollar_signs_stays_a_name(solved):
     instance, _ = solved
     clusters, models, transfers = depl.plot.instance(instance)
     assert [line.get_xydata().tolist()[0] for line in clusters.lines] == [[10, 4], [4, 1]]
     assert [line.get_xydata().tolist()[0] for line in models.lines] == [[4, 4], [2, 2.5]]
     assert transfers.images[0].get_array().tolist() == [[0, 2], [1, 0]]
     require_readable(clusters, models)
-
-
-def test_instances_of_many_parts_have_legends_that_count_what_they_leave_out():
-    many = heterogeneous_instance(
-        np.random.default_rng(0), clusters=20, datasets=3, models=3, maximum_epochs=5
-    )
+    odd = msgspec.structs.replace(instance.clusters[0], name="$x_{$")
+    clusters, _, _ = depl.plot.instance(instance.replace(clusters=(odd,), transfers=()))
+    assert r"\$x_{\$" in clusters.get_legend().get_texts()[0].get_text()
+    clusters.figure.draw_without_rendering()
+    drawn = np.random.default_rng(0)
+    many = heterogeneous_instance(drawn, clusters=20, datasets=3, models=3, maximum_epochs=5)
     clusters, _, _ = depl.plot.instance(many)
     texts = [text.get_text() for text in clusters.get_legend().get_texts()]
-    assert len(texts) == 16
-    assert texts[-1] == "and 5 more"
+    assert (len(texts), texts[-1]) == (16, "and 5 more")
     require_readable(clusters)
 
 
 def test_every_picture_takes_axes_and_gives_them_back(solved):
     instance, result = solved
-    figure = Figure(layout="constrained", figsize=(12, 12))
-    axes: list[Axes] = list(figure.subplots(4, 2).flat)
+    axes: list[Axes] = list(Figure(layout="constrained", figsize=(12, 12)).subplots(4, 2).flat)
     assert depl.plot.plan(instance, result.plan, (axes[0], axes[1])) == (axes[0], axes[1])
     assert depl.plot.instance(instance, axes[2:5]) == tuple(axes[2:5])
     assert depl.plot.compare({"mine": result}, axes[5]) is axes[5]
     assert depl.plot.traces(runs(), axes=axes[6]) is axes[6]
     require_readable(*axes[:7])
-
-
-def test_a_name_with_dollar_signs_stays_a_name(solved):
-    instance, _ = solved
-    odd = msgspec.structs.replace(instance.clusters[0], name="$x_{$")
-    only = instance.replace(clusters=(odd,), transfers=())
-    clusters, _, _ = depl.plot.instance(only)
-    assert r"\$x_{\$" in clusters.get_legend().get_texts()[0].get_text()
-    clusters.figure.draw_without_rendering()
 
 
 def step_of(axes: Axes, label: str) -> list[list[float]]:
