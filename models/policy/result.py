@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 import msgspec
@@ -84,7 +85,8 @@ class PolicyResult(Shown):
         """Upper bound of expected cost and price of failures, which is what is minimised [cost]."""
         if self.cost is None or self.failure_cost is None or self.reached is None:
             return None
-        return self.cost + self.failure_cost * (1 - self.reached)
+        failed = 1 - Fraction(self.reached)
+        return _at_least(Fraction(self.cost) + Fraction(self.failure_cost) * failed)
 
     @property
     def gap(self) -> float | None:
@@ -102,7 +104,7 @@ class PolicyResult(Shown):
         """Upper bound of the expected cost of a success, C / P [cost]."""
         if self.cost is None or self.reached is None:
             return None
-        return self.cost / self.reached if self.reached > 0 else math.inf
+        return _at_least(Fraction(self.cost) / Fraction(self.reached)) if self.reached > 0 else math.inf
 
     @property
     def promise_binds(self) -> bool:
@@ -115,7 +117,8 @@ class PolicyResult(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as plain data, with the keys that results have; what is infinite or absent is None."""
-        per_success, missed = self.per_success, None if self.reached is None else 1 - self.reached
+        per_success = self.per_success
+        missed = None if self.reached is None else _at_least(1 - Fraction(self.reached))
         policy = self.policy
         return {
             "termination": self.termination.value,
@@ -147,3 +150,9 @@ class PolicyResult(Shown):
     def to_json(self) -> str:
         """The outcome as one JSON object."""
         return msgspec.json.encode(self.to_dict()).decode()
+
+
+def _at_least(number: Fraction) -> float:
+    """The least float that is not below it: upper bounds stay upper bounds."""
+    found = float(number)
+    return found if found >= number else math.nextafter(found, math.inf)

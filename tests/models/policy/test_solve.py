@@ -1,8 +1,11 @@
 """Policies on instances that are shipped: promises, bounds and refusals."""
 
 import itertools
+from dataclasses import replace
+from fractions import Fraction
 
 import msgspec
+import numpy as np
 import pytest
 
 import depl
@@ -161,3 +164,19 @@ def test_where_it_is_met_by_a_model_that_may_not_be_the_last_the_policy_trains()
         deployable=("large",),
     )
     assert solve_policy(instance, time_limit=None).cost == pytest.approx(2.5, rel=1e-6)
+
+
+def test_upper_bounds_of_a_policy_are_never_rounded_down() -> None:
+    found = solve_policy(depl.load("tiny"), "static")
+    rng = np.random.default_rng(5)
+    rounded = 0
+    for cost, failure, reached in rng.uniform(0.01, [9.0, 30.0, 1.0], (300, 3)).tolist():
+        result = replace(found, cost=cost, failure_cost=failure, reached=reached)
+        missed = 1 - Fraction(reached)
+        told = result.to_dict()
+        assert told["violation"]["upper"] >= missed
+        assert told["objective"] >= Fraction(cost) + Fraction(failure) * missed
+        assert told["per_success"] >= Fraction(cost) / Fraction(reached)
+        rounded += Fraction(1 - reached) < missed
+        assert told["violation"]["upper"] == pytest.approx(1 - reached, rel=1e-15)
+    assert rounded  # that 1 - reached would be too small mattered
