@@ -138,26 +138,23 @@ def test_every_committed_record_belongs_to_a_case_and_was_a_full_run(path):
     assert not record.smoke
 
 
-def test_adding_a_file_adds_a_case(case_package):
+@pytest.mark.parametrize(
+    ("files", "complaint"),
+    [
+        ({"second": CASE_FILE.format(name="second"), "first": CASE_FILE.format(name="first")}, None),
+        (dict.fromkeys(("one", "two"), CASE_FILE.format(name="same")), r"extra_cases\.two.*'same'"),
+        ({"nothing": ""}, r"extra_cases\.nothing defines no STUDY"),
+    ],
+)
+def test_a_file_of_a_package_is_a_study_or_refused(case_package, files, complaint):
     package, folder = case_package
-    (folder / "second.py").write_text(CASE_FILE.format(name="second"), encoding="utf-8")
-    (folder / "first.py").write_text(CASE_FILE.format(name="first"), encoding="utf-8")
-    assert list(all_studies(package)) == ["first", "second"]
-
-
-def test_two_files_with_one_case_name_are_refused(case_package):
-    package, folder = case_package
-    (folder / "one.py").write_text(CASE_FILE.format(name="same"), encoding="utf-8")
-    (folder / "two.py").write_text(CASE_FILE.format(name="same"), encoding="utf-8")
-    with pytest.raises(InvalidInputError, match=r"extra_cases\.two.*'same'"):
-        all_studies(package)
-
-
-def test_a_file_without_a_case_is_refused(case_package):
-    package, folder = case_package
-    (folder / "nothing.py").touch()
-    with pytest.raises(InvalidInputError, match=r"extra_cases\.nothing defines no STUDY"):
-        all_studies(package)
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    if complaint is None:
+        assert list(all_studies(package)) == ["first", "second"]
+    else:
+        with pytest.raises(InvalidInputError, match=complaint):
+            all_studies(package)
 
 
 def test_studies_are_chosen_by_name_in_the_order_asked_for_and_an_unknown_one_is_refused():
@@ -171,10 +168,6 @@ def test_all_studies_have_names_of_their_own_and_those_that_sweep_are_among_them
     suites = all_suites()
     assert {"paper", "behaviour"} < suites.keys()
     assert {name for name, study in all_studies().items() if study.sweeps} == suites.keys()
-    for study in suites.values():
-        names = [draw.name for draw in study.instances()]
-        assert names, study.name
-        assert len(set(names)) == len(names), study.name
 
 
 def test_a_study_asks_every_draw_every_configuration_unless_it_says_otherwise(tiny):
@@ -227,37 +220,27 @@ def test_a_case_that_cannot_be_used_is_refused(change, message):
     ],
 )
 def test_a_goal_compares_the_measured_value_with_the_threshold(comparison, met):
+    assert comparison in registry.COMPARISONS
     goal = Goal("a", "s", comparison, 2.0)
     assert [goal.met_by(value) for value in (1, np.float64(2.0), 3.5)] == met
-
-
-@pytest.mark.parametrize("value", [math.nan, None, "3", [3.0]])
-@pytest.mark.parametrize("comparison", registry.COMPARISONS)
-def test_what_is_not_a_number_meets_no_goal(value, comparison):
-    assert not Goal("a", "s", comparison, 3.0).met_by(value)
-
-
-def test_a_truth_value_can_be_a_goal():
+    assert not any(goal.met_by(value) for value in (math.nan, None, "3", [3.0]))  # no numbers
     assert Goal("a", "s", "==", 1).met_by(np.bool_(True))
-    assert not Goal("a", "s", "==", 1).met_by(False)
 
 
-def test_a_record_survives_writing_and_reading(tmp_path):
+def test_a_record_states_measured_value_threshold_and_verdict_and_survives_writing_and_reading(tmp_path):
     record = results.measure(TINY)
     assert results.read(results.write(record, tmp_path)) == record
     assert results.read_all(tmp_path) == [record]
-
-
-def test_a_record_states_measured_value_threshold_and_verdict():
-    mean, worst, count = results.measure(TINY).goals
+    mean, worst, count = record.goals
     assert (mean.measured, mean.threshold, mean.met) == (pytest.approx(0.5, abs=0.1), 0.6, True)
     assert (worst.measured, worst.met) == (None, False)
     assert (count.measured, count.met) == (1000.0, True)
-
-
-def test_the_seed_of_the_case_decides_its_values():
-    assert results.measure(TINY).values == results.measure(TINY).values
-    assert results.measure(TINY).values != results.measure(dataclasses.replace(TINY, seed=4)).values
+    assert results.measure(TINY).values == record.values
+    assert results.measure(dataclasses.replace(TINY, seed=4)).values != record.values
+    results.write(results.measure(TINY), tmp_path)
+    assert results.read(tmp_path / "tiny.json").earlier is None  # it has a seed of its own
+    with pytest.raises(InvalidInputError, match="'tiny' always takes the seed 3"):
+        results.measure(TINY, seed=4)
 
 
 ANEW = dataclasses.replace(TINY, seed=None)
@@ -270,11 +253,6 @@ def test_a_case_that_draws_anew_never_draws_the_same_and_can_be_repeated_by_its_
     again = results.measure(ANEW, seed=first.seed)
     assert (again.values, again.command) == (first.values, first.command)
     assert results.measure(ANEW, smoke=True).seed == 0
-
-
-def test_a_seed_for_a_case_with_its_own_is_refused():
-    with pytest.raises(InvalidInputError, match="'tiny' always takes the seed 3"):
-        results.measure(TINY, seed=4)
 
 
 def test_a_record_of_a_case_that_draws_anew_lists_all_recordings_before_it(tmp_path):
@@ -301,12 +279,6 @@ def test_a_joined_record_tells_where_each_of_its_parts_was_made(tmp_path):
     assert [line.split(":")[0] for line in lines[-3:]] == ["- tiny", "  - of one", "  - of other"]
 
 
-def test_a_record_of_a_case_with_its_own_seed_lists_none(tmp_path):
-    for _ in range(2):
-        target = results.write(results.measure(TINY), tmp_path)
-    assert results.read(target).earlier is None
-
-
 def test_a_record_names_versions_but_no_host_and_no_path():
     record = results.measure(TINY)
     assert record.command == "depl bench run tiny"
@@ -317,18 +289,16 @@ def test_a_record_names_versions_but_no_host_and_no_path():
     assert record.machine.cores >= 1
 
 
-def test_a_goal_without_a_value_is_named():
-    case = dataclasses.replace(TINY, run=lambda rng, smoke: {"mean": 0.5, "count": 3})
-    with pytest.raises(
-        InvalidInputError, match=r"'tiny' returned no value for its goal 'worst', only mean, count"
-    ):
-        results.measure(case)
-
-
-def test_a_value_that_json_cannot_hold_is_refused():
-    case = dataclasses.replace(TINY, goals=(), run=lambda rng, smoke: {"mean": 1 + 2j})
-    with pytest.raises(InvalidInputError, match="'tiny' returned what JSON cannot hold"):
-        results.measure(case)
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        ({"mean": 0.5, "count": 3}, r"returned no value for its goal 'worst', only mean, count"),
+        ({"mean": 1 + 2j, "worst": 1, "count": 3}, "returned what JSON cannot hold"),
+    ],
+)
+def test_values_that_cannot_be_recorded_are_refused(values, complaint):
+    with pytest.raises(InvalidInputError, match=f"'tiny' {complaint}"):
+        results.measure(dataclasses.replace(TINY, run=lambda rng, smoke: values))
 
 
 @pytest.mark.parametrize("failing", ["os.fsync", "pathlib.Path.replace"])
@@ -353,14 +323,11 @@ def test_the_committed_table_is_made_from_the_committed_records(tmp_path):
     assert (results.RESULTS / "README.md").read_text(encoding="utf-8") == fresh, "run the table command again"
 
 
-def test_an_unfinished_file_is_not_taken_for_a_record(tmp_path):
-    (tmp_path / ".tiny-x.tmp").write_text("{", encoding="utf-8")
-    (tmp_path / ".tiny.json").write_text("{", encoding="utf-8")
-    assert results.read_all(tmp_path) == []
-
-
 @pytest.mark.parametrize("text", ["{", "{}", '{"case": 3}'])
-def test_a_file_that_is_no_record_is_refused_by_name(tmp_path, text):
+def test_a_file_that_is_no_record_is_refused_by_name_and_an_unfinished_one_is_none(tmp_path, text):
+    for name in (".tiny-x.tmp", ".tiny.json"):
+        (tmp_path / name).write_text("{", encoding="utf-8")
+    assert results.read_all(tmp_path) == []
     (tmp_path / "tiny.json").write_text(text, encoding="utf-8")
     with pytest.raises(InvalidInputError, match=r"tiny\.json is not a benchmark record"):
         results.read_all(tmp_path)
@@ -372,7 +339,4 @@ def test_the_table_has_a_row_for_each_goal_and_escapes_what_markdown_reads():
     assert lines[3] == "| tiny | the worst draw is finite | &lt; 10 | – | **no** |"
     assert lines[4].endswith("| 1000 | yes |")
     assert lines[6].startswith("- tiny: ")
-
-
-def test_the_table_of_no_records_is_a_table():
     assert results.table([]).count("\n") == 2
