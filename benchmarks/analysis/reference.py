@@ -7,11 +7,11 @@ nothing is compared with it.
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.catalogue import all_suites
-from depl.benchmarks.measure.outcome import Ended
+from depl.benchmarks.measure.outcome import SolveOutcome
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 from depl.models.solving.methods import Meaning
@@ -21,8 +21,7 @@ TOLERANCE = 1e-7
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """What one attempt says: a plan that is proved cheapest, a proof that there is none, a cost, a bound.
 
     The cost is infinite without a verified plan, the bound minus infinity without one [cost].
@@ -35,8 +34,7 @@ class Claim:
     lower_bound: float
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(NamedTuple):
     """What the claims on one question come to.
 
     The least cost that was called proved optimal, whether the question was called infeasible, the cheapest of
@@ -82,7 +80,7 @@ def reference_of(claims: Sequence[Claim]) -> Reference:
     found = Reference(min((item.cost for item in proofs), default=None), bool(denials), cheapest, bound)
     best = found.optimum
     stand = [item.who for item in proofs if best is not None and not below(best, item.cost)]
-    return replace(found, proved_by=tuple(dict.fromkeys(denials if found.infeasible else stand)))
+    return found._replace(proved_by=tuple(dict.fromkeys(denials if found.infeasible else stand)))
 
 
 def below(cost: float, bound: float) -> bool:
@@ -90,8 +88,7 @@ def below(cost: float, bound: float) -> bool:
     return cost < bound - TOLERANCE * abs(bound) if math.isfinite(bound) else cost < bound
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """What an attempt answers: attempts on one question can be compared with one another.
 
     Under the law a question is an instance. Under scenarios it is an instance and a sample, that is a number
@@ -113,7 +110,7 @@ def question_of(attempt: Attempt) -> Question:
     return Question(task.suite, task.version, task.instance, attempt.meaning, sample)
 
 
-def claimed(who: str, item: Ended) -> Claim:
+def claimed(who: str, item: SolveOutcome | Attempt) -> Claim:
     """What a method says by the outcome of a solve; one without a result says nothing."""
     cost = math.inf if item.cost is None else item.cost
     bound = -math.inf if item.lower_bound is None else item.lower_bound
@@ -131,7 +128,7 @@ def references(attempts: Sequence[Attempt]) -> dict[Question, Reference]:
     for attempt in attempts:
         question = question_of(attempt)
         known = hashes.get((question.suite, question.version, question.instance))
-        shared = question if known is None else replace(question, suite="", version=0, instance=known)
+        shared = question if known is None else question._replace(suite="", version=0, instance=known)
         asked[question] = shared
         claims.setdefault(shared, []).append(claimed(attempt.task.configuration, attempt))
     found = {shared: reference_of(said) for shared, said in claims.items()}

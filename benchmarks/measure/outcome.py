@@ -10,7 +10,7 @@ import os
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
@@ -23,26 +23,6 @@ from depl.models.solving.solve import VerificationError, solve
 REFUSED, REJECTED = "refused", "rejected"
 
 _PROOFS = (Termination.OPTIMAL, Termination.GAP_REACHED, Termination.INFEASIBLE)
-
-
-class Ended(Protocol):
-    """Anything that says how a solve ended and what it proved: a `SolveOutcome`, or an attempt."""
-
-    @property
-    def cost(self) -> float | None:
-        """Of the plan [cost]; None without one."""
-
-    @property
-    def lower_bound(self) -> float | None:
-        """None without a finite one [cost]."""
-
-    @property
-    def proved_optimal(self) -> bool:
-        """Whether its plan is proved to be cheapest."""
-
-    @property
-    def proved_infeasible(self) -> bool:
-        """Whether it is proved that there is no plan."""
 
 
 @dataclass(frozen=True)
@@ -100,18 +80,7 @@ class SolveOutcome:
 def tried(instance: Instance, method: str | Registered, **settings: Any) -> SolveOutcome:
     """Let a method solve an instance; a refusal and a rejected plan are outcomes like others.
 
-    Parameters
-    ----------
-    method : str or Registered
-    settings : Any
-        As of `depl.models.solving.solve.solve`.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If the user stopped it.
-    DeplError
-        For any other error of the toolkit.
+    Settings are those of `depl.models.solving.solve.solve`; its other errors come through, and Ctrl-C.
     """
     started, cpu = time.perf_counter(), cpu_seconds()
     name = method.name if isinstance(method, Registered) else method

@@ -26,12 +26,6 @@ class Machine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory_gib: float | None
     system: str
 
-    @property
-    def words(self) -> str:
-        """Processor, cores and memory, for a reader."""
-        memory = "" if self.memory_gib is None else f", {self.memory_gib:.0f} GiB"
-        return f"{self.cpu or 'unknown processor'}, {self.cores} cores{memory}"
-
 
 class Commit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The state of the source: the commit, and whether anything but the records differed from it."""
@@ -67,8 +61,12 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     @property
     def machine_words(self) -> str:
-        """The machine for a reader."""
-        return "unknown machine" if self.machine is None else self.machine.words
+        """Processor, cores and memory, for a reader."""
+        found = self.machine
+        if found is None:
+            return "unknown machine"
+        memory = "" if found.memory_gib is None else f", {found.memory_gib:.0f} GiB"
+        return f"{found.cpu or 'unknown processor'}, {found.cores} cores{memory}"
 
 
 @functools.cache

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from depl.benchmarks.analysis.table import Table
 from depl.benchmarks.measure.attempt import Attempt, Job
 from depl.benchmarks.measure.catalogue import all_studies
 from depl.benchmarks.measure.outcome import cpu_seconds
@@ -24,7 +23,7 @@ from depl.benchmarks.measure.store import RESULTS as RESULTS
 from depl.models.foundation.documents import decode, read_bytes, write_bytes, write_text
 from depl.models.foundation.errors import InvalidInputError
 
-GOAL_COLUMNS = ("Benchmark", "What is promised", "Goal", "Measured", "Met")
+_COLUMNS = ("Benchmark", "What is promised", "Goal", "Measured", "Met")
 
 COMMAND = "depl bench run"
 """What runs a study; records from before say ``depl bench cases run``, or ``python -m depl.benchmarks run``,
@@ -126,17 +125,16 @@ def record_of(case: Study, attempts: Sequence[Attempt], seed: int) -> Record:
 def write(record: Record, folder: Path = RESULTS) -> Path:
     """Write a record to ``folder/STUDY.json``, replacing an older one only by a finished file.
 
-    That of a case that draws anew goes on listing what the replaced one and those before it measured.
-
-    Returns
-    -------
-    Path
-        The file written.
+    That of a study that draws anew goes on listing what the replaced one and those before it measured.
     """
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{record.case}.json"
     if record.earlier is not None and target.exists():
-        record = msgspec.structs.replace(record, earlier=_with_its_earlier(read(target)))
+        old = read(target)
+        measured = {goal.name: goal.measured for goal in old.goals}
+        commit = None if old.commit is None else old.commit.id
+        last = Earlier(old.seed, old.date, commit, measured)
+        record = msgspec.structs.replace(record, earlier=(*(old.earlier or ()), last))
     write_bytes(target, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
     return target
 
@@ -161,13 +159,7 @@ def write_table(folder: Path = RESULTS) -> Path:
 
 
 def read(path: Path) -> Record:
-    """Read a record.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read or is not a record.
-    """
+    """Read a record."""
     try:
         return decode(read_bytes(path), Record)
     except InvalidInputError as error:
@@ -181,37 +173,27 @@ def read_all(folder: Path = RESULTS) -> list[Record]:
 
 
 def table(records: Iterable[Record]) -> str:
-    """Render records as a Markdown table, a row for each goal, and the runs that they come from below it."""
-    records = list(records)
-    rows = ["| " + " | ".join(GOAL_COLUMNS) + " |", "| --- | --- | ---: | ---: | --- |"]
-    rows += [_row(map(str, row)) for row in goal_table(records).rows]
-    runs = [_provenance(record) for record in records]
-    return "\n".join([*rows, "", *runs]).rstrip() + "\n"
+    """Render records as a Markdown table, a row for each goal, and the runs that they come from below it.
 
-
-def goal_table(records: Iterable[Record]) -> Table:
-    """A row for each goal of the records, as people read it.
-
-    A goal that a case still has, with the same threshold, is told in the words that the case has now.
+    A goal that a study still has, with the same threshold, is told in the words that the study has now.
     """
-    cases = all_studies()
     now = {
-        (case.name, goal.name, goal.comparison, float(goal.threshold)): goal.sentence
-        for case in cases.values()
-        for goal in case.goals
+        (name, goal.name, goal.comparison, float(goal.threshold)): goal.sentence
+        for name, study in all_studies().items()
+        for goal in study.goals
     }
-    rows = tuple(
-        (
-            record.case,
-            now.get((record.case, goal.name, goal.comparison, goal.threshold), goal.sentence),
-            f"{goal.comparison} {number(goal.threshold)}",
-            number(goal.measured),
-            "yes" if goal.met else "no",
-        )
-        for record in records
-        for goal in record.goals
-    )
-    return Table(GOAL_COLUMNS, rows)
+    records = list(records)
+    rows = ["| " + " | ".join(_COLUMNS) + " |", "| --- | --- | ---: | ---: | --- |"]
+    for record in records:
+        for goal in record.goals:
+            key = record.case, goal.name, goal.comparison, goal.threshold
+            asked = f"{goal.comparison} {number(goal.threshold)}"
+            met = "yes" if goal.met else "**no**"
+            cells = (record.case, now.get(key, goal.sentence), asked, number(goal.measured))
+            # The sign < opens a tag in some Markdown readers, and | ends a cell in all of them.
+            safe = [cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells]
+            rows.append("| " + " | ".join([*safe, met]) + " |")
+    return "\n".join([*rows, "", *map(_provenance, records)]).rstrip() + "\n"
 
 
 def number(value: float | None) -> str:
@@ -220,24 +202,12 @@ def number(value: float | None) -> str:
 
 
 def seed_of(case: Study, given: int | None = None, smoke: bool = False) -> int:
-    """What a study draws by: its own seed, or one that is given or drawn here.
-
-    Raises
-    ------
-    InvalidInputError
-        If one is given for a study that has its own.
-    """
+    """What a study draws by: its own seed, for which none may be given, or one that is drawn here."""
     if case.seed is None:
         return given if given is not None else 0 if smoke else secrets.randbits(32)
     if given is not None:
         raise InvalidInputError(f"benchmark {case.name!r} always takes the seed {case.seed}; leave it out")
     return case.seed
-
-
-def _with_its_earlier(record: Record) -> tuple[Earlier, ...]:
-    commit = None if record.commit is None else record.commit.id
-    measured = {goal.name: goal.measured for goal in record.goals}
-    return (*(record.earlier or ()), Earlier(record.seed, record.date, commit, measured))
 
 
 def _record(
@@ -282,28 +252,19 @@ def _judged(case: Study, goal: Goal, measured: Mapping[str, object]) -> Measured
     )
 
 
-def _row(given: Iterable[str]) -> str:
-    *cells, met = given
-    cells.append("yes" if met == "yes" else "**no**")
-    # The sign < opens a tag in some Markdown readers, and | ends a cell in all of them.
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
-
-
 def _provenance(record: Record) -> str:
     run = f"- {record.case}{' (smoke run)' if record.smoke else ''}: {_made(record)}"
-    parts = [f"  - of {part.case}: {_made(part)}" for part in record.former or ()]
-    return "\n".join([run, *parts, *map(_before, record.earlier or ())])
+    lines = [run, *(f"  - of {part.case}: {_made(part)}" for part in record.former or ())]
+    for old in record.earlier or ():
+        measured = ", ".join(f"{name} {number(value)}" for name, value in old.measured.items())
+        commit = "" if old.commit is None else f", commit {old.commit[:10]}"
+        lines.append(f"  - before: {old.date}{commit}, seed {old.seed}: {measured}")
+    return "\n".join(lines)
 
 
-def _made(record: Record | Former) -> str:
+def _made(record: Former) -> str:
     return (
         f"{record.date}, {record.source_words}, "
         f"{record.wall_seconds:.1f} s ({record.cpu_seconds:.1f} s CPU), seed {record.seed}, "
         f"{record.python}, {record.machine_words}. `{record.command}`"
     )
-
-
-def _before(earlier: Earlier) -> str:
-    measured = ", ".join(f"{name} {number(value)}" for name, value in earlier.measured.items())
-    commit = "" if earlier.commit is None else f", commit {earlier.commit[:10]}"
-    return f"  - before: {earlier.date}{commit}, seed {earlier.seed}: {measured}"
