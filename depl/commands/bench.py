@@ -61,13 +61,10 @@ _workers = together(
 )
 
 
-@bench.command(
-    "list",
-    examples="""\
+@bench.command("""\
 depl bench list
 depl bench list --json
-""",
-)
+""")
 @given.imports
 @given.as_json("the studies")
 def list_(options: Options) -> Answer:
@@ -93,13 +90,11 @@ def list_(options: Options) -> Answer:
     return Answer(found, json=as_json({"studies": content}))
 
 
-@bench.command(
-    examples="""\
+@bench.command("""\
 depl bench run paper --limit 1 --methods fastest-cluster --out few.jsonl
 depl bench run random scaling-models --seconds 5 --workers 2
 depl bench run exact-law --smoke             # as small as possible, nothing is written
-"""
-)
+""")
 @click.argument(
     "studies",
     metavar="[STUDY]...",
@@ -224,12 +219,10 @@ def _empty(path: Path, jobs: Sequence[Job]) -> Store:
     return store
 
 
-@bench.command(
-    examples="""\
+@bench.command("""\
 depl bench run paper --limit 1 --methods fastest-cluster --out few.jsonl
 depl bench resume few.jsonl                  # after a crash, Ctrl-C or a power cut
-"""
-)
+""")
 @click.argument("file", metavar="FILE", help="the file of attempts that 'depl bench run' began")
 @_workers
 @given.as_json("what was done")
@@ -320,13 +313,11 @@ def _measured(record: Record) -> str:
     return "\n".join([*lines, f"  {record.wall_seconds:.2f} s, {record.cpu_seconds:.2f} s CPU"])
 
 
-@bench.command(
-    examples="""\
+@bench.command("""\
 depl bench compare paper --seconds 20
 depl bench compare                           # all that is recorded, a minute of each
 depl bench compare behaviour --all --only 'small-*/depl*'
-"""
-)
+""")
 @click.argument(
     "file",
     metavar="[FILE]",
@@ -420,13 +411,10 @@ def _asked_again(options: Options, name: str, able: list[Attempt], seed: int) ->
     return len(rows), told
 
 
-@bench.command(
-    "table",
-    examples="""\
+@bench.command("""\
 depl bench table
 depl bench table --json
-""",
-)
+""")
 @click.option("--out", metavar="DIR", help="folder of the records; default: the committed ones")
 @given.as_json("the records")
 def table_(options: Options) -> Answer:
@@ -440,12 +428,10 @@ def table_(options: Options) -> Answer:
     return Answer(text, json=as_json({"records": msgspec.to_builtins(records)}))
 
 
-@bench.command(
-    examples="""\
+@bench.command("""\
 depl bench draw graph figures
 depl bench draw promises-kept figures
-"""
-)
+""")
 @click.argument("name", metavar="NAME", shell_complete=_STUDIES, help="a study that has a figure")
 @click.argument("folder", metavar="FOLDER", help="where to write NAME.png and NAME.svg")
 @click.argument("record", metavar="[RECORD]", required=False, help="default: the committed one")
@@ -467,12 +453,10 @@ def draw(options: Options) -> Answer:
     return Answer("\n".join(written), json=as_json({"files": written}))
 
 
-@bench.command(
-    examples="""\
+@bench.command("""\
 depl bench report                            # all that is recorded
 depl bench report paper-eta --no-figures --out page.html
-"""
-)
+""")
 @click.argument(
     "files",
     metavar="[FILE]...",

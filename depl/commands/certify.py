@@ -26,7 +26,6 @@ depl certify fresh.csv --target 0.35 --omega 0.95 --chosen-by digits-alexnet
 @given.argument(
     "TRACES",
     "runs of the plan that had no part in its choice: a file of traces, CSV or npz",
-    shell_complete=given.TRACES,
 )
 @given.option("--target X", "l_max, what is promised", given.NUMBER, required=True)
 @given.option("--omega P", "promised probability of keeping the target", given.NUMBER, required=True)

@@ -6,19 +6,16 @@ from depl.commands.answer import Answer, ExitCode
 from depl.models.foundation.errors import InvalidInputError
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl solve tiny --method exact --out plan.json
 depl check tiny plan.json
 depl check tiny plan.json --json
-"""
-)
+""")
 @given.instance
 @given.plan
 @given.option(
     "--scenarios FILE.npz",
     "the scenarios that the plan was made for; needed where they are not of a seeded stream",
-    given.to_read,
 )
 @given.figure("the plan")
 @given.as_json("the findings")

@@ -10,13 +10,11 @@ _PLACES = {
 }
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl completion bash                         # > ~/.local/share/bash-completion/completions/depl
 depl completion zsh
 depl completion fish                         # > ~/.config/fish/completions/depl.fish
-"""
-)
+""")
 @given.argument(
     "SHELL",
     "; ".join(f"{name}, whose place is {place}" for name, place in _PLACES.items()),

@@ -24,12 +24,10 @@ _EXPECTED = "expected-greedy"
 _WRAPPED = textwrap.TextWrapper(110, break_long_words=False, break_on_hyphens=False)
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl demo                                    # into the folder demo
 depl demo --out figures
-"""
-)
+""")
 @given.option("--out DIR", "folder for the figures, beside each other as PNG and SVG", default="demo")
 def demo(options: given.Options) -> Answer:
     """Compare methods on the paper's AlexNet instances, draw figures."""

@@ -10,12 +10,10 @@ PARTS = ("-verdict", "-loss", "-fits")
 """What follows the name of a figure."""
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl diagnose digits-alexnet                 # shipped traces
 depl diagnose digits-alexnet --by model --resamples 20 --json
-"""
-)
+""")
 @traces
 @given.metric()
 @given.option(

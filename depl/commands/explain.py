@@ -6,17 +6,14 @@ from depl.commands.answer import Answer
 from depl.models.foundation.errors import InvalidInputError
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl solve tiny --method exact --out plan.json
 depl explain tiny plan.json
-"""
-)
+""")
 @given.instance
 @given.argument(
     "[PLAN]",
     "the path of a plan, as 'depl solve --out' writes it; without one the instance is explained",
-    given.to_read,
 )
 @given.figure("the plan")
 def explain(options: given.Options) -> Answer:

@@ -35,20 +35,16 @@ def _runs(text: str) -> int | tuple[str, ...]:
     return value
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl fit digits-alexnet --template digits-alexnet --out mine.json   # shipped traces, shipped setup
 depl instances new --setup --out setup.json                         # a commented setup to start from
 depl fit runs.csv --template setup.json --out mine.json             # traces of your own in runs.csv
-"""
-)
+""")
 @traces
 @given.option(
     "--template SETUP",
     "clusters, costs and target: a file as of 'depl instances new --setup', or the name of a shipped one",
-    given.to_read,
     required=True,
-    shell_complete=given.SETUPS,
 )
 @given.option("--out INSTANCE", "write the instance to this file", given.to_write, required=True)
 @given.option(

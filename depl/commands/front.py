@@ -15,12 +15,10 @@ _PARAMETERS = ("between", "points", "method", "gap", "time_limit", "seed")
 """Parameters of `depl.front` that are options here."""
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl front tiny --against probability --points 5 --plans plans
 depl front tiny --against loss --out front.json    # the same line again goes on where it stopped
-"""
-)
+""")
 @given.instance
 @given.option(
     "--against", "the budget that varies: l_max, T_max or omega", given.Choice(FRONTS_AGAINST), required=True

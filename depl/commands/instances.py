@@ -45,13 +45,10 @@ depl instances new --out mine.json           # with comments, to start from
 )
 
 
-@instances.command(
-    "list",
-    examples="""\
+@instances.command("""\
 depl instances list
 depl solve paper-mobilenet-9                 # a family's name and one of its targets
-""",
-)
+""")
 def list_(options: Options) -> Answer:
     """List the shipped instances and families."""
     from depl.instances.library import describe
@@ -60,12 +57,10 @@ def list_(options: Options) -> Answer:
     return Answer(table(("name", "targets", "summary"), rows))
 
 
-@instances.command(
-    examples="""\
+@instances.command("""\
 depl instances show paper-alexnet-9
 depl instances show paper-alexnet --target 9 --json
-"""
-)
+""")
 @given.instance
 @given.as_json("the instance itself")
 def show(options: Options) -> Answer:
@@ -81,12 +76,10 @@ def show(options: Options) -> Answer:
     return Answer(str(instance), json=instance.to_json().rstrip("\n"), aside=aside)
 
 
-@instances.command(
-    examples="""\
+@instances.command("""\
 depl instances make --count 3 --seed 7 --out drawn
 depl instances make --family heterogeneous --clusters 5 --epochs 20 --out drawn
-"""
-)
+""")
 @option("--count N", "how many", COUNT, default=1)
 @option("--seed S", "of the generator", SEED, default=0)
 @option("--out DIR", "the folder for the files", required=True)
@@ -109,12 +102,10 @@ def make(options: Options) -> Answer:
     return Answer("\n".join(paths), aside=f"{counted(len(paths), 'instance')} written")
 
 
-@instances.command(
-    examples="""\
+@instances.command("""\
 depl instances schema
 depl instances schema --setup
-"""
-)
+""")
 @given.imports
 @_setup
 def schema(options: Options) -> Answer:
@@ -125,13 +116,11 @@ def schema(options: Options) -> Answer:
     return Answer(json.dumps(setup_schema() if options.setup else json_schema(), indent=2))
 
 
-@instances.command(
-    examples="""\
+@instances.command("""\
 depl instances new --out mine.json
 depl solve mine.json
 depl instances new --setup --out setup.json  # for depl fit
-"""
-)
+""")
 @_setup
 @option("--out FILE", "write it to this new file instead of printing it", given.to_write)
 def new(options: Options) -> Answer:

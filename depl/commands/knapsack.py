@@ -28,18 +28,16 @@ _UNDER_THE_LAW = ("exact", "enumerate", "depl")
 _METHODS = ("scenario-search", "exact", "milp", "enumerate", "depl")
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl knapsack f4_l-d_kp_4_11
 depl knapsack f3_l-d_kp_4_20 --via exact --reduction by-time
-"""
-)
+""")
 @given.argument(
     "FILE",
     "number of items and capacity, then value and weight per line; or kplib's or Pisinger's format; or "
     "the name of a shipped instance, such as knapPI_1_100_1000_1",
     given.to_read,
-    shell_complete=given.KNAPSACKS,
+    shell_complete=given.shipped("depl.instances.knapsack_files", "shipped_knapsacks"),
 )
 @option("--via", "the method that plans; default: scenario-search, with --chance exact", Choice(_METHODS))
 @option(

@@ -40,13 +40,10 @@ depl lessons export 1 --only notebook        # into the folder lessons
 )
 
 
-@lessons.command(
-    "list",
-    examples="""\
+@lessons.command("""\
 depl lessons list
 depl lessons list --json
-""",
-)
+""")
 @given.as_json("the list")
 def list_(options: Options) -> Answer:
     """List the lessons with their exercises, and which have a kit."""
@@ -69,12 +66,10 @@ def list_(options: Options) -> Answer:
     return Answer(table(("lesson", "title", "exercises", "kit"), rows), json=as_json({"lessons": content}))
 
 
-@lessons.command(
-    examples="""\
+@lessons.command("""\
 depl lessons export 1 2 --to course --only notebook
 depl lessons export 5 --to course --only slides --only handout    # needs pip install 'depl[teaching]'
-"""
-)
+""")
 @argument("[N]...", "numbers of lessons; default: all", COUNT, name="numbers")
 @option("--to DIR", "the folder for the files", default="lessons")
 @option(

@@ -22,8 +22,6 @@ TOOLS = ("lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "tran
 traces = given.argument(
     "TRACES...",
     "a file of traces, or the name of shipped ones, such as digits-alexnet; with --loss files of logs",
-    given.to_read,
-    shell_complete=given.TRACES,
 )
 lost_runs = option(
     "--diverged NAME,...",

@@ -14,13 +14,11 @@ _DEFAULTS = (
 )
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl methods                                 # all, as a table
 depl methods depl-paper random               # with their options
 depl methods --json
-"""
-)
+""")
 @given.argument("[NAME]...", "only these, with their options", shell_complete=given.METHODS, name="names")
 @given.imports
 @given.as_json("the methods")

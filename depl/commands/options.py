@@ -98,11 +98,18 @@ class Command(_Helpful):
 class Group(_Helpful, click.Group):
     """A group of commands; those of ``lazy`` are imported when they are asked for."""
 
-    command_class = Command
-
     def __init__(self, *given: Any, lazy: Mapping[str, str] | None = None, **named: Any) -> None:
         super().__init__(*given, **{"subcommand_metavar": "ACTION"} | named)
         self.lazy = {} if lazy is None else lazy
+
+    def command(self, examples: str = "", **named: Any) -> Callable[[Run], Command]:  # type: ignore[override]
+        """Make a command of this group of a function."""
+
+        def made(function: Run) -> Command:
+            self.add_command(found := command(examples, **named)(function))
+            return found
+
+        return made
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order in which they are declared."""
@@ -126,9 +133,49 @@ def every(command: click.Command, *words: str) -> Iterator[tuple[tuple[str, ...]
                 yield from every(inner, *words, name)
 
 
-def command(name: str | None = None, **named: Any) -> Callable[[Run], Command]:
-    """Make a command of a function; ``examples`` are lines that run one after the other."""
-    return click.command(name, cls=Command, **named)
+def command(examples: str = "", **named: Any) -> Callable[[Run], Command]:
+    """Make a command of the name of a function; ``examples`` are lines that run one after the other."""
+
+    def made(function: Run) -> Command:
+        name = function.__name__.rstrip("_").replace("_", "-")
+        return click.command(name, cls=Command, examples=examples, **named)(function)
+
+    return made
+
+
+def shipped(module: str, function: str) -> Callable[..., list[str]]:
+    """Complete a word by names, or those that a function returns; it is imported when a shell asks."""
+
+    def complete(_ctx: object, _param: object, begun: str) -> list[str]:
+        known = getattr(importlib.import_module(module), function)
+        names = [str(getattr(item, "name", item)) for item in (known() if callable(known) else known)]
+        return [name for name in names if name.startswith(begun)]
+
+    return complete
+
+
+def to_read(text: str) -> str:
+    """The name of a file that a command reads, or of something shipped."""
+    return text
+
+
+def to_write(text: str) -> str:
+    """The name of a file that it writes."""
+    return text
+
+
+METHODS = shipped("depl", "methods")
+_TRACES = shipped("depl.instances.training.recorded", "recorded_names")
+_COMPLETED = {
+    "INSTANCE": shipped("depl.instances.library", "full_names"),
+    "M": METHODS,
+    "SETUP": shipped("depl.instances.setups", "setup_names"),
+    "RUNS": _TRACES,
+    "TRACES": _TRACES,
+}
+"""Names that a shell completes, by what stands for them in the usage."""
+_READ = ("FILE.npz", "INSTANCE", "PATH", "PLAN", "POLICY", "RUNS", "SETUP", "STATE", "TRACES")
+"""What stands for a file that is read, unless a type says otherwise."""
 
 
 def option(declared: str, help: str, type: Any = None, *, name: str = "", **more: Any) -> Callable[[F], F]:  # noqa: A002
@@ -137,6 +184,7 @@ def option(declared: str, help: str, type: Any = None, *, name: str = "", **more
     ``--points N`` takes a value, ``--law affine|independent`` one of these words, ``--json`` is a switch.
     """
     words, _, metavar = declared.partition(" ")
+    type = _named(metavar, type, more)  # noqa: A001
     if re.fullmatch(r"[a-z0-9_]+(\|[a-z0-9_]+)*", metavar):
         type = Choice(metavar.split("|"))  # noqa: A001
     elif metavar:
@@ -151,8 +199,16 @@ def option(declared: str, help: str, type: Any = None, *, name: str = "", **more
 def argument(metavar: str, help: str, type: Any = None, *, name: str = "", **more: Any) -> Callable[[F], F]:  # noqa: A002
     """An argument as its usage shows it: ``[NAME]...`` are any number of them."""
     more |= {"metavar": metavar, "nargs": -1 if metavar.endswith("...") else 1}
-    name = name or re.sub(r"\W", "", metavar.lower())
+    word = re.sub(r"\W", "", metavar)
+    type, name = _named(word, type, more), name or word.lower()  # noqa: A001
     return click.argument(name, help=help, type=type, required=not metavar.startswith("["), **more)
+
+
+def _named(word: str, kind: Any, more: dict[str, Any]) -> Any:
+    """The type of what stands for a value, unless one is given; ``more`` is told how it is completed."""
+    if kind is None and word in _COMPLETED:
+        more.setdefault("shell_complete", _COMPLETED[word])
+    return to_read if kind is None and word in _READ else kind
 
 
 def together(*parts: Callable[[F], F]) -> Callable[[F], F]:
@@ -243,16 +299,6 @@ class Number(click.types.FloatParamType):
 COUNT, SEED, NUMBER = Whole(min=1), Whole(min=0), Number()
 
 
-def to_read(text: str) -> str:
-    """The name of a file that a command reads, or of something shipped."""
-    return text
-
-
-def to_write(text: str) -> str:
-    """The name of a file that it writes."""
-    return text
-
-
 def positive_seconds(text: str) -> float:
     """A positive number of seconds."""
     value = float(text) if is_number(text) else float("nan")
@@ -333,43 +379,17 @@ def _paths(value: object) -> tuple[str, ...]:
     return value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
 
 
-def shipped(module: str, function: str) -> Callable[..., list[str]]:
-    """Complete a word by names, or those that a function returns; it is imported when a shell asks."""
-
-    def complete(_ctx: object, _param: object, begun: str) -> list[str]:
-        known = getattr(importlib.import_module(module), function)
-        names = [str(getattr(item, "name", item)) for item in (known() if callable(known) else known)]
-        return [name for name in names if name.startswith(begun)]
-
-    return complete
-
-
-INSTANCES = shipped("depl.instances.library", "full_names")
-METHODS = shipped("depl", "methods")
-TRACES = shipped("depl.instances.training.recorded", "recorded_names")
-SETUPS = shipped("depl.instances.setups", "setup_names")
-KNAPSACKS = shipped("depl.instances.knapsack_files", "shipped_knapsacks")
-"""Names that a shell completes."""
-
 imports = option(
     "--import MODULE", "a module or a .py file that registers methods or laws", multiple=True, name="imports"
 )
 target = option("--target L", "bound on the quantile of the final loss; chooses a family's instance")
 instance = together(
-    argument(
-        "INSTANCE",
-        "a name of 'depl instances list', or the path of a file",
-        to_read,
-        shell_complete=INSTANCES,
-    ),
-    target,
-    imports,
+    argument("INSTANCE", "a name of 'depl instances list', or the path of a file"), target, imports
 )
-plan = argument("PLAN", "the path of a plan, as 'depl solve --out' writes it", to_read)
+plan = argument("PLAN", "the path of a plan, as 'depl solve --out' writes it")
 method = option(
     "--method M",
     f"one of 'depl methods'; default: {DEFAULT_METHOD}, which lets exact search and the loop take turns",
-    shell_complete=METHODS,
 )
 gap = option("--gap G", "relative gap that is good enough, such as 0.05 or 5%", relative_gap, default="0")
 time_limit = option("--time-limit S", "seconds; default: none", NUMBER)

@@ -51,14 +51,11 @@ def _formats(text: str) -> tuple[str, ...]:
     return kinds
 
 
-@command(
-    "figures",
-    examples="""\
+@command("""\
 depl figures --paper 5                       # from the recorded attempts
 depl figures --paper 7 --methods exact,depl-paper,expected-cost --column-width --format pdf --latex
 depl figures --paper 9 --family paper-alexnet-deadline --json
-""",
-)
+""")
 @option(
     "--paper",
     "which figure; Figs. 1 and 3 show no numbers",

@@ -21,7 +21,7 @@ depl policy show policy.json
 depl policy decide policy.json --log run.jsonl               # exit code 0 go on, 10 switch, 11 stop
 """,
 )
-_policy = argument("POLICY", "the path of a policy, as 'depl policy solve --out' writes it", given.to_read)
+_policy = argument("POLICY", "the path of a policy, as 'depl policy solve --out' writes it")
 _MOST_EPOCHS = 1_000_000
 """As in instances."""
 _CODES = {"continue": ExitCode.ANSWERED, "switch": ExitCode.SWITCH, "stop": ExitCode.STOP}
@@ -58,13 +58,11 @@ def epoch_numbers(text: str) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-@policy.command(
-    examples="""\
+@policy.command("""\
 depl policy solve paper-alexnet-9 --gap 5% --explain --out policy.json
 depl policy solve paper-alexnet-9 --rung static --failure-cost 30
 depl policy solve digits.json --switch-epochs 4,6,8-34 --time-limit 300 --json   # an instance of 'depl fit'
-"""
-)
+""")
 @given.instance
 @option("--out POLICY.json", "write the policy to this file", given.to_write)
 @option(
@@ -117,21 +115,17 @@ def solve(options: Options) -> Answer:
     )
 
 
-@policy.command(
-    examples="""\
+@policy.command("""\
 depl policy solve paper-alexnet-9 --gap 5% --out policy.json
 depl policy show policy.json --figure map    # into map.png and map.svg
 depl policy show policy.json --details
-"""
-)
+""")
 @_policy
 @option("--details", "list every state of a run by itself, and merge no epochs")
 @given.figure("epochs and losses, coloured by what is done there,")
 @option(
     "--runs TRACES",
     "with --figure: draw the losses of these runs over it; a file of traces, or shipped ones",
-    given.to_read,
-    shell_complete=given.TRACES,
     name="traces",
 )
 @given.metric("of these runs")
@@ -150,12 +144,10 @@ def show(options: Options) -> Answer:
     return Answer(text, json=policy.to_json().rstrip("\n"), aside=aside)
 
 
-@policy.command(
-    examples="""\
+@policy.command("""\
 depl policy schema
 depl policy schema                           # > policy.schema.json
-"""
-)
+""")
 def schema(options: Options) -> Answer:
     """Print the JSON Schema of policy files."""
     from depl.models.problem.policy import json_schema
@@ -179,7 +171,6 @@ depl policy decide policy.json --log run.jsonl   # or a plan: plan.json --instan
 @option(
     "--instance INSTANCE",
     "follow a plan of this instance, a name or a file, and stop once the target is reached",
-    shell_complete=given.INSTANCES,
 )
 @given.target
 @given.imports
@@ -219,12 +210,10 @@ def decide(options: Options) -> Answer:
     return Answer(controller.why(), _CODES[decision.kind], json.dumps(content))
 
 
-@policy.command(
-    examples="""\
+@policy.command("""\
 depl policy solve paper-alexnet-9 --gap 5% --out policy.json
 depl policy check paper-alexnet-9 policy.json
-"""
-)
+""")
 @given.instance
 @_policy
 @given.as_json("the findings")
@@ -237,12 +226,10 @@ def check(options: Options) -> Answer:
     return Answer(view(report).text(), code, json_of(report))
 
 
-@policy.command(
-    examples="""\
+@policy.command("""\
 depl policy solve paper-alexnet-9 --gap 5% --out policy.json
 depl policy simulate paper-alexnet-9 policy.json --runs 10000 --seed 0
-"""
-)
+""")
 @given.instance
 @_policy
 @option("--runs N", "runs to draw", given.Whole(), default=100_000)
@@ -260,17 +247,14 @@ def simulate(options: Options) -> Answer:
     return Answer(text, code, json_of(found))
 
 
-@policy.command(
-    examples="""\
+@policy.command("""\
 depl policy solve digits.json --switch-epochs 4-34 --out policy.json   # an instance of 'depl fit'
 depl policy replay policy.json runs.csv      # runs named SEED/SWITCH: every switch of a seed
-"""
-)
+""")
 @_policy
 @argument(
     "RUNS",
     "counterfactual runs (depl train --stages): a file of traces, or the name of shipped ones",
-    shell_complete=given.TRACES,
     name="traces",
 )
 @given.metric("that the target is one of")

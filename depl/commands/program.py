@@ -12,12 +12,10 @@ from depl.models.solving.defaults import DEFAULT_SCENARIOS
 _ASK = {"price": "", "cone": " and a feasibility tolerance of 1e-8"}
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl program tiny --scenarios 50 --out tiny.lp           # its optimum, 28, for any solver
 depl program tiny --relaxation --out tiny.mps
-"""
-)
+""")
 @given.instance
 @given.option(
     "--out FILE", "the file; its ending, .lp, .mps or .nl, says the format", given.to_write, required=True

@@ -9,19 +9,16 @@ from depl.commands.solve import explanation
 from depl.models.foundation.errors import InvalidInputError
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl solve tiny --method exact --out plan.json
 echo '{"format": "depl-state", "version": 1, "epoch": 0, "loss": 13, "elapsed_time": 0.5}' > state.json
 depl replan tiny plan.json state.json --keep-promise --out rest.json
-"""
-)
+""")
 @given.instance
 @given.plan
 @given.argument(
     "STATE",
     "an observed state (docs/replanning), or the log of a depl.Controller that follows the plan",
-    given.to_read,
 )
 @given.solving()
 @given.option(

@@ -9,13 +9,11 @@ from depl.commands.printable import fields
 from depl.models.solving.defaults import REPORT_SECONDS
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl solve tiny --method exact --out plan.json
 depl report tiny plan.json --no-prices       # into plan.html, at once
 depl report tiny plan.json --out page.html --time-limit 2
-"""
-)
+""")
 @given.instance
 @given.plan
 @given.option("--out FILE.html", "the page", given.to_write, default="plan.html")

@@ -15,8 +15,8 @@ traces = given.Group(
 )
 
 
-@traces.command("import", examples=_EXAMPLES)
-@given.argument("PATH...", "files of logs, or folders that hold them", given.to_read, name="paths")
+@traces.command(_EXAMPLES)
+@given.argument("PATH...", "files of logs, or folders that hold them", name="paths")
 @of_logs(required=True)
 @lost_runs
 @given.option(

@@ -40,14 +40,12 @@ def _epochs(text: str) -> tuple[int, ...]:
     return tuple(int(COUNT(part) or 0) for part in text.split(","))
 
 
-@given.command(
-    examples="""\
+@given.command("""\
 depl train --family digits-alexnet --runs 10 --out runs.csv
 depl train --family digits-alexnet --plan plan.json --out fresh.csv   # a plan of 'depl solve --out plan.json'
 depl train --family cells-perceptron --stages pruned-50@edge,pruned-75@edge --switch-epochs 4,6 --epochs 9 \
 --out b.csv
-"""
-)
+""")
 @option("--family NAME", f"what to train: {', '.join(SHIPPED)}", required=True, shell_complete=FAMILIES)
 @option("--runs N", "how many runs", COUNT, default=100)
 @option(
@@ -56,7 +54,6 @@ depl train --family cells-perceptron --stages pruned-50@edge,pruned-75@edge --sw
 @option(
     "--plan PLAN",
     "train what this plan does epoch by epoch; each cluster on all of its own data",
-    given.to_read,
 )
 @option(
     "--stages MODEL@CLUSTER,MODEL@CLUSTER",

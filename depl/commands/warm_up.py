@@ -15,13 +15,10 @@ _SECONDS = 20.0
 """For one solve: warm, each takes less than one."""
 
 
-@given.command(
-    "warm-up",
-    examples="""\
+@given.command("""\
 depl warm-up
 depl warm-up --method exact
-""",
-)
+""")
 @given.option(
     "--method M",
     "a method to prepare",
