@@ -55,7 +55,7 @@ def certify(options: given.Options) -> Answer:
     from depl.models.estimation.combinations import schedule_label
     from depl.models.estimation.held_out import held_out
     from depl.showing import json_of, view
-    from depl.showing.certificates import unnamed
+    from depl.showing.runs import unnamed
 
     traces = named_traces(options.traces)
     plan = None if options.plan is None else given.read_plan(options.plan)

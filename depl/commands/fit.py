@@ -120,7 +120,7 @@ def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:
     import numpy as np
 
     from depl.models.estimation.diagnosis import diagnose
-    from depl.showing.diagnoses import REFUSED
+    from depl.showing.runs import REFUSED
 
     try:
         found = diagnose(traces, np.random.default_rng(0), metric, _RESAMPLES)

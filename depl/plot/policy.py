@@ -22,7 +22,7 @@ from depl.models.policy.decisions import Stop
 from depl.models.policy.rules import Rules, read_rules
 from depl.models.problem.policy import Policy, PolicyNode
 from depl.models.traces.table import Traces
-from depl.showing.policy_rows import GIVE_UP, NO_EPOCH_LEFT, REACHED, Action, Site, bands, loss_at, site_of
+from depl.showing.policies import GIVE_UP, NO_EPOCH_LEFT, REACHED, Action, Site, bands, loss_at, site_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import Any, NamedTuple
 
 from depl.models.evaluation.evaluate import Evaluation, evaluate
 from depl.models.evaluation.loss_law import loss_law
@@ -16,7 +16,6 @@ from depl.models.solving.explain_limits import declared, failing
 from depl.models.solving.methods import Limits, default_method, find
 from depl.models.solving.result import Result, Termination
 from depl.models.verifier.verify import Report, verify
-from depl.showing import facts
 from depl.showing.parts import Fact, fact
 
 LEVELS = (0.9, 0.95, 0.99)
@@ -30,8 +29,7 @@ Solver = Callable[[Instance, str], Result]
 """Solves an instance by the method of a name, within some limit."""
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(NamedTuple):
     """One solve: what was asked for, and the result, or why there is none."""
 
     level: float
@@ -52,11 +50,9 @@ class PlanFacts:
         What the probabilities rest on, where the law was fitted to runs.
     stopping : EarlyStopping or str
         Or why it is not known.
-    prices : tuple of Offer or None
-        Solves by the default method, by rising probability; one of them asks for what the instance asks for.
-        None if no solves were asked for.
-    peers : tuple of Offer
-        Solves by other methods, for the instance itself.
+    offers : tuple of Offer or None
+        Solves by the default method, by rising probability, and by others for the instance itself; None if no
+        solves were asked for.
     interrupted : bool
         Whether the user stopped a solve; those after it were not begun.
     """
@@ -67,19 +63,13 @@ class PlanFacts:
     verified: Report
     rests_on: str | None
     stopping: EarlyStopping | str
-    prices: tuple[Offer, ...] | None = None
-    peers: tuple[Offer, ...] = ()
+    offers: tuple[Offer, ...] | None = None
     interrupted: bool = False
 
     @property
     def has_law(self) -> bool:
         """Whether a law of the plan's final loss is known."""
         return declared(self.evaluation)
-
-    @cached_property
-    def numbers(self) -> dict[str, Fact]:
-        """The facts of the evaluation."""
-        return facts(self.evaluation)
 
     @property
     def broken(self) -> int:
@@ -93,23 +83,16 @@ class PlanFacts:
         return not self.has_law or self.evaluation.violation.at_most(budget)
 
     @property
-    def own(self) -> Offer | None:
-        """The solve by the default method at the probability that the instance asks for, if there is one."""
-        level = self.instance.target.quantile_level
-        return next((offer for offer in self.prices or () if offer.level == level), None)
-
-    @property
     def rivals(self) -> list[Offer]:
         """The solves for the very target of the instance."""
-        return [*([] if self.own is None else [self.own]), *self.peers]
+        level = self.instance.target.quantile_level
+        return [offer for offer in self.offers or () if offer.level == level]
 
     @property
     def looser(self) -> list[Offer]:
         """Those at lower probabilities: every plan that keeps the own one keeps these, too."""
-        if not Budget.PROBABILITY.nested(self.instance):
-            return []
-        level = self.instance.target.quantile_level
-        return [offer for offer in self.prices or () if offer.level < level]
+        level, nested = self.instance.target.quantile_level, Budget.PROBABILITY.nested(self.instance)
+        return [offer for offer in self.offers or () if nested and offer.level < level]
 
     def said(self, name: str, value: float | None) -> Fact:
         """A fact in the units of the instance."""
@@ -144,33 +127,26 @@ def facts_of(
             stopping = f"it takes longer than the limit of {seconds:g} seconds"
     verified, basis = verify(instance, plan), loss_law(instance).basis(plan) if known else None
     found = PlanFacts(instance, plan, evaluation, verified, basis, stopping)
-    if solver is None:
-        return found
+    return found if solver is None else replace(found, **_asked(instance, solver))
+
+
+def _asked(instance: Instance, solver: Solver) -> dict[str, Any]:
+    """The offers, and whether the user stopped a solve: then no further one is begun."""
     if not instance.declares_laws:
-        return replace(found, prices=())
-    asking, own, usual = _Asking(solver), instance.target.quantile_level, default_method(instance)
-    prices = tuple(
-        asking(instance if level == own else instance.replace(quantile_level=level), usual)
-        for level in sorted({*LEVELS, own})
-    )
-    able = [name for name in PEERS if find(name).memory or not instance.has_memory]
-    peers = tuple(asking(instance, name) for name in able)
-    return replace(found, prices=prices, peers=peers, interrupted=asking.interrupted)
-
-
-class _Asking:
-    """A solver that is not called again once the user stopped it."""
-
-    def __init__(self, solver: Solver) -> None:
-        self._solver, self.interrupted = solver, False
-
-    def __call__(self, instance: Instance, method: str) -> Offer:
-        level = instance.target.quantile_level
-        if self.interrupted:
-            return Offer(level, method, None, "not solved: interrupted before")
+        return {"offers": ()}
+    own, usual, offers = instance.target.quantile_level, default_method(instance), list[Offer]()
+    asked = [(level, usual) for level in sorted({*LEVELS, own})]
+    asked += [(own, name) for name in PEERS if find(name).memory or not instance.has_memory]
+    interrupted = False
+    for level, method in asked:
+        if interrupted:
+            offers.append(Offer(level, method, None, "not solved: interrupted before"))
+            continue
         try:
-            result = self._solver(instance, method)
+            result = solver(instance if level == own else instance.replace(quantile_level=level), method)
         except InvalidInputError as error:  # what a method does not cover is no end of the page
-            return Offer(level, method, None, f"refused: {error}")
-        self.interrupted = result.termination is Termination.INTERRUPTED
-        return Offer(level, method, result)
+            offers.append(Offer(level, method, None, f"refused: {error}"))
+        else:
+            interrupted = result.termination is Termination.INTERRUPTED
+            offers.append(Offer(level, method, result))
+    return {"offers": tuple(offers), "interrupted": interrupted}

@@ -5,14 +5,12 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from depl.benchmarks.report.template import inline_svg, rendered
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.users_code import exits_are_errors
-from depl.models.foundation.wording import number
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Asked, Plan
 from depl.models.solving.defaults import DEFAULT_METHOD, REPORT_SECONDS
@@ -22,9 +20,6 @@ from depl.models.solving.solve import solve
 from depl.models.solving.versions import versions
 from depl.reporting import words
 from depl.reporting.facts import PlanFacts, facts_of
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 _WIDTH, _HEIGHT = 7.5, 4.8
 """Inches of the picture: the width of a sheet, and a third of its height."""
@@ -36,12 +31,6 @@ CAPTION = (
     "quantile at the end, all under the law of the instance."
 )
 """What the picture shows."""
-
-_SENTENCES = (
-    *("verdict", "promise", "assumptions", "shortfall", "readings", "limits", "stopping"),
-    *("others", "findings", "bounds", "recomputed"),
-)
-"""Functions of `depl.reporting.words` whose names are those of the template."""
 
 
 @dataclass(frozen=True)
@@ -141,29 +130,20 @@ def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage
     seconds : float or None
         Limit of each solve, and of the picture; None if there were none.
     """
-    picture, no_picture = _picture(facts, seconds)
-    cheaper, warning = words.cheaper(facts)
+    commands = [shlex.join(line) for line in _commands(facts, source, seconds)]
+    again = [("commands", commands), ("facts", list(_identities(facts, seconds)))]
     html = rendered(
         "depl.reporting",
         "page.html",
         name=facts.instance.name,
         ok=facts.verified.ok,
-        **{name: getattr(words, name)(facts) for name in _SENTENCES},
-        cheaper=cheaper,
-        cheaper_known=warning,
-        picture=picture,
-        caption=CAPTION,
-        no_picture=no_picture,
-        solved=facts.prices is not None,
-        prices=words.price_list(facts),
-        commands=[shlex.join(line) for line in _commands(facts, source, seconds)],
-        identities=list(_identities(facts, seconds)),
-        loss=number(facts.instance.target.maximum_loss),
+        verdict=words.verdict(facts),
+        sections=[*words.sections(facts, [_picture(facts, seconds)]), ("reproduce", "To reproduce", again)],
     )
-    return PlanPage(html, facts.verified.ok, words.promise(facts), facts.interrupted, cheaper)
+    return PlanPage(html, facts.verified.ok, words.promise(facts), facts.interrupted, words.cheaper(facts)[0])
 
 
-def _picture(facts: PlanFacts, seconds: float | None) -> "tuple[Markup | str, str]":
+def _picture(facts: PlanFacts, seconds: float | None) -> words.Block:
     """The plan in time with its loss band as a part of the page; or why there is none."""
     from matplotlib.figure import Figure
 
@@ -181,7 +161,7 @@ def _picture(facts: PlanFacts, seconds: float | None) -> "tuple[Markup | str, st
     figure = upper.figure
     if not isinstance(figure, Figure):  # axes of our own stand in a figure
         raise TypeError(f"axes stand in a {type(figure).__name__}")
-    return inline_svg(svg_text(figure), CAPTION, "p"), ""
+    return "figure", (inline_svg(svg_text(figure), CAPTION, "p"), CAPTION)
 
 
 def _commands(facts: PlanFacts, source: Source, seconds: float | None) -> Iterator[list[str]]:

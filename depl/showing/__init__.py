@@ -1,13 +1,14 @@
 """One view and one set of facts for each kind of object: text, notebooks and ``--json`` take these.
 
 For every stem below its module has ``STEM_sections``, the parts of the text and the page. ``STEM_content``
-is what ``--json`` prints, where that is not the document of the object, and ``STEM_brief`` a line, where it
-is not the beginning of the text. Modules are imported with the first object of their kind: to print an
-instance imports no method, no fit and no verifier.
+is what ``--json`` prints, where that is not the document of the object, ``STEM_names`` its labels, and
+``STEM_brief`` a line, where it is not the beginning of the text. Modules are imported with the first object
+of their kind: to print an instance imports no method, no fit and no verifier.
 """
 
 import importlib
 import json
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import ModuleType
@@ -15,25 +16,25 @@ from typing import Any
 
 from depl.commands.printable import as_json
 from depl.models.problem.units import NO_UNITS, Units
-from depl.showing.parts import NAMES, Fact, View, finite, labelled
+from depl.showing.parts import NAMES, Fact, View, fact
 
 KINDS = {
-    "depl.models.estimation.certificate.Certificate": "depl.showing.certificates:certificate",
-    "depl.models.estimation.diagnosis.Diagnosis": "depl.showing.diagnoses:diagnosis",
-    "depl.models.evaluation.evaluate.Evaluation": "depl.showing.plans:evaluation",
-    "depl.models.policy.replay.Replay": "depl.showing.reports:replay",
-    "depl.models.policy.result.PolicyResult": "depl.showing.policies:policy_result",
-    "depl.models.policy.simulation.Simulation": "depl.showing.reports:simulation",
-    "depl.models.problem.instance.Instance": "depl.showing.instances:instance",
-    "depl.models.problem.plan.Plan": "depl.showing.plans:plan",
-    "depl.models.problem.policy.Policy": "depl.showing.policies:policy",
-    "depl.models.solving.front_points.Front": "depl.showing.outcomes:front",
-    "depl.models.solving.replanning.Replanning": "depl.showing.outcomes:replanning",
-    "depl.models.solving.result.Result": "depl.showing.results:result",
-    "depl.models.tool_logs.importing.Imported": "depl.showing.runs:imported",
-    "depl.models.verifier.policies.PolicyReport": "depl.showing.reports:policy_report",
-    "depl.models.verifier.verify.Report": "depl.showing.reports:report",
-    "depl.showing.runs.Fitted": "depl.showing.runs:fitted",
+    "depl.models.estimation.certificate.Certificate": "runs:certificate",
+    "depl.models.estimation.diagnosis.Diagnosis": "runs:diagnosis",
+    "depl.models.evaluation.evaluate.Evaluation": "plans:evaluation",
+    "depl.models.policy.replay.Replay": "policies:replay",
+    "depl.models.policy.result.PolicyResult": "policies:policy_result",
+    "depl.models.policy.simulation.Simulation": "policies:simulation",
+    "depl.models.problem.instance.Instance": "instances:instance",
+    "depl.models.problem.plan.Plan": "plans:plan",
+    "depl.models.problem.policy.Policy": "policies:policy",
+    "depl.models.solving.front_points.Front": "results:front",
+    "depl.models.solving.replanning.Replanning": "results:replanning",
+    "depl.models.solving.result.Result": "results:result",
+    "depl.models.tool_logs.importing.Imported": "runs:imported",
+    "depl.models.verifier.policies.PolicyReport": "policies:policy_report",
+    "depl.models.verifier.verify.Report": "plans:report",
+    "depl.showing.runs.Fitted": "runs:fitted",
 }
 """Module and stem of every class."""
 
@@ -54,11 +55,9 @@ def view(thing: object, **told: Any) -> View:
         If objects of its class have no view.
     """
     module, stem = _place(thing)
-    sections = partial(getattr(module, f"{stem}_sections"), thing, **told)
     brief: Callable[[object], str] | None = getattr(module, f"{stem}_brief", None)
-    line = None if brief is None else partial(brief, thing)
-    frames = getattr(module, f"{stem}_frames", None)
-    return View(type(thing).__name__, sections, line, None if frames is None else partial(frames, thing))
+    sections = partial(getattr(module, f"{stem}_sections"), thing, **told)
+    return View(type(thing).__name__, sections, brief and partial(brief, thing))
 
 
 def facts(thing: object, **told: Any) -> dict[str, Fact]:
@@ -69,9 +68,14 @@ def facts(thing: object, **told: Any) -> dict[str, Fact]:
     LookupError
         If objects of its class have no view.
     """
+    import msgspec
+
     module, stem = _place(thing)
-    content: Callable[..., Mapping[str, Any]] = getattr(module, f"{stem}_content", _document)
-    return labelled(finite(content(thing, **told)), _units(thing), getattr(module, "NAMES", NAMES))
+    content = getattr(module, f"{stem}_content", _document)(thing, **told)
+    names, units = getattr(module, f"{stem}_names", NAMES), units_of(thing)
+    found = msgspec.to_builtins(content, enc_hook=dict).items()  # read-only mappings are no dict
+    unknown = [name for name, value in found if isinstance(value, float) and not math.isfinite(value)]
+    return {name: fact(name, None if name in unknown else value, units, names) for name, value in found}
 
 
 def json_of(thing: object, **told: Any) -> str:
@@ -84,7 +88,7 @@ def _document(thing: Any) -> Mapping[str, Any]:
     return found
 
 
-def _units(thing: object) -> Units:
+def units_of(thing: object) -> Units:
     """Those of the instance that an object is, or belongs to."""
     for owner in (thing, getattr(thing, "problem", None), getattr(thing, "instance", None)):
         if isinstance(units := getattr(owner, "units", None), Units):
@@ -96,5 +100,5 @@ def _place(thing: object) -> tuple[ModuleType, str]:
     for kind in type(thing).__mro__:
         if name := KINDS.get(f"{kind.__module__}.{kind.__qualname__}"):
             module, _, stem = name.partition(":")
-            return importlib.import_module(module), stem
+            return importlib.import_module(f"depl.showing.{module}"), stem
     raise LookupError(f"no view is known of {type(thing).__name__}")

@@ -1,8 +1,8 @@
 """An instance for people: its target, its parts, and where its values come from."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from depl.models.foundation.frames import frame_of
 from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import (
     Cluster,
@@ -15,28 +15,12 @@ from depl.models.problem.instance import (
     PowerDataLaw,
 )
 from depl.models.problem.laws import Zero
-from depl.models.problem.units import Units
-from depl.showing.parts import Listing, Pairs, Section, shortened_name
+from depl.showing.parts import Columns, Listing, Section, shortened_name
 
 _LONGEST_NOTE = 240
 """Letters of a note, which may name hundreds of runs: only the file shows these."""
 
-
-FRAMES = {
-    "clusters": ("name", "nodes", "capacity", "bandwidth", "unit_cost", "memory"),
-    "datasets": ("name", "volume", "workload"),
-    "models": ("name", "size", "demand", "memory"),
-    "transfers": ("dataset", "cluster", "cost"),
-}
-"""The columns of each frame of pandas, by the names that fields have; laws are left to the instance."""
-
-
-def instance_frames(instance: Instance) -> dict[str, Any]:
-    """A frame for each of `FRAMES`; missing values are missing."""
-    return {
-        part: frame_of(columns, ([getattr(row, name) for name in columns] for row in getattr(instance, part)))
-        for part, columns in FRAMES.items()
-    }
+_NO_LIMIT = ("$.target.maximum_time", "absent", "no T_max is given: nothing limits the whole time")
 
 
 def instance_brief(instance: Instance) -> str:
@@ -47,52 +31,70 @@ def instance_brief(instance: Instance) -> str:
     return f"<Instance {shortened_name(instance.name)}: {', '.join(sizes)}; {promise}>"
 
 
-def instance_sections(instance: Instance) -> list[Section]:
-    """The whole instance as titled tables; a part that is empty is left out."""
-    parts = [
-        Section("", "\n".join(filter(None, [instance.name, instance.description]))),
-        Section("Target", _target(instance)),
-        Section("Clusters", _clusters(instance)),
-        Section("Nodes that differ; above is what they amount to", _node_groups(instance)),
-        Section("Datasets", _datasets(instance)),
-        Section("Transfers: one-time cost beta(d, n); others cost nothing", _transfers(instance)),
-        Section("Models", _models(instance)),
-        Section("Law of the loss, fitted to traces; instead of improvements and switches", _traced(instance)),
-        Section(f"Switches; all others: {instance.other_switches.in_words()}", _switches(instance)),
-        Section("Where the values come from", _provenance(instance)),
-    ]
-    return [
-        part for part in parts if part.body and not (isinstance(part.body, Listing) and not part.body.rows)
-    ]
+def instance_sections(instance: Instance) -> Iterator[Section]:
+    """The whole instance as titled tables."""
+    titled, clusters = instance.units.titled, instance.clusters
+    abilities: Columns = {
+        titled("capacity r", "resource"): _float("capacity"),
+        titled("bandwidth b", "size", "time"): _float("bandwidth"),
+        titled("unit cost kappa", "cost", "resource"): _float("unit_cost"),
+    }
+    memory = _given(titled("memory of a node", "memory"), clusters, "memory", "no limit")
+    yield "", "\n".join(filter(None, [instance.name, instance.description]))
+    yield "Target", _target(instance)
+    yield "Clusters", Listing.of(clusters, {"name": "name", "nodes": "nodes", **abilities, **memory})
+    rows = [row for item in clusters for row in _groups(item)]
+    yield (
+        "Nodes that differ; above is what they amount to",
+        Listing(("cluster", "nodes", "speed v", *abilities), rows),
+    )
+    columns: Columns = {
+        "name": "name",
+        titled("volume q", "data"): _float("volume"),
+        titled("work", "data"): _float("workload"),
+        **_given("may be used on", instance.datasets, "clusters", "everywhere", ", ".join),
+    }
+    yield "Datasets", Listing.of(instance.datasets, columns)
+    columns = {"dataset": "dataset", "cluster": "cluster", titled("beta", "cost"): _float("cost")}
+    costs = Listing.of(instance.transfers, columns)
+    yield "Transfers: one-time cost beta(d, n); others cost nothing", costs
+    columns = {
+        "name": "name",
+        titled("size s", "size"): _float("size"),
+        "demand": lambda item: float(item.demand) if item.compute is None else "listed by epoch",
+        **_given(titled("memory", "memory"), instance.models, "memory", "any"),
+        "improvement of epoch k": _improvement,
+    }
+    yield "Models", Listing.of(instance.models, columns)
+    yield "Law of the loss, fitted to traces; instead of improvements and switches", _traced(instance)
+    columns = {"from": "previous", "to": "following", "change of the loss": lambda row: row.law.in_words()}
+    none = "" if instance.switches or instance.other_switches == Zero() else "none is listed"
+    switches = none or Listing.of(instance.switches, columns)
+    yield f"Switches; all others: {instance.other_switches.in_words()}", switches
+    yield "Where the values come from", _provenance(instance)
 
 
-def _target(instance: Instance) -> Pairs:
-    target = instance.target
+def _target(instance: Instance) -> list[tuple[str, str | None]]:
+    target, amount = instance.target, instance.units.amount
     start = f"l(0) = {number(target.initial_loss)}"
     if not instance.rules.known_start:
         start = f"l(1) on, as runs were not evaluated before training ({start} is an estimate),"
-    pairs = [
+    last = target.deployable
+    time, deadline = (
+        "none" if value is None else amount(value, "time")
+        for value in (target.maximum_time, target.round_deadline)
+    )
+    return [
         ("loss", f"from {start} to l_max = {number(target.maximum_loss)}"),
         ("probability", f"omega = {target.quantile_level}"),
         ("epochs", f"at most K_max = {target.maximum_epochs}"),
+        ("last model", None if last is None else f"one of {', '.join(last)}"),
+        ("initial model", target.initial_model),
+        ("time", f"T_max = {time}"),
+        ("round deadline", f"tau = {deadline}"),
+        ("data law", _data_law(instance)),
+        ("fingerprint", instance.fingerprint),
     ]
-    if target.deployable is not None:
-        pairs.append(("last model", "one of " + ", ".join(target.deployable)))
-    if target.initial_model is not None:
-        pairs.append(("initial model", target.initial_model))
-    return Pairs(
-        [
-            *pairs,
-            ("time", f"T_max = {_time(instance, target.maximum_time)}"),
-            ("round deadline", f"tau = {_time(instance, target.round_deadline)}"),
-            ("data law", _data_law(instance)),
-            ("fingerprint", instance.fingerprint),
-        ]
-    )
-
-
-def _time(instance: Instance, value: float | None) -> str:
-    return "none" if value is None else instance.units.amount(value, "time")
 
 
 def _data_law(instance: Instance) -> str:
@@ -109,79 +111,24 @@ def _data_law(instance: Instance) -> str:
             return f"epochs needed are listed for {counted(len(tabled.subsets), 'subset')}"
 
 
-_CAPABILITIES = ("capacity", "bandwidth", "unit_cost")
-"""What clusters and groups of their nodes have."""
+def _float(name: str) -> Callable[[Any], float]:
+    """A number of a thing, which may be whole."""
+    return lambda thing: float(getattr(thing, name))
 
 
-def _numbers(thing: object, *names: str) -> list[str]:
-    """The numbers of a thing, of which some may be whole."""
-    return [number(getattr(thing, name)) for name in names]
+def _given(
+    title: str, things: Any, name: str, absent: str, shown: Callable[[Any], object] = float
+) -> Columns:
+    """A column of what some of the things have; none if all go without."""
+    if all(getattr(item, name) is None for item in things):
+        return {}
+    return {title: lambda item: absent if getattr(item, name) is None else shown(getattr(item, name))}
 
 
-def _capabilities(units: Units) -> tuple[str, str, str]:
-    return (
-        units.titled("capacity r", "resource"),
-        units.titled("bandwidth b", "size", "time"),
-        units.titled("unit cost kappa", "cost", "resource"),
-    )
-
-
-def _clusters(instance: Instance) -> Listing:
-    names = ["name", "nodes", *_capabilities(instance.units)]
-    rows = [[item.name, item.nodes, *_numbers(item, *_CAPABILITIES)] for item in instance.clusters]
-    if any(item.memory is not None for item in instance.clusters):
-        names.append(instance.units.titled("memory of a node", "memory"))
-        for row, item in zip(rows, instance.clusters, strict=True):
-            row.append(_memory(item, "no limit"))
-    return Listing.rounded(rows, names, ("name",))
-
-
-def _memory(item: Cluster | Model, absent: str) -> str:
-    return absent if item.memory is None else number(item.memory)
-
-
-def _node_groups(instance: Instance) -> Listing:
-    rows = [
-        (item.name, group.count, *_numbers(group, "speed", *_CAPABILITIES))
-        for item in instance.clusters
-        for group in item.groups or ()
-    ]
-    return Listing.rounded(
-        rows, ("cluster", "nodes", "speed v", *_capabilities(instance.units)), ("cluster",)
-    )
-
-
-def _datasets(instance: Instance) -> Listing:
-    header = ["name", instance.units.titled("volume q", "data"), instance.units.titled("work", "data")]
-    rows = [[item.name, *_numbers(item, "volume", "workload")] for item in instance.datasets]
-    if any(item.clusters is not None for item in instance.datasets):
-        header.append("may be used on")
-        for row, item in zip(rows, instance.datasets, strict=True):
-            row.append("everywhere" if item.clusters is None else ", ".join(item.clusters))
-    return Listing.rounded(rows, header, ("name", "may be used on"))
-
-
-def _transfers(instance: Instance) -> Listing:
-    rows = [(row.dataset, row.cluster, number(row.cost)) for row in instance.transfers]
-    header = ("dataset", "cluster", instance.units.titled("beta", "cost"))
-    return Listing.rounded(rows, header, ("dataset", "cluster"))
-
-
-def _models(instance: Instance) -> Listing:
-    units, limited = instance.units, any(item.memory is not None for item in instance.models)
-    rows = [
-        [
-            item.name,
-            number(item.size),
-            number(item.demand) if item.compute is None else "listed by epoch",
-            *([_memory(item, "any")] if limited else []),
-            _improvement(item),
-        ]
-        for item in instance.models
-    ]
-    memory = [units.titled("memory", "memory")] if limited else []
-    header = ("name", units.titled("size s", "size"), "demand", *memory, "improvement of epoch k")
-    return Listing.rounded(rows, header, (header[0], header[-1]))
+def _groups(cluster: Cluster) -> Iterator[tuple[str | float, ...]]:
+    for group in cluster.groups or ():
+        speed, capacity, bandwidth, cost = group.speed, group.capacity, group.bandwidth, group.unit_cost
+        yield cluster.name, group.count, float(speed), float(capacity), float(bandwidth), float(cost)
 
 
 def _improvement(model: Model) -> str:
@@ -194,39 +141,26 @@ def _improvement(model: Model) -> str:
             return f"listed for {counted(len(tabled.epochs), 'epoch')}"
 
 
-def _traced(instance: Instance) -> Pairs | str:
+def _traced(instance: Instance) -> list[tuple[str, str]]:
     law = instance.traced_law
     if law is None:
-        return ""
+        return []
     loss = "l" if law.scale == "loss" else "ln l"
-    kept = "kept per run" if law.residuals == "per_run" else "independent"
-    pairs = [
+    return [
         ("runs", f"{len(law.runs)}, of {counted(len({run.stages for run in law.runs}), 'schedule')}"),
         ("epochs", f"up to {max(sum(stage.epochs for stage in run.stages) for run in law.runs)}"),
         (f"{loss}(k)", f"a + b ln s + retention {loss}(k-1) + e, s epochs before the model took over"),
-        ("residuals e", kept),
+        ("residuals e", "kept per run" if law.residuals == "per_run" else "independent"),
         ("deviations", f"of {counted(len(law.deviations), 'plan')}" if law.deviations else "none"),
     ]
-    return Pairs(pairs)
-
-
-def _switches(instance: Instance) -> Listing | str:
-    if not instance.switches and instance.other_switches != Zero():
-        return "none is listed"
-    rows = [(row.previous, row.following, row.law.in_words()) for row in instance.switches]
-    return Listing(("from", "to", "change of the loss"), rows)
 
 
 def _provenance(instance: Instance) -> Listing:
-    rows: list[tuple[str, ...]] = [
-        (
-            row.path,
-            row.source,
-            row.note if len(row.note) <= _LONGEST_NOTE else f"{row.note[: _LONGEST_NOTE - 4]} ...",
-        )
-        for row in instance.provenance
+    rows: list[tuple[str, str, str]] = [(row.path, row.source, row.note) for row in instance.provenance]
+    if rows and instance.target.maximum_time is None and _NO_LIMIT[0] not in {row[0] for row in rows}:
+        rows.append(_NO_LIMIT)
+    short = [
+        (*row, note if len(note) <= _LONGEST_NOTE else f"{note[: _LONGEST_NOTE - 4]} ...")
+        for *row, note in rows
     ]
-    path = "$.target.maximum_time"
-    if rows and instance.target.maximum_time is None and path not in {row[0] for row in rows}:
-        rows.append((path, "absent", "no T_max is given: nothing limits the whole time"))
-    return Listing(("value", "source", "note"), rows)
+    return Listing(("value", "source", "note"), short)

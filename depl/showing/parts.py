@@ -1,9 +1,8 @@
-"""What views are made of: facts, pairs and tables of them; as plain text, and as HTML for a notebook."""
+"""What views are made of: facts, and pairs and tables of them; as plain text, and as HTML for a notebook."""
 
 import html
-import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
 from itertools import takewhile
@@ -11,7 +10,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from depl.commands.printable import fields, printable, table
-from depl.models.foundation.wording import interval, number, percentage, rounded_down, rounded_up
+from depl.models.foundation.wording import at_most, interval, number, percentage, rounded_down, rounded_up
 from depl.models.problem.units import NO_UNITS, Units
 
 
@@ -27,173 +26,154 @@ class Rounding(Enum):
     """An interval that contains the value: a pair, or the keys ``lower`` and ``upper``."""
 
 
+NEAREST, DOWN, UP, OUTWARD = Rounding
+
+
 class Fact(NamedTuple):
     """A value with its name for people, its unit, and the direction in which it may be rounded."""
 
     label: str
     value: Any
     unit: str = ""
-    rounding: Rounding = Rounding.NEAREST
+    rounding: Rounding = NEAREST
     digits: int = 6
 
     @property
     def number(self) -> str:
         """The value in digits, rounded in its direction."""
-        if self.rounding is Rounding.OUTWARD:
-            lower, upper = self.value.values() if isinstance(self.value, Mapping) else self.value
-            return interval(lower, upper, self.digits)
-        value = 100 * self.value if self.unit == "%" else self.value
-        if self.rounding is Rounding.DOWN:
-            return rounded_down(value, self.digits)
-        if self.rounding is Rounding.UP:
-            return rounded_up(value, self.digits)
-        return number(value, self.digits)
+        if self.rounding is OUTWARD:
+            return interval(*self._ends, self.digits)
+        round_to = {NEAREST: number, DOWN: rounded_down, UP: rounded_up}[self.rounding]
+        return round_to(100 * self.value if self.unit == "%" else self.value, self.digits)
 
     @property
     def shown(self) -> str:
         """The value with its unit."""
-        if self.rounding is Rounding.NEAREST and not isinstance(self.value, float | int | Fraction | None):
+        if self.rounding is NEAREST and not isinstance(self.value, float | int | Fraction | None):
             return str(self.value)
-        if self.unit == "%" and self.rounding is Rounding.NEAREST:
+        if self.unit == "%" and self.rounding is NEAREST:
             return percentage(self.value, self.digits)
         return " ".join(filter(None, (self.number, self.unit)))
 
     @property
     def told(self) -> str:
         """The same with the word for its direction: what holds of the value."""
+        if self.rounding is OUTWARD and None in self._ends:
+            ways = zip(self._ends, (DOWN, UP), strict=True)
+            known = [self._replace(value=end, rounding=way).told for end, way in ways if end is not None]
+            return " and ".join(known) or "none"
         return self.rounding.value + self.shown
 
     @property
     def upper(self) -> "Fact":
         """The upper end of an interval by itself."""
-        *_, upper = self.value.values() if isinstance(self.value, Mapping) else self.value
-        return self._replace(value=upper, rounding=Rounding.UP)
+        return self._replace(value=self._ends[1], rounding=UP)
+
+    def as_counted(self, counts: bool) -> str:
+        """An interval, or its upper end alone where runs are counted carefully and the lower is not known."""
+        return f"{at_most(self.upper.value, self.digits)}, {AS_COUNTED}" if counts else self.told
 
     @property
-    def pair(self) -> tuple[str, str]:
-        """A line of a view."""
-        return self.label, self.told
+    def _ends(self) -> tuple[Any, Any]:
+        lower, upper = self.value.values() if isinstance(self.value, Mapping) else self.value
+        return lower, upper
 
+
+AS_COUNTED = "as the runs are counted"
+"""Of the upper end of an interval of which the lower one is not known."""
 
 Names = Mapping[str, tuple[str, str, Rounding, int]]
 """Label, unit, direction and digits by the keys of ``--json``; the unit may be a quantity of `Units`."""
 
 NAMES: Names = {
-    "cost": ("cost", "cost", Rounding.NEAREST, 6),
-    "lower_bound": ("lower bound", "cost", Rounding.DOWN, 7),
-    "gap": ("gap", "%", Rounding.UP, 3),
-    "violation": ("P(l(K) > l_max)", "", Rounding.OUTWARD, 7),
-    "quantile": ("quantile of l(K)", "", Rounding.OUTWARD, 7),
-    "training_time": ("training time", "time", Rounding.NEAREST, 6),
-    "transfer_cost": ("transfers", "cost", Rounding.NEAREST, 6),
-    "resource_cost": ("resources", "cost", Rounding.NEAREST, 6),
-    "wall_seconds": ("time of the solve", "s", Rounding.NEAREST, 6),
+    "cost": ("cost", "cost", NEAREST, 6),
+    "lower_bound": ("lower bound", "cost", DOWN, 7),
+    "gap": ("gap", "%", UP, 3),
+    "violation": ("P(l(K) > l_max)", "", OUTWARD, 7),
+    "quantile": ("quantile of l(K)", "", OUTWARD, 7),
+    "training_time": ("training time", "time", NEAREST, 6),
+    "transfer_cost": ("transfers", "cost", NEAREST, 6),
+    "resource_cost": ("resources", "cost", NEAREST, 6),
+    "wall_seconds": ("time of the solve", "s", NEAREST, 6),
 }
 """Of what is said of plans."""
 
 
 def fact(name: str, value: Any, units: Units = NO_UNITS, names: Names = NAMES) -> Fact:
     """The fact of a key; one that the names do not hold is shown as it is."""
-    label, unit, rounding, digits = names.get(name, (name.replace("_", " "), "", Rounding.NEAREST, 6))
-    return Fact(
-        label, value, str(getattr(units, unit, None) or "" if unit in _QUANTITIES else unit), rounding, digits
-    )
+    label, unit, rounding, digits = names.get(name, (name.replace("_", " "), "", NEAREST, 6))
+    if unit in Units.__struct_fields__:
+        unit = getattr(units, unit) or ""
+    return Fact(label, value, unit, rounding, digits)
 
 
-_QUANTITIES = Units.__struct_fields__
+def ends(interval: Any) -> dict[str, float] | None:
+    """An interval as ``--json`` has it."""
+    return None if interval is None else {"lower": float(interval.lower), "upper": float(interval.upper)}
 
 
-def labelled(content: Mapping[str, Any], units: Units = NO_UNITS, names: Names = NAMES) -> dict[str, Fact]:
-    """The facts of what ``--json`` prints, in its order."""
-    return {name: fact(name, value, units, names) for name, value in content.items()}
+def promised(missed: Any, digits: int = 7) -> Fact:
+    """The probability of the other event, subtracted exactly, which is at least so much.
+
+    Parameters
+    ----------
+    missed : float, Fraction, Interval or Range
+        Of an interval the value itself counts where it is known, and else its upper end.
+    """
+    if not isinstance(missed, float | Fraction):
+        missed = missed.upper if missed.exact is None else missed.exact
+    return Fact("probability", max(1 - Fraction(missed), Fraction(0)), "", DOWN, digits)
 
 
-def promised(missed: float | Fraction, digits: int = 7) -> Fact:
-    """The probability of the other event, subtracted exactly, which is at least so much."""
-    kept = max(1 - Fraction(missed), Fraction(0))
-    return Fact("probability", kept, rounding=Rounding.DOWN, digits=digits)
+Pairs = Iterable[Fact | tuple[str, object] | None]
+"""Facts under their own or another name; what is None, or of which the value is, is left out."""
 
 
-def finite(content: Any) -> Any:
-    """The same with None where a number is not finite, as JSON has it."""
-    if isinstance(content, Mapping):
-        return {name: finite(value) for name, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content
-
-
-class Pairs(NamedTuple):
-    """Names with their values."""
-
-    pairs: Sequence[tuple[str, str]]
-
-    def text(self) -> str:
-        """One line per pair."""
-        return fields(self.pairs) if self.pairs else ""
-
-    def html(self) -> str:
-        """A table of two columns."""
-        return _table(_row("td", pair, (False, False)) for pair in self.pairs)
+Columns = Mapping[str, str | Callable[[Any], object]]
 
 
 class Listing(NamedTuple):
-    """Rows under a header; the columns named in ``right`` are set flush right."""
+    """Rows of texts, numbers and facts; columns with a number are set flush right. Pairs have no header."""
 
     header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    right: Collection[str] = ()
+    rows: Sequence[Sequence[object]]
+    digits: int = 6
 
     @classmethod
-    def of(
-        cls,
-        things: Iterable[Any],
-        header: Sequence[str],
-        values: Sequence[str | Callable[[Any], object]],
-        left: Collection[str] = (),
-        digits: int = 6,
-    ) -> "Listing":
+    def of(cls, things: Iterable[Any], columns: Columns, digits: int = 6) -> "Listing":
         """A row per thing: under each heading an attribute by its name, or what a function makes of it."""
-        getters = [attrgetter(value) if isinstance(value, str) else value for value in values]
-        return cls.rounded(([get(thing) for get in getters] for thing in things), header, left, digits)
+        getters = [attrgetter(value) if isinstance(value, str) else value for value in columns.values()]
+        return cls(tuple(columns), [[get(thing) for get in getters] for thing in things], digits)
 
-    @classmethod
-    def rounded(
-        cls, rows: Iterable[Iterable[object]], header: Sequence[str], left: Collection[str], digits: int = 6
-    ) -> "Listing":
-        """Rows of texts, counts and numbers, flush right but for the columns that are named."""
-        cells = [[_cell(value, digits) for value in row] for row in rows]
-        return cls(header, cells, [name for name in header if name not in left])
+    @property
+    def right(self) -> list[bool]:
+        """Which columns hold a number."""
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.header)
+        return [any(isinstance(cell, float | int | Fact) for cell in cells) for cells in columns]
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """All cells as texts."""
+        return [[_cell(value, self.digits) for value in row] for row in self.rows]
 
     def text(self) -> str:
         """A table that is as wide as its content."""
-        return table(self.header, self.rows, right=tuple(self.right))
+        right = [name for name, side in zip(self.header, self.right, strict=False) if side]
+        return (
+            table(self.header, self.cells, right)
+            if self.header
+            else fields([(name, value) for name, value in self.cells])
+        )
 
     def html(self) -> str:
         """A table with a header."""
-        sides = [name in self.right for name in self.header]
-        return _table([_row("th", self.header, sides), *(_row("td", row, sides) for row in self.rows)])
+        rows = [_row("td", cells, self.right) for cells in self.cells]
+        head = _row("th", self.header, self.right) if self.header else ""
+        return f"<table><tbody>{head}{''.join(rows)}</tbody></table>"
 
 
-class Section(NamedTuple):
-    """A title, which may be empty, over plain text, pairs or a grid; with neither it is left out."""
-
-    title: str
-    body: str | Pairs | Listing = ""
-
-    def text(self) -> str:
-        """Title and body below each other."""
-        body = self.body if isinstance(self.body, str) else self.body.text()
-        return "\n".join(filter(None, [self.title, body]))
-
-    def html(self) -> str:
-        """The same as HTML."""
-        title = f"<p><b>{escaped(self.title)}</b></p>" if self.title else ""
-        if not isinstance(self.body, str):
-            return title + self.body.html()
-        lines = escaped(self.body).replace("\n", "<br/>")
-        return title + (f"<p>{lines}</p>" if lines else "")
-
+Section = tuple[str, str | Listing | Pairs]
+"""A title, which may be empty, over plain text, a table or pairs; it is left out with an empty body."""
 
 _BRIEF = 160
 """Letters of a line: what is one of many in a list is told in two lines of a terminal at most."""
@@ -205,15 +185,14 @@ class View(NamedTuple):
     kind: str
     sections: Callable[[], Iterable[Section]]
     line: Callable[[], str] | None = None
-    tables: Callable[[], dict[str, Any]] | None = None
 
     @property
     def brief(self) -> str:
         """One line for `repr`: the beginning of the text, unless there is a better one."""
         if self.line is not None:
             return self.line()
-        told = takewhile(lambda section: not isinstance(section.body, Listing), self.sections())
-        lines = [line for section in told for line in section.text().splitlines()]
+        shown = takewhile(lambda item: isinstance(item[1], str) or not item[1].header, self.filled())
+        lines = [line for section in shown for line in _text(*section).splitlines()]
         text = "; ".join(re.sub(" {2,}", ": ", line) for line in lines).removeprefix(f"{self.kind.lower()}: ")
         if len(text) > _BRIEF:  # between two pairs, as half a number would be another one
             text = f"{text[:_BRIEF].rpartition('; ')[0] or text[:_BRIEF]} ..."
@@ -221,33 +200,44 @@ class View(NamedTuple):
 
     def text(self) -> str:
         """All sections with an empty line between them."""
-        return "\n\n".join(filter(None, (section.text() for section in self.sections())))
-
-    def frames(self) -> dict[str, Any]:
-        """The parts of an instance as frames of pandas, by name."""
-        return {} if self.tables is None else self.tables()
+        return "\n\n".join(_text(*section) for section in self.filled())
 
     def html(self) -> str:
         """All sections as one piece of HTML."""
-        return f"<div>{''.join(section.html() for section in self.sections())}</div>"
+        return f"<div>{''.join(_html(*section) for section in self.filled())}</div>"
+
+    def filled(self) -> Iterator[tuple[str, str | Listing]]:
+        """The sections that are not empty."""
+        for title, body in self.sections():
+            shown = body if isinstance(body, str | Listing) else Listing((), list(_told(body)))
+            if shown if isinstance(shown, str) else shown.rows:
+                yield title, shown
 
 
-def escaped(text: str) -> str:
-    """``text`` as it may stand in HTML, whatever a name in it holds."""
-    return html.escape(printable(text))
+def _told(pairs: Pairs) -> Iterator[tuple[str, str]]:
+    for pair in pairs:
+        label, value = (pair.label, pair) if isinstance(pair, Fact) else pair or ("", None)
+        if (value.value if isinstance(value, Fact) else value) is not None:
+            yield label, value.told if isinstance(value, Fact) else _cell(value)
 
 
-def shortened_name(name: str, longest: int = 40) -> str:
-    """A name that fits on a line, quoted."""
-    return repr(name if len(name) <= longest else name[: longest - 3] + "...")
+def _cell(value: Any, digits: int = 6) -> str:
+    if isinstance(value, Fact):
+        return value.shown
+    if isinstance(value, tuple):
+        return ", ".join(_cell(item, digits) for item in value)
+    if hasattr(value, "lower") and hasattr(value, "upper") and not isinstance(value, str):
+        return interval(value.lower, value.upper, digits)
+    return "-" if value is None else number(value, digits) if isinstance(value, float) else str(value)
 
 
-def _cell(value: object, digits: int) -> str:
-    return number(value, digits) if isinstance(value, float | None) else str(value)
+def _text(title: str, body: str | Listing) -> str:
+    return "\n".join(filter(None, (title, body if isinstance(body, str) else body.text())))
 
 
-def _table(rows: Iterable[str]) -> str:
-    return f"<table><tbody>{''.join(rows)}</tbody></table>"
+def _html(title: str, body: str | Listing) -> str:
+    head = f"<p><b>{escaped(title)}</b></p>" if title else ""
+    return head + (body.html() if isinstance(body, Listing) else f"<p>{escaped(body)}</p>")
 
 
 def _row(tag: str, cells: Iterable[str], right: Iterable[bool]) -> str:
@@ -256,3 +246,13 @@ def _row(tag: str, cells: Iterable[str], right: Iterable[bool]) -> str:
         for cell, side in zip(cells, right, strict=True)
     )
     return f"<tr>{''.join(drawn)}</tr>"
+
+
+def escaped(text: str) -> str:
+    """``text`` as it may stand in HTML, whatever a name in it holds."""
+    return html.escape(printable(text)).replace("\n", "<br/>")
+
+
+def shortened_name(name: str, longest: int = 40) -> str:
+    """A name that fits on a line, quoted."""
+    return repr(name if len(name) <= longest else name[: longest - 3] + "...")

@@ -1,16 +1,24 @@
-"""A plan for people: its stages, its data, what is claimed of it; and its evaluation."""
+"""A plan for people, its evaluation, and what the independent verifier says of it."""
+
+from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from depl.models.evaluation.evaluate import UNITS_OF_LIMITS, Constraint, Evaluation
-from depl.models.foundation.wording import at_most, counted, interval, number
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Bounds, Claims, Plan, PlannedEpoch
-from depl.showing.parts import Fact, Listing, Pairs, Section, fact, labelled
+from depl.models.foundation.wording import counted, number
+from depl.models.problem.plan import Bounds, Plan
+from depl.models.verifier.findings import Finding, Kind
+from depl.showing import facts
+from depl.showing.parts import Columns, Fact, Listing, Pairs, Section, ends, fact
+
+if TYPE_CHECKING:
+    from depl.models.problem.instance import Instance
+    from depl.models.verifier.policies import PolicyReport
+    from depl.models.verifier.verify import Report
 
 _MOST_STAGES = 60
 """Stages that are listed one by one: two screens; the rest is counted."""
@@ -24,6 +32,21 @@ _FEW_DATASETS = 3
 _HEADER = ("epochs", "model", "cluster", "resources x of a node")
 
 
+def plan_sections(plan: Plan) -> Iterator[Section]:
+    """Stage by stage what trains where, with which data, and what whoever made the plan says of it."""
+    made = None if plan.instance is None else f"the instance with fingerprint {plan.instance[:12]}"
+    head: list[tuple[str, object]] = [
+        ("plan", f"{counted(len(plan.epochs), 'epoch')}: {models_in_words(plan) or 'no training'}"),
+        ("made for", made),
+    ]
+    yield "", head + [(f"data on {row.cluster}", ", ".join(row.datasets)) for row in plan.data]
+    rows = _stages(plan)
+    yield "", Listing(_HEADER, rows[:_MOST_STAGES])
+    more = len(rows) - _MOST_STAGES
+    yield "", f"and {counted(more, 'more stage')}" if more > 0 else ""
+    yield "Claimed by whoever made it; depl check works them out again", _claims(plan)
+
+
 def models_in_words(plan: Plan, instance: Instance | None = None) -> str:
     """How many epochs each model trains, in the order of the instance, or of the plan without one."""
     counts = Counter(epoch.model for epoch in plan.epochs)
@@ -31,74 +54,44 @@ def models_in_words(plan: Plan, instance: Instance | None = None) -> str:
     return ", ".join(f"{counts[name]} {name}" for name in order)
 
 
-def plan_sections(plan: Plan) -> list[Section]:
-    """Stage by stage what trains where, with which data, and what whoever made the plan says of it."""
-    pairs = [("plan", f"{counted(len(plan.epochs), 'epoch')}: {models_in_words(plan) or 'no training'}")]
-    if plan.instance is not None:
-        pairs.append(("made for", f"the instance with fingerprint {plan.instance[:12]}"))
-    pairs += [(f"data on {row.cluster}", ", ".join(row.datasets)) for row in plan.data]
-    sections = [Section("", Pairs(pairs))]
-    rows = _stages(plan)
-    if rows:
-        sections.append(Section("", Listing(_HEADER, rows[:_MOST_STAGES])))
-    if len(rows) > _MOST_STAGES:
-        sections.append(Section("", f"and {counted(len(rows) - _MOST_STAGES, 'more stage')}"))
-    if plan.claims is not None and (claims := list(_claims(plan.claims))):
-        sections.append(Section("Claimed by whoever made it; depl check works them out again", Pairs(claims)))
-    return sections
-
-
-def short_plan(plan: Plan, instance: Instance) -> Listing | str:
+def short_plan(plan: Plan, instance: Instance) -> Listing:
     """Who trains what, where, with which data and resources; empty if it is too long for an answer."""
-    rows = _stages(plan)
-    if not 0 < len(rows) <= _FEW_STAGES:
-        return ""
-    resources = instance.units.titled(_HEADER[3], "resource")
-    filled = [(*row[:3], _data(plan, instance, row[2]), row[3]) for row in rows]
-    return Listing((*_HEADER[:3], "data", resources), filled)
 
+    def data(cluster: str) -> str:
+        names = [item.name for item in instance.datasets if item.name in plan.datasets(cluster)]
+        return (
+            ", ".join(names) if len(names) <= _FEW_DATASETS else f"{len(names)} of {len(instance.datasets)}"
+        )
 
-def _data(plan: Plan, instance: Instance, cluster: str) -> str:
-    names = [item.name for item in instance.datasets if item.name in plan.datasets(cluster)]
-    return ", ".join(names) if len(names) <= _FEW_DATASETS else f"{len(names)} of {len(instance.datasets)}"
+    rows = [(*row[:3], data(row[2]), row[3]) for row in _stages(plan)]
+    header = (*_HEADER[:3], "data", instance.units.titled(_HEADER[3], "resource"))
+    return Listing(header, rows if len(rows) <= _FEW_STAGES else ())
 
 
 def _stages(plan: Plan) -> list[tuple[str, str, str, str]]:
-    rows, first = [], 1
+    rows, last = [], 0
     for (model, cluster), group in groupby(plan.epochs, key=lambda epoch: (epoch.model, epoch.cluster)):
-        epochs = list(group)
-        last = first + len(epochs) - 1
-        rows.append(
-            (str(first) if first == last else f"{first} to {last}", model, cluster, _resources(epochs))
-        )
-        first = last + 1
+        used = [epoch.resources for epoch in group]
+        span, last = (last + 1, last + len(used)), last + len(used)
+        rows.append((_range(*span), model, cluster, _range(number(min(used)), number(max(used)))))
     return rows
 
 
-def _resources(epochs: list[PlannedEpoch]) -> str:
-    values = [epoch.resources for epoch in epochs]
-    low, high = number(min(values)), number(max(values))
-    return low if low == high else f"{low} to {high}"
+def _range(first: object, last: object) -> str:
+    return str(first) if first == last else f"{first} to {last}"
 
 
-def _claims(claims: Claims) -> Iterable[tuple[str, str]]:
+def _claims(plan: Plan) -> Pairs:
+    claims = plan.claims
+    if claims is None:
+        return
     for name in ("cost", "lower_bound", "training_time"):
-        if (value := getattr(claims, name)) is not None:
-            claimed = fact(name, value)
-            yield claimed.label, claimed.shown
+        yield fact(name, getattr(claims, name))
     for name in ("violation", "quantile"):
-        if (bounds := getattr(claims, name)) is not None:
-            yield fact(name, None).label, _bounds(bounds)
-    if claims.method is not None:
-        yield "method", claims.method
-    if claims.rows is not None:
-        yield "under rows", ", ".join(claims.rows)
-
-
-def _bounds(bounds: Bounds) -> str:
-    if bounds.lower is None or bounds.upper is None:
-        return f"{number(bounds.lower)} to {number(bounds.upper)}"
-    return f"in {interval(bounds.lower, bounds.upper)}"
+        bounds: Bounds | None = getattr(claims, name)
+        yield fact(name, bounds and (bounds.lower, bounds.upper))
+    yield "method", claims.method
+    yield "under rows", None if claims.rows is None else ", ".join(claims.rows)
 
 
 def most_resources(plan: Plan) -> dict[str, float]:
@@ -111,60 +104,124 @@ def most_resources(plan: Plan) -> dict[str, float]:
 
 
 def evaluation_content(found: Evaluation) -> dict[str, Any]:
-    """Every number, with the keys that results have; of the constraints those nearest to their limits."""
-    names = ("feasible", "cost", "transfer_cost", "resource_cost", "epochs", "training_time", "violation")
-    content: dict[str, Any] = {name: getattr(found, name) for name in (*names, "quantile", "expected_loss")}
-    for name in ("violation", "quantile"):
-        ends = content[name]
-        content[name] = None if ends is None else {"lower": float(ends.lower), "upper": float(ends.upper)}
-    return content
+    """Every number, with the keys that results have."""
+    names = ("feasible", "cost", "transfer_cost", "resource_cost", "epochs", "training_time")
+    law = {"violation": ends(found.violation), "quantile": ends(found.quantile)}
+    return {**{name: getattr(found, name) for name in names}, **law, "expected_loss": found.expected_loss}
 
 
-def evaluation_sections(found: Evaluation) -> list[Section]:
+def evaluation_sections(found: Evaluation) -> Iterator[Section]:
     """Cost, time and loss, and of every kind of constraint the one that is nearest to its limit."""
-    known = labelled(evaluation_content(found), found.units)
-    split = " + ".join(
-        f"{part.label} {part.number}" for part in (known["transfer_cost"], known["resource_cost"])
+    known = facts(found)
+    quantile = None if found.quantile is None else known["quantile"].as_counted(found.fitted)
+    yield (
+        "",
+        [
+            ("evaluation", "every constraint is satisfied" if found.feasible else "NOT feasible"),
+            *(known[name] for name in ("cost", "transfer_cost", "resource_cost", "epochs", "training_time")),
+            (known["violation"].label, known["violation"].as_counted(found.fitted)),
+            ("quantile of l(K)", quantile if quantile is None or found.fitted else f"{quantile}, certified"),
+            None if found.fitted else known["expected_loss"],
+        ],
     )
-    pairs = [
-        ("evaluation", "every constraint is satisfied" if found.feasible else "NOT feasible"),
-        ("cost", f"{known['cost'].shown} = {split}"),
-        ("epochs", str(found.epochs)),
-        known["training_time"].pair,
-        (known["violation"].label, missed(known["violation"], found.fitted)),
-    ]
-    if found.quantile is not None:
-        ends = f"{at_most(found.quantile.upper)}, {AS_COUNTED}"
-        pairs.append(("quantile of l(K)", ends if found.fitted else f"{known['quantile'].told}, certified"))
-    if not found.fitted:
-        pairs.append(known["expected_loss"].pair)
-    return [Section("", Pairs(pairs)), Section("", _nearest(found))]
-
-
-AS_COUNTED = "as the runs are counted"
-"""Of the upper end of an interval of which the lower one is not known."""
-
-
-def missed(violation: Fact, counts: bool) -> str:
-    """The interval of a violation, or its upper end where runs are counted carefully."""
-    return f"{violation.upper.told}, {AS_COUNTED}" if counts else violation.told
+    yield "", _nearest(found)
 
 
 def _nearest(found: Evaluation) -> Listing:
     """One row per equation: a broken constraint if there is any, else the one with least slack."""
-    nearest: dict[str, Constraint] = {}
-    for item in found.constraints:
-        known = nearest.setdefault(item.equation, item)
-        if (item.satisfied, item.limit - item.value) < (known.satisfied, known.limit - known.value):
-            nearest[item.equation] = item
 
-    def limit(item: Constraint) -> str:
+    def limit(item: Constraint) -> object:
         kind = UNITS_OF_LIMITS.get(item.equation)
-        return number(item.limit) if kind is None else found.units.amount(item.limit, kind)
+        return item.limit if kind is None else found.units.amount(item.limit, kind)
 
     def verdict(item: Constraint) -> str:
         return "BROKEN" if not item.satisfied else "binds" if item.binding else "holds"
 
-    header = ("equation", "constraint", "value", "limit", "verdict")
-    values = ("equation", "name", "value", limit, verdict)
-    return Listing.of(nearest.values(), header, values, left=("equation", "constraint", "verdict"))
+    alike: dict[str, list[Constraint]] = {}
+    for item in found.constraints:
+        alike.setdefault(item.equation, []).append(item)
+    nearest = [min(items, key=lambda one: (one.satisfied, one.limit - one.value)) for items in alike.values()]
+    columns: Columns = {"equation": "equation", "constraint": "name", "value": "value", "limit": limit}
+    return Listing.of(nearest, {**columns, "verdict": verdict})
+
+
+def names_of(findings: Iterable[Finding]) -> list[str]:
+    """The equations or claims of findings, by their bare names."""
+    return [finding.subject for finding in findings]
+
+
+def word_of(finding: Finding) -> str:
+    """The verdict of a finding in a word; none where nothing is judged."""
+    if finding.kind is Kind.NOTE:
+        return ""
+    if finding.kind is Kind.CHECKED:
+        return finding.kind.value if finding.is_claim else "holds"
+    return finding.kind.value if finding.ok else finding.kind.value.upper()
+
+
+def verdict_content(report: Report | PolicyReport, rule: str) -> dict[str, Any]:
+    """Whether all is well, every finding, and which claims were worked out again."""
+    return {
+        "ok": report.ok,
+        "findings": [
+            {
+                rule: item.equation,
+                **{name: getattr(item, name) for name in ("kind", "ok", "message", "amount")},
+            }
+            for item in report.findings
+        ],
+        "checked": names_of(report.checked),
+        "repeated": names_of(report.repeated),
+    }
+
+
+def verdict_sections(report: Report | PolicyReport, name: str, what: str, rule: str) -> Iterator[Section]:
+    """The verdict, and a row per finding."""
+    good = "everything holds" if what == "policy" else "every equation holds"
+    verdict = f"{name}: {good if report.ok else f'the {what} FAILS'}"
+    if report.repeated:
+        verdict += f"\nRepeated from the {what}, not checked: {', '.join(names_of(report.repeated))}"
+    yield "", verdict
+    yield "", Listing.of(report.findings, {rule: "equation", "verdict": word_of, "finding": "message"})
+
+
+def report_content(report: Report, epochs: int | None = None) -> dict[str, Any]:
+    """The findings, and the numbers worked out again with the keys that results have."""
+    return verdict_content(report, "equation") | {
+        "termination": None,
+        "solution": "feasible" if report.ok else "none",
+        "cost": report.cost,
+        "lower_bound": report.proved_bound if report.proved_bound > 0 else None,
+        "gap": gap_of(report),
+        "violation": ends(report.violation),
+        "quantile": {"lower": None, "upper": None},
+        "epochs": epochs,
+        "training_time": report.training_time,
+        "expected_loss": report.expected_loss,
+    }
+
+
+def gap_of(report: Report) -> float | None:
+    """(cost - proved bound) / cost of a plan that passes; None where nothing was proved about others."""
+    if not (report.ok and report.cost > 0 and report.proved_bound > 0):
+        return None
+    return max(report.cost - report.proved_bound, 0.0) / report.cost
+
+
+def report_sections(report: Report) -> Iterator[Section]:
+    """The verdict, a row per finding, and what was recomputed."""
+    instance, known = report.problem, facts(report)
+    law = None if instance is None else instance.traced_law
+    limit = "l_max" if instance is None else number(instance.target.maximum_loss)
+    yield from verdict_sections(report, "the plan" if instance is None else instance.name, "plan", "equation")
+    least = None
+    if report.proved_bound > 0:
+        below = "" if known["gap"].value is None else f", {known['gap'].shown} below the plan"
+        least = f"{known['lower_bound'].told}, proved by the verifier{below}"
+    missed = known["violation"].as_counted(law is not None and law.counts_carefully)
+    numbers: list[Fact | tuple[str, object]] = [
+        known["cost"],
+        known["training_time"],
+        (f"P(l(K) > {limit})", missed),
+    ]
+    yield "Recomputed by the verifier:", [*numbers, ("least cost of any plan", least)]

@@ -1,51 +1,54 @@
-"""A policy for people, and the outcome of planning one: what is promised, what it rests on, and its table."""
+"""A policy for people: its promise and table, and what checking it, drawing and replaying its runs found."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from depl.models.foundation.wording import counted, number, probability
-from depl.models.policy.result import PolicyResult
-from depl.models.problem.policy import Certificate, Policy
+from depl.models.foundation.wording import counted, number, percentage, probability
+from depl.models.problem.policy import STOP, Policy, PolicyNode
 from depl.models.solving.result import Termination
 from depl.showing import parts
-from depl.showing.parts import Listing, Names, Pairs, Rounding, Section
-from depl.showing.policy_rows import cells_of, rows_of
+from depl.showing.parts import DOWN, NEAREST, OUTWARD, UP, Fact, Listing, Names, Pairs, Section
+from depl.showing.plans import verdict_content, verdict_sections
+from depl.showing.results import ENDED
 
-NAMES: Names = {
-    "cost": ("expected cost", "cost", Rounding.UP, 6),
-    "per_success": ("per success", "cost", Rounding.UP, 6),
-    "objective": ("cost + failures", "cost", Rounding.UP, 6),
-    "failed": ("failed", "", Rounding.UP, 6),
-    "reached": ("reached", "", Rounding.DOWN, 6),
-    "lower_bound": ("lower bound", "cost", Rounding.DOWN, 6),
-    "ratio": ("a success", "cost", Rounding.OUTWARD, 6),
-    "failure_cost": ("a failed run", "cost", Rounding.NEAREST, 6),
-    "multiplier": ("price", "cost", Rounding.NEAREST, 6),
-    "gap": ("gap", "%", Rounding.UP, 3),
+if TYPE_CHECKING:
+    from depl.models.policy.replay import Replay
+    from depl.models.policy.result import PolicyResult
+    from depl.models.policy.simulation import Simulation
+    from depl.models.verifier.policies import PolicyReport
+
+policy_result_names: Names = {
+    "cost": ("expected cost", "cost", UP, 6),
+    "per_success": ("per success", "cost", UP, 6),
+    "objective": ("cost + failures", "cost", UP, 6),
+    "failed": ("failed", "", UP, 6),
+    "reached": ("reached", "", DOWN, 6),
+    "lower_bound": ("lower bound", "cost", DOWN, 6),
+    "ratio": ("a success", "cost", OUTWARD, 6),
+    "failure_cost": ("a failed run", "cost", NEAREST, 6),
+    "multiplier": ("price", "cost", NEAREST, 6),
+    "gap": ("gap", "%", UP, 3),
+    "violation": ("P(target missed)", "", OUTWARD, 7),
 }
 """Of what is claimed of policies: their costs are expected costs, of which upper bounds are known."""
 
-fact = partial(parts.fact, names=NAMES)
+fact = partial(parts.fact, names=policy_result_names)
 
-_STATES = {
+_PROVED = {
     Termination.GAP_REACHED: "within the wanted gap of the best, proved",
     Termination.INFEASIBLE: "proved infeasible: no policy keeps the promise",
-    Termination.TIME_LIMIT: "stopped by the time limit",
-    Termination.INTERRUPTED: "stopped by the user",
     Termination.EXHAUSTED: "nothing more to try",
-    Termination.STUCK: "stuck: more time would prove no more",
 }
-
-_HEADER = ("trained last", "after epoch", "loss", "next")
 
 _MOST_LINES = 60
 """Lines of a table: two screens, as of the stages of a plan; the rest is counted."""
-
-_MOST_BANDS = 8
-"""Bands of losses of one row: set by hand. Policies have three or four; what has more is no set of
-thresholds, and `--details` lists it."""
 
 _RANGES = (
     "x ... y: the bound differs between these epochs or states, from x to y, or what is done changes to and "
@@ -53,90 +56,116 @@ _RANGES = (
 )
 
 
-def policy_sections(policy: Policy, *, details: bool = False) -> list[Section]:
-    """What is claimed of a policy, and its table: losses, and what is done up to them."""
+def policy_sections(policy: Policy, *, details: bool = False) -> Iterator[Section]:
+    """What is claimed of a policy, and its table; with ``details`` every node by itself, and all of them."""
     lookup = "the ledger, which is never below the observed loss"
-    pairs = [
-        (policy.name, f"a policy; made for the instance with fingerprint {policy.instance[:12]}"),
-        _promise(policy),
-        fact("cost", policy.certificate.cost).pair,
-        ("failed runs", f"are priced at {number(policy.failure_cost)} each{_rule(policy)}"),
-        ("epochs", f"at most {policy.maximum_epochs}{_switching(policy)}{_deadline(policy)}"),
-        ("looked up by", "the observed loss, rounded up" if policy.state == "observed" else lookup),
+    deadline = f"; each ends within {number(policy.round_deadline)}" if policy.round_deadline else ""
+    yield (
+        "",
+        [
+            (policy.name, f"a policy; made for the instance with fingerprint {policy.instance[:12]}"),
+            _promise(policy),
+            fact("cost", policy.certificate.cost),
+            ("failed runs", f"are priced at {number(policy.failure_cost)} each{_rule(policy)}"),
+            ("epochs", f"at most {policy.maximum_epochs}{_switching(policy)}{deadline}"),
+            ("looked up by", "the observed loss, rounded up" if policy.state == "observed" else lookup),
+        ],
+    )
+    yield from _table(policy, details)
+
+
+def _promise(policy: Policy) -> tuple[str, str]:
+    """What the policy reaches, and how that was established."""
+    found, asked = policy.certificate, probability(policy.quantile_level)
+    basis = "counted over all combinations of the runs" if _is_counted(policy) else "certified under the law"
+    kept = fact("reached", min(found.reached, 1.0)).told
+    return f"P(loss <= {number(policy.maximum_loss)} reached)", f"{kept}, {basis}; asked {asked}"
+
+
+def _is_counted(policy: Policy | None) -> bool:
+    """Whether it was planned on independent residuals and counted over combinations of runs."""
+    return policy is not None and policy.certificate.method == "counted"
+
+
+def _rule(policy: Policy | None) -> str:
+    if policy is None:
+        return ""
+    given = policy.failure_cost_rule == "given"
+    return ", as given" if given else ", 1.5 times the least expected cost of a success"
+
+
+def _switching(policy: Policy) -> str:
+    """After which epochs switches are allowed."""
+    if policy.switch_epochs is None:
+        return ""
+    spans = [
+        str(span[0]) if len(span) == 1 else f"{span[0]} to {span[-1]}"
+        for span in consecutive(policy.switch_epochs, int)
     ]
-    return [Section("", Pairs(pairs)), *_table(policy, details)]
+    return f", switches after epochs {', '.join(spans)}" if spans else ", no switches"
 
 
-def _table(policy: Policy, details: bool = False) -> list[Section]:
-    """The table of a policy; with ``details`` every node by itself, and all of them."""
-    rows = rows_of(policy, merged=not details)
-    most = 2**31 if details else _MOST_BANDS
-    lines = [line for row in rows for line in cells_of(row, most)]
-    kept = lines if details else lines[:_MOST_LINES]
-    more = f"and {counted(len(lines) - len(kept), 'more line')}" if len(lines) > len(kept) else ""
-    mixed = any(low != high for row in rows for low, high in row.ends)
-    return [Section("", Listing(_HEADER, kept)), Section("", more), Section("", _RANGES if mixed else "")]
-
-
-def policy_result_sections(result: PolicyResult) -> list[Section]:
+def policy_result_sections(result: PolicyResult) -> Iterator[Section]:
     """What is promised, what failures cost, how far from the best, and the table of the policy."""
-    sections = [Section("", Pairs(list(_outcome(result))))]
-    return sections if result.policy is None else [*sections, *_table(result.policy)]
+    yield "", _outcome(result)
+    if result.policy is not None:
+        yield from _table(result.policy)
 
 
-def _outcome(result: PolicyResult) -> Iterator[tuple[str, str]]:
+def _outcome(result: PolicyResult) -> Pairs:
     units, policy = result.instance.units, result.policy
-    state = _STATES.get(result.termination, result.termination.value)
+    state = (ENDED | _PROVED)[result.termination]
     if policy is not None and result.termination is not Termination.GAP_REACHED:
         state = f"a policy; {state}"
-    grid = f", losses on {result.cells} points" if result.cells else ""
     yield result.instance.name, state
-    yield "planned in", f"{result.seconds:.2f} s{grid}"
-    if result.reason:
-        yield "reason", result.reason
-    if result.restriction:
-        yield "looked at", f"policies of {result.restriction}"
+    yield (
+        "planned in",
+        f"{result.seconds:.2f} s" + (f", losses on {result.cells} points" if result.cells else ""),
+    )
+    yield "reason", result.reason or None
+    yield "looked at", f"policies of {result.restriction}" if result.restriction else None
     if policy is not None:
         yield _promise(policy)
-        yield fact("cost", policy.certificate.cost, units).pair
-        if result.per_success is not None:
-            yield fact("per_success", result.per_success, units).pair
-        if result.instance.has_memory:
-            yield "rests on", _rests_on(policy.certificate)
+        yield fact("cost", policy.certificate.cost, units)
+        yield fact("per_success", result.per_success, units)
+        yield "rests on", _rests_on(policy) if result.instance.has_memory else None
     if result.failure_cost is not None:
-        yield "a failed run", f"counts {_price(result)}"
-        if result.multiplier is not None:
-            yield "promise", _multiplied(result)
+        yield (
+            "a failed run",
+            f"counts {fact('failure_cost', result.failure_cost, units).shown}{_rule(policy)}",
+        )
+        law = " of the same law with independent residuals" if _is_counted(policy) else ""
+        ratio = fact("ratio", result.ratio, units)
+        yield ratio.label, result.ratio and f"costs {ratio.told} at least in the mean{law}"
+        yield "promise", _multiplied(result)
     if result.objective is not None or result.lower_bound > 0:
         yield from _bounded(result)
 
 
-def _price(result: PolicyResult) -> str:
-    """The price of a failed run and where it comes from."""
-    price, given = fact("failure_cost", result.failure_cost, result.instance.units).shown, ""
-    if result.ratio is not None:
-        which = " of the same law with independent residuals" if _is_counted(result) else ""
-        given = f"; a success costs {fact('ratio', result.ratio).number} at least in the mean{which}"
-    return f"{price}{'' if result.policy is None else _rule(result.policy)}{given}"
+def _rests_on(policy: Policy) -> str:
+    if _is_counted(policy):
+        runs = counted(policy.certificate.runs or 0, "run")
+        return f"{runs} or more behind every stage, one unseen run that fails, and a choice on the same runs"
+    return (
+        "a law fitted to runs, taken for the whole law: residuals are independent from epoch to epoch; no "
+        "run unlike those seen counts"
+    )
 
 
-def _multiplied(result: PolicyResult) -> str:
+def _multiplied(result: PolicyResult) -> str | None:
     """Whether the promise decides on the policy."""
+    if result.multiplier is None:
+        return None
     price = number(result.multiplier)
-    if _is_counted(result):
-        planned = f"kept as counted, by a policy planned at a price of {price} a failure"
-        return f"{planned}; the cheapest of those tried"
+    if _is_counted(result.policy):
+        tried = "the cheapest of those tried"
+        return f"kept as counted, by a policy planned at a price of {price} a failure; {tried}"
     if result.promise_binds:
         return f"binds: priced at {price} a failure, the best policy just keeps it"
     return "slack: the price of failures alone decides on the policy"
 
 
-def _is_counted(result: PolicyResult) -> bool:
-    """Whether the policy was planned on independent residuals and counted over combinations of runs."""
-    return result.policy is not None and result.policy.certificate.method == "counted"
-
-
-def _bounded(result: PolicyResult) -> Iterator[tuple[str, str]]:
+def _bounded(result: PolicyResult) -> Pairs:
     units, bound = result.instance.units, "no lower bound is proved"
     if result.lower_bound > 0:
         gap = "" if result.gap is None else f" (gap {fact('gap', result.gap).shown})"
@@ -162,133 +191,294 @@ def bound_class(policy: Policy) -> str:
     return told
 
 
-def _promise(policy: Policy) -> tuple[str, str]:
-    """What the policy reaches, and how that was established."""
-    found = policy.certificate
-    basis = (
-        "counted over all combinations of the runs"
-        if found.method == "counted"
-        else "certified under the law"
-    )
-    asked = probability(policy.quantile_level)
-    return (
-        f"P(loss <= {number(policy.maximum_loss)} reached)",
-        f"at least {_floor(found.reached)}, {basis}; asked {asked}",
-    )
-
-
-def _floor(reached: float) -> str:
-    return fact("reached", min(reached, 1.0)).shown
-
-
-def _rests_on(found: Certificate) -> str:
-    if found.method == "counted":
-        runs = counted(found.runs or 0, "run")
-        return f"{runs} or more behind every stage, one unseen run that fails, and a choice on the same runs"
-    return (
-        "a law fitted to runs, taken for the whole law: residuals are independent from epoch to epoch; no "
-        "run unlike those seen counts"
-    )
-
-
-def _rule(policy: Policy) -> str:
-    given = policy.failure_cost_rule == "given"
-    return ", as given" if given else ", 1.5 times the least expected cost of a success"
-
-
-def _switching(policy: Policy) -> str:
-    """After which epochs switches are allowed."""
-    if policy.switch_epochs is None:
-        return ""
-    spans = []
-    for _, group in groupby(enumerate(policy.switch_epochs), key=lambda item: item[1] - item[0]):
-        epochs = [epoch for _, epoch in group]
-        spans.append(str(epochs[0]) if len(epochs) == 1 else f"{epochs[0]} to {epochs[-1]}")
-    return f", switches after epochs {', '.join(spans)}" if spans else ", no switches"
-
-
-def _deadline(policy: Policy) -> str:
-    """How long an epoch may take, where that is less than the instance asks for."""
-    if policy.round_deadline is None:
-        return ""
-    return f", each with the least resources that end it within {number(policy.round_deadline)}"
-
-
 def mathematics(result: PolicyResult) -> str:
-    """Each step from the price of a failed run to the certified gap in numbers, as far as it was come to."""
-    target = result.instance.target
-    lines = [
-        "Mathematics",
-        "  minimise      J = C + rho F  subject to  F <= 1 - omega",
-        "                over policies; C the expected cost, F = P(stopped without a loss of at most "
-        f"{number(target.maximum_loss)}),",
-        f"                1 - omega = 1 - {probability(target.quantile_level)} = "
-        f"{number(float(target.violation_budget))}",
-    ]
-    if result.ratio is not None and result.failure_cost is not None:
-        lines += _price_lines(result)
-    if result.policy is not None and result.objective is not None:
-        lines += _cost_lines(result)
-    if result.lower_bound > 0:
-        lines += _bound_lines(result)
-    return "\n".join(lines)
-
-
-def _exact(name: str, value: object) -> str:
-    """A number of the mathematics, to seven digits."""
-    return fact(name, value)._replace(digits=7).number
-
-
-def _price_lines(result: PolicyResult) -> list[str]:
-    ends = fact("ratio", result.ratio)._replace(digits=7)
-    given = result.policy is not None and result.policy.failure_cost_rule == "given"
-    source = f"given; at least {ends.upper.number} is allowed" if given else f"1.5 * {ends.upper.number}"
-    law = "under the same law with independent residuals" if _is_counted(result) else "of any"
-    return [
-        f"  rho*          in {ends.number}, the least C / (P(reached) - P(met untrained)) {law}",
-        f"  rho           = {source} = {_exact('failure_cost', result.failure_cost)}",
-        "                without a price the least C at P(reached) >= omega is had by not training at all in "
-        "some runs,",
-        "                at random or on bad first losses; from rho* on that saves nothing",
-    ]
-
-
-def _cost_lines(result: PolicyResult) -> list[str]:
-    cost, missed = _exact("cost", result.cost or 0.0), _exact("failed", 1 - Fraction(result.reached or 0.0))
-    counted_runs = "sums over all combinations of the runs that lend to the stages"
-    chain = "sums over the chain of the ledger, every rounding against the policy"
-    lines = [
-        f"  C             <= {cost}, F <= {missed}: {counted_runs if _is_counted(result) else chain}",
-        f"  J             <= {cost} + {_exact('failure_cost', result.failure_cost)} * {missed} = "
-        f"{_exact('objective', result.objective)}",
-    ]
-    if result.per_success is not None:
-        success = _exact("per_success", result.per_success)
-        lines.append(f"  C / P         <= {success}, the expected cost of a success")
-    return lines
-
-
-def _bound_lines(result: PolicyResult) -> list[str]:
-    bound, lines = _exact("lower_bound", result.lower_bound), []
-    if result.multiplier is None or result.failure_cost is None:
-        lines.append(f"  J of any      >= {bound}")
-    elif result.promise_binds:
-        price, rho = (_exact("multiplier", value) for value in (result.multiplier, result.failure_cost))
-        budget = number(float(result.instance.target.violation_budget))
-        lines += [
-            f"  lambda        = {price} > rho: at this price of a failure the best just keeps the promise",
-            "  J of any      >= V(lambda) - (lambda - rho) (1 - omega)",
-            f"                =  V(lambda) - ({price} - {rho}) * {budget} >= {bound}",
-        ]
-    else:
-        lines += [
-            "  lambda        = rho: the best policy without a promise keeps it, so that it is slack",
-            f"  J of any      >= V(rho) >= {bound}",
-        ]
-    lines.append(
-        f"                V: least C + lambda F over losses rounded down, on {result.cells} points, "
-        "every rounding downwards"
+    """Each number from the price of a failed run to the certified gap, as far as it was come to."""
+    asked, counts = result.instance.target, _is_counted(result.policy)
+    law = "under the same law with independent residuals" if counts else "of any policy"
+    how = (
+        "over all combinations of the runs" if counts else "over the chain of the ledger, rounded against it"
     )
-    if result.gap is not None:
-        lines.append(f"  gap           = 1 - bound / J = {fact('gap', result.gap).shown}, certified")
-    return lines
+    bound = "V(lambda) - (lambda - rho) (1 - omega)" if result.promise_binds else "V(rho)"
+    missed = None if result.reached is None else 1 - Fraction(result.reached)
+    rows: list[tuple[str, str, Any, str]] = [
+        ("rho*", "ratio", result.ratio, f"least C / (P(reached) - P(met untrained)) {law}"),
+        (
+            "rho",
+            "failure_cost",
+            result.failure_cost,
+            f"price of a failed run{_rule(result.policy)}: from rho* on "
+            "nothing is saved by not training in some runs",
+        ),
+        ("C", "cost", result.cost, f"expected cost, {how}"),
+        ("F", "failed", missed, f"P(stopped without a loss of at most {number(asked.maximum_loss)})"),
+        ("J", "objective", result.objective, "C + rho F, which is minimised subject to F <= 1 - omega"),
+        ("C / P", "per_success", result.per_success, "expected cost of a success"),
+        (
+            "lambda",
+            "multiplier",
+            result.multiplier,
+            "price of a failure at which the best just keeps the promise"
+            if result.promise_binds
+            else "rho: the best policy without a promise keeps it, so that it is slack",
+        ),
+        (
+            "J of any",
+            "lower_bound",
+            result.lower_bound if result.lower_bound > 0 else None,
+            f"{bound}; V: least C + lambda F over losses rounded down, on {result.cells} points",
+        ),
+        ("gap", "gap", result.gap, "1 - bound / J, certified"),
+    ]
+    told = [
+        (symbol, fact(name, value)._replace(digits=7).told, meaning)
+        for symbol, name, value, meaning in rows
+        if value is not None
+    ]
+    budget = number(float(asked.violation_budget)), "1 less the probability asked for"
+    return (
+        f"Mathematics\n{Listing(('symbol', 'value', 'what it is'), [('1 - omega', *budget), *told]).text()}"
+    )
+
+
+Site = tuple[str, str]
+"""A model and the cluster on which it trains."""
+
+
+class Action(NamedTuple):
+    """What is done: training at a site, or stopping for a reason; in words."""
+
+    site: Site | None
+    words: str
+
+
+REACHED = Action(None, "stop: reached")
+NO_EPOCH_LEFT = Action(None, "stop: no epoch is left")
+GIVE_UP = Action(None, "stop: give up")
+
+
+class Band(NamedTuple):
+    """Losses from that of the band before up to one, and what is done there.
+
+    ``least`` is where it begins to be mixed with what the next band does; ``upto`` in a plain band.
+    """
+
+    upto: int
+    action: Action
+    least: int
+
+
+def site_of(node: PolicyNode) -> Site | None:
+    """What was trained last; None before the first epoch."""
+    return None if node.model is None or node.cluster is None else (node.model, node.cluster)
+
+
+def loss_at(policy: Policy, index: int) -> float:
+    """The loss of an index of the grid."""
+    value = policy.grid.origin + index * policy.grid.step
+    return math.exp(value) if policy.grid.scale == "log" else value
+
+
+def bands(policy: Policy, node: PolicyNode) -> tuple[Band, ...]:
+    """What is done at a node, neighbours that do the same joined; a target that is met stops the run."""
+    found: list[Band] = []
+    if node.may_stop:
+        end = min(policy.grid.target, policy.grid.cells - 1)
+        found.append(Band(end, REACHED, end))
+    for row in node.rows:
+        if found and row.upto <= found[-1].upto:
+            continue
+        action = _action(policy, node, row.action)
+        if found and found[-1].action == action:
+            found.pop()
+        found.append(Band(row.upto, action, row.upto))
+    return tuple(found)
+
+
+def _action(policy: Policy, node: PolicyNode, place: int) -> Action:
+    if place == STOP:
+        return NO_EPOCH_LEFT if node.epoch == policy.maximum_epochs else GIVE_UP
+    training = node.trainings[place]
+    site, now = (training.model, training.cluster), site_of(node)
+    where = f"{site[0]} on {site[1]}"
+    return Action(site, f"train {where}" if now is None else "go on" if site == now else f"switch to {where}")
+
+
+_NARROW = 1 / 64
+"""Share of the grid below which a band between two broad ones is taken for a part of their boundary: set by
+hand. Where two actions cost nearly the same, the cells of the noise decide between them to and fro."""
+
+
+def _plain_bands(policy: Policy, node: PolicyNode) -> tuple[Band, ...]:
+    """The same without the to and fro at a boundary, where two broad bands meet that do different things."""
+    found, kept = bands(policy, node), []
+    starts = [0, *(band.upto + 1 for band in found)]
+    broad = [
+        index
+        for index, band in enumerate(found)
+        if index in (0, len(found) - 1) or band.upto + 1 - starts[index] >= _NARROW * policy.grid.cells
+    ]
+    for index, after in zip(broad, [*broad[1:], len(found)], strict=True):
+        between, band = found[index + 1 : after], found[index]
+        beyond = found[after : after + 1]
+        mixed = bool(between and beyond) and beyond[0].action != band.action
+        if mixed and {item.action for item in between} <= {band.action, beyond[0].action}:
+            kept.append(Band(between[-1].upto, band.action, band.upto))
+        else:
+            kept += [band, *between]
+    return tuple(kept)
+
+
+def consecutive(items: Iterable[Any], epoch_of: Callable[[Any], int]) -> list[list[Any]]:
+    """Items in the order of their epochs, those of consecutive ones together."""
+    ordered = sorted(items, key=epoch_of)
+    ranks = {epoch: rank for rank, epoch in enumerate(dict.fromkeys(map(epoch_of, ordered)))}
+    groups = groupby(ordered, key=lambda item: epoch_of(item) - ranks[epoch_of(item)])
+    return [list(group) for _, group in groups]
+
+
+Row = tuple[Site | None, int, int, list[tuple[Band, ...]]]
+"""What was trained last, the first and last epoch, and what is done at the nodes there, which do the same."""
+
+
+def _rows(policy: Policy, details: bool) -> Iterator[Row]:
+    """In the order of sites and epochs; nodes that do the same merged over epochs unless all are wanted."""
+    alike: dict[Any, list[tuple[int, tuple[Band, ...]]]] = defaultdict(list)
+    for node in policy.nodes:
+        found = bands(policy, node) if details else _plain_bands(policy, node)
+        alike[site_of(node), tuple(band.action for band in found)].append((node.epoch, found))
+    order = list(dict.fromkeys(map(site_of, policy.nodes)))
+    spans = [
+        (order.index(site), span[0][0], span[-1][0], [found for _, found in span])
+        for (site, _), nodes in alike.items()
+        for span in ([[node] for node in nodes] if details else consecutive(nodes, lambda node: node[0]))
+    ]
+    for place, first, last, nodes in sorted(spans, key=lambda span: span[:3]):
+        yield order[place], first, last, nodes
+
+
+def _lines(policy: Policy, row: Row) -> Iterator[tuple[str, str, str, str]]:
+    """Up to which losses what is done; losses are ranges where the nodes of a row differ."""
+    site, first, last, nodes = row
+    place = "nothing yet" if site is None else f"{site[0]} on {site[1]}"
+    epochs, columns = str(first) if first == last else f"{first} to {last}", list(zip(*nodes, strict=True))
+    for index, some in enumerate(columns):
+        ends = min(band.least for band in some), max(band.upto for band in some)
+        low, high = (number(loss_at(policy, end), 4) for end in ends)
+        losses = f"up to {low}" if low == high else f"up to {low} ... {high}"
+        if index == len(columns) - 1:
+            losses = "above" if index else "any"
+        yield place, epochs, losses, some[0].action.words
+        place = epochs = ""
+
+
+def _table(policy: Policy, details: bool = False) -> Iterator[Section]:
+    """The table of a policy; with ``details`` every node by itself, and all of them."""
+    lines = [line for row in _rows(policy, details) for line in _lines(policy, row)]
+    kept = lines if details else lines[:_MOST_LINES]
+    more = len(lines) - len(kept)
+    yield "", Listing(("trained last", "after epoch", "loss", "next"), kept)
+    yield "", f"and {counted(more, 'more line')}" if more else ""
+    yield "", _RANGES if any(" ... " in line[2] for line in kept) else ""
+
+
+_ENDS = {
+    "reached": "reached the target",
+    "abandoned": "given up",
+    "exhausted": "out of epochs",
+    "beyond": "above the grid",
+}
+"""How runs end, in words."""
+
+
+def policy_report_content(report: PolicyReport) -> dict[str, Any]:
+    """The findings, and how runs end."""
+    return verdict_content(report, "rule") | {"course": report.course and vars(report.course)}
+
+
+def policy_report_sections(report: PolicyReport) -> Iterator[Section]:
+    """The verdict, a row per finding, and what was recomputed."""
+    yield from verdict_sections(report, report.policy.name, "policy", "rule")
+    if report.course is None:
+        return
+    found, observed = report.course, report.policy.state == "observed"
+    shares = {words: getattr(found, name) for name, words in _ENDS.items()}
+    how = "over all combinations of the runs" if observed else "under the law and with the ledger alone"
+    unlike = f"probability {probability(found.unlike)}, counted as failed" if observed else None
+    yield (
+        f"Recomputed by the evaluator, {how}:",
+        [
+            fact("cost", found.cost)._replace(digits=7),
+            Fact("expected epochs", found.epochs, "", UP, 7),
+            *((words, f"probability {probability(max(share, 0.0))}") for words, share in shares.items()),
+            ("unlike all runs seen", unlike),
+        ],
+    )
+
+
+def simulation_content(found: Simulation) -> dict[str, Any]:
+    """The counts with their intervals."""
+    cost = found.cost_interval if found.runs > 1 else None
+    return {**vars(found), "reached_interval": found.reached_interval, "cost_interval": cost}
+
+
+def simulation_sections(found: Simulation, claimed_cost: float, claimed_reached: float) -> Iterator[Section]:
+    """How drawn runs ended, beside what is claimed."""
+    from depl.models.policy.simulation import RISK
+
+    reached = found.reached / found.runs, found.reached_interval, claimed_reached
+    refuted = "".join(f"\n- {text}" for text in found.refuted)
+    chance = f"REFUTED (each by chance with probability {RISK:g} at most):{refuted}"
+    counts = {name: getattr(found, name) for name in _ENDS}
+    numbers = list(_followed(*reached, found.cost, found.cost_interval, claimed_cost, counts))
+    epochs = ("epochs", f"{number(found.epochs)} in the mean")
+    yield f"{counted(found.runs, 'run')} drawn from the law:", [*numbers, epochs]
+    yield "", chance if refuted else f"No claim is refuted at {RISK:g}."
+
+
+def _followed(
+    share: float,
+    within: tuple[float, float],
+    claimed: float,
+    cost: float,
+    cost_within: tuple[float, float],
+    claimed_cost: float,
+    ends: Mapping[str, int],
+) -> Pairs:
+    """What runs that followed a policy came to, beside what is claimed of it."""
+    from depl.models.policy.simulation import CONFIDENCE
+
+    sure = f"{percentage(CONFIDENCE)} interval"
+    yield "delivered", f"{number(share)} of them, {sure} {Fact('', within, '', OUTWARD, 5).number}"
+    yield "", f"claimed: {fact('reached', claimed)._replace(digits=7).told}"
+    yield "cost", f"{number(cost)} in the mean, {sure} {Fact('', cost_within, '', OUTWARD, 5).number}"
+    yield "", f"claimed: {fact('cost', claimed_cost)._replace(digits=7).told}"
+    yield from ((words, counted(ends[name], "run")) for name, words in _ENDS.items())
+
+
+def replay_content(found: Replay) -> dict[str, Any]:
+    """Every run, and the numbers of all of them."""
+    names = (
+        "runs",
+        "ends",
+        "delivered",
+        "delivered_interval",
+        "claimed",
+        "cost",
+        "cost_interval",
+        "per_success",
+    )
+    content = {name: getattr(found, name) for name in names}
+    return content | ({"cost_interval": None} if len(found.runs) < 2 else {})
+
+
+def replay_sections(found: Replay, claimed_cost: float) -> Iterator[Section]:
+    """How real runs ended, beside what is claimed."""
+    switched = sorted(run.switched for run in found.runs if run.switched is not None)
+    after = (
+        f"{counted(len(switched), 'run')}, after epochs {switched[0]} to {switched[-1]}" if switched else None
+    )
+    reached = found.delivered, found.delivered_interval, found.claimed
+    numbers = list(_followed(*reached, found.cost, found.cost_interval, claimed_cost, found.ends))
+    per_success = ("cost of a success", found.per_success)
+    title = f"{counted(len(found.runs), 'seed')}, followed on real training:"
+    yield title, [*numbers, per_success, ("switched", after)]

@@ -1,29 +1,37 @@
-"""Runs for people: what was read from logs, and what an instance that was fitted to runs is worth."""
+"""Runs for people: what logs hold, what they say of the paper's law, and what fits and promises are worth."""
 
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from depl.models.estimation.binomial import design
+from depl.models.estimation.certificate import Certificate, QuantileBound, Verdict
 from depl.models.estimation.choices import CARE, plans_needed
+from depl.models.estimation.combinations import TracesFit, fit_rows, schedule_label
+from depl.models.estimation.diagnosis import Diagnosis
+from depl.models.estimation.facts import Facts
+from depl.models.estimation.held_out import HeldOut
+from depl.models.estimation.independence import USABLE
 from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.evaluation.traced_loss import only_whole_runs
 from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw
+from depl.models.risk.discrete import decimal
 from depl.models.tool_logs.importing import Imported
-from depl.models.tool_logs.stages import told
+from depl.models.tool_logs.stages import told as stages_told
 from depl.models.traces.log_rules import What
 from depl.models.traces.lost import AT_RANDOM, LEFT_OUT, ledger, listed
 from depl.models.traces.same_runs import ToldApart
 from depl.models.traces.stages import StageRuns, stage_runs
-from depl.showing.diagnoses import stage_listing
-from depl.showing.parts import Listing, Pairs, Section
+from depl.showing.parts import OUTWARD, UP, Columns, Fact, Listing, Names, Pairs, Section, promised
 
 _MOST_STAGES = 8
 """Schedules that are listed at most: set by hand, so that the answer stays on a screen."""
@@ -53,17 +61,17 @@ def imported_content(found: Imported, **of: Any) -> dict[str, Any]:
         "decided": dict(found.facts),
         "schedules": [{"stages": stages, "runs": runs} for stages, runs in _schedules(found)],
         "notes": {what.value: count for what, count in _noted(found).items()},
-        "diverged": list(found.diverged),
-        "dropped": list(found.dropped),
+        "diverged": found.diverged,
+        "dropped": found.dropped,
         "lost": traces.lost,
         "left_out": ledger(traces.provenance, LEFT_OUT),
-        "unread": dict(log.unread),
+        "unread": log.unread,
         "same_runs": {item.run: item.other for item in found.repeats},
     }
 
 
 def _schedules(found: Imported) -> list[tuple[str, int]]:
-    return [(told(schedule), len(runs)) for schedule, runs in found.traces.by_schedule().items()]
+    return [(stages_told(schedule), len(runs)) for schedule, runs in found.traces.by_schedule().items()]
 
 
 def _noted(found: Imported) -> Counter[What]:
@@ -74,38 +82,41 @@ def _noted(found: Imported) -> Counter[What]:
     return +counts
 
 
-def imported_sections(found: Imported, out: str | None = None) -> list[Section]:
+def imported_sections(found: Imported, out: str | None = None) -> Iterator[Section]:
     """What was read and how; schedules; and where the traces are kept, the commands that lead on."""
     ordered = sorted(_schedules(found), key=lambda row: -row[1])
-    rows = ordered[:_MOST_STAGES]
-    if len(ordered) > _MOST_STAGES:
-        rest = sum(runs for _, runs in ordered[_MOST_STAGES:])
-        rows.append((f"{len(ordered) - _MOST_STAGES} others", rest))
-    title = f"What was trained, in {counted(len(found.traces.runs), 'run')}:"
-    return [
-        Section("", Pairs(list(_read(found)))),
-        Section(title, Listing.rounded(rows, ("stages", "runs"), ("stages",))),
-        Section("", "" if out is None else _after_import(shlex.quote(out))),
-    ]
+    rows, others = ordered[:_MOST_STAGES], ordered[_MOST_STAGES:]
+    if others:
+        rows.append((f"{len(others)} others", sum(runs for _, runs in others)))
+    yield "", _read(found)
+    yield f"What was trained, in {counted(len(found.traces.runs), 'run')}:", Listing(("stages", "runs"), rows)
+    yield "", "" if out is None else _AFTER_IMPORT.format(runs=shlex.quote(out))
 
 
-def _read(found: Imported) -> Iterator[tuple[str, str]]:
+_AFTER_IMPORT = """\
+What comes next:
+  depl diagnose {runs}
+  depl instances new --setup --out setup.json   # and write into it what runs do not say
+  depl fit {runs} --template setup.json --out mine.json
+Fresh runs of a plan are not fitted, which would spend them; they judge it:
+  depl certify {runs} --target L --omega P --plan plan.json --chosen-by mine.json"""
+"""The commands that lead on, from runs before a plan and from fresh ones, which fit would spend."""
+
+
+def _read(found: Imported) -> Pairs:
     traces, log = found.traces, found.log
-    by = f", recognised by {log.why}" if log.why else ""
-    yield "logs", f"{counted(len(traces.runs), 'run')} of {log.tool}{by}"
-    begins = int(traces.epoch.min())
+    runs, schedules, begins = len(traces.runs), len(traces.by_schedule()), int(traces.epoch.min())
+    yield "logs", f"{counted(runs, 'run')} of {log.tool}{f', recognised by {log.why}' if log.why else ''}"
     ends = traces.loss[traces.bounds[:-1]], traces.loss[traces.bounds[1:] - 1]
     first, last = (number(float(np.median(losses))) for losses in ends)
     yield "loss", f"{found.facts[0][1]}: median {first} after epoch {begins}, {last} at the end"
     yield "epochs", f"{begins} to {traces.epoch.max()}"
     yield from found.facts[1:]
-    if without := len(traces.runs) - int((traces.epoch == 0).sum()):
-        which = "no run was" if without == len(traces.runs) else f"{counted(without, 'run')} not"
+    if without := runs - int((traces.epoch == 0).sum()):
+        which = "no run was" if without == runs else f"{counted(without, 'run')} not"
         seen = "the law of l(1) is then as it was seen, and policies decide from epoch 1 on"
         yield "before training", f"{which} evaluated: {seen}"
-    for what, count in _noted(found).items():
-        yield str(what.value), f"{count} {_NOTES[what]}"
-    schedules = len(traces.by_schedule())
+    yield from ((what.value, f"{count} {_NOTES[what]}") for what, count in _noted(found).items())
     if schedules < plans_needed(CARE):
         few = f"{counted(schedules, 'schedule')}, too few for the margin of plans that were never run"
         way = "fit --care 0 leaves it out, for promises that fresh runs are to certify"
@@ -114,15 +125,195 @@ def _read(found: Imported) -> Iterator[tuple[str, str]]:
         yield "lost", f"{len(traces.lost)}, which fit and certify count as misses: {listed(traces.lost)}"
 
 
-def _after_import(runs: str) -> str:
-    """The commands that lead on, from runs before a plan and from fresh ones, which fit would spend."""
+PROMISED = (0.8, 0.9, 0.95, 0.99)
+"""Probabilities that promises are usually asked for."""
+
+CONFIDENCE = 0.95
+
+_AGAINST = "the independent law must not be used"
+REFUSED = f"{_AGAINST}: "
+"""How warnings begin that speak against the law."""
+
+_DIGITS = 3
+
+
+def diagnosis_content(
+    found: Diagnosis, fit: TracesFit | None = None, facts: Facts | None = None, **of: str
+) -> dict[str, Any]:
+    """Every number of the tests and of a fit, with the three facts if there are any; ``of`` says of what."""
+    fit = found.fit if fit is None else fit
+    names = ("usable", "most_of_one_schedule", "behind", "warnings", "whole", "stages", "levels", "promises")
+    return {
+        **of,
+        "runs": found.runs,
+        "same_runs": dict(found.same_runs),
+        **{name: getattr(found, name) for name in names},
+        "fits": fit_rows(fit.improvements),
+        "switches": list(_switches(fit)),
+        "refused": fit.refused,
+        "facts": facts,
+    }
+
+
+def _switches(fit: TracesFit) -> Iterator[dict[str, Any]]:
+    for (previous, following), item in fit.jumps.items():
+        yield {
+            "from": previous,
+            "to": following,
+            "jumps": item.jumps.size,
+            "estimated": fit.estimated_jumps[previous, following],
+            "nonpositive": item.nonpositive,
+            "mean": float(item.jumps.mean()),
+            "deviation": float(item.jumps.std()),
+            "best": item.best,
+            "laws": [
+                {
+                    **asdict(law),
+                    "parameters": dict(law.parameters),
+                    "goodness": law.goodness._asdict(),
+                    "p_value": law.p_value,
+                }
+                for law in item.laws
+            ],
+        }
+
+
+def diagnosis_sections(
+    found: Diagnosis,
+    name: str = "RUNS",
+    fit: TracesFit | None = None,
+    facts: Facts | None = None,
+    details: bool = False,
+    command: str = "",
+) -> Iterator[Section]:
+    """What to know first: whether the law may be used, how many runs there are, and what to do next.
+
+    Parameters
+    ----------
+    name : str
+        Of the traces.
+    fit : TracesFit, optional
+        Shown among the details instead of that of every model.
+    facts : Facts, optional
+        The three facts of Sec. II, where many runs share a schedule; shown among the details.
+    details : bool
+        Show fits, tests, warnings, and what promises under the law are worth, too.
+    command : str
+        The traces as a command is told them, with its options; ``name`` by default.
+    """
+    given, notes = command or name, counted(len(found.warnings), "warning")
+    yield "", f"{name}: the independent law {'may' if found.usable else 'must NOT'} be used"
+    head = [("paper's law", _why(found)), ("runs", _carried(found)), *found.same_runs]
+    yield "", [*head, ("next", _next(found, given))]
+    yield "Runs behind each stage:", stage_listing(found.behind)
+    if details:
+        yield from _details(found, found.fit if fit is None else fit, facts)
+    else:
+        begin = f"{notes}, fits and tests" if found.warnings else "Fits and tests"
+        yield "", f"{begin}: depl diagnose {given} --details"
+
+
+def _why(found: Diagnosis) -> str:
+    """Whether the independent law may be used, with the reason that weighs most."""
+    if not found.usable:
+        reasons = [note for note in found.warnings if note.startswith(_AGAINST)]
+        first = min(reasons, key=lambda note: not note.startswith(REFUSED))  # of whole runs, if there is one
+        return f"not to be used{first.removeprefix(_AGAINST)}"
+    ratio, bounds = found.whole.variance_ratio.value, found.whole.bounds
     return (
-        f"What comes next:\n  depl diagnose {runs}\n"
-        "  depl instances new --setup --out setup.json   # and write into it what runs do not say\n"
-        f"  depl fit {runs} --template setup.json --out mine.json\n"
-        "Fresh runs of a plan are not fitted, which would spend them; they judge it:\n"
-        f"  depl certify {runs} --target L --omega P --plan plan.json --chosen-by mine.json"
+        f"may be used: whole runs vary {number(ratio, 2)} times as much as independent increments would (95 "
+        f"% interval {number(bounds.lower, 2)} to {number(bounds.upper, 2)}), and {number(USABLE[0])} to "
+        f"{number(USABLE[1])} will do"
     )
+
+
+def _carried(found: Diagnosis) -> str:
+    """What the runs of the schedule with most of them can carry, if none of them misses the target."""
+    most = found.most_of_one_schedule
+    told = f"{found.runs}, of {counted(found.schedules, 'schedule')}; {most} of the schedule with most runs"
+    levels = [level for level in PROMISED if runs_to_carry(level) <= most]
+    if not levels:
+        least = PROMISED[0]
+        return f"{told}: too few for a promise of {number(least)}, which takes {runs_to_carry(least)}"
+    sure = [number(level) for level in PROMISED if runs_to_carry(level, CONFIDENCE) <= most]
+    return (
+        f"{told}: if none of them misses the target, they carry a promise of {number(levels[-1])} that is "
+        f"right on average, and {['none', *sure][-1]} with confidence {number(CONFIDENCE)}"
+    )
+
+
+def _next(found: Diagnosis, given: str) -> str:
+    if found.most_of_one_schedule < runs_to_carry(PROMISED[0]):
+        needed = ", ".join(f"{number(level)} takes {runs_to_carry(level)}" for level in PROMISED)
+        return f"train more runs of one schedule: a promise of {needed} of them"
+    law = " --law independent" if found.usable else ""
+    return (
+        f"depl fit {given} --template setup.json --out mine.json{law}   # depl instances new --setup --out "
+        "setup.json begins the setup"
+    )
+
+
+def stage_listing(behind: Sequence[StageRuns]) -> Listing:
+    """A row per stage: by how many runs it was trained, after what, from when and how long."""
+    columns: Columns = {
+        "model": "model",
+        "cluster": "cluster",
+        "runs": "runs",
+        "after": lambda stage: "nothing" if stage.first else ", ".join(stage.after),
+        "epochs before it": lambda stage: "0" if stage.first else f"{stage.starts[0]} to {stage.starts[1]}",
+        "epochs at most": "epochs",
+    }
+    return Listing.of(behind, columns)
+
+
+def _details(found: Diagnosis, fit: TracesFit, facts: Facts | None) -> Iterator[Section]:
+    """Fits, tests, and what promises under the law are worth, by the names that ``--json`` has."""
+    tested: Columns = {
+        "of": lambda item: item[0],
+        "runs": lambda item: item[1].runs,
+        "epochs": lambda item: item[1].epochs,
+        "variance ratio": lambda item: item[1].variance_ratio.value,
+        "95 % interval": lambda item: item[1].bounds,
+        "p": lambda item: item[1].variance_ratio.p_value,
+        "with first loss": lambda item: item[1].start_correlation and item[1].start_correlation.value,
+        "1, 2, ... apart": lambda item: tuple(one.value for one in item[1].autocorrelations),
+    }
+    compared = Listing.of([("whole runs", found.whole), *found.stages.items()], tested, _DIGITS)
+    yield "Independence of the increments (ratio 1), and their correlations:", compared
+    yield "Improvements, scale / sqrt(k + offset) X with E[X] = 1:", _table(fit_rows(fit.improvements))
+    yield "", _READING
+    switches = [{name: value for name, value in row.items() if name != "laws"} for row in _switches(fit)]
+    yield "Loss of switches:", _table(switches)
+    yield (
+        "Final losses by the fitted law and observed, and the share below its 0.95-quantile:",
+        _table(found.levels),
+    )
+    yield (
+        "What a promised probability of missing is worth; the reference has AR(1) of 0.3:",
+        _table(found.promises),
+    )
+    yield "Warnings:" if found.warnings else "", "\n".join(f"- {note}" for note in found.warnings)
+    if facts is not None:
+        yield (
+            "1. Losses of runs of a schedule spread, from the 1 to the 99 % quantile:",
+            _table(facts.spreads),
+        )
+        yield "2. Schedules differ; p of equal distributions:", _table(facts.differences)
+        yield "3. Mean falls and deviation rises, in a share of the pairs of epochs:", _table(facts.trends)
+
+
+_READING = (
+    "gamma shape and p values are those of the inverse gamma. paper p value: as in the paper, for the\n"
+    "positive ratios, with fitted parameters put in. p value: by a bootstrap that fits anew; 0 where ratios\n"
+    "are not positive."
+)
+
+
+def _table(rows: Sequence[Any]) -> Listing:
+    """A row per object or mapping, under the names of its fields."""
+    found = [row if isinstance(row, Mapping) else vars(row) for row in rows]
+    header = [name.replace("_", " ") for name in found[0]] if found else []
+    return Listing(header, [list(row.values()) for row in found], _DIGITS)
 
 
 class Fitted(NamedTuple):
@@ -158,10 +349,6 @@ class Fitted(NamedTuple):
 def fitted_content(found: Fitted, out: str = "", law: str = "") -> dict[str, Any]:
     """What was fitted, by which law, and into which file."""
     instance, traces, traced = found.instance, found.apart.traces, found.instance.traced_law
-
-    def of_law(name: str) -> Any:
-        return None if traced is None else getattr(traced, name)
-
     return {
         "out": out,
         "instance": instance.name,
@@ -169,9 +356,9 @@ def fitted_content(found: Fitted, out: str = "", law: str = "") -> dict[str, Any
         "traces": found.traces,
         "metric": found.metric,
         "law": law,
-        **{name: of_law(name) for name in ("residuals", "scale", "deviations", "confidence")},
-        "never_run_refused": of_law("only_whole_runs"),
-        "diverged": of_law("diverged"),
+        **{name: getattr(traced, name, None) for name in ("residuals", "scale", "deviations", "confidence")},
+        "never_run_refused": getattr(traced, "only_whole_runs", None),
+        "diverged": getattr(traced, "diverged", None),
         "lost": traces.lost,
         "left_out_by_name": ledger(traces.provenance, LEFT_OUT),
         "cut_at_random": list(ledger(traces.provenance, AT_RANDOM)),
@@ -181,25 +368,23 @@ def fitted_content(found: Fitted, out: str = "", law: str = "") -> dict[str, Any
         "dependent_runs": {item.run: item.other for item in found.apart.forks},
         "models": [model.name for model in instance.models],
         "clusters": [cluster.name for cluster in instance.clusters],
-        "stages": [asdict(item) for item in found.stages],
+        "stages": found.stages,
         "independent_law_usable": found.usable,
         "reason": found.reason,
         "left_out": found.left_out,
     }
 
 
-def fitted_sections(found: Fitted, following: str = "") -> list[Section]:
+def fitted_sections(found: Fitted, following: str = "") -> Iterator[Section]:
     """What the fit is worth, the stages that its runs support, and the commands that lead on."""
-    stages = stage_listing(found.stages) if found.stages else ""
-    return [
-        Section("", Pairs(list(_fit(found)))),
-        Section("Stages inside the support of the runs:" if stages else "", stages),
-        Section("", following),
-    ]
+    yield "", _fit(found)
+    yield "Stages inside the support of the runs:", stage_listing(found.stages)
+    yield "", following
 
 
-def _fit(found: Fitted) -> Iterator[tuple[str, str]]:
+def _fit(found: Fitted) -> Pairs:
     instance, traces, traced = found.instance, found.apart.traces, found.instance.traced_law
+    target, metric = instance.target, found.metric
     yield instance.name, f"fitted to {found.traces}"
     left_out = f"; {found.left_out} left out" if found.left_out else ""
     yield "runs", f"{len(traces.runs)}, of {counted(len(traces.by_schedule()), 'schedule')}{left_out}"
@@ -208,18 +393,20 @@ def _fit(found: Fitted) -> Iterator[tuple[str, str]]:
     if traced is None:
         yield "law", "independent improvements and switches, as in the paper"
     else:
-        kept = "kept per run" if traced.residuals == "per_run" else "independent"
-        of = "" if traced.scale == "loss" else f" of the logarithm of the {found.metric}"
-        yield "law", f"affine{of}, residuals {kept}"
+        of = "" if traced.scale == "loss" else f" of the logarithm of the {metric}"
+        yield (
+            "law",
+            f"affine{of}, residuals {'kept per run' if traced.residuals == 'per_run' else 'independent'}",
+        )
         if traced.residuals == "per_run":
             yield from _counted(instance, traced)
         yield "never run", _never_run(traced)
-    target, start = instance.target, "l(1) on as it was seen: runs were not evaluated before training"
+    start = "l(1) on as it was seen: runs were not evaluated before training"
     if instance.rules.known_start:
         start = number(target.initial_loss)
-    event = f"{probability(target.quantile_level)}-quantile of the final {found.metric}"
+    event = f"{probability(target.quantile_level)}-quantile of the final {metric}"
     yield "promise", f"{event} at most {number(target.maximum_loss)}, from {start}"
-    yield "lost runs", _lost(found, 0 if traced is None else traced.diverged)
+    yield "lost runs", _lost(traces.lost, 0 if traced is None else traced.diverged)
     for name, key in (("left out", LEFT_OUT), ("cut at random", AT_RANDOM)):
         if runs := ledger(traces.provenance, key):  # what was said of single runs, and is believed
             yield name, f"{len(runs)}, as told: {listed(runs)}"
@@ -227,7 +414,7 @@ def _fit(found: Fitted) -> Iterator[tuple[str, str]]:
     yield "independent law", usable.get(found.usable, f"must NOT be used: {found.reason}")
 
 
-def _counted(instance: Instance, traced: TracedLaw) -> Iterator[tuple[str, str]]:
+def _counted(instance: Instance, traced: TracedLaw) -> Pairs:
     """How runs count in promises."""
     level = instance.target.quantile_level
     needed = runs_to_carry(level, traced.confidence, traced.diverged)
@@ -258,14 +445,110 @@ def _never_run(traced: TracedLaw) -> str:
     return f"plans that too few runs went through are taken to end {usual} higher, at worst {worst}"
 
 
-def _lost(found: Fitted, diverged: int) -> str:
+def _lost(lost: Mapping[str, str], diverged: int) -> str:
     """How runs that diverged or were lost are counted, or that there are none."""
     if not diverged:
         return (
             "none counted: promises are for runs that do not diverge; say --diverged N if N runs did, or let "
             "depl certify count them"
         )
-    lost = found.apart.traces.lost
-    known = f": {listed(lost)}" if lost else ""
     each = "each counted as a miss of every plan, and in every stage of a plan never run"
-    return f"{counted(diverged, 'run')}, {each}{known}"
+    return f"{counted(diverged, 'run')}, {each}{f': {listed(lost)}' if lost else ''}"
+
+
+certificate_names: Names = {
+    "violation": ("P(target missed)", "", OUTWARD, 4),
+    "greatest_violation": ("P(target missed)", "", UP, 4),
+}
+
+
+def certificate_content(found: Certificate, judges: HeldOut | None = None, **of: Any) -> dict[str, Any]:
+    """What the runs prove; ``of`` says of what, in front."""
+    left_out = {} if judges is None else {"left_out": dict(judges.left_out)}
+    return {**of, "certified": found.certified, **left_out, **vars(found)}
+
+
+def certificate_sections(
+    found: Certificate, judges: HeldOut | None = None, traces: str = "RUNS", metric: str = "loss"
+) -> Iterator[Section]:
+    """The verdict, and what it rests on; never without the number of runs and the confidence."""
+    few, many = ("is", "shows") if found.runs == 1 else ("are", "show")
+    runs, sure = counted(found.runs, "run"), f"with confidence {number(found.confidence)}"
+    verdict = {
+        Verdict.CERTIFIED: f"certified by {runs} {sure}",
+        Verdict.REFUTED: f"NOT certified: {runs} {many} {sure} that the promise is broken",
+        Verdict.UNDECIDED: f"NOT certified: {runs} {few} too few to tell {sure}",
+    }
+    yield "", f"{traces}: {verdict[found.verdict]}"
+    yield "", _certified(found, judges, metric)
+
+
+def _certified(found: Certificate, judges: HeldOut | None, metric: str) -> Pairs:
+    level, confidence = number(found.level), number(found.confidence)
+    yield "promise", f"P(final {metric} <= {number(found.target)}) >= {level}"
+    if judges is not None:
+        yield "plan", schedule_label(judges.schedule) or "does not train"
+    yield "runs", _exceeding(found)
+    kept = promised(found.greatest_violation, 4).told
+    both = Fact("", (1 - found.violation.upper, 1 - found.violation.lower), "", OUTWARD, 4).number
+    yield "delivered", f"{kept} with confidence {confidence}; from both sides {both}"
+    few, many = number(found.p_value, 4), number(found.refuting_p_value, 4)
+    yield (
+        "by chance",
+        f"so few misses have probability {few} if the promise is just broken, so many {many} if just kept",
+    )
+    yield "quantile", _bound(found.quantile, found.runs, f"the {level}-quantile", f"confidence {confidence}")
+    averaged = f"probability {level}, averaged over such samples"
+    yield "next run", _bound(found.conformal, found.runs, "it", averaged)
+    if judges is not None and judges.left_out:
+        left_out = counted(len(judges.left_out), "run")
+        yield "left out", f"{left_out}, as told: {listed(judges.left_out)}"
+    yield "needed", None if found.certified else _needed(found)
+
+
+def _exceeding(found: Certificate) -> str:
+    parts = [f"{found.exceedances} of {found.runs} exceed the target"]
+    for what, names in (
+        ("ended before the plan", found.stopped),
+        ("diverged or were lost", found.diverged),
+        ("are too flat to be told from others", found.flat),
+    ):
+        if names:
+            named = f"{names[0]!r}, ..." if len(names) > 1 else repr(names[0])
+            parts.append(f"{len(names)} of them because they {what} ({named})")
+    may = "so few runs certify nothing" if found.allowed is None else f"at most {found.allowed} may"
+    return "; ".join([*parts, may])
+
+
+def _bound(bound: QuantileBound, runs: int, what: str, surety: str) -> str:
+    if bound.rank is None:
+        return f"no bound, which takes {counted(bound.least_runs, 'run')}"
+    if math.isinf(bound.value):
+        return f"no bound, because too many runs have no final value (rank {bound.rank} of {runs})"
+    return f"{what} is {Fact('', bound.value, '', UP, 4).told} with {surety} (rank {bound.rank} of {runs})"
+
+
+def _needed(found: Certificate) -> str:
+    if found.verdict is Verdict.REFUTED:
+        return "another plan, or a lower promise: more runs of this one will not certify it"
+    runs = f"{counted(found.needed, 'run')} if no more than {found.exceedances} exceed"
+    text = f"a new sample, its size fixed before it is drawn: {runs}"
+    share, promise = Fraction(found.exceedances, found.runs), 1 - decimal(found.level)
+    likely = design(found.level, found.confidence, float(share)) if share < promise else None
+    if likely is not None:
+        text += f"; {likely.runs} to certify nine times in ten if they exceed as often as here"
+    elif found.exceedances:
+        text += "; as often as here is too often for a sample of any practical size"
+    return f"{text}. To add runs until it is certified proves nothing"
+
+
+def unnamed(judges: HeldOut, named: bool) -> str:
+    """What of the runs that chose the plan the certificate cannot exclude; empty for nothing."""
+    worth = "this certificate is worth nothing."
+    if not named:
+        unknown = "the runs used to choose the plan were not named (--chosen-by)"
+        return f"note: {unknown}. If any of these is among them, {worth}"
+    if not judges.untold:
+        return ""
+    runs = f"{counted(len(judges.untold), 'run')} that chose the plan ({judges.untold[0]!r}, ...)"
+    return f"note: too short or too flat to be known again: {runs}. If any is among these, {worth}"

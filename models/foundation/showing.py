@@ -5,7 +5,7 @@ here. So there is one text for an object, whoever prints it, and ``import depl``
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 
 class View(Protocol):
@@ -20,9 +20,6 @@ class View(Protocol):
 
     def html(self) -> str:
         """The same for notebooks."""
-
-    def frames(self) -> dict[str, Any]:
-        """The parts of an instance as frames of pandas, by name."""
 
 
 _SHOWS: list[Callable[[object], View]] = []

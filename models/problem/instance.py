@@ -26,7 +26,8 @@ from depl.models.foundation.documents import (
     schema_of,
 )
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.showing import Shown, view_of
+from depl.models.foundation.frames import frame_of
+from depl.models.foundation.showing import Shown
 from depl.models.foundation.wording import counted
 from depl.models.problem.clusters import Cluster, NodeGroup, require_values_or_groups
 from depl.models.problem.laws import Forbidden, Law, NonNegative, Positive, SwitchLaw, Zero
@@ -55,6 +56,14 @@ SMALLEST_VIOLATION_BUDGET = Fraction(1, 10**14)
 
 SMALLEST_LOSS_SCALE = 1e-6
 """Least max(|l(0)|, |l_max|): a thousand times the tolerance of 1e-9 with which l_max is met."""
+
+_FRAMES = {
+    "clusters": ("name", "nodes", "capacity", "bandwidth", "unit_cost", "memory"),
+    "datasets": ("name", "volume", "workload"),
+    "models": ("name", "size", "demand", "memory"),
+    "transfers": ("dataset", "cluster", "cost"),
+}
+"""The columns of each frame of pandas, by the names that fields have; laws are left to the instance."""
 
 
 class Dataset(Checked, frozen=True, kw_only=True):
@@ -321,7 +330,10 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
         InvalidInputError
             If pandas is not installed.
         """
-        return view_of(self).frames()
+        return {
+            part: frame_of(names, [[getattr(row, name) for name in names] for row in getattr(self, part)])
+            for part, names in _FRAMES.items()
+        }
 
     def to_json(self) -> str:
         """The instance as indented JSON."""

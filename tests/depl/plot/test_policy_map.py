@@ -12,7 +12,7 @@ from depl.models.policy.controller import decide
 from depl.models.policy.decisions import Stop
 from depl.models.traces.table import Traces
 from depl.plot.policy import colours, trained
-from depl.showing.policy_rows import GIVE_UP, NO_EPOCH_LEFT, REACHED
+from depl.showing.policies import GIVE_UP, NO_EPOCH_LEFT, REACHED
 from tests.cases.picture_cases import require_readable
 from tests.cases.policy_files import LARGE, SMALL, by_hand, document
 

@@ -51,7 +51,7 @@ def texts(instance, result) -> dict[str, str]:
         ("instance", ["T_max = 5 h", "tau = 4 h", "capacity r [GPU]", "bandwidth b [MB / h]"]),
         ("instance", ["unit cost kappa [EUR / GPU]", "volume q [GB]", "size s [MB]", "beta [EUR]"]),
         ("result", ["28 EUR, lower bound 28 EUR", "5 of 5 h"]),
-        ("evaluation", ["28 EUR =", "5 h", "4 h"]),
+        ("evaluation", ["28 EUR", "27 EUR", "5 h", "4 h"]),
         ("report", ["28 EUR", "5 h"]),
         ("front", ["T_max [h]", "cost [EUR]", "lower bound [EUR]", "time [h]"]),
         ("replanning", ["1.5 of 5 h", "EUR, as planned", "cost to go"]),
