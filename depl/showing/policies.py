@@ -191,53 +191,44 @@ def bound_class(policy: Policy) -> str:
     return told
 
 
+_MATHEMATICS = (
+    ("rho*", "ratio", "least C / (P(reached) - P(met untrained)) {law}"),
+    ("rho", "failure_cost", "price of a failed run{rule}: from rho* on giving up untrained saves nothing"),
+    ("C", "cost", "expected cost, {how}"),
+    ("F", "failed", "P(stopped without a loss of at most {loss})"),
+    ("J", "objective", "C + rho F, which is minimised subject to F <= 1 - omega"),
+    ("C / P", "per_success", "expected cost of a success"),
+    ("lambda", "multiplier", "{price}"),
+    ("J of any", "lower_bound", "{bound}; V: least C + lambda F over losses rounded down, on {cells} points"),
+    ("gap", "gap", "1 - bound / J, certified"),
+)
+"""Symbol, fact and meaning of what leads from the price of a failed run to the certified gap."""
+
+
 def mathematics(result: PolicyResult) -> str:
     """Each number from the price of a failed run to the certified gap, as far as it was come to."""
-    asked, counts = result.instance.target, _is_counted(result.policy)
-    law = "under the same law with independent residuals" if counts else "of any policy"
-    how = (
-        "over all combinations of the runs" if counts else "over the chain of the ledger, rounded against it"
-    )
-    bound = "V(lambda) - (lambda - rho) (1 - omega)" if result.promise_binds else "V(rho)"
-    missed = None if result.reached is None else 1 - Fraction(result.reached)
-    rows: list[tuple[str, str, Any, str]] = [
-        ("rho*", "ratio", result.ratio, f"least C / (P(reached) - P(met untrained)) {law}"),
-        (
-            "rho",
-            "failure_cost",
-            result.failure_cost,
-            f"price of a failed run{_rule(result.policy)}: from rho* on "
-            "nothing is saved by not training in some runs",
-        ),
-        ("C", "cost", result.cost, f"expected cost, {how}"),
-        ("F", "failed", missed, f"P(stopped without a loss of at most {number(asked.maximum_loss)})"),
-        ("J", "objective", result.objective, "C + rho F, which is minimised subject to F <= 1 - omega"),
-        ("C / P", "per_success", result.per_success, "expected cost of a success"),
-        (
-            "lambda",
-            "multiplier",
-            result.multiplier,
-            "price of a failure at which the best just keeps the promise"
-            if result.promise_binds
-            else "rho: the best policy without a promise keeps it, so that it is slack",
-        ),
-        (
-            "J of any",
-            "lower_bound",
-            result.lower_bound if result.lower_bound > 0 else None,
-            f"{bound}; V: least C + lambda F over losses rounded down, on {result.cells} points",
-        ),
-        ("gap", "gap", result.gap, "1 - bound / J, certified"),
-    ]
-    told = [
-        (symbol, fact(name, value)._replace(digits=7).told, meaning)
-        for symbol, name, value, meaning in rows
-        if value is not None
-    ]
-    budget = number(float(asked.violation_budget)), "1 less the probability asked for"
-    return (
-        f"Mathematics\n{Listing(('symbol', 'value', 'what it is'), [('1 - omega', *budget), *told]).text()}"
-    )
+    target, counts, binds = result.instance.target, _is_counted(result.policy), result.promise_binds
+    failed = None if result.reached is None else 1 - Fraction(result.reached)
+    bound = result.lower_bound if result.lower_bound > 0 else None
+    words = {
+        "law": "under the same law with independent residuals" if counts else "of any policy",
+        "rule": _rule(result.policy),
+        "how": "over all combinations of the runs"
+        if counts
+        else "over the chain of the ledger, rounded against it",
+        "loss": number(target.maximum_loss),
+        "price": "price of a failure at which the best just keeps the promise"
+        if binds
+        else "rho: the best policy without a promise keeps it",
+        "bound": "V(lambda) - (lambda - rho) (1 - omega)" if binds else "V(rho)",
+        "cells": result.cells,
+    }
+    rows = [("1 - omega", number(float(target.violation_budget)), "1 less the probability asked for")]
+    for symbol, name, meaning in _MATHEMATICS:
+        value = {"failed": failed, "lower_bound": bound}.get(name, getattr(result, name, None))
+        if value is not None:
+            rows.append((symbol, fact(name, value)._replace(digits=7).told, meaning.format(**words)))
+    return f"Mathematics\n{Listing(('symbol', 'value', 'what it is'), rows).text()}"
 
 
 Site = tuple[str, str]

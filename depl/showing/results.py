@@ -18,6 +18,7 @@ from depl.models.solving.result import Result, Termination
 from depl.showing import units_of
 from depl.showing.parts import (
     OUTWARD,
+    UP,
     Columns,
     Fact,
     Listing,
@@ -224,9 +225,7 @@ def front_sections(front: Front) -> Iterator[Section]:
         titled("lower bound", "cost"): _least,
         "epochs": "result.epochs",
         titled("time", "time"): "result.training_time",
-        "P(l(K) > l_max)": lambda point: (
-            point.violation and fact("violation", ends(point.violation)).upper.told
-        ),
+        "P(l(K) > l_max)": lambda point: point.violation and Fact("", point.violation.upper, "", UP, 5).told,
     }
     yield "", head
     yield "", Listing.of(front, columns)

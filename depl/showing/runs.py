@@ -493,10 +493,8 @@ def _certified(found: Certificate, judges: HeldOut | None, metric: str) -> Pairs
     both = Fact("", (1 - found.violation.upper, 1 - found.violation.lower), "", OUTWARD, 4).number
     yield "delivered", f"{kept} with confidence {confidence}; from both sides {both}"
     few, many = number(found.p_value, 4), number(found.refuting_p_value, 4)
-    yield (
-        "by chance",
-        f"so few misses have probability {few} if the promise is just broken, so many {many} if just kept",
-    )
+    broken = f"so few misses or fewer have probability {few} if the promise only just fails"
+    yield "by chance", f"{broken}, so many or more {many} if it only just holds"
     yield "quantile", _bound(found.quantile, found.runs, f"the {level}-quantile", f"confidence {confidence}")
     averaged = f"probability {level}, averaged over such samples"
     yield "next run", _bound(found.conformal, found.runs, "it", averaged)

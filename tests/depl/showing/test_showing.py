@@ -202,110 +202,87 @@ def test_a_fact_is_shown_on_the_safe_side_of_its_value(value, width, digits, uni
     assert ends(promised(missed, digits).told)[0] <= 1 - missed
 
 
+LAW, MISSED = Range(0.123456789, 0.123456791), Range(0.1234567891, 0.1234567893)
+CLAIMED = TOLD["Simulation"]
 SAFE = [
-    ("Result", r"lower bound (\S+) \(gap (\S+) %", {"lower_bound": DOWN, "gap": UP}),
-    ("Result", r"at least (\S+), certified", {"kept": DOWN}),
-    ("Result", r"in \[(\S+), (\S+)\], certified", {"quantile_lower": DOWN, "quantile_upper": UP}),
-    ("Front", r"\| +(\S+) \| +3 \|.*at most (\S+)", {"lower_bound": DOWN, "missed_upper": UP}),
-    ("Report", r"in \[(\S+), (\S+)\]", {"missed_lower": DOWN, "missed_upper": UP}),
-    ("Report", r"at least (\S+), proved by the verifier, (\S+) %", {"lower_bound": DOWN, "gap": UP}),
-    ("Evaluation", r"in \[(\S+), (\S+)\]\n", {"missed_lower": DOWN, "missed_upper": UP}),
-    ("Evaluation", r"in \[(\S+), (\S+)\], certified", {"quantile_lower": DOWN, "quantile_upper": UP}),
-    ("PolicyResult", r"at least (\S+), certified", {"reached": DOWN}),
-    ("PolicyResult", r"expected cost +at most (\S+)\n", {"cost": UP}),
-    ("PolicyResult", r"per success +at most (\S+)\n", {"per_success": UP}),
-    ("PolicyResult", r"at most (\S+), lower bound (\S+) \(gap", {"objective": UP, "bound": DOWN}),
-    ("PolicyResult", r"\(gap (\S+) %", {"policy_gap": UP}),
-    ("PolicyResult", r"costs in \[(\S+), (\S+)\]", {"ratio_lower": DOWN, "ratio_upper": UP}),
-    ("Simulation", r"claimed: at least (\S+)\n", {"claimed": DOWN}),
-    ("Simulation", r"claimed: at most (\S+)\n", {"claimed_cost": UP}),
-    ("Replay", r"claimed: at most (\S+)\n", {"claimed_cost": UP}),
-    ("Certificate", r"at least (\S+) with", {"delivered": DOWN}),
-    ("Certificate", r"from both sides \[(\S+), (\S+)\]", {"least": DOWN, "most": UP}),
-    ("Certificate", r"quantile is at most (\S+) with", {"certified": UP}),
+    (
+        "Result",
+        r"lower bound (\S+) \(gap (\S+) %",
+        DOWN,
+        lambda it: it.lower_bound,
+        UP,
+        lambda it: 100 * it.gap,
+    ),
+    ("Result", r"at least (\S+), certified", DOWN, lambda _: 1 - Fraction(MISSED.upper)),
+    ("Result", r"in \[(\S+), (\S+)\], certified", DOWN, lambda _: LAW.lower, UP, lambda _: LAW.upper),
+    ("Front", r"\| +(\S+) \| +3 \|.*at most (\S+)", DOWN, lambda _: 27.987654321, UP, lambda _: MISSED.upper),
+    ("Report", r"in \[(\S+), (\S+)\]", DOWN, lambda _: MISSED.lower, UP, lambda _: MISSED.upper),
+    ("Report", r"at least (\S+), proved by the verifier,", DOWN, lambda it: it.proved_bound),
+    ("Report", r", (\S+) % below the plan", UP, lambda it: 100 * (1 - it.proved_bound / it.cost)),
+    ("Evaluation", r"in \[(\S+), (\S+)\]\n", DOWN, lambda _: MISSED.lower, UP, lambda _: MISSED.upper),
+    ("Evaluation", r"in \[(\S+), (\S+)\], cert", DOWN, lambda _: LAW.lower, UP, lambda _: LAW.upper),
+    ("PolicyResult", r"at least (\S+), certified", DOWN, lambda it: it.reached),
+    ("PolicyResult", r"expected cost +at most (\S+)\n", UP, lambda it: it.cost),
+    ("PolicyResult", r"per success +at most (\S+)\n", UP, lambda it: it.per_success),
+    ("PolicyResult", r"failures +at most (\S+), lower", UP, lambda it: it.objective),
+    ("PolicyResult", r"lower bound (\S+) \(gap", DOWN, lambda it: it.lower_bound),
+    ("PolicyResult", r"\(gap (\S+) %", UP, lambda it: 100 * it.gap),
+    ("PolicyResult", r"costs in \[(\S+), (\S+)\]", DOWN, lambda it: it.ratio[0], UP, lambda it: it.ratio[1]),
+    ("Simulation", r"claimed: at least (\S+)\n", DOWN, lambda _: CLAIMED["claimed_reached"]),
+    ("Simulation", r"claimed: at most (\S+)\n", UP, lambda _: CLAIMED["claimed_cost"]),
+    ("Replay", r"claimed: at most (\S+)\n", UP, lambda _: CLAIMED["claimed_cost"]),
+    ("Certificate", r"at least (\S+) with", DOWN, lambda it: 1 - Fraction(it.greatest_violation)),
+    ("Certificate", r"both sides \[(\S+), ", DOWN, lambda it: 1 - Fraction(it.violation.upper)),
+    ("Certificate", r"both sides \[\S+, (\S+)\]", UP, lambda it: 1 - Fraction(it.violation.lower)),
+    ("Certificate", r"quantile is at most (\S+) with", UP, lambda it: it.quantile.value),
 ]
-"""Of a view: numbers in its text, and on which side of its value each may be."""
+"""Of a view: numbers in its text, and on which side of which value of the object each may be."""
 
 
 @pytest.fixture(scope="module")
 def uneven(shown):
-    """Objects whose numbers end nowhere, and these numbers exactly."""
-    law, missed = Range(0.123456789, 0.123456791), Range(0.1234567891, 0.1234567893)
-    result = dataclasses.replace(shown["Result"], lower_bound=27.987654321, violation=missed, quantile=law)
+    """Objects whose numbers end nowhere."""
+    result = dataclasses.replace(shown["Result"], lower_bound=27.987654321, violation=MISSED, quantile=LAW)
     result = dataclasses.replace(result, termination=depl.Termination.EXHAUSTED)
     point = dataclasses.replace(shown["Front"].points[0], result=result)
-    bracket = type(shown["Report"].violation)(Fraction(missed.lower), Fraction(missed.upper))
+    bracket = type(shown["Report"].violation)(Fraction(MISSED.lower), Fraction(MISSED.upper))
     found = shown["Evaluation"]
     ends = {
         name: dataclasses.replace(getattr(found, name), lower=item.lower, upper=item.upper, exact=None)
-        for name, item in (("violation", missed), ("quantile", law))
+        for name, item in (("violation", MISSED), ("quantile", LAW))
     }
-    claims = msgspec.structs.replace(policy().certificate, cost=5.123456789, reached=0.948765432)
-    planned = dataclasses.replace(
-        policy_result(shown["Instance"]),
-        policy=msgspec.structs.replace(policy(), certificate=claims),
-        cost=claims.cost,
-        reached=claims.reached,
-        lower_bound=6.123456789,
-        ratio=(4.512345678, 5.012345678),
-    )
-    changed = {
+    known = {"cost": 5.123456789, "reached": 0.948765432}
+    claims = msgspec.structs.replace(policy().certificate, **known)
+    planned = {"policy": msgspec.structs.replace(policy(), certificate=claims), **known}
+    planned |= {"lower_bound": 6.123456789, "ratio": (4.512345678, 5.012345678)}
+    return shown | {
         "Result": result,
         "Front": dataclasses.replace(shown["Front"], points=(point,)),
         "Report": dataclasses.replace(shown["Report"], violation=bracket, proved_bound=result.lower_bound),
         "Evaluation": dataclasses.replace(found, **ends),
-        "PolicyResult": planned,
+        "PolicyResult": dataclasses.replace(policy_result(shown["Instance"]), **planned),
     }
-    judged = shown["Certificate"]
-    numbers = {
-        **{name: getattr(planned, name) for name in ("cost", "reached", "per_success", "objective")},
-        **TOLD["Simulation"],
-        "lower_bound": result.lower_bound,
-        "gap": 100 * result.gap,
-        "kept": 1 - Fraction(missed.upper),
-        "missed_lower": missed.lower,
-        "missed_upper": missed.upper,
-        "quantile_lower": law.lower,
-        "quantile_upper": law.upper,
-        "bound": planned.lower_bound,
-        "policy_gap": 100 * planned.gap,
-        "ratio_lower": planned.ratio[0],
-        "ratio_upper": planned.ratio[1],
-        "claimed": TOLD["Simulation"]["claimed_reached"],
-        "certified": judged.quantile.value,
-        "delivered": 1 - Fraction(judged.greatest_violation),
-        "least": 1 - Fraction(judged.violation.upper),
-        "most": 1 - Fraction(judged.violation.lower),
-    }
-    return {**shown, **changed}, numbers
 
 
-@pytest.mark.parametrize(("kind", "pattern", "sides"), SAFE)
+@pytest.mark.parametrize(
+    ("kind", "pattern", "sides"), [(kind, pattern, sides) for kind, pattern, *sides in SAFE]
+)
 def test_what_is_certified_is_shown_on_the_safe_side(uneven, kind, pattern, sides):
-    things, numbers = uneven
-    text = view(things[kind], **TOLD.get(kind, {})).text()
+    text = view(uneven[kind], **TOLD.get(kind, {})).text()
     found = re.search(pattern, text)
     assert found, text
-    for said, (name, side) in zip(found.groups(), sides.items(), strict=True):
-        value, told = Fraction(numbers[name]), Fraction(said)
-        assert side * told <= side * value, (name, said)
+    for said, side, value_of in zip(found.groups(), sides[::2], sides[1::2], strict=True):
+        value, told = Fraction(value_of(uneven[kind])), Fraction(said)
+        assert side * told <= side * value, said
         assert abs(told - value) <= abs(value) / 500  # but not far from it
 
 
-def test_names_of_any_length_leave_repr_short():
+def test_names_of_any_length_leave_repr_short_and_many_stages_the_page_small():
     long = "n" * 100
-    instance = depl.load("tiny").replace(name=long)
-    assert len(repr(instance)) <= LONGEST
-    epochs = tuple({"model": f"{number}{long}", "cluster": "c", "resources": 1.0} for number in range(9))
+    assert len(repr(depl.load("tiny").replace(name=long))) <= LONGEST
+    epochs = [{"model": f"{number % 2}{long}", "cluster": "c", "resources": 1.0} for number in range(500)]
     plan = depl.Plan(data=({"cluster": "c", "datasets": ("d",)},), epochs=epochs)
     assert len(repr(plan)) <= LONGEST
-
-
-def test_a_plan_of_many_stages_is_counted_and_its_page_stays_small():
-    epochs = tuple(
-        {"model": "ab"[number % 2], "cluster": "c", "resources": 1.0 + number} for number in range(500)
-    )
-    plan = depl.Plan(data=({"cluster": "c", "datasets": ("d",)},), epochs=epochs)
     assert "and 440 more stages" in str(plan)
     assert plan._repr_html_().count("<tr>") < 80
     assert "no training" in str(depl.Plan())
