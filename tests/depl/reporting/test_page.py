@@ -89,10 +89,13 @@ def by_lists(instance, method):
     return listed(instance.to_json())
 
 
+SOLVE = depl.solve
+
+
 @functools.cache
 def listed(text):
     """The cheapest of all plans; the same instances come again and again."""
-    return depl.solve(Instance.from_json(text), "enumerate")
+    return SOLVE(Instance.from_json(text), "enumerate")
 
 
 DRAWN = page_module._picture
@@ -365,8 +368,7 @@ def test_a_claimed_bound_that_is_only_repeated_is_called_so(tiny):
 @pytest.fixture
 def written(tiny, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    solving = "depl.models.solving.solve.solve"
-    monkeypatch.setattr(solving, lambda target, method, **_: by_lists(target, method))
+    monkeypatch.setattr(depl, "solve", lambda target, method, **_: by_lists(target, method))
     (tmp_path / "plan.json").write_text(tiny[1].to_json(), encoding="utf-8")
     return lambda *words: main(["report", "tiny", "plan.json", *words])
 
@@ -410,7 +412,7 @@ def test_after_an_interrupt_nothing_is_solved_and_the_page_is_written(written, t
         asked.append(method)
         return replace(listed(target.to_json()), termination=Termination.INTERRUPTED)
 
-    monkeypatch.setattr("depl.models.solving.solve.solve", stopped)
+    monkeypatch.setattr(depl, "solve", stopped)
     assert written() == 4
     assert asked == ["auto"]
     rows = Seen((tmp_path / "plan.html").read_text(encoding="utf-8")).cells["prices"]
