@@ -26,12 +26,12 @@ a promise of 0.95 that is right on average, and 0.9 with confidence 0.95 next de
 depl fit good.csv --template setup.json --out mine.json --law independent
 depl diagnose good.csv --details
 - must not be used
-- all runs begin alike
+- whole runs | 40 | 10 |
 $ diagnose good.csv --resamples 99 --details
 good.csv: the independent law may be used paper's law may be used: whole runs vary
-full -> cut | 40 | 0 |
-1. 5 full@site, 5 cut@site: after epoch 10 the 1 to 99 % band of 40 runs goes from
-all runs begin alike
+full | cut | 40 | 0 |
+5 full@site, 5 cut@site | 40 | 10 |
+whole runs | 40 | 10 |
 - must not be used
 $ diagnose bad.csv --resamples 99 --details
 bad.csv: the independent law must NOT be used paper's law not to be used: whole runs vary

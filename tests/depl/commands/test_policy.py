@@ -20,7 +20,7 @@ planned, written, told, checked and simulated
 $ policy solve two.json --gap 0% --out new.json
 tiny-policy a policy; stuck: more time would prove no more
 certified under the law; asked 0.45
-1.5 times the least expected cost of a success; a success costs [
+1.5 times the least expected cost of a success a success costs in [
 also those that draw lots or remember the whole run
 trains at least one epoch
 promise binds: priced at
@@ -37,8 +37,8 @@ V(lambda) - (lambda - rho) (1 - omega)
 one JSON object, and the price of a failure that is given
 $ policy solve two.json --json --failure-cost 50 --explain
 {"solution": "feasible", "failure_cost": 50.0, "policy": {"failure_cost_rule": "given"}}
-rho = given
-gap = 1 - bound / J
+price of a failed run, as given
+1 - bound / J, certified
 
 what no policy can promise
 $ policy solve strict.json --out new.json
@@ -54,7 +54,7 @@ and switch only after epochs 2;
 runs that are replayed are counted by how they ended
 $ policy replay replayed.json tree.csv
 4 seeds, followed on real training
-0.75 of them, 95 % interval [0.1941, 0.9937]
+0.75 of them, 95 % interval [0.19412, 0.9937]
 3 runs, after epochs 1 to 2
 $ policy replay replayed.json tree.csv --json
 {"ends": {"reached": 3, "beyond": 1}, "cost": 2.75}
@@ -116,7 +116,7 @@ def test_what_is_told_is_what_was_found_and_no_bolder(ask, here) -> None:
 def test_where_the_promise_does_not_bind_the_explanation_says_so(ask, here) -> None:
     Path("easy.json").write_text(TWO.replace(quantile_level=0.2).to_json(), encoding="utf-8")
     text = ask("policy", "solve", "easy.json", "--explain")[1]
-    assert "J of any      >= V(rho) >=" in text
+    assert "| V(rho); V: least C + lambda F" in text
     assert "slack: the price of failures alone" in text
 
 
