@@ -9,7 +9,7 @@ from depl.heuristics.auto.greedy_fallback import with_greedy_fallback
 from depl.heuristics.auto.method import auto
 from depl.heuristics.baselines.best_expected import expected_cost, expected_greedy
 from depl.heuristics.baselines.density import density_greedy
-from depl.heuristics.baselines.peers import RANDOM_OPTIONS, fastest_cluster, random_drafts
+from depl.heuristics.baselines.peers import DRAWS, fastest_cluster, random_drafts
 from depl.heuristics.depl.method import depl
 from depl.heuristics.paper.loop import OPTIONS, depl_paper
 from depl.models.exact.enumeration import enumerate_plans
@@ -37,7 +37,7 @@ def register_all() -> None:
     register("depl-paper", depl_paper, options=OPTIONS, version=2, proof=nothing, needs="cvxpy")
     register("density-greedy", density_greedy, proof=nothing)
     register("fastest-cluster", fastest_cluster, proof=nothing)
-    register("random", random_drafts, options=RANDOM_OPTIONS, proof=nothing)
+    register("random", random_drafts, options=(DRAWS,), proof=nothing)
     register("exact", _WITH_FALLBACK[exact], proof=optimum)
     register("milp", milp, meaning=sampled, proof=optimum, needs=programs, rows=True)
     register("scenario-search", scenario_search, meaning=sampled, memory=True, proof=optimum)

@@ -11,12 +11,11 @@ Neither proves anything.
 import numpy as np
 
 from depl.heuristics.baselines.drafts import Appraiser, Best, Draft, searched, single_model_drafts
-from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.options import Option
 
-RANDOM_OPTIONS = (Option("draws", (int,), "drafts that are drawn"),)
+DRAWS = Option("draws", (int,), "drafts that are drawn", least=1)
 DEFAULT_DRAWS = 1000
 """Random plans. Set by hand: time is in proportion, and the best of twice as many is better on average."""
 _MOST_PHASES = 4
@@ -36,7 +35,7 @@ def random_drafts(instance: Instance, limits: Limits) -> Outcome:
     InvalidInputError
         If the option ``draws`` is not a whole number of at least 1.
     """
-    draws = whole_number(limits, "draws", DEFAULT_DRAWS)
+    draws = DRAWS.among(limits.options, DEFAULT_DRAWS)
     rng = np.random.default_rng(limits.seed)
 
     def search(best: Best) -> None:
@@ -69,20 +68,6 @@ def random_draft(rng: np.random.Generator, appraiser: Appraiser) -> Draft:
     everything = rng.random() < 0.5
     data = tuple(frozenset(names) if everything else random_data(rng, names) for _ in instance.clusters)
     return Draft(tuple(models), tuple(clusters), appraiser.within_rules(data))
-
-
-def whole_number(limits: Limits, name: str, default: int) -> int:
-    """An option that counts something.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is not a whole number of at least 1.
-    """
-    value = limits.options.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInputError(f"must be a whole number of at least 1, not {value!r}", f".{name}")
-    return value
 
 
 def _one_model(best: Best) -> None:

@@ -26,8 +26,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import TypeVar
 
 from depl.heuristics.paper.data import DataChoice, data_choices
 from depl.heuristics.paper.models import (
@@ -43,7 +41,7 @@ from depl.heuristics.paths.additive_labels import AdditiveLabel
 from depl.heuristics.paths.additive_problem import Weight
 from depl.heuristics.placement.problem import PlacementProblem, placement_plan, placement_problem
 from depl.models.foundation.deadline import OutOfTimeError
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.wording import counted, number, probability, rounded_up
 from depl.models.problem.epochs import FinalLoss, load
 from depl.models.problem.instance import Instance
@@ -57,13 +55,12 @@ from depl.models.solving.options import Option
 from depl.models.solving.result import Termination
 from depl.models.solving.stage_clock import StageClock
 
-OPTIONS = (
-    Option("eta", (int,), "levels of time and of loss"),
-    Option("epsilon", (float,), "relative accuracy of the fractional placement"),
-    Option("weight", tuple(kind.value for kind in Weight), "what an epoch weighs"),
-    Option("label", tuple(kind.value for kind in PaperLabel), "what stands for the quantile"),
-    Option("backtracks", (int,), "times that the loop may go back"),
-)
+ETA = Option("eta", (int,), "levels of time and of loss", least=1)
+EPSILON = Option("epsilon", (float,), "relative accuracy of the fractional placement", least=0)
+WEIGHT = Option("weight", tuple(kind.value for kind in Weight), "what an epoch weighs")
+LABEL = Option("label", tuple(kind.value for kind in PaperLabel), "what stands for the quantile")
+BACKTRACKS = Option("backtracks", (int,), "times that the loop may go back", least=0)
+OPTIONS = (ETA, EPSILON, WEIGHT, LABEL, BACKTRACKS)
 START = 'the start, read for "no selected datasets"'
 """What stage 1 begins with, in the method's own words; see `depl.heuristics.paper.data`."""
 
@@ -77,7 +74,6 @@ DEFAULT_BACKTRACKS = 1000
 """Times that the loop may go back before it gives up. Set by hand: the paper's loop ends only where no choice
 is left, which may take exponentially many."""
 
-Choice = TypeVar("Choice", bound=Enum)
 _Asked = frozenset[tuple[tuple[str, int], int]]
 
 
@@ -104,7 +100,14 @@ def depl_paper(instance: Instance, limits: Limits) -> Outcome:
     InvalidInputError
         If an option has a value it cannot have.
     """
-    options = _read_options(limits)
+    given = limits.options
+    options = _Options(
+        levels=ETA.among(given, PAPER_LEVELS),
+        epsilon=EPSILON.among(given, DEFAULT_EPSILON),
+        weight=WEIGHT.among(given, Weight.FULL_RESOURCES, Weight),
+        label=LABEL.among(given, None, PaperLabel),
+        backtracks=BACKTRACKS.among(given, DEFAULT_BACKTRACKS),
+    )
     target = instance.target
     start = certified_violation(FinalLoss(target.initial_loss, ()), target.maximum_loss)
     if instance.rules.may_stop and start.at_most(target.violation_budget):
@@ -330,33 +333,6 @@ def _asked(instance: Instance, names: tuple[str, ...]) -> _Asked:
     """What stage 3 sees of a path: how often each model trains, and when where tables tell epochs apart."""
     epochs = ((name, k if instance.model(name).compute else 0) for k, name in enumerate(names, start=1))
     return frozenset(Counter(epochs).items())
-
-
-def _read_options(limits: Limits) -> _Options:
-    given = limits.options
-    label, epsilon = given.get("label"), given.get("epsilon", DEFAULT_EPSILON)
-    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < math.inf:
-        raise InvalidInputError(f"must be a positive number, not {epsilon!r}", "epsilon")
-    return _Options(
-        levels=_whole(given.get("eta", PAPER_LEVELS), 1, "eta"),
-        epsilon=float(epsilon),
-        weight=_member(Weight, given.get("weight", Weight.FULL_RESOURCES), "weight"),
-        label=None if label is None else _member(PaperLabel, label, "label"),
-        backtracks=_whole(given.get("backtracks", DEFAULT_BACKTRACKS), 0, "backtracks"),
-    )
-
-
-def _whole(value: object, least: int, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidInputError(f"must be a whole number from {least} on, not {value!r}", name)
-    return value
-
-
-def _member(kinds: type[Choice], value: object, name: str) -> Choice:
-    for member in kinds:
-        if value in (member, member.value):
-            return member
-    raise InvalidInputError(f"must be one of {[member.value for member in kinds]}, not {value!r}", name)
 
 
 def _nothing_to_train(instance: Instance) -> Decision:

@@ -1,7 +1,10 @@
 """Options that a method takes besides its limits: their names, the values they allow, and reading them."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
+from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice, nearest
@@ -24,6 +27,8 @@ class Option:
         text that looks like a number or a truth value is read as one.
     summary : str
         What it does, without a full stop.
+    least : int or None
+        A whole number may not be less, and any other number has to be greater.
 
     Examples
     --------
@@ -35,6 +40,7 @@ class Option:
     name: str
     values: tuple[type | str, ...] = ()
     summary: str = ""
+    least: int | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -49,8 +55,43 @@ class Option:
     @property
     def allowed(self) -> str:
         """The values in words; empty if they are not declared."""
-        named = [*self.words, *(_KINDS[kind] for kind in self.kinds)]
+        limits = {} if self.least is None else {int: f" from {self.least} on", float: f" above {self.least}"}
+        named = [*self.words, *(_KINDS[kind] + limits.get(kind, "") for kind in self.kinds)]
         return " or ".join(filter(None, [", ".join(named[:-1]), *named[-1:]]))
+
+    def among(self, given: Mapping[str, object], default: Any, member: type[Enum] | None = None) -> Any:
+        """The value among the options that a method was given, or the default where it was not.
+
+        Parameters
+        ----------
+        given : mapping
+            `depl.models.solving.methods.Limits.options`.
+        default : object
+        member : type, optional
+            An enumeration whose members the words stand for; it may be given as a member, too.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is none of the values of this option, or too small.
+        """
+        if self.name not in given:
+            return default
+        value: Any = given[self.name]
+        word = value.value if isinstance(value, Enum) else value
+        if isinstance(word, str) and word in self.words:
+            return word if member is None else member(word)
+        if float in self.kinds and type(value) is int:
+            value = float(value)
+        if type(value) not in self.kinds or not self._large_enough(value):
+            raise InvalidInputError(f"must be {self.allowed}, not {given[self.name]!r}", self.name)
+        return value
+
+    def _large_enough(self, value: Any) -> bool:
+        least = -math.inf if self.least is None else self.least
+        if type(value) is float:
+            return least < value < math.inf
+        return type(value) is not int or value >= least
 
     def read(self, text: str) -> object:
         """The value that a text stands for.

@@ -128,7 +128,7 @@ solve tiny --option label=normal | ; of --method depl-paper it is one
 solve tiny --eta 5 | takes no option 'eta'; of --method depl-paper it is one
 solve tiny --method depl-paper --option lable=normal | takes no option 'lable'; did you mean 'label'?
 solve tiny --method depl-paper --option label=norml | normal or expected, not 'norml'; did you mean 'normal'?
-solve tiny --method random --option draws=ten | --option draws: must be a whole number, not 'ten'
+solve tiny --method random --option draws=ten | --option draws: must be a whole number from 1 on, not 'ten'
 solve tiny --method depl-paper --option eta=5 --eta 6 | --option eta: is given twice; keep one
 solve tiny --time-limit 0 | time_limit must be positive
 solve tiny --time-limit nan | time_limit must be positive

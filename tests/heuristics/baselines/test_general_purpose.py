@@ -167,7 +167,7 @@ def test_an_interrupt_keeps_what_is_held(run, tiny):
 
 @pytest.mark.parametrize("value", [0, 1.5, True, "many"])
 def test_an_impossible_count_is_refused(value, tiny):
-    with pytest.raises(depl.InvalidInputError, match=r".draws: must be a whole number"):
+    with pytest.raises(depl.InvalidInputError, match=r"draws: must be a whole number from 1 on"):
         depl.solve(tiny, "random", options={"draws": value})
 
 

@@ -1,6 +1,8 @@
 """Options of methods: what is declared, what texts stand for, and what is refused."""
 
 import doctest
+import math
+from enum import Enum
 
 import pytest
 
@@ -77,3 +79,42 @@ def test_every_shipped_option_says_what_it_does_and_what_it_may_be():
         for option in method.options
         if not (option.values and option.summary)
     ] == []
+
+
+class Size(Enum):
+    SMALL = "small"
+    LARGE = "large"
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "value"),
+    [
+        (Option("key", (int,), least=1), {}, 7),
+        (Option("key", (int,), least=1), {"key": 1}, 1),
+        (Option("key", (float,), least=0), {"key": 2}, 2.0),
+        (Option("key", (float,)), {"key": -0.5}, -0.5),
+        (Option("key", (int, "auto")), {"key": "auto"}, "auto"),
+        (Option("key", ("small", "large")), {"key": "large"}, Size.LARGE),
+        (Option("key", ("small", "large")), {"key": Size.SMALL}, Size.SMALL),
+    ],
+)
+def test_what_a_method_was_given_is_read_as_what_is_declared(option, given, value):
+    member = Size if isinstance(value, Size) else None
+    assert option.among(given, 7, member) == value
+    assert type(option.among(given, 7, member)) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        (Option("key", (int,), least=1), 0, "key: must be a whole number from 1 on, not 0"),
+        (Option("key", (int,), least=1), True, "must be a whole number from 1 on, not True"),
+        (Option("key", (int,)), 1.5, "must be a whole number, not 1.5"),
+        (Option("key", (float,), least=0), 0, "must be a number above 0, not 0"),
+        (Option("key", (float,)), math.nan, "must be a number, not nan"),
+        (Option("key", ("small", "large")), "medium", "must be small or large, not 'medium'"),
+    ],
+)
+def test_what_a_method_was_given_is_refused_with_what_is_allowed(option, value, message):
+    with pytest.raises(InvalidInputError, match=message):
+        option.among({"key": value}, None)
