@@ -34,7 +34,9 @@ _OVER: dict[str, Callable[..., Any]] = {name: getattr(statistics, name) for name
     "len": len,
 }
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven")
-_MARKER = re.compile(r"(\S+) ((?:\[[^]]*\]|\S)+)(?: (\S+))?")
+_VALUE = r"(?:\[[^]]*\]|[^\s[])+"
+_MARKER = re.compile(rf"(\S+) ({_VALUE}(?: [-+*/] {_VALUE})*)(?: (\S+))?")
+_CALCULATE = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 _COMMENT = re.compile(
     r"(?:<!--n-->(?P<long>[^<]*)|(?P<short>[^\s(\[<>|*`]+(?: %)?))?<!--(?P<if>if )?(?!begin |end-->)"
     r"(?P<what>\S(?:[^-]|-(?!->))*)-->"
@@ -49,6 +51,15 @@ _REGION = re.compile(
 def pages() -> list[Path]:
     """Every file that may quote a record."""
     return [ROOT / "README.md", ROOT / "paper.md", *sorted((ROOT / "docs").rglob("*.rst"))]
+
+
+def calculate(values: Any, sums: str) -> Any:
+    """Values by their paths, and whole numbers, with signs between them, from left to right."""
+    first, *rest = re.findall(rf"[-+*/](?= )|{_VALUE}", sums)
+    found = look_up(values, first)
+    for sign, path in zip(rest[::2], rest[1::2], strict=True):
+        found = _CALCULATE[sign](found, int(path) if path.isdigit() else look_up(values, path))
+    return found
 
 
 def look_up(values: Any, path: str) -> Any:
@@ -78,8 +89,8 @@ def written(what: str) -> str:
     parts = _MARKER.fullmatch(" ".join(what.split()))
     if parts is None:
         raise InvalidInputError("write SOURCE PATH FORMAT, such as 'ratios depl_mean_ratio .3f'")
-    source, path, form = parts.groups("")
-    values = look_up(quoted.source(source), path)
+    source, sums, form = parts.groups("")
+    values = calculate(quoted.source(source), sums)
     texts = [_in_format(value, form) for value in (values if isinstance(values, list) else [values])]
     return ", ".join(texts[:-1]) + " and " + texts[-1] if len(texts) > 1 else texts[0]
 
@@ -88,10 +99,10 @@ def holds(what: str) -> bool:
     """Whether ``SOURCE PATH SIGN VALUE and PATH ...`` is so; a list has to be so throughout."""
     source, _, rest = " ".join(what.split()).partition(" ")
     for condition in rest.split(" and "):
-        path, sign, wanted = (*condition.rsplit(" ", 2), "", "")[:3]
+        sums, sign, wanted = (*condition.rsplit(" ", 2), "", "")[:3]
         if sign not in ("=", "!=", *_SIGNS):
             raise InvalidInputError("write SOURCE PATH SIGN VALUE, such as 'ratios depl_missed = 0'")
-        found = look_up(quoted.source(source), path)
+        found = calculate(quoted.source(source), sums)
         found = found if isinstance(found, list) else [found]
         if not found or not all(_holds(value, sign, wanted) for value in found):
             return False
@@ -165,7 +176,8 @@ def _holds(value: Any, sign: str, wanted: str) -> bool:
 def _in_format(value: Any, form: str) -> str:
     """A format of Python, ``%`` after a space and ``p`` for a percentage without it, or ``words``.
 
-    A bound is quoted with ``≤`` before its format, rounded up, or ``≥``, rounded down.
+    ``2s`` are two significant digits. A bound is quoted with ``≤`` before its format, rounded up, or with
+    ``≥``, rounded down.
     """
     if form == "words":
         return _NUMBERS[value]
@@ -175,6 +187,8 @@ def _in_format(value: Any, form: str) -> str:
         up = form[0] == "≤"
         value = float(Decimal(repr(value)).quantize(unit, ROUND_CEILING if up else ROUND_FLOOR))
         form = form[1:]
+    if form.endswith("s"):
+        return f"{float(f'{value:.{form[:-1]}g}'):.0f}"
     if form.endswith("p"):
         return f"{value:{form[:-1]}%}".rstrip("%")
     return re.sub(r"(e[+-])0", r"\1", f"{value:{form}}".replace("%", " %"))

@@ -129,68 +129,23 @@ def _promises_kept(values: Values) -> Values:
     }
 
 
-def _ratios(values: Values) -> Values:
-    drawn = sum(row["name"].startswith("random-") for row in values["value_rows"])
-    return {
-        "plans": values["depl_paper_found"] + values["depl_paper_missed"],
-        "others": values["instances"] - values["depl_compared"],
-        "value_drawn": drawn,
-        "value_shipped": len(values["value_rows"]) - drawn,
-    }
-
-
-def _knapsacks(values: Values) -> Values:
-    left = values["chance_not_proved"]
-    return {
-        "proved": values["published"] - values["published_not_proved"],
-        "easy": values["thousand"] + values["large"],
-        "hard_proved": values["hard"] - values["hard_not_proved"],
-        "near": values["plans"] - values["near_later"],
-        "chance_proved": {size: count - left[size] for size, count in values["chance_knapsacks"].items()},
-    }
-
-
-def _risk_speed(values: Values) -> Values:
-    sampled = values["monte_carlo_samples_for_probability_5_percent"] / 1000
-    sampled *= values["monte_carlo_microseconds_per_sample"]
-    margin = values["stand_alone_margin_faster_than_monte_carlo_5_percent"]
-    probability = sampled / values["stand_alone_violation_milliseconds"]
-    return {"probability_times": round(probability, -2), "margin_times": round(margin, -1)}
-
-
-def _training_loop(values: Values) -> Values:
-    rules = ("fixed number of epochs", "plan, all epochs", "policy", "threshold")
-    fixed, plan, policy, usual = (where(values["rows"], rule=rule)[0] for rule in rules)
-    return {
-        "over_fixed": policy["cost"] / fixed["cost"],
-        "over_plan": policy["cost"] / plan["cost"],
-        "saves": 1 - policy["cost"] / usual["cost"],
-        "more_reached": usual["reached"] - policy["reached"],
-    }
-
-
 def _largest(values: Values, end: str, *begins: str) -> float:
     return max(float(values[key]) for key in values if key.endswith(end) and key.startswith(begins))
 
 
 DERIVED: Mapping[str, Callable[[Values], Values]] = {
     "closed-loop": _closed_loop,
-    "exact-law": lambda values: {"instances": values["one_cluster_instances"] + values["whole_instances"]},
-    "knapsacks": _knapsacks,
     "prediction-sets": lambda values: {
         "smaller": sum(row["mean_after"] < row["mean_before"] for row in values["comparisons"]),
         "longer": [row["dependable_epochs"] / row["expected_epochs"] for row in values["comparisons"]],
     },
     "promises-held-out": _promises_held_out,
     "promises-kept": _promises_kept,
-    "ratios": _ratios,
-    "risk-speed": _risk_speed,
     "samples": lambda values: {"largest_gap": _largest(values, "_largest_gap", "")},
     "scale": lambda values: {
         name: _largest(values, f"_{name}", "full", "regions")
         for name in ("largest_gap_at_a_third", "largest_seconds")
     },
-    "training-loop": _training_loop,
 }
 
 # Figures of attempts and of shipped runs ----------------------------------------------------------------
@@ -252,17 +207,16 @@ def _suites() -> Values:
     (aware,) = where(headline_table(evidence).records(), method="expected-cost")
     shipped = [
         {"family": item.labels["family"], "method": item.task.configuration, "target": item.labels["target"]}
-        | {"over": ratio, "extra": (ratio or 0) - 1}
+        | {"over": ratio}
         for item, ratio in ((item, evidence.ratio(item)) for item in evidence.suite(SHIPPED))
     ]
     drawn = {item.task.instance: evidence.reference(item).optimum for item in evidence.suite(RANDOM)}
     return {
         "drawn": len(drawn),
         "proved": sum(optimum is not None for optimum in drawn.values()),
-        "covered": len(drawn) - int(str(aware["not covered"])),
+        "not_covered": aware["not covered"],
         "commits": sorted({item.commit.id[:8] for item in evidence.attempts if item.commit}),
         "steps": steps,
-        "losses": {name: float(str(steps[f"{name}_largest"])) - 1 for name in ("data", "placement")},
         "late": sum(
             item.ending == "time_limit"
             for item in evidence.suite(RANDOM)

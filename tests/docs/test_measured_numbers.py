@@ -109,6 +109,8 @@ def test_the_tool_writes_what_is_stale_once_and_says_what_holds_no_more(tmp_path
         (":n:`9 <v rows[y=b, c][x>1].x>`", ":n:`3 <v rows[y=b, c][x>1].x>`"),
         (":n:`many <v rows[x<3].len words>`", ":n:`two <v rows[x<3].len words>`"),
         (":n:`9 <v rows.-1.x .1f>`", ":n:`3.0 <v rows.-1.x .1f>`"),
+        (":n:`9 <v by.p-q.k + by.p-q.l / 2 .1f>`", ":n:`4.5 <v by.p-q.k + by.p-q.l / 2 .1f>`"),
+        (":n:`9 <v a * 100000 2s>`", ":n:`12000 <v a * 100000 2s>`"),
         (":n:`9 <v by.p-q.max>`", ":n:`5 <v by.p-q.max>`"),
     ],
 )

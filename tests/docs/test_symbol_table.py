@@ -11,44 +11,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 # Every symbol that Sec. III, IV and VI-A of the paper introduce for the problem and the method.
-PAPER = [
-    r"n \in \mathcal N",
-    r"d \in \mathcal D",
-    r"m \in \mathcal M",
-    "r(n)",
-    "b(n)",
-    r"\kappa(n)",
-    r"\beta(d, n)",
-    "s(m)",
-    "c(k, m, d)",
-    r"\ell^{\text{run}}(k, d, m)",
-    r"\ell^{\text{sw}}(k, d, m, m')",
-    "k",
-    "y(k, n)",
-    "z(d, n)",
-    "x(k, n)",
-    "K",
-    "m(k)",
-    "T(k)",
-    r"\ell(k)",
-    r"\ell(0)",
-    r"\ell_\omega(K)",
-    r"\ell_\omega^{\max}",
-    r"\omega",
-    r"T^{\max}",
-    r"\hat{\mathcal D}",
-    r"\hat K(\hat{\mathcal D})",
-    r"\hat T(\hat{\mathcal D})",
-    r"\eta",
-    "i",
-    "j",
-    r"\Omega",
-    r"\varepsilon",
-    "A_m",
-    "B_m",
-    r"\mathcal X_m",
-    r"x \sim \mathcal X_m",
-]
+PAPERS = r"""
+n \in \mathcal N; d \in \mathcal D; m \in \mathcal M; r(n); b(n); \kappa(n); \beta(d, n); s(m);
+c(k, m, d); \ell^{\text{run}}(k, d, m); \ell^{\text{sw}}(k, d, m, m'); k; y(k, n); z(d, n); x(k, n); K;
+m(k); T(k); \ell(k); \ell(0); \ell_\omega(K); \ell_\omega^{\max}; \omega; T^{\max}; \hat{\mathcal D};
+\hat K(\hat{\mathcal D}); \hat T(\hat{\mathcal D}); \eta; i; j; \Omega; \varepsilon; A_m; B_m;
+\mathcal X_m; x \sim \mathcal X_m
+"""
+PAPER = [symbol.strip() for symbol in PAPERS.split(";")]
 
 # What the toolkit adds to the problem.
 OURS = ["q(d)", "Q_0", "h(D)", r"K_{\max}", r"\tau", r"p = 1 - \omega", "N", r"\lambda", r"\psi_k(\lambda)"]
@@ -64,16 +34,14 @@ def tables() -> list[list[list[str]]]:
     return found
 
 
-def symbol(cell: str) -> str:
-    match = re.fullmatch(r":math:`(.+)`", cell)
-    assert match, f"{cell} is not a formula"
+def inside(cell: str, pattern: str) -> str:
+    """What stands in the markup of a cell."""
+    match = re.fullmatch(pattern, cell)
+    assert match, f"{cell} is not {pattern}"
     return match[1]
 
 
-def code(cell: str) -> str:
-    match = re.fullmatch(r"``(.+)``", cell)
-    assert match, f"{cell} is not a literal"
-    return match[1]
+FORMULA, LITERAL = r":math:`(.+)`", r"``(.+)``"
 
 
 def resolves(name: str) -> bool:
@@ -112,16 +80,18 @@ def test_the_page_has_the_two_tables_with_all_their_columns() -> None:
 
 
 def test_every_symbol_of_the_model_is_listed_exactly_once() -> None:
-    listed = [symbol(row[0]) for row in IN_CODE]
+    listed = [inside(row[0], FORMULA) for row in IN_CODE]
     assert sorted(listed) == sorted(set(listed))
     assert sorted({*PAPER, *OURS} - {*listed}) == []
-    ours = {symbol(row[0]) for row in tables()[1]}
+    ours = {inside(row[0], FORMULA) for row in tables()[1]}
     assert sorted({*listed} - ours) == sorted(PAPER)
 
 
 @pytest.mark.parametrize("row", IN_CODE, ids=lambda row: row[0])
 def test_every_name_in_the_table_exists(row: list[str]) -> None:
-    assert resolves(code(row[2])), f"{code(row[2])} does not exist (any more): correct docs/symbols.rst"
+    assert resolves(inside(row[2], LITERAL)), (
+        f"{inside(row[2], LITERAL)} does not exist (any more): correct docs/symbols.rst"
+    )
 
 
 @pytest.mark.parametrize("name", ["depl.models.nothing", "depl.models.problem.instance.Cluster.nothing"])
