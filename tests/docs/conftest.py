@@ -1,4 +1,7 @@
-"""Pages solve the same few instances again and again: what a shipped method answered once is shown again."""
+"""Pages solve the same few instances again and again: what a shipped method answered once is shown again.
+
+So is what was fitted to shipped runs; slow tests make it anew.
+"""
 
 import functools
 from types import ModuleType
@@ -8,10 +11,18 @@ import pytest
 
 import depl
 from depl.benchmarks.figures import comparison
+from depl.instances.library import load
+from depl.instances.setups import load_setup
+from depl.models.estimation import instance as fitted
+from depl.models.estimation.choices import CARE
+from depl.models.estimation.setup import Setup
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.solving import methods
 from depl.models.solving import solve as solving
 from depl.models.solving.result import Result
+from depl.models.traces.fingerprints import fingerprints
+from depl.models.traces.table import Traces
 
 SHIPPED = {method.name: method for method in methods.registered()}
 SOLVE = solving.solve
@@ -51,3 +62,32 @@ def solved_once(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     places: tuple[ModuleType, ...] = (depl, solving, comparison)
     for place in places:
         monkeypatch.setattr(place, "solve", answers)
+
+
+DEFAULTS_OF_FIT = {
+    **dict.fromkeys(("scale", "confidence", "diverged", "name")),
+    "law": "affine",
+    "residuals": "per_run",
+    "care": CARE,
+    "metric": "loss",
+}
+"""What the shipped instances were fitted with."""
+
+
+@pytest.fixture
+def shipped_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shipped runs fitted to their setup, by default choices, are read from the file of the fit."""
+    own = fitted.fit_instance
+
+    def fit(traces: Traces, setup: Setup, **options: Any) -> Instance:
+        try:
+            shipped, known = load(setup.name), load_setup(setup.name)
+        except InvalidInputError:
+            return own(traces, setup, **options)
+        same = setup == known and fingerprints(traces) == shipped.run_fingerprints
+        return (
+            shipped if same and options.items() <= DEFAULTS_OF_FIT.items() else own(traces, setup, **options)
+        )
+
+    monkeypatch.setattr(fitted, "fit_instance", fit)
+    monkeypatch.setattr("depl.fitting.fit_instance", fit)

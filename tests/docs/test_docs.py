@@ -1,54 +1,21 @@
-"""The documentation builds without a warning, its examples run, and it covers every module and erratum."""
+"""The documentation builds without a warning, and covers every module and erratum."""
 
-import doctest
 import html
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from docutils.utils.math.latex2mathml import tex2mathml
 
 import depl
 from depl.commands.answer import ExitCode
-from depl.instances.library import load
-from depl.instances.setups import load_setup
-from depl.models.estimation import combinations, diagnosis
-from depl.models.estimation.setup import Setup
-from depl.models.policy import planner
-from depl.models.problem.instance import Instance
-from depl.models.traces.fingerprints import fingerprints
-from depl.models.traces.table import Traces
 from tests.cases.command_line import leaves, options_of
 from tests.docs.pages import ROOT, reference_pages, text_of
 
 DOCS = ROOT / "docs"
 FOLDERS = ("models", "heuristics", "instances", "benchmarks")
-WITH_EXAMPLES = (
-    "benchmarks.rst",
-    "dataset_selection.rst",
-    "depl_paper.rst",
-    "engines.rst",
-    "estimation.rst",
-    "exact.rst",
-    "fronts.rst",
-    "index.rst",
-    "loop.rst",
-    "model_selection.rst",
-    "objects.rst",
-    "placement.rst",
-    "policies.rst",
-    "prediction_sets.rst",
-    "programs.rst",
-    "problem.rst",
-    "reductions.rst",
-    "replanning.rst",
-    "risk.rst",
-    "traces.rst",
-    "training.rst",
-)
 
 
 def modules() -> list[str]:
@@ -59,70 +26,6 @@ def modules() -> list[str]:
         sources += folder.rglob("*.py")
     parts = [path.relative_to(ROOT).with_suffix("").parts for path in sources if path.name[0] != "_"]
     return sorted(".".join(part if part[0] == "depl" else ("depl", *part)) for part in parts)
-
-
-@pytest.fixture
-def fits_are_the_shipped_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shipped runs fitted to their setup are read from the file of the fit; slow tests make it anew."""
-
-    def shipped(traces: Traces, setup: Setup) -> Instance:
-        instance = load(setup.name)
-        assert setup == load_setup(setup.name)
-        assert fingerprints(traces) == instance.run_fingerprints
-        return instance
-
-    monkeypatch.setattr("depl.models.estimation.instance.fit_instance", shipped)
-
-
-@pytest.fixture
-def fewer_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A diagnosis or a fit draws 19 samples, not the 99 or more of the page; slow tests run it as it is."""
-    own, fit = diagnosis.diagnose, combinations.fit_traces
-
-    def sparing(traces: Traces, rng: np.random.Generator, resamples: int = 0) -> diagnosis.Diagnosis:
-        return own(traces, rng, resamples=19)
-
-    def fitted(traces: Traces, rng: np.random.Generator, *, constant: bool = False) -> combinations.TracesFit:
-        return fit(traces, rng, resamples=19, constant=constant)
-
-    monkeypatch.setattr(diagnosis, "diagnose", sparing)
-    monkeypatch.setattr(combinations, "fit_traces", fitted)
-
-
-@pytest.fixture
-def one_grid(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Policies are planned on one coarse grid, on which what the pages say of them holds as well."""
-    monkeypatch.setattr(planner, "GRIDS", (2048,))
-
-
-@pytest.mark.usefixtures("fits_are_the_shipped_ones", "fewer_resamples", "one_grid")
-@pytest.mark.parametrize("page", WITH_EXAMPLES)
-def test_the_examples_of_a_page_give_what_it_says(page: str) -> None:
-    run_examples(page)
-
-
-@pytest.mark.slow
-def test_the_examples_of_the_page_on_estimation_hold_of_a_fit_made_anew() -> None:
-    run_examples("estimation.rst")
-
-
-def run_examples(page: str) -> None:
-    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    result = doctest.testfile(str(DOCS / page), module_relative=False, optionflags=flags, encoding="utf-8")
-    assert result.attempted >= 5
-    assert result.failed == 0
-
-
-def test_every_page_with_examples_is_run() -> None:
-    pages = {
-        path.relative_to(DOCS).as_posix()
-        for path in DOCS.glob("**/*.rst")
-        if ">>> " in path.read_text(encoding="utf-8")
-    }
-    elsewhere = {
-        page for page in pages if page.startswith(("built_lessons/", "howto/", "tutorials/", "questions"))
-    }
-    assert pages - elsewhere == set(WITH_EXAMPLES)
 
 
 def test_the_reference_lists_every_module_once_and_leads_to_every_page() -> None:

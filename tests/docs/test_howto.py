@@ -1,4 +1,4 @@
-"""Lines that tutorials and other pages tell a reader to type run, with the output and code shown there."""
+"""Examples of pages and lines that they tell a reader to type run, with the output and code shown there."""
 
 import contextlib
 import doctest
@@ -15,13 +15,15 @@ import pytest
 
 from depl import cli
 from depl.benchmarks import __main__ as benchmarks
-from depl.models.estimation import diagnosis
+from depl.models.estimation import combinations, diagnosis
+from depl.models.policy import planner
 from depl.models.problem.laws import registry
 from depl.models.solving import methods
 from depl.models.traces.table import Traces
+from tests.docs.pages import ROOT
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = sorted(
+DOCS = ROOT / "docs"
+TYPED = sorted(
     path.relative_to(DOCS).as_posix()
     for path in [
         *DOCS.glob("howto/*.rst"),
@@ -30,12 +32,20 @@ PAGES = sorted(
         DOCS / "cli.rst",
     ]
 )
+"""Pages with lines for a console."""
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"(?m)^\.\. code-block:: (\w+)\n((?:   :\w+: .+\n)*)\n((?:   .*\n|\n)+)")
 
 
 def text_of(page: str) -> str:
     return (DOCS / page).read_text(encoding="utf-8")
+
+
+PAGES = sorted(
+    page
+    for page in (path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.rst"))
+    if ">>> " in text_of(page) and not page.startswith("built_lessons/")
+)
 
 
 class Block(NamedTuple):
@@ -131,49 +141,59 @@ def elsewhere(tmp_path: Path, own_methods: None, own_laws: None, monkeypatch: py
 
 
 @pytest.fixture
-def fewer_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A diagnosis draws 19 samples and not the 99 or more of the page, which a slow test runs as it is."""
-    own = diagnosis.diagnose
+def sparing(shipped_fits: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less work than the pages show, to the same answers; slow tests run them as they are.
 
-    def sparing(traces: Traces, rng: np.random.Generator, resamples: int = 0) -> diagnosis.Diagnosis:
+    A diagnosis or a fit draws 19 samples, and policies are planned on one coarse grid.
+    """
+    own, fit = diagnosis.diagnose, combinations.fit_traces
+
+    def diagnosed(traces: Traces, rng: np.random.Generator, resamples: int = 0) -> diagnosis.Diagnosis:
         return own(traces, rng, resamples=19)
 
-    monkeypatch.setattr(diagnosis, "diagnose", sparing)
+    def fitted(traces: Traces, rng: np.random.Generator, *, constant: bool = False) -> combinations.TracesFit:
+        return fit(traces, rng, resamples=19, constant=constant)
+
+    monkeypatch.setattr(diagnosis, "diagnose", diagnosed)
+    monkeypatch.setattr(combinations, "fit_traces", fitted)
+    monkeypatch.setattr(planner, "GRIDS", (2048,))
 
 
-@pytest.mark.usefixtures("elsewhere", "fewer_resamples")
+@pytest.mark.usefixtures("elsewhere", "sparing")
 @pytest.mark.parametrize("page", PAGES)
-def test_the_examples_of_a_how_to_page_give_what_it_says(page: str) -> None:
+def test_the_examples_of_a_page_give_what_it_says(page: str) -> None:
     run_examples(page)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
-@pytest.mark.parametrize("page", [page for page in PAGES if ">>> diagnose(" in text_of(page)])
-def test_a_diagnosis_on_a_page_gives_what_it_says_with_all_its_resamples(page: str) -> None:
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if ">>> diagnose(" in text_of(page) or page == "estimation.rst"]
+)
+def test_the_examples_of_a_page_hold_with_all_samples_and_of_fits_made_anew(page: str) -> None:
     run_examples(page)
 
 
 def run_examples(page: str) -> None:
     result = doctest.testfile(str(DOCS / page), module_relative=False, optionflags=FLAGS, encoding="utf-8")
-    assert result.failed == 0
+    assert (result.failed, result.attempted > 0) == (0, True)
 
 
 @pytest.mark.usefixtures("elsewhere")
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", TYPED)
 def test_the_quick_lines_of_a_how_to_page_run(page: str) -> None:
     follow(page, slow=False)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
-@pytest.mark.parametrize("page", [page for page in PAGES if ":class: slow" in text_of(page)])
+@pytest.mark.parametrize("page", [page for page in TYPED if ":class: slow" in text_of(page)])
 def test_all_lines_of_a_how_to_page_run(page: str) -> None:
     assert follow(page, slow=True) > 0
 
 
 def test_every_page_but_the_list_of_them_has_something_to_run() -> None:
-    for page in PAGES:
+    for page in TYPED:
         text = text_of(page)
         typed = sum(len(lines(block)) for block in blocks(text) if block.language == "console")
         assert typed + text.count("\n>>> ") >= 4 or page.endswith("/index.rst"), page

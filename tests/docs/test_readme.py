@@ -16,10 +16,8 @@ from depl.cli import main
 from depl.commands import diagnose, fit
 from depl.commands.demo import METHODS, comparison_table
 from depl.instances.library import load, parse
-from depl.instances.setups import load_setup
 from depl.instances.template import template
 from depl.models.estimation import diagnosis
-from depl.models.estimation.choices import CARE
 from depl.models.policy import planner
 from depl.models.solving.result import Solution
 from depl.models.solving.solve import solve
@@ -33,17 +31,6 @@ COMMANDS = [
     line.split("#")[0].strip() for language, text in BLOCKS if language == "sh" for line in text.splitlines()
 ]
 FIRST_ANSWER, TABLE = (text.splitlines() for language, text in BLOCKS if language == "text")
-DEFAULTS_OF_FIT = {
-    "law": "affine",
-    "residuals": "per_run",
-    "scale": None,
-    "care": CARE,
-    "confidence": None,
-    "diverged": None,
-    "metric": "loss",
-    "name": None,
-}
-"""What `depl fit` asks of `fit_instance` by itself: the shipped instances were fitted so."""
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
 
 
@@ -93,19 +80,9 @@ def test_the_python_examples_run(example, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def answered_once(monkeypatch):
-    """Not worked out again are a fit that is shipped, and a diagnosis that was asked for before.
-
-    A fit of shipped runs to their shipped setup is read from the file of the fit; slow tests make it anew.
-    """
+def answered_once(shipped_fits, monkeypatch):
+    """Not worked out again are a fit that is shipped, and a diagnosis that was asked for before."""
     found, anew = {}, diagnosis.diagnose
-
-    def shipped(traces, setup, **options):
-        instance = load(setup.name)
-        assert setup == load_setup(setup.name)
-        assert fingerprints(traces) == instance.run_fingerprints
-        assert options == DEFAULTS_OF_FIT
-        return instance
 
     def diagnosed(traces, rng, metric, resamples):
         key = (fingerprints(traces), repr(rng.bit_generator.state), metric, resamples)
@@ -113,7 +90,6 @@ def answered_once(monkeypatch):
             found[key] = anew(traces, rng, metric, resamples)
         return found[key]
 
-    monkeypatch.setattr("depl.fitting.fit_instance", shipped)
     monkeypatch.setattr(diagnosis, "diagnose", diagnosed)
 
 
