@@ -394,7 +394,6 @@ def loaders() -> dict[str, Loader]:
     scenarios = written("a.npz", lambda path: save_scenarios(draw_scenarios(tiny(), 3, 1), path))
     kept = written("a.jsonl.gz", lambda path: write_store(path, attempts(3)))
     compact = (OLD / "attempts.jsonl.gz").read_bytes()
-    answers = (OLD / "behaviour.json").read_bytes()
     as_json, as_table = (spoilt_json, spoilt_json, spoilt_bytes), (spoilt_table, spoilt_table, spoilt_bytes)
     as_npz = (spoilt_npz, spoilt_npz, spoilt_bytes)
     as_gzip = (spoilt_lines_of_gzip, spoilt_lines_of_gzip, spoilt_bytes)
@@ -413,7 +412,6 @@ def loaders() -> dict[str, Loader]:
         "chance-knapsack": Loader("", CHANCE, as_table, read_chance_knapsack),
         "attempts": Loader(".jsonl.gz", (kept,), as_gzip, read_attempts_file),
         "attempts-compact": Loader(".jsonl.gz", (compact,), as_gzip, read_attempts_file),
-        "answers": Loader(".json", (answers,), as_json, read_attempts_file),
         "attempts-sqlite": Loader(".sqlite", (database(),), as_sqlite, read_attempts_file),
         "record": Loader(".json", (record(),), as_json, read_record),
         "tool-events": Loader(".tfevents.1", tool_logs("tensorboard"), (spoilt_bytes,), read_tool_log),

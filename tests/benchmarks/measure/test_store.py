@@ -12,7 +12,6 @@ import pytest
 from depl.benchmarks.measure import old_forms, store
 from depl.benchmarks.measure.attempt import VERSION, Attempt, Request
 from depl.benchmarks.measure.compare import differences
-from depl.benchmarks.measure.provenance import Commit
 from depl.benchmarks.measure.store import Store, latest, read_attempts, read_file, write_attempts
 from depl.models.foundation.errors import InvalidInputError
 from tests.cases.attempts_factory import attempt_of
@@ -103,14 +102,6 @@ def test_a_compressed_file_is_the_same_bytes_for_the_same_attempts_and_a_folder_
         Store(paths[1])
 
 
-def test_recorded_attempts_are_found_by_the_name_of_their_study(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "RECORDED", tmp_path)
-    write_suites(ATTEMPTS, tmp_path)
-    assert read_attempts("paper") == ATTEMPTS
-    with pytest.raises(InvalidInputError, match=r"no recorded study of that name; known are .*paper"):
-        read_attempts("other")
-
-
 BROKEN = [
     b"",
     b"text",
@@ -152,16 +143,6 @@ def test_an_attempt_that_could_not_be_used_is_refused_with_its_line(path, old, n
     for use in (read_attempts, Store):
         with pytest.raises(InvalidInputError, match=rf"kept\.jsonl: .*\(line 2: .*{complaint}"):
             use(path)
-
-
-def test_any_byte_of_a_compressed_file_may_be_wrong(tmp_path):
-    path = tmp_path / "a.jsonl.gz"
-    write_attempts(path, ATTEMPTS)
-    content = path.read_bytes()
-    for place in range(0, len(content), 7):
-        path.write_bytes(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
-        with contextlib.suppress(InvalidInputError):
-            assert read_attempts(path) == ATTEMPTS  # a byte of the time, say
 
 
 def test_a_file_that_holds_more_than_the_most_is_not_read(path, tmp_path, monkeypatch):
@@ -252,10 +233,3 @@ def test_an_old_attempt_of_depl_paper_is_read_as_the_certified_way_with_its_own_
     certified = made("depl-paper-certified-50", options=found.settings["options"], **{VERSION: 2})
     assert differences(found, certified) == []
     assert [row.what for row in differences(found, made("depl-paper-certified-50"))] == ["settings.options"]
-
-
-def test_attempts_of_several_commits_are_kept_beside_each_other(path):
-    moved = msgspec.structs.replace(ATTEMPTS[0], commit=Commit(id="0" * 40, dirty=True))
-    with Store(path) as opened:
-        opened.add(moved)
-    assert read_attempts(path) == [*ATTEMPTS, moved]

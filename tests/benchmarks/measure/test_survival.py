@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from depl.benchmarks.measure.store import read_attempts, read_file
@@ -124,12 +125,12 @@ def running(*words: str) -> Iterator[subprocess.Popen[str]]:
             pipe.close()
 
 
-def interrupt_solving(processes: dict[int, str]) -> None:
+def interrupt_solving(processes: list[psutil.Process]) -> None:
     """Send SIGINT to the processes that solve."""
-    solving = [key for key, command in processes.items() if "depl.benchmarks.measure.process" in command]
+    solving = [item for item in processes if "depl.benchmarks.measure.process" in " ".join(item.cmdline())]
     assert solving
-    for identifier in solving:
-        os.kill(identifier, signal.SIGINT)
+    for process in solving:
+        process.send_signal(signal.SIGINT)
 
 
 def count(path: Path) -> int:
@@ -140,35 +141,16 @@ def count(path: Path) -> int:
         return 0
 
 
-def descendants(ancestor: int) -> dict[int, str]:
-    """The command lines of all processes below one."""
-    parents, commands = {}, {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                state = (entry / "stat").read_text().rpartition(")")[2].split()
-                parents[int(entry.name)] = int(state[1])
-                commands[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")
-    found, ring = {}, {ancestor}
-    while ring:
-        ring = {identifier for identifier, parent in parents.items() if parent in ring}
-        found |= {identifier: commands[identifier] for identifier in ring if identifier in commands}
-    return found
-
-
-def assert_gone(processes: dict[int, str], patience: float = 15.0) -> None:
-    """All of these processes end soon."""
-    deadline = time.monotonic() + patience
-    while left := {key: command for key, command in processes.items() if runs(key, command)}:
-        assert time.monotonic() < deadline, f"left behind: {left}"
-        time.sleep(0.1)
-
-
-def runs(identifier: int, command: str) -> bool:
-    """Whether this very process runs still."""
-    folder = Path(f"/proc/{identifier}")
+def descendants(ancestor: int) -> list[psutil.Process]:
+    """All processes below one."""
     try:
-        state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
-        return state != "Z" and (folder / "cmdline").read_text().replace("\0", " ") == command
-    except OSError:
-        return False
+        return psutil.Process(ancestor).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def assert_gone(processes: list[psutil.Process], patience: float = 15.0) -> None:
+    """All of these processes end soon."""
+    assert processes
+    _, left = psutil.wait_procs(processes, patience)
+    assert not [process for process in left if process.status() != psutil.STATUS_ZOMBIE]
