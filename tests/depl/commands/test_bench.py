@@ -188,6 +188,23 @@ def test_an_update_replaces_what_differs_and_adds_what_is_asked_today(tmp_path, 
     assert ask(*words)[:2] == (0, "all the same\n")
 
 
+def test_without_a_file_every_recorded_study_is_asked_and_those_without_attempts_are_named(
+    kept, tmp_path, monkeypatch, ask, here
+):
+    for module, name in ((store, "RECORDED"), (store, "RESULTS"), (results, "RESULTS")):
+        monkeypatch.setattr(module, name, tmp_path)
+    write_suites(read_attempts(kept), tmp_path)
+    (tmp_path / "squares.json").touch()
+    code, text, aside = ask("bench", "compare")
+    assert (code, text) == (0, "all the same\n")
+    assert "paper: 2 of 2 recorded answers compared" in aside
+    assert "recorded before attempts were kept, so not compared: squares" in aside
+    told = json.loads(ask("bench", "compare", "--json")[1])
+    assert (list(told["studies"]), told["without_attempts"]) == (["paper"], ["squares"])
+    code, _, complaint = ask("bench", "compare", "squares")
+    assert (code, "was recorded before attempts were kept" in complaint) == (2, True)
+
+
 # --- studies that measure --------------------------------------------------------------------------------
 
 TINY = Study(
