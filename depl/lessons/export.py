@@ -49,16 +49,7 @@ class CellOutput(NamedTuple):
 def files_of(lesson: Lesson, kinds: Collection[str]) -> dict[str, Callable[[], str]]:
     """The files of a lesson by their names, each with what makes its text; its pages run it, once.
 
-    Parameters
-    ----------
-    lesson : Lesson
-    kinds : collection of str
-        Of ``"notebook"``, ``"slides"``, ``"handout"`` and ``"kit"``.
-
-    Raises
-    ------
-    InvalidInputError
-        If pages are asked for and docutils is not installed.
+    Kinds are ``"notebook"``, ``"slides"``, ``"handout"`` and ``"kit"``; all but the first need docutils.
     """
     try:
         if set(kinds) - {"notebook"}:
@@ -183,13 +174,7 @@ def _run_parts(cell: Cell, seen: CellOutput) -> Iterator[tuple[str, float]]:
 
 
 def run_cells(lesson: Lesson) -> tuple[CellOutput, ...]:
-    """Run all cells of a lesson in order, as a notebook would, in names of their own.
-
-    Raises
-    ------
-    Exception
-        What a cell raises: a lesson that fails is a defect of depl.
-    """
+    """Run all cells of a lesson in order, as a notebook would; what a cell raises is a defect of depl."""
     names: dict[str, object] = {"__name__": "__main__"}
     with _quiet_figures():
         return tuple(

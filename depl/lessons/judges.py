@@ -9,28 +9,14 @@ from numbers import Integral, Real
 
 Judge = Callable[[object], str | None]
 """None if the answer is right, else a hint."""
-Mistake = tuple[float, str]
-"""A wrong number, and the hint for it."""
 Arguments = tuple[object, ...]
-WrongFunction = tuple[Callable[..., object], str]
-"""A function as it is often written wrongly, and the hint for it."""
 
 PRECISION = 5e-4
 """Relative error that an answer may have: three correct digits are enough."""
 
 
-def number(truth: float, otherwise: str, *mistakes: Mistake) -> Judge:
-    """A judge of a number.
-
-    Parameters
-    ----------
-    truth : float
-        The right number.
-    otherwise : str
-        The hint for any wrong number that is none of the mistakes.
-    *mistakes : (float, str)
-        Numbers that come from typical mistakes, with a hint each; none of them may be right.
-    """
+def number(truth: float, otherwise: str, *mistakes: tuple[float, str]) -> Judge:
+    """A judge of a number; mistakes are wrong numbers to which typical errors lead, with a hint each."""
 
     def judge(answer: object) -> str | None:
         if isinstance(answer, bool) or not isinstance(answer, Real):
@@ -69,20 +55,14 @@ def choice(truth: str, hints: dict[str, str]) -> Judge:
 
 
 def function(
-    truth: Callable[..., object], cases: Sequence[Arguments], otherwise: str, *mistakes: WrongFunction
+    truth: Callable[..., object],
+    cases: Sequence[Arguments],
+    otherwise: str,
+    *mistakes: tuple[Callable[..., object], str],
 ) -> Judge:
-    """A judge of a function, which must agree with ``truth`` on all ``cases``.
+    """A judge of a function, which must agree with ``truth``, a number or truth value, on all ``cases``.
 
-    Parameters
-    ----------
-    truth : callable
-        Returns a number or a truth value.
-    cases : sequence of tuple
-        Arguments to try.
-    otherwise : str
-        The hint for any wrong function that is none of the mistakes.
-    *mistakes : (callable, str)
-        Functions as they are often written wrongly; the hint is given if the answer agrees everywhere.
+    Mistakes are functions as they are often written, with the hint for an answer that agrees with one.
     """
 
     def judge(answer: object) -> str | None:

@@ -40,15 +40,8 @@ def policies_at_prices(
 ) -> tuple[PricedPolicy, ...]:
     """The best policies at several prices of a failure; the promise of the instance plays no part.
 
-    Parameters
-    ----------
-    instance : Instance
-        Of two stages, with independent residuals.
-    factors : sequence of float
-        Prices in rho*, the least expected cost of a success over policies that begin every run; each is at
-        least 1.
-    switch_epoch : int
-        The only epoch after which the model may be switched.
+    The instance has two stages and independent residuals, and switches after one epoch alone. Prices are in
+    rho*, the least expected cost of a success over policies that begin every run; each is at least 1.
     """
     steps = process(instance, switch_epochs=(switch_epoch,))
     grid = Grid.of(steps, CELLS)

@@ -23,16 +23,9 @@ _SPEED, _NOISE = 0.15, 0.02
 
 
 def train(schedule: Sequence[str], runs: int, seed: int) -> list[list[float]]:
-    """Losses of runs that train these models, before training and after every epoch.
+    """Losses of runs before training and after every epoch, each of which trains ``"full"`` or ``"small"``.
 
-    Parameters
-    ----------
-    schedule : sequence of str
-        ``"full"`` or ``"small"`` for every epoch.
-    runs : int
-        How many.
-    seed : int
-        Runs of different seeds are independent of each other.
+    Runs of different seeds are independent of each other.
     """
     rng = np.random.default_rng(seed)
     found = []
@@ -49,14 +42,7 @@ def train(schedule: Sequence[str], runs: int, seed: int) -> list[list[float]]:
 def write_log(path: str | Path, schedules: Sequence[Sequence[str]], runs: int, seed: int) -> None:
     """Write a log as training tools do: a line per run and epoch, with columns Name, step, network, val/loss.
 
-    Parameters
-    ----------
-    path : str or Path
-    schedules : sequence of sequence of str
-        What is trained: the models of every epoch.
-    runs : int
-        Of each of them.
-    seed : int
+    There are so many runs of each schedule, which holds the models of every epoch.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

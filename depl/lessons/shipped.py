@@ -62,13 +62,7 @@ def lessons() -> tuple[Lesson, ...]:
 
 
 def chosen(numbers: Collection[int]) -> tuple[Lesson, ...]:
-    """The lessons of these numbers, each once and in order; all where no number is given.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no lesson of a number.
-    """
+    """The lessons of these numbers, each once and in order; all where no number is given."""
     found = {lesson.number: lesson for lesson in lessons()}
     for number in set(numbers) - set(found):
         raise InvalidInputError(f"there is no lesson {number}; they are {min(found)} to {max(found)}", "N")
