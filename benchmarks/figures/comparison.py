@@ -49,6 +49,11 @@ class Entry:
         return None if self.result is None else self.result.cost
 
     @property
+    def proved(self) -> bool:
+        """Whether it is proved to be the cheapest."""
+        return self.result is not None and self.result.solution is Solution.PROVEN_OPTIMAL
+
+    @property
     def epochs_by_model(self) -> dict[str, int]:
         """Epochs of the plan trained with each model, in the order of the instance; 0 without a plan."""
         return epochs_by_model(self.instance, self.plan)
@@ -84,8 +89,7 @@ def lower_bound(entries: Sequence[Entry], target: str) -> float:
 
 def optimum(entries: Sequence[Entry], target: str) -> float | None:
     """The cost that a method has proved to be the least at a target; None if none has."""
-    results = [entry.result for entry in entries if entry.target == target and entry.result]
-    costs = [item.cost for item in results if item.solution is Solution.PROVEN_OPTIMAL]
+    costs = [entry.cost for entry in entries if entry.target == target and entry.proved]
     return min((cost for cost in costs if cost is not None), default=None)
 
 

@@ -1,11 +1,10 @@
 """Figs. 5 to 9 of the paper for one family of instances, and one picture of three of them.
 
-What is drawn are plans at targets, whoever made them: the demo turns its live results into `Shown`, the
-gallery of a sweep its attempts.
+What is drawn are plans at targets, whoever made them: entries of the demo hold its live results, those
+of a sweep its attempts.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,12 +31,9 @@ from depl.benchmarks.figures.style import (
     set_title,
     styles_of,
 )
-from depl.benchmarks.measure.outcome import epochs_by_model
 from depl.benchmarks.suites.measures import costs_by_model
 from depl.models.evaluation.evaluate import law_of_end
-from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.result import Solution
 from depl.models.solving.trajectory import milestones, trajectory
 
 KINDS = {
@@ -75,35 +71,6 @@ class LossCurve(NamedTuple):
     style: Style
 
 
-@dataclass(frozen=True)
-class Shown:
-    """What one method holds at one target, which has the name that the family gives it."""
-
-    target: str
-    instance: Instance
-    method: str
-    plan: Plan | None
-    cost: float | None
-    proved: bool
-
-    @classmethod
-    def of(cls, entry: Entry) -> "Shown":
-        """What an entry of a comparison shows."""
-        proved = entry.result is not None and entry.result.solution is Solution.PROVEN_OPTIMAL
-        return cls(entry.target, entry.instance, entry.method, entry.plan, entry.cost, proved)
-
-    def by_model(self, kind: str) -> Mapping[str, float]:
-        """Epochs by the model that they train, or the cost of their resources, transfers left out [cost]."""
-        if kind == "epochs":
-            return epochs_by_model(self.instance, self.plan)
-        return costs_by_model(self.instance, self.plan or Plan())
-
-    @property
-    def expected_loss(self) -> float | None:
-        """E l(K) of the plan [loss]."""
-        return None if self.plan is None else law_of_end(self.instance, self.plan).mean()
-
-
 class Gallery:
     """Draws what is shown of one family: every method at every target, in the order in which they are drawn.
 
@@ -114,7 +81,7 @@ class Gallery:
     def __init__(
         self,
         family: str,
-        shown: Sequence[Shown],
+        shown: Sequence[Entry],
         against: str | None = None,
         names: Mapping[str, str] | None = None,
     ) -> None:
@@ -185,19 +152,18 @@ class Gallery:
         if "model" in _COLUMNS[kind]:
             known = [held[place] for place in places if place in held]
             return [
-                (item.method, item.target, *part) for item in known for part in item.by_model(kind).items()
+                (item.method, item.target, *part) for item in known for part in _by_model(item, kind).items()
             ]
         value = self._loss_ratio if kind == "expected-loss" else lambda item: item.cost
         return [(*place, value(held[place]) if place in held else None) for place in places]
 
-    def _loss_ratio(self, item: Shown) -> float | None:
+    def _loss_ratio(self, item: Entry) -> float | None:
         """Expected loss over that of a plan that is proved cheapest; None if there is no positive one."""
         proved = [other for other in self.shown if other.target == item.target and other.proved]
-        best = proved[0].expected_loss if proved else None
-        own = item.expected_loss
+        best, own = (_expected_loss(one) for one in (proved[0] if proved else None, item))
         return own / best if own is not None and best is not None and best > 0 else None
 
-    def _course(self, item: Shown) -> list[Row]:
+    def _course(self, item: Entry) -> list[Row]:
         """Epochs, and the mean and the ends of the band of the loss after them."""
         plan = item.plan or Plan()
         key = item.target, plan.schedule
@@ -252,6 +218,15 @@ class Gallery:
             curves.append(LossCurve(label, epochs, mean, lower, upper, style))
         draw_losses(axes, curves, own[0].instance.target.maximum_loss if own else None)
         set_title(axes, f"guaranteed loss {target}")
+
+
+def _by_model(item: Entry, kind: str) -> Mapping[str, float]:
+    """Epochs by the model that they train, or the cost of their resources, transfers left out [cost]."""
+    return item.epochs_by_model if kind == "epochs" else costs_by_model(item.instance, item.plan or Plan())
+
+
+def _expected_loss(item: Entry | None) -> float | None:
+    return None if item is None or item.plan is None else law_of_end(item.instance, item.plan).mean()
 
 
 def _figure(parts: Sequence[Draw], side_by_side: int, size: tuple[float, float] = PANEL) -> Figure:

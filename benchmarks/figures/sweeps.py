@@ -21,6 +21,7 @@ from depl.benchmarks.analysis.profiles import Profile, cost_profiles, profile_ta
 from depl.benchmarks.analysis.ratio_table import Trial, ratio, trials
 from depl.benchmarks.analysis.reference import configurations, ordered
 from depl.benchmarks.analysis.table import Table
+from depl.benchmarks.figures.comparison import Entry
 from depl.benchmarks.figures.drawing import (
     Drawing,
     Instances,
@@ -30,7 +31,7 @@ from depl.benchmarks.figures.drawing import (
     footer_of,
     plan_of,
 )
-from depl.benchmarks.figures.family import Gallery, Shown
+from depl.benchmarks.figures.family import Gallery
 from depl.benchmarks.figures.levels import level_drawing, levels_of
 from depl.benchmarks.figures.style import (
     Style,
@@ -48,6 +49,7 @@ from depl.instances.library import names
 from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Meaning
+from depl.models.solving.result import Result, Solution, Termination
 
 SET_ASIDE = (
     *("enumerate", "depl-paper-certified"),
@@ -149,7 +151,7 @@ def _family_drawings(family: str, attempts: Sequence[Attempt], instances: Instan
             yield _with_footer(drawing, attempts, instances.of_all(attempts))
 
 
-def shown_of(attempts: Sequence[Attempt], instances: Instances, chosen: Collection[str]) -> list[Shown]:
+def shown_of(attempts: Sequence[Attempt], instances: Instances, chosen: Collection[str]) -> list[Entry]:
     """The chosen configurations of one suite at every target of a family, by target.
 
     What is optimal may be proved by any attempt.
@@ -162,7 +164,9 @@ def shown_of(attempts: Sequence[Attempt], instances: Instances, chosen: Collecti
         instance = instances.of(item)
         if item.task.configuration in chosen and instance is not None:
             target, label = f"{item.labels['target']:g}", item.task.configuration
-            found.append(Shown(target, instance, label, plan_of(item), item.cost, id(item) in optimal))
+            solution = Solution.PROVEN_OPTIMAL if id(item) in optimal else Solution.FEASIBLE
+            result = Result(Termination.EXHAUSTED, solution, label, plan_of(item), item.cost, 0.0)
+            found.append(Entry(target, instance, label, result))
     return found
 
 

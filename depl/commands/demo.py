@@ -33,7 +33,7 @@ def demo(options: given.Options) -> Answer:
     """Compare methods on the paper's AlexNet instances, draw figures."""
     # Drawing is all that needs matplotlib, and no other command should wait for it.
     from depl.benchmarks.figures.comparison import SAMPLED_METHODS, compare, solve_by_all, targets_of
-    from depl.benchmarks.figures.family import Gallery, Shown
+    from depl.benchmarks.figures.family import Gallery
     from depl.commands.progress import Bar
 
     started = time.perf_counter()
@@ -47,8 +47,7 @@ def demo(options: given.Options) -> Answer:
             entries = compare(family, methods, done=lambda entry: bar.step(entry.instance.name))
             shown = [entry for entry in entries if entry.method != SECOND_METHOD]
             texts.append(f"{family}\n{comparison_table(shown)}\n{agreement(entries)}")
-            drawn = [Shown.of(entry) for entry in shown]
-            files += Gallery(family, drawn, against=_EXPECTED).write(folder)
+            files += Gallery(family, shown, against=_EXPECTED).write(folder)
         texts.append(_ground_truth(solve_by_all(done=lambda entry: bar.step(entry.method))))
     names = [f"  {path}" for path in files if path.suffix == ".png"]
     texts.append("\n".join([_LEGEND, "", "Figures, each also as SVG:", *names]))

@@ -6,7 +6,7 @@ import pytest
 
 from depl.benchmarks.figures import family
 from depl.benchmarks.figures.comparison import Entry
-from depl.benchmarks.figures.family import Gallery, LossCurve, Shown, draw_bars, draw_line, draw_losses
+from depl.benchmarks.figures.family import Gallery, LossCurve, draw_bars, draw_line, draw_losses
 from depl.benchmarks.figures.style import panels, series_style, styles_of
 from depl.instances.library import load
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
@@ -63,7 +63,7 @@ def entry_of(target, method, epochs, solution):
         epochs=(PlannedEpoch(model="slow-steady", cluster="A", resources=1.0),) * epochs,
     )
     result = Result(Termination.EXHAUSTED, solution, method, plan, float(epochs), 1.0)
-    return Shown.of(Entry(target, load("paper-alexnet", target), method, result))
+    return Entry(target, load("paper-alexnet", target), method, result)
 
 
 @pytest.fixture
@@ -82,9 +82,10 @@ def entries():
 def test_a_method_is_called_proved_and_one_without_a_plan_at_some_targets_keeps_its_place(entries):
     (axes,) = Gallery("family", entries).figure("cost").axes
     assert legend_of(axes) == ["first: proved cheapest", "same", "longer"]
-    (axes,) = Gallery("family", [replace(entries[0], proved=False), *entries[1:]]).figure("cost").axes
+    unproved = replace(entries[0], result=replace(entries[0].result, solution=Solution.FEASIBLE))
+    (axes,) = Gallery("family", [unproved, *entries[1:]]).figure("cost").axes
     assert legend_of(axes)[0] == "first"
-    first = [replace(it, plan=None, cost=None) if it.method == "same" else it for it in entries[:3]]
+    first = [replace(it, result=None) if it.method == "same" else it for it in entries[:3]]
     panels = Gallery("family", [*first, *entries[3:]]).figure("epochs").axes
     titles = [panel.get_title(loc="left").replace("\N{NO-BREAK SPACE}", " ") for panel in panels]
     assert titles == ["first: proved cheapest", "same (n = 2 of 3)", "longer"]
@@ -117,7 +118,7 @@ def test_a_method_has_the_same_colour_in_all_panels_of_the_overview(entries):
     for name in ("first: proved cheapest", "longer"):
         assert drawn[name] == colours[name]
     assert drawn["longer"] != drawn["first: proved cheapest"]
-    nothing = [replace(entry, plan=None, cost=None) for entry in entries]
+    nothing = [replace(entry, result=None) for entry in entries]
     assert not Gallery("family", nothing).overview().axes[0].get_lines()
 
 
