@@ -63,62 +63,48 @@ def own_method(evidence: Evidence, name: str) -> OwnMethod:
         if item.ending != "refused":
             known, label = cheapest.setdefault(question_of(item), {}), item.task.configuration
             known[label] = min(math.inf if item.cost is None else item.cost, known.get(label, math.inf))
-    tables = {
-        "against": _against(name, own, cheapest),
-        "groups": _groups(own),
-        "worst": _worst(own, cheapest),
-    }
+    tables = {"against": _against(name, cheapest), "groups": _groups(own), "worst": _worst(own, cheapest)}
     return OwnMethod(name, _sentence(name, [trial for _, trial in own]), tables)
 
 
 def _sentence(name: str, own: Sequence[Trial]) -> str:
     found = tally(own)
-    parts = [
-        f"{name} was tried {counted(len(own), 'time')} on {counted(int(found['instances'] or 0), 'instance')}"
-    ]
+    number = {key: int(found[key] or 0) for key in ("instances", "bounded", "unserved", "refused")}
+    said = [item for item in own if item.claim.optimal or item.claim.infeasible or item.claim.lower_bound > 0]
+    wrong = sum(trial.wrong_bound or trial.fate is Fate.FALSE_INFEASIBLE for trial in said)
+    parts = [f"{name} was tried {counted(len(own), 'time')} on {counted(number['instances'], 'instance')}"]
     if found["mean"] is not None:
+        optimal = percentage(float(found["optimal_share"] or 0), 2)
         parts.append(
             f"over the proved optimum its plans cost {found['mean']:.3f} on average and "
-            f"{found['largest']:.3f} at most ({found['compared']} compared, "
-            f"{percentage(float(found['optimal_share'] or 0), 2)} optimal)"
+            f"{found['largest']:.3f} at most ({found['compared']} compared, {optimal} optimal)"
         )
     if found["bound_mean"] is not None:
         parts.append(
-            "where only a lower bound is proved, they cost at most "
-            f"{found['bound_mean']:.3f} times the optimum on average "
-            f"({counted(int(found['bounded'] or 0), 'plan')})"
+            f"where only a lower bound is proved, they cost at most {found['bound_mean']:.3f} times the "
+            f"optimum on average ({counted(number['bounded'], 'plan')})"
         )
     if found["mean"] is found["bound_mean"] is None:
         parts.append("no optimum and no positive lower bound is proved, so that no ratio is formed")
-    missed = (
-        f"{counted(int(found['unserved'] or 0), 'attempt')} ended without a plan where some method found one"
-    )
-    parts.append(missed if found["unserved"] else "it found a plan wherever some method did")
-    said = [item for item in own if item.claim.optimal or item.claim.infeasible or item.claim.lower_bound > 0]
-    wrong = sum(trial.wrong_bound or trial.fate is Fate.FALSE_INFEASIBLE for trial in said)
+    missed = f"{counted(number['unserved'], 'attempt')} ended without a plan where some method found one"
+    parts.append(missed if number["unserved"] else "it found a plan wherever some method did")
     if wrong:
         parts.append(f"claims of proof contradicted by cheaper plans: {wrong} of {len(said)}")
-    if found["refused"]:
-        parts.append(f"it refused {counted(int(found['refused'] or 0), 'instance')}")
+    if number["refused"]:
+        parts.append(f"it refused {counted(number['refused'], 'instance')}")
     return "; ".join(parts) + "."
 
 
-def _against(name: str, own: _Tried, cheapest: _Cheapest) -> Table:
-    pairs: dict[str, list[tuple[float, float]]] = {}
-    for question in dict.fromkeys(question_of(item) for item, _ in own):
-        costs = cheapest.get(question, {})
-        for other in costs.keys() - {name} if name in costs else ():
-            pairs.setdefault(other, []).append((costs[name], costs[other]))
+def _against(name: str, cheapest: _Cheapest) -> Table:
+    tried = [costs for costs in cheapest.values() if name in costs]
     rows = []
-    for other, compared in sorted(pairs.items()):
-        both = [ratio(mine, its) for mine, its in compared if mine < math.inf and its < math.inf]
+    for other in sorted({other for costs in tried for other in costs} - {name}):
+        pairs = [(costs[name], costs[other]) for costs in tried if other in costs]
+        both = [ratio(mine, its) for mine, its in pairs if mine < math.inf and its < math.inf]
         cheaper, costlier = sum(one < 1 - EXACTLY for one in both), sum(one > 1 + EXACTLY for one in both)
-        alone = sum(mine < math.inf == its for mine, its in compared)
-        lost = sum(its < math.inf == mine for mine, its in compared)
+        alone, lost = (sum(pair[at] < math.inf == pair[1 - at] for pair in pairs) for at in (0, 1))
         mean = float(np.mean(both)) if both else None
-        rows.append(
-            (other, len(compared), cheaper, len(both) - cheaper - costlier, costlier, alone, lost, mean)
-        )
+        rows.append((other, len(pairs), cheaper, len(both) - cheaper - costlier, costlier, alone, lost, mean))
     columns = ("against", "tried by both", "cheaper", "equal", "more expensive", "other without plan")
     return Table((*columns, "itself without plan", "mean cost over the other's"), tuple(rows))
 
@@ -137,9 +123,8 @@ def _groups(own: _Tried) -> Table:
             missed = sum(trial.unserved for trial in group)
             rows.append((label, value, len(group), len(known), mean, largest, missed))
     rows.sort(key=lambda row: -float(row[4] or 0))
-    return Table(
-        ("label", "value", "attempts", "compared", "mean", "largest", "no plan"), tuple(rows[:GROUPS])
-    )
+    columns = ("label", "value", "attempts", "compared", "mean", "largest", "no plan")
+    return Table(columns, tuple(rows[:GROUPS]))
 
 
 def _over(trial: Trial) -> float | None:
@@ -151,27 +136,22 @@ def _worst(own: _Tried, cheapest: _Cheapest) -> Table:
     """Some without a plan where there is one, half of the list at most, and those that cost most."""
 
     def loss(pair: tuple[Attempt, Trial]) -> float:
-        trial = pair[1]
-        known = (_over(trial), ratio(trial.claim.cost, trial.reference.cheapest))
+        known = (_over(pair[1]), ratio(pair[1].claim.cost, pair[1].reference.cheapest))
         return max(value for value in known if value is not None)
 
     able = [pair for pair in own if pair[1].fate is not Fate.REFUSED and pair[1].reference.feasible]
     missed = [pair for pair in able if pair[1].claim.cost == math.inf]
     costly = [pair for pair in able if pair[1].claim.cost < math.inf and loss(pair) > 1 + EXACTLY]
     costly.sort(key=lambda pair: -loss(pair))
-    listed = [*missed[: max(WORST // 2, WORST - len(costly))], *costly][:WORST]
+    rows: list[tuple[Cell, ...]] = []
+    for item, trial in [*missed[: max(WORST // 2, WORST - len(costly))], *costly][:WORST]:
+        known, task, costs = trial.reference, item.task, cheapest.get(question_of(item), {})
+        by = min(costs, key=lambda name: costs[name]) if costs else None
+        excess = None if item.cost is None else ratio(item.cost, known.cheapest)
+        held = (item.ending, item.cost, known.cheapest, by, known.bound if known.bound > 0 else None)
+        rows.append((task.instance, task.suite, task.seed, *held, excess, _over(trial), _command(item)))
     columns = ("instance", "suite", "seed", "ended", "cost", "best known cost", "found by", "lower bound")
-    rows = tuple(_line(item, trial, cheapest) for item, trial in listed)
-    return Table((*columns, "over best known", "over the optimum at most", "to run it again"), rows)
-
-
-def _line(item: Attempt, trial: Trial, cheapest: _Cheapest) -> tuple[Cell, ...]:
-    known, task, costs = trial.reference, item.task, cheapest.get(question_of(item), {})
-    by = min(costs, key=lambda name: costs[name]) if costs else None
-    bound = known.bound if known.bound > 0 else None
-    over = None if item.cost is None else ratio(item.cost, known.cheapest)
-    held = (item.ending, item.cost, known.cheapest, by, bound, over, _over(trial))
-    return (task.instance, task.suite, task.seed, *held, _command(item))
+    return Table((*columns, "over best known", "over the optimum at most", "to run it again"), tuple(rows))
 
 
 def _command(item: Attempt) -> str:
