@@ -97,7 +97,7 @@ $ certify f20-1.csv --target 1.5 --omega 0.95
 too few to tell
 93 runs if no more than 1 exceed; as often as here is
 
-runs that ended early, diverged or are flat exceed
+runs that ended early or diverged exceed
 $ certify short.csv --target 1.5 --omega 0.9 --diverged "f3, gone"
 = 3
 4 of 63 exceed the target
@@ -107,12 +107,6 @@ no bound, because too many runs have no final value (rank 61 of 63)
 $ certify short.csv --target 1.5 --omega 0.9 --diverged "f3, gone" --json
 = 3
 {"stopped": ["f60", "f61"], "diverged": ["f3", "gone"]}
-$ certify flat.csv --target 1.5 --omega 0.9
-= 3
-1 of them because they are too flat to be told from others ('flat')
-$ certify flat.csv --target 1.5 --omega 0.9 --json
-= 3
-{"flat": ["flat"]}
 
 several files and instances may have chosen the plan, and runs of them do not pass as fresh ones
 $ certify f30-0.csv --target 1.5 --omega 0.9 --chosen-by used.csv --chosen-by other.json
@@ -124,17 +118,10 @@ so are those of 1 other run
 $ certify f30-0.csv --target 1.5 --omega 0.9 --chosen-by used.csv --chosen-by instance.json
 = 2
 tiny carries no fingerprints of the runs that it was fitted to
-$ certify renamed.csv --target 1.5 --omega 0.95 --chosen-by all.csv
-= 2
-run 'fresh-u0' was used to choose the plan
-so are those of 59 other runs
 $ certify renamed.csv --target 1.5 --omega 0.95 --chosen-by all.json
 = 2
 run 'fresh-u0' was used to choose the plan
 so are those of 59 other runs
-$ certify copies.csv --target 1.5 --omega 0.95
-= 2
-run '1-u0' is run '0-u0' of the same file once more
 $ certify f100-1.csv --target 1.5 --omega 0.95 --chosen-by begun.csv
 too short or too flat to be known again: 60 runs that chose the plan ('u0', ...)
 
@@ -160,12 +147,11 @@ def drawn(runs: int, misses: int, prefix: str = "f", short: int = 0) -> Traces:
     return Traces(*map(np.array, zip(*rows, strict=True)), provenance=PLANNED)
 
 
-def altered(*parts: Traces, loss=None, prefix: str = "", keep=slice(None), provenance=PLANNED) -> Traces:
-    """The same runs one after the other, under names with a prefix, with other losses or some rows alone."""
-    names = ("run", "epoch", "model", "cluster", "loss")
-    run, *columns, own = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-    run, loss = np.array([f"{prefix}{name}" for name in run]), own if loss is None else loss
-    return Traces(*(column[keep] for column in (run, *columns, loss)), provenance=provenance)
+def altered(traces: Traces, loss=None, prefix: str = "", keep=slice(None), provenance=PLANNED) -> Traces:
+    """The same runs under names with a prefix, with other losses or with some rows alone."""
+    columns = (traces.epoch, traces.model, traces.cluster, traces.loss if loss is None else loss)
+    run = np.array([f"{prefix}{name}" for name in traces.run])
+    return Traces(*(column[keep] for column in (run, *columns)), provenance=provenance)
 
 
 def judged(bell: Instance) -> dict[str, Traces]:
@@ -187,18 +173,14 @@ def judged(bell: Instance) -> dict[str, Traces]:
 @pytest.fixture(scope="module")
 def samples(bell: Instance, tiny: Instance, tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("samples")
-    used, one, rng = drawn(60, 0, "u"), drawn(1, 0, "u"), np.random.default_rng(0)
-    flat = Traces(["flat"] * 9, np.arange(9), ["net"] * 9, ["site"] * 9, np.full(9, 0.7))
-    copies = [altered(one, loss=one.loss + 1e-9 * rng.normal(size=9), prefix=f"{k}-") for k in range(60)]
+    used = drawn(60, 0, "u")
     traces = judged(bell) | {
         **{f"f{runs}-{misses}": drawn(runs, misses) for runs in (1, 5, 20, 30) for misses in (0, 1, 3)},
         "f100-1": drawn(100, 1),
         "short": drawn(62, 0, short=2),
-        "flat": altered(drawn(30, 0), flat),
         "used": drawn(5, 0, "u"),
         "all": used,
         "renamed": altered(used, loss=np.round(used.loss, 4), prefix="fresh-"),
-        "copies": altered(*copies),
         "begun": altered(used, keep=used.epoch < 4),
         "cut": altered(used, keep=used.epoch < 8, provenance={}),
     }

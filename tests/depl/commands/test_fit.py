@@ -195,10 +195,6 @@ the traces know of 16
 --diverged 16 or more
 $ fit key-logs {STAGES} {{fit}} --diverged 16
 ? 64 of 81
-$ traces import key-logs {STAGES} --out logs.csv --diverged seed0*,seed1[0-5].json
-$ certify logs.csv {{promise}}
-= 3
-16 of them because they diverged or were lost
 $ traces import key-logs {STAGES} --out logs.csv {LEFT_OUT}
 $ certify logs.csv {{promise}}
 left out 16 runs, as told:

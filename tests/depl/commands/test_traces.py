@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from depl.models.traces.files import read_traces
 from tests.cases.fit_cases import SETUP
 from tests.cases.same_runs import ONE_MODEL, named
 from tests.cases.tool_log_cases import EVERY, LOGS, SWITCHED, unpacked
@@ -198,9 +197,8 @@ def test_many_notes_are_counted_and_not_listed(ask, here: Path) -> None:
     assert set(here.iterdir()) == before
 
 
-@pytest.mark.parametrize("way", ["import and fit", "fit of the folder"])
-def test_the_same_run_counts_once_however_often_it_is_in_the_folder(ask, here, way: str) -> None:
-    """24 runs, 30 files: copies, a beginning, and one with fewer decimals."""
+def test_the_same_run_counts_once_however_often_it_is_in_the_folder(ask, here) -> None:
+    """24 runs, 30 files: copies, a beginning, and one with fewer decimals; alike by fit of the folder."""
     runs = named()
     runs |= {f"copy{number}": runs["r3"] for number in range(4)}
     runs |= {"begun": runs["r5"][:3], "rounded": [round(loss, 4) for loss in runs["r5"]]}
@@ -208,18 +206,17 @@ def test_the_same_run_counts_once_however_often_it_is_in_the_folder(ask, here, w
     for name, losses in runs.items():
         (here / "logs" / f"{name}.json").write_text(json.dumps({"val_loss": losses}), encoding="utf-8")
     (here / "setup.json").write_text(json.dumps(ONE_MODEL), encoding="utf-8")
-    logs: tuple[str, ...] = ("logs", "--loss", "val_loss", "--stages", "net@edge")
-    if way == "import and fit":
-        text = ask("traces", "import", *logs, "--out", "logs.csv")[1]
-        assert "24 runs of keras" in text
-        assert "'begun' shares 3 first epochs with 'r5', and 5 others likewise; counted once" in text
-        content = json.loads(ask("traces", "import", *logs, "--json")[1])
-        copies = dict.fromkeys(("copy1", "copy2", "copy3", "r3"), "copy0")
-        assert content["same_runs"] == {"begun": "r5", "rounded": "r5"} | copies
-        logs = ("logs.csv",)
-        assert len(read_traces("logs.csv").runs) == 24
-    code, text, _ = ask("fit", *logs, "--template", "setup.json", "--out", "mine.json")
-    assert (code, "24, of 1 schedule" in text) == (0, True)
-    assert "9 runs of one plan carry 0.9, here at most 24 went through one" in text
-    found = (text, Path("mine.json").read_text(encoding="utf-8"), ask("diagnose", *logs, "--resamples", 9)[1])
-    assert all("counted once" in part for part in found)
+    logs = ("logs", "--loss", "val_loss", "--stages", "net@edge")
+    text = ask("traces", "import", *logs, "--out", "logs.csv")[1]
+    assert "24 runs of keras" in text
+    assert "'begun' shares 3 first epochs with 'r5', and 5 others likewise; counted once" in text
+    content = json.loads(ask("traces", "import", *logs, "--json")[1])
+    copies = dict.fromkeys(("copy1", "copy2", "copy3", "r3"), "copy0")
+    assert content["same_runs"] == {"begun": "r5", "rounded": "r5"} | copies
+    for given in (logs, ("logs.csv",)):
+        code, text, _ = ask("fit", *given, "--template", "setup.json", "--out", "mine.json")
+        assert (code, "24, of 1 schedule" in text) == (0, True)
+        assert "9 runs of one plan carry 0.9, here at most 24 went through one" in text
+        kept = Path("mine.json").read_text(encoding="utf-8")
+        judged = ask("diagnose", *given, "--resamples", 9)[1]
+        assert all("counted once" in part for part in (text, kept, judged))
