@@ -182,13 +182,14 @@ $ instances show tiny
 @pytest.fixture
 def more(here: Path, tiny, tiny_optimum) -> Path:
     """Further documents that these sessions read."""
+    early = planned_state(tiny, tiny_optimum, 1, 13.0).to_json()
     sack = "{}\nn {}\nc {}\nz {}\ntime 0.00\n{}\n-----\n\n"
     each = {"capacity": 4, "bandwidth": 4, "unit_cost": 1}
     groups = [{**each, "count": 3, "speed": 2}, each]
     texts = {
-        "early.json": planned_state(tiny, tiny_optimum, 1, 13.0).to_json(),
+        "early.json": early,
         "later.json": State(epoch=1, loss=7, model="full", elapsed_time=1.2).to_json(),
-        "too-late.json": State(epoch=1, loss=13, model="full", elapsed_time=99).to_json(),
+        "too-late.json": early.replace('"elapsed_time": ', '"elapsed_time": 9'),
         "met.json": planned_state(tiny, tiny_optimum, 1, 6.0).to_json(),
         "sacks.csv": sack.format("first", 2, 10, 14, "1,10,6,1\n2,4,3,1")
         + sack.format("second", 1, 1, 9, "1,1,1,0"),
