@@ -46,30 +46,38 @@ def section(number: int) -> str:
 def test_the_page_has_fourteen_errata_in_order() -> None:
     assert re.findall(r"(?m)^\.\. _erratum-e(\d+):$", PAGE) == [str(number) for number in range(1, 15)]
     for number in range(1, 15):
-        assert f"E{number}: " in section(number)
-        for part in ("**Paper.**", "**True", "**Toolkit.**"):
-            assert part in section(number)
+        parts = (f"E{number}: ", "**Paper.**", "**True", "**Toolkit.**")
+        assert all(part in section(number) for part in parts), number
 
 
-@pytest.mark.parametrize(
-    ("number", "texts"),
-    [
-        (1, ["= 28`", "= 32.27`", "15 % more"]),
-        (2, ["= 1.75`", "= 2`", "costs 2.5 and loses"]),
-        (3, [r"5.76 \cdot 10^{12}", r"2.25 \cdot 10^{-6}"]),
-        (4, ["= 11`, 10.336 for either, 10.144", "20.673", "21.144", "8.408", "8.499", "5.450"]),
-        (4, ["12, 10, 12", "7.757, 8, 9"]),
-        (6, ["value 4.", "value 9.", "9 / T"]),
-        (10, ["53 %", "202 > 200", "ratio 9.09 for *R = 10*, 909 for *R = 1000*"]),
-        (11, ["10.5, level 210 of 200", "end at 5"]),
-        (12, ["costs 10.4 and 4.", "23.4", "17.85", "cost 16.", "676", "1625: 2.40"]),
-        (13, ["10.8, 9, 7.8, 6.6, 5.4"]),
-        (14, ["3.29", ".881", "1.816", "4.2 %"]),
+STATED = {
+    1: ["= 28`", "= 32.27`", "15 % more"],
+    2: ["= 1.75`", "= 2`", "costs 2.5 and loses"],
+    3: [r"5.76 \cdot 10^{12}", r"2.25 \cdot 10^{-6}"],
+    4: [
+        "= 11`, 10.336 for either, 10.144",
+        "20.673",
+        "21.144",
+        "8.408",
+        "8.499",
+        "5.450",
+        "12, 10, 12",
+        "7.757, 8, 9",
     ],
-)
-def test_the_page_states_the_numbers_that_are_recomputed_here(number: int, texts: list[str]) -> None:
-    for text in texts:
-        assert text in section(number), text
+    5: ["1.675", "1.551", "1.305", "1.240", "1.203", "1.155", "1.154", "1.114"],
+    6: ["value 4.", "value 9.", "9 / T"],
+    10: ["53 %", "202 > 200", "ratio 9.09 for *R = 10*, 909 for *R = 1000*"],
+    11: ["10.5, level 210 of 200", "end at 5"],
+    12: ["costs 10.4 and 4.", "23.4", "17.85", "cost 16.", "676", "1625: 2.40"],
+    13: ["10.8, 9, 7.8, 6.6, 5.4"],
+    14: ["3.29", ".881", "1.816", "4.2 %"],
+}
+"""Numbers of the page that are recomputed below."""
+
+
+@pytest.mark.parametrize("number", STATED)
+def test_the_page_states_the_numbers_that_are_recomputed_here(number: int) -> None:
+    assert [text for text in STATED[number] if text not in section(number)] == []
 
 
 # --- E1 and E2 ----------------------------------------------------------------------------------------
@@ -91,34 +99,27 @@ def tiny_plan(rows: list[tuple[str, str]], data: dict[str, tuple[str, ...]]) -> 
 
 
 def test_e1_the_letter_of_6_forbids_the_optimum_of_tiny_and_costs_15_percent() -> None:
-    tiny = load_instance("tiny")
-    everything = ("archive", "sensors")
-    full_cloud = ("full", "cloud")
-    optimum = tiny_plan(
-        [full_cloud, full_cloud, ("pruned", "edge")], {"cloud": everything, "edge": ("sensors",)}
-    )
-    alone = tiny_plan([full_cloud, full_cloud, ("pruned", "cloud")], {"cloud": everything})
+    tiny, everything = load_instance("tiny"), ("archive", "sensors")
+    start = [("full", "cloud"), ("full", "cloud")]
+    optimum = tiny_plan([*start, ("pruned", "edge")], {"cloud": everything, "edge": ("sensors",)})
+    alone = tiny_plan([*start, ("pruned", "cloud")], {"cloud": everything})
     letter = Reading(data_requires_every_epoch=True)
-    assert evaluate(tiny, optimum).feasible
-    assert evaluate(tiny, optimum).cost == pytest.approx(28, abs=1e-9)
     assert not evaluate(tiny, optimum, letter).feasible
-    assert evaluate(tiny, alone, letter).feasible
-    assert evaluate(tiny, alone, letter).cost == pytest.approx(32.27, abs=0.005)
-    assert evaluate(tiny, alone).cost / evaluate(tiny, optimum).cost == pytest.approx(1.15, abs=0.005)
+    best, other = evaluate(tiny, optimum), evaluate(tiny, alone, letter)
+    assert (best.feasible, other.feasible) == (True, True)
+    assert (best.cost, other.cost) == (pytest.approx(28, abs=1e-9), pytest.approx(32.27, abs=0.005))
+    assert evaluate(tiny, alone).cost / best.cost == pytest.approx(1.15, abs=0.005)
 
 
 def test_e1_no_cheaper_plan_of_tiny_stays_on_one_cluster() -> None:
-    tiny = load_instance("tiny")
-    costs = []
-    for place in ("cloud", "edge"):
-        for names in (("archive",), ("sensors",), ("archive", "sensors")):
-            for length in (1, 2, 3):
-                for models in itertools.product(("full", "pruned"), repeat=length):
-                    if any(pair == ("pruned", "full") for pair in itertools.pairwise(models)):
-                        continue
-                    plan = tiny_plan([(model, place) for model in models], {place: names})
-                    value = evaluate(tiny, plan, quantile=False)
-                    costs += [value.cost] if value.feasible else []
+    tiny, costs = load_instance("tiny"), []
+    data = (("archive",), ("sensors",), ("archive", "sensors"))
+    for place, names, length in itertools.product(("cloud", "edge"), data, (1, 2, 3)):
+        for models in itertools.product(("full", "pruned"), repeat=length):
+            if ("pruned", "full") not in itertools.pairwise(models):
+                plan = tiny_plan([(model, place) for model in models], {place: names})
+                value = evaluate(tiny, plan, quantile=False)
+                costs += [value.cost] if value.feasible else []
     assert min(costs) == pytest.approx((8 + math.sqrt(8)) ** 2 / 3.75 + 1, abs=1e-9)
 
 
@@ -149,10 +150,8 @@ def test_e2_charging_transfers_in_every_epoch_changes_the_choice_of_data() -> No
         return value.cost
 
     letter = Reading(transfer_every_epoch=True)
-    assert cost(BOTH, 2, Reading()) == pytest.approx(1.75)
-    assert cost(ONLY_A, 4, Reading()) == pytest.approx(2)
-    assert cost(BOTH, 2, letter) == pytest.approx(2.5)
-    assert cost(ONLY_A, 4, letter) == pytest.approx(2)
+    assert [cost(BOTH, 2, Reading()), cost(ONLY_A, 4, Reading())] == pytest.approx([1.75, 2])
+    assert [cost(BOTH, 2, letter), cost(ONLY_A, 4, letter)] == pytest.approx([2.5, 2])
 
 
 # --- E3, E4 -------------------------------------------------------------------------------------------
@@ -164,20 +163,19 @@ def test_e3_the_printed_complexity_is_below_one_step() -> None:
     assert models**2 * epochs**2 / ETA**4 == pytest.approx(2.25e-6)
 
 
-def stage_one(needed: Callable[[float], float], t0: float, t1: float) -> Callable[[float], float]:
-    return lambda volume: needed(volume) * (t0 + t1 * volume)
-
-
 def test_e4_numbers_of_the_page() -> None:
-    g = stage_one(lambda q: 10 - 2 * math.log(q), 1, 0.1)
-    assert [round(g(q), 3) for q in (1, 2, 3)] == [11, 10.336, 10.144]
-    assert (round(2 * g(2), 3), round(g(1) + g(3), 3)) == (20.673, 21.144)
-    helps_later = stage_one(lambda q: 5 - 2 * math.log(q), 0, 1)
-    assert [round(helps_later(q), 3) for q in (3, 6, 9)] == [8.408, 8.499, 5.450]
-    ceiling = stage_one(lambda q: math.ceil(5 - 2 * math.log(q)), 0, 1)
-    assert [ceiling(q) for q in (4, 5, 6)] == [12, 10, 12]
-    floored = stage_one(lambda q: max(5 - 2 * math.log(q), 1), 0, 1)
-    assert [round(floored(q), 3) for q in (7, 8, 9)] == [7.757, 8, 9]
+    def product(needed: Callable[[float], float], t0: float, t1: float, volumes: range) -> list[float]:
+        return [needed(q) * (t0 + t1 * q) for q in volumes]
+
+    one, two, three = product(lambda q: 10 - 2 * math.log(q), 1, 0.1, range(1, 4))
+    assert [one, two, three, 2 * two, one + three] == pytest.approx(
+        [11, 10.336, 10.144, 20.673, 21.144], abs=5e-4
+    )
+    helps_later = product(lambda q: 5 - 2 * math.log(q), 0, 1, range(3, 10, 3))
+    assert helps_later == pytest.approx([8.408, 8.499, 5.450], abs=5e-4)
+    assert product(lambda q: math.ceil(5 - 2 * math.log(q)), 0, 1, range(4, 7)) == [12, 10, 12]
+    floored = product(lambda q: max(5 - 2 * math.log(q), 1), 0, 1, range(7, 10))
+    assert floored == pytest.approx([7.757, 8, 9], abs=5e-4)
 
 
 @given(st.floats(0.05, 20), st.floats(0.01, 30), st.sampled_from(["log", "inverse_log", "power"]))
@@ -225,8 +223,6 @@ def test_e5_chernoff_margins_are_too_large_by_the_printed_factors(
     margin = certified_margin(loss, budget)
     assert margin is not None
     assert (evar_quantile(loss, level) - loss.mean()) / margin.middle == pytest.approx(paper, abs=6e-4)
-    assert f"{gaussian:.3f}" in section(5)
-    assert f"{paper:.3f}" in section(5)
 
 
 # --- E7 -----------------------------------------------------------------------------------------------
@@ -256,11 +252,8 @@ def test_e7_the_test_with_fitted_parameters_hardly_ever_rejects(size: int) -> No
 
 
 def test_e11_a_first_epoch_after_a_switch_leaves_the_graph() -> None:
-    loss, step = 10.0, 10 / ETA
-    trajectory = [loss + 1 - 0.5 * k for k in range(1, 13)]
-    assert trajectory[0] == 10.5
-    assert round(trajectory[0] / step) == 210
-    assert trajectory[-1] == 5
+    first, *_, last = (11 - 0.5 * k for k in range(1, 13))
+    assert (first, round(first / (10 / ETA)), last) == (10.5, 210, 5)
 
 
 def epoch(work: float) -> Load:

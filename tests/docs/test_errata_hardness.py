@@ -35,41 +35,29 @@ def subsets(count: int) -> list[tuple[bool, ...]]:
 
 def knapsack(chosen: Items, capacity: float) -> int:
     """Best value, by trying everything."""
-    totals = [
-        (sum(w for (w, _), t in zip(chosen, taken, strict=True) if t),
-         sum(v for (_, v), t in zip(chosen, taken, strict=True) if t))
-        for taken in subsets(len(chosen))
-    ]  # fmt: skip
+    totals = [[sum(column) for column in zip((0, 0), *itertools.compress(chosen, taken), strict=True)]
+              for taken in subsets(len(chosen))]  # fmt: skip
     return max(value for weight, value in totals if weight <= capacity)
 
 
-def constant(gain: float) -> ConstantImprovement:
-    return ConstantImprovement(noise=Deterministic(value=float(gain)))
-
-
 def take_or_skip(
-    gains: dict[str, list[float]], work: dict[str, list[float]], target: Target, capacity: float
+    gains: dict[str, list[float]], work: dict[str, list[float]], capacity: float, loss: float, **limits: float
 ) -> Instance:
     """One cluster, one dataset, free switches; epoch k of each model has its own gain and work."""
-    models = [
-        Model(
-            name=name,
-            size=0,
-            improvement=TabledImprovement(
-                epochs=tuple(
-                    ConstantImprovement(noise=Deterministic(value=float(gain))) for gain in gains[name]
-                )
-            ),
-            compute=(ComputeTable(epochs=tuple(float(each) for each in work[name])),),
-        )
-        for name in ("take", "skip")
-    ]
+
+    def model(name: str) -> Model:
+        noises = [Deterministic(value=float(gain)) for gain in gains[name]]
+        improvement = TabledImprovement(epochs=tuple(ConstantImprovement(noise=noise) for noise in noises))
+        compute = ComputeTable(epochs=tuple(float(each) for each in work[name]))
+        return Model(name=name, size=0, improvement=improvement, compute=(compute,))
+
+    asked = {"maximum_loss": 0, "quantile_level": 0.9, "maximum_epochs": len(gains["take"])}
     return Instance(
         name="knapsack",
         clusters=(Cluster(name="n", capacity=capacity, bandwidth=1, unit_cost=1),),
         datasets=(Dataset(name="d", volume=1),),
-        models=tuple(models),
-        target=target,
+        models=(model("take"), model("skip")),
+        target=Target(initial_loss=loss, **asked, **limits),
         other_switches=Zero(),
     )
 
@@ -107,14 +95,9 @@ def test_e6a_a_plan_is_feasible_iff_a_knapsack_reaches_the_value(
     instance = take_or_skip(
         {"take": [v for _, v in chosen], "skip": zeros},
         {"take": [w for w, _ in chosen], "skip": zeros},
-        Target(
-            initial_loss=value,
-            maximum_loss=0,
-            quantile_level=0.9,
-            maximum_epochs=len(chosen),
-            maximum_time=capacity,
-        ),
         capacity=1.0,
+        loss=value,
+        maximum_time=capacity,
     )
     assert math.isfinite(cheapest(instance)) == (knapsack(chosen, capacity) >= value)
 
@@ -125,10 +108,9 @@ def test_e6b_the_least_cost_is_the_total_value_minus_the_knapsack(chosen: Items,
     instance = take_or_skip(
         {"take": [end - w for end, (w, _) in zip(last, chosen, strict=True)], "skip": last},
         {"take": [0.0] * len(chosen), "skip": [v for _, v in chosen]},
-        Target(
-            initial_loss=1, maximum_loss=0, quantile_level=0.9, maximum_epochs=len(chosen), round_deadline=1
-        ),
         capacity=float(max(v for _, v in chosen)),
+        loss=1,
+        round_deadline=1,
     )
     assert cheapest(instance) == pytest.approx(sum(v for _, v in chosen) - knapsack(chosen, capacity))
 
@@ -141,14 +123,9 @@ def test_e6c_with_x_free_the_least_cost_is_the_square_of_the_least_weight(
     instance = take_or_skip(
         {"take": [v for _, v in chosen], "skip": zeros},
         {"take": [w**2 for w, _ in chosen], "skip": zeros},
-        Target(
-            initial_loss=value,
-            maximum_loss=0,
-            quantile_level=0.9,
-            maximum_epochs=len(chosen),
-            maximum_time=time,
-        ),
         capacity=max(w for w, _ in chosen) * sum(w for w, _ in chosen) / time,
+        loss=value,
+        maximum_time=time,
     )
     weights = [
         sum(w for (w, _), taken in zip(chosen, which, strict=True) if taken)
