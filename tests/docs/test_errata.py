@@ -1,4 +1,8 @@
-"""Every number on the errata page, recomputed (E6 and E10: see test_errata_hardness)."""
+"""Every number on the errata page, recomputed.
+
+The reductions of E6 are tested in ``tests/instances/reductions``, the inequalities of E10 in
+``tests/heuristics/paper/test_guarantees.py`` and its families in ``tests/instances/test_counterexamples.py``.
+"""
 
 import itertools
 import math
@@ -225,6 +229,18 @@ def test_e5_chernoff_margins_are_too_large_by_the_printed_factors(
     assert (evar_quantile(loss, level) - loss.mean()) / margin.middle == pytest.approx(paper, abs=6e-4)
 
 
+# --- E6 -----------------------------------------------------------------------------------------------
+
+
+def test_e6_numbers_of_the_page() -> None:
+    items, capacity = [(2, 3), (5, 4)], 6
+    chosen = [set_ for size in range(3) for set_ in itertools.combinations(items, size)]
+    assert max(sum(v for _, v in set_) for set_ in chosen if sum(w for w, _ in set_) <= capacity) == 4
+    assert (capacity >= 3 * 2, 3 * 3) == (True, 9)
+    two = [Load(work=work, price=1.0, capacity=100.0, communication=0.0) for work in (1.0, 4.0)]
+    assert allocate(two, 2.0, None).cost == pytest.approx(9 / 2)
+
+
 # --- E7 -----------------------------------------------------------------------------------------------
 
 
@@ -246,6 +262,21 @@ def test_e7_the_test_with_fitted_parameters_hardly_ever_rejects(size: int) -> No
     assert np.mean(p_values < 0.05) < 0.003  # nominally .05
     assert 0.33 < np.quantile(p_values, 0.05) < 0.44
     assert stats.kstest(uniform[0], "uniform").pvalue == pytest.approx(p_values[0])
+
+
+# --- E10 ----------------------------------------------------------------------------------------------
+
+
+def test_e10_numbers_of_the_page() -> None:
+    duration = Fraction(105, 100)  # in levels
+    assert 101 * duration / ETA == pytest.approx(0.53, abs=5e-4)
+    assert 101 * math.ceil(duration) == 202 > ETA
+    for price, ratio in ((10, 9.09), (1000, 909)):
+        plans = [(c, d) for c in range(30) for d in range(11) if c * Fraction(99, 100) + d >= 10]
+        optimum = min(c + d * price for c, d in plans)
+        assert optimum == 11
+        # Of the graph no cheap epoch gains a level, as 0.99 of one is rounded down to none.
+        assert 10 * price / optimum == pytest.approx(ratio, rel=1e-3)
 
 
 # --- E11, E12 ----------------------------------------------------------------------------------------
