@@ -12,9 +12,8 @@ from docutils.utils.math.latex2mathml import tex2mathml
 import depl
 from depl.commands.answer import ExitCode
 from tests.cases.command_line import leaves, options_of
-from tests.docs.pages import ROOT, reference_pages, text_of
+from tests.docs.pages import DOCS, ROOT, reference_pages, text_of
 
-DOCS = ROOT / "docs"
 FOLDERS = ("models", "heuristics", "instances", "benchmarks")
 
 
@@ -34,7 +33,7 @@ def test_the_reference_lists_every_module_once_and_leads_to_every_page() -> None
     packages = [name for name in listed if name in pages]
     assert sorted(set(listed) - set(packages)) == modules()
     assert len(listed) == len(set(listed))
-    assert "rooms/*" in (DOCS / "reference" / "index.rst").read_text(encoding="utf-8")
+    assert "rooms/*" in text_of("docs/reference/index.rst")
 
 
 def test_the_front_page_of_the_reference_has_a_line_for_every_name_and_module() -> None:
@@ -45,7 +44,7 @@ def test_the_front_page_of_the_reference_has_a_line_for_every_name_and_module() 
         lines["depl.load <depl.instances.library.load>"] == "Find an instance by name or read it from a file."
     )
     assert all(told[-1] in ".:" and len(told) > 14 for told in lines.values())
-    assert "include:: rooms/summary.txt" in (DOCS / "reference" / "index.rst").read_text(encoding="utf-8")
+    assert "include:: rooms/summary.txt" in text_of("docs/reference/index.rst")
 
 
 def test_pages_of_the_reference_are_written_and_removed_with_their_rooms(tmp_path, monkeypatch) -> None:
@@ -58,7 +57,7 @@ def test_pages_of_the_reference_are_written_and_removed_with_their_rooms(tmp_pat
 
 
 def test_the_public_face_is_listed_with_the_home_of_every_name() -> None:
-    page = (DOCS / "reference" / "face.rst").read_text(encoding="utf-8")
+    page = text_of("docs/reference/face.rst")
     rows = dict(re.findall(r"(?m)^   \* - ``(\w+)``\n     - (.+)$", page))
     assert sorted(rows) == sorted(depl.__all__)
     rooms = [name for name, (home, _) in depl._HOMES.items() if not home]
@@ -70,15 +69,21 @@ def test_the_public_face_is_listed_with_the_home_of_every_name() -> None:
 
 
 def test_every_erratum_that_the_code_names_is_on_the_page() -> None:
-    known = set(re.findall(r"(?m)^\.\. _erratum-(e\d+):$", (DOCS / "errata.rst").read_text(encoding="utf-8")))
-    sources = [path for name in FOLDERS for path in ROOT.glob(f"{name}/**/*.py")]
-    named = {
-        number.lower()
-        for path in sources
-        for number in re.findall(r"\bE\d{1,2}\b", path.read_text(encoding="utf-8"))
-    }
-    assert "e5" in named
+    known = set(re.findall(r"(?m)^\.\. _erratum-e(\d+):$", text_of("docs/errata.rst")))
+    sources = [path.read_text(encoding="utf-8") for name in FOLDERS for path in ROOT.glob(f"{name}/**/*.py")]
+    named = {number for text in sources for number in re.findall(r"\bE(\d{1,2})\b", text)}
+    assert "5" in named
     assert named <= known
+
+
+def test_every_test_that_a_page_names_exists() -> None:
+    named = {
+        name
+        for path in DOCS.rglob("*.rst")
+        for name in re.findall(r"\btests/[\w/]+\.py", path.read_text("utf-8"))
+    }
+    assert "tests/docs/test_errata.py" in named
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 
 
 def test_every_name_that_a_docstring_or_a_page_refers_to_stands_where_it_says() -> None:
@@ -101,35 +106,26 @@ def stands(name: str) -> bool:
     return not parts or re.search(rf"\b{parts[0]}\b", text) is not None
 
 
-def test_the_page_of_the_command_line_names_every_exit_code() -> None:
-    page = (DOCS / "cli.rst").read_text(encoding="utf-8")
-    assert {int(code) for code in re.findall(r"(?m)^   \* - (\d+)$", page)} == {
-        int(code) for code in ExitCode
-    }
-
-
-def test_the_page_of_the_command_line_is_written_from_the_commands() -> None:
-    page = reference_pages.commands()
+def test_the_page_of_the_command_line_names_every_exit_code_and_is_written_from_the_commands() -> None:
+    own, written = text_of("docs/cli.rst"), reference_pages.commands()
+    assert set(map(int, re.findall(r"(?m)^   \* - (\d+)$", own))) == set(map(int, ExitCode))
     for name, command in leaves():
-        (row,) = re.findall(rf"(?m)^   \* - ``depl {name} ?(.*)``$", page)
+        (row,) = re.findall(rf"(?m)^   \* - ``depl {name} ?(.*)``$", written)
         assert set(re.findall(r"--[a-z-]+", row)) == options_of(command), name
-    assert ".. include:: reference/rooms/commands.txt" in (DOCS / "cli.rst").read_text(encoding="utf-8")
+    assert ".. include:: reference/rooms/commands.txt" in own
 
 
-def test_decimals_have_their_zero() -> None:
+def test_decimals_have_their_zero_and_no_page_repeats_the_table_of_contents_beside_it() -> None:
+    """The theme shows one, and prints an error into a page that has its own."""
     bare = re.compile(r"(?m)(?:^|[\s(\[=,+<>-])\.\d")
     assert bare.search("a promise of .95")
-    pages = [path for path in DOCS.rglob("*.rst") if "built_lessons" not in path.parts]
+    pages = [
+        path.relative_to(ROOT).as_posix() for path in DOCS.rglob("*.rst") if "built_lessons" not in path.parts
+    ]
     assert len(pages) > 40
-    for path in [ROOT / "README.md", *pages]:
-        page = path.relative_to(ROOT).as_posix()
+    for page in ["README.md", *pages]:
         assert not bare.findall(text_of(page)), f"{page}: write 0.95, not .95"
-
-
-def test_no_page_repeats_the_table_of_contents_that_the_theme_shows_beside_it() -> None:
-    """The theme prints an error into the page where one does."""
-    pages = [path for path in DOCS.rglob("*.rst") if ".. contents::" in path.read_text(encoding="utf-8")]
-    assert pages == []
+        assert ".. contents::" not in text_of(page)
 
 
 def formulas() -> list[str]:
@@ -155,7 +151,7 @@ def test_the_font_of_the_formulas_has_every_sign_that_they_use() -> None:
     }
     assert {"∑", "ℓ", "ω", "𝒩"} <= signs
     assert signs - known - set("\n") == set()
-    style = (DOCS / "_static" / "depl.css").read_text(encoding="utf-8")
+    style = text_of("docs/_static/depl.css")
     (name,) = re.findall(r'url\("fonts/(.+?)"\)', style)
     assert (fonts / name).read_bytes()[:4] == b"wOF2"
     assert "SIL OPEN FONT LICENSE Version 1.1" in (fonts / "OFL.txt").read_text(encoding="utf-8")
@@ -164,21 +160,9 @@ def test_the_font_of_the_formulas_has_every_sign_that_they_use() -> None:
 
 @pytest.mark.slow
 def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-W",
-        "--keep-going",
-        "-q",
-        "-b",
-        "html",
-        "-d",
-        str(tmp_path / "trees"),
-    ]
-    done = subprocess.run(
-        [*command, str(DOCS), str(tmp_path / "html")], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    options = ["-W", "--keep-going", "-q", "-b", "html", "-d", str(tmp_path / "trees")]
+    command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(tmp_path / "html")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     errata = (tmp_path / "html" / "errata.html").read_text(encoding="utf-8")
     for number in range(1, 15):

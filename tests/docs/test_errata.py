@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,8 +33,9 @@ from depl.models.problem.learning import ConstantImprovement, PowerDataLaw
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk.certify import certified_margin, certified_quantile
 from depl.models.risk.entropic import evar_quantile
+from tests.docs.pages import text_of
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "errata.rst").read_text(encoding="utf-8")
+PAGE = text_of("docs/errata.rst")
 ETA = 200
 BOTH, ONLY_A = frozenset({"a", "b"}), frozenset({"a"})
 

@@ -1,19 +1,18 @@
 """The glossary and the table of places name what exists, in order, and words that the pages use."""
 
 import re
-from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import DOCS, text_of
 from tests.docs.test_symbol_table import resolves
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 ENTRY = re.compile(r"(?m)^   (\S[^\n]*)\n((?:      .*\n)+)")
 
 
 def entries() -> dict[str, str]:
     """Words of the glossary, with what is said of them."""
-    text = (DOCS / "glossary.rst").read_text(encoding="utf-8").partition(".. glossary::\n")[2]
+    text = text_of("docs/glossary.rst").partition(".. glossary::\n")[2]
     return dict(ENTRY.findall(text))
 
 
@@ -25,7 +24,7 @@ def other_pages() -> str:
 
 def places() -> list[str]:
     """Dotted names in the table of the page on the architecture."""
-    text = (DOCS / "architecture.rst").read_text(encoding="utf-8")
+    text = text_of("docs/architecture.rst")
     return re.findall(r"``(depl\.[\w.]+)``", text)
 
 

@@ -20,9 +20,8 @@ from depl.models.policy import planner
 from depl.models.problem.laws import registry
 from depl.models.solving import methods
 from depl.models.traces.table import Traces
-from tests.docs.pages import ROOT
+from tests.docs.pages import DOCS
 
-DOCS = ROOT / "docs"
 TYPED = sorted(
     path.relative_to(DOCS).as_posix()
     for path in [

@@ -46,8 +46,8 @@ from depl.models.risk.entropic import chernoff_quantile, evar_quantile
 from depl.models.risk.rounded import Rounding
 from depl.models.scenarios.draws import allowed_misses
 from tests.cases.policy_cases import tiny as tiny_policy
+from tests.docs.pages import ROOT, text_of
 
-ROOT = Path(__file__).resolve().parents[2]
 LESSONS = sorted((ROOT / "docs" / "lessons").glob("[0-9]_*.py"))
 ASKED = re.compile(r'(?m)^(\w+) = None\ncheck\("(\d\.\d)", \1\)$')
 BAG = "from depl.instances.reductions.knapsack import Knapsack\nbag = Knapsack.of([7, 3, 5], [4, 2, 3], 5)\n"
@@ -55,7 +55,7 @@ SOLUTION = re.compile(r"(?ms)^\*\*(\d\.\d)\.\*\*.*?^\.\. code-block:: python\n\n
 
 
 def solutions() -> dict[str, str]:
-    text = (ROOT / "docs" / "lesson_solutions.rst").read_text(encoding="utf-8")
+    text = text_of("docs/lesson_solutions.rst")
     return {name: re.sub(r"(?m)^   ", "", code).strip() + "\n" for name, code in SOLUTION.findall(text)}
 
 
@@ -292,7 +292,7 @@ def test_the_answers_of_the_seventh_lesson_are_those_of_the_diagnosis_and_the_ce
 
 
 def test_the_answers_of_the_eighth_lesson_are_those_of_the_policies_and_of_the_ledger() -> None:
-    text = (ROOT / "docs" / "lessons" / "8_when_to_stop.py").read_text(encoding="utf-8")
+    text = text_of("docs/lessons/8_when_to_stop.py")
     assert "the loss is 3, the target 0, an epoch costs 1 and gains 3 or 1" in text
     halves = Empirical(values=(1.0, 3.0))
     given = {"prices": (1.0, 9.0), "initial_loss": 3.0, "maximum_loss": 0.0, "maximum_epochs": 3}
@@ -313,7 +313,7 @@ def test_the_answers_of_the_eighth_lesson_are_those_of_the_policies_and_of_the_l
 
 @pytest.mark.slow
 def test_policies_that_watch_the_loss_are_no_cheaper_where_the_eighth_lesson_says_so() -> None:
-    text = (ROOT / "docs" / "lessons" / "8_when_to_stop.py").read_text(encoding="utf-8")
+    text = text_of("docs/lessons/8_when_to_stop.py")
     assert "finds nothing cheaper here" in text
     runs = recorded_traces("digits-mobilenet-fitting")
     whole_runs = depl.fit(runs, load_setup("closed-loop"), care=None)

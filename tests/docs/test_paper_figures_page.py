@@ -1,7 +1,5 @@
 """The page on the paper's figures counts the verdicts that ``depl figures`` prints."""
 
-from pathlib import Path
-
 import pytest
 
 from depl.benchmarks.figures.paper import FAMILIES
@@ -10,8 +8,9 @@ from depl.benchmarks.measure.store import read_attempts
 from depl.benchmarks.report.claims import about_figure
 from depl.benchmarks.report.evidence import evidence_of
 from depl.benchmarks.report.verdicts import counts, judged
+from tests.docs.pages import text_of
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "paper_figures.rst").read_text(encoding="utf-8")
+PAGE = text_of("docs/paper_figures.rst")
 
 
 @pytest.fixture(scope="module")

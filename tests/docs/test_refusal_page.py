@@ -5,11 +5,11 @@ import importlib
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "refusals.rst"
+from tests.docs.pages import ROOT, text_of
+
+PAGE = text_of("docs/refusals.rst")
 LAYERS = ("models", "heuristics", "instances", "depl", "benchmarks")
 ROW = re.compile(
     r"^   \* - (?P<modules>``depl\..*)\n     - \"(?P<message>.*)\"\n     - (.+)\n     - (.+)$", re.MULTILINE
@@ -82,15 +82,12 @@ def sites() -> tuple[Site, ...]:
 
 @cache
 def rows() -> tuple[Row, ...]:
-    found = ROW.finditer(PAGE.read_text(encoding="utf-8"))
+    found = ROW.finditer(PAGE)
     return tuple(Row(tuple(re.findall("``(.*?)``", row["modules"])), row["message"]) for row in found)
 
 
 def test_every_row_of_the_page_is_read() -> None:
-    starts = [
-        line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("   * - ``depl.")
-    ]
-    assert len(rows()) == len(starts) > 80
+    assert len(rows()) == len(re.findall(r"(?m)^   \* - ``depl\.", PAGE)) > 80
 
 
 def test_every_refusal_of_the_sources_is_on_the_page() -> None:
@@ -111,7 +108,7 @@ def test_the_page_lists_no_refusal_that_is_gone() -> None:
 
 def test_the_page_names_every_module_that_asks_for_memory() -> None:
     asking = {module for module, tree in sources() if any(calls(tree, "require_memory"))}
-    listed = re.search(r"Memory is asked for by ((?:.|\n)*?)\.\n\n", PAGE.read_text(encoding="utf-8"))
+    listed = re.search(r"Memory is asked for by ((?:.|\n)*?)\.\n\n", PAGE)
     assert listed is not None
     assert set(re.findall(r"``(\S+?)``", listed[1])) == asking
 

@@ -3,12 +3,11 @@
 import dataclasses
 import importlib
 import re
-from pathlib import Path
 
 import msgspec
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.docs.pages import text_of
 
 # Every symbol that Sec. III, IV and VI-A of the paper introduce for the problem and the method.
 PAPERS = r"""
@@ -26,7 +25,7 @@ OURS = ["q(d)", "Q_0", "h(D)", r"K_{\max}", r"\tau", r"p = 1 - \omega", "N", r"\
 
 def tables() -> list[list[list[str]]]:
     """The cells of every list-table of the page, header rows left out."""
-    text = (ROOT / "docs" / "symbols.rst").read_text(encoding="utf-8")
+    text = text_of("docs/symbols.rst")
     found = []
     for block in text.split(".. list-table::")[1:]:
         rows = re.split(r"(?m)^(?=   \* - )", block)[1:]
