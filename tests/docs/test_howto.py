@@ -7,14 +7,13 @@ import re
 import runpy
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from depl import cli
-from depl.benchmarks import __main__ as benchmarks
 from depl.models.estimation import combinations, diagnosis
 from depl.models.policy import planner
 from depl.models.problem.laws import registry
@@ -47,35 +46,18 @@ PAGES = sorted(
 )
 
 
-class Block(NamedTuple):
-    """A literal block: a file, if it has a caption; lines to type, if it is of a console."""
-
-    language: str
-    caption: str
-    slow: bool
-    text: str
-
-
-class Line(NamedTuple):
-    """What is typed after ``$``, and what the page shows below it."""
-
-    typed: str
-    shown: str
-
-
-def blocks(text: str) -> list[Block]:
-    found = []
+def blocks(text: str) -> Iterator[tuple[str, dict[str, str], str]]:
+    """Language, options and text of every literal block: a caption makes it a file."""
     for language, options, body in BLOCK.findall(text):
-        named = dict(re.findall(r"(?m)^   :(\w+): (.+)$", options))
         plain = "\n".join(line[3:] for line in body.rstrip().split("\n")) + "\n"
-        found.append(Block(language, named.get("caption", ""), named.get("class") == "slow", plain))
-    return found
+        yield language, dict(re.findall(r"(?m)^   :(\w+): (.+)$", options)), plain
 
 
-def lines(block: Block) -> list[Line]:
-    parts = re.split(r"(?m)^\$ ", block.text)
-    assert parts[0] == "", "a console block begins with $"
-    return [Line(*part.partition("\n")[::2]) for part in parts[1:]]
+def lines(console: str) -> list[list[str]]:
+    """What is typed after every ``$``, and what the page shows below it."""
+    first, *parts = re.split(r"(?m)^\$ ", console)
+    assert first == "", "a console block begins with $"
+    return [[*part.partition("\n")[::2]] for part in parts]
 
 
 def run(typed: str) -> tuple[int, str]:
@@ -85,8 +67,6 @@ def run(typed: str) -> tuple[int, str]:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(aside):
         if words[0] == "depl":
             code = cli.main(words[1:])
-        elif words[:3] == ["python", "-m", "depl.benchmarks"]:
-            code = benchmarks.main(words[3:])
         else:
             assert words[:1] + words[2:] == ["python"], f"{typed}: not a line that this test can run"
             run_script(words[1])
@@ -112,22 +92,21 @@ def run_script(name: str) -> None:
 def follow(page: str, slow: bool) -> int:
     """Type what a page says, in its order, in the present folder; return how many lines."""
     count, code = 0, 0
-    for block in blocks(text_of(page)):
-        if block.caption:
-            Path(block.caption).write_text(block.text, encoding="utf-8")
-        if block.language != "console" or (block.slow and not slow):
+    for language, options, text in blocks(text_of(page)):
+        if "caption" in options:
+            Path(options["caption"]).write_text(text, encoding="utf-8")
+        if language != "console" or (options.get("class") == "slow" and not slow):
             continue
-        typed = lines(block)
-        for number, line in enumerate(typed):
-            if line.typed == "echo $?":
-                assert code == int(line.shown), f"{page}: {typed[number - 1].typed}"
+        typed = lines(text)
+        for number, (line, shown) in enumerate(typed):
+            if line == "echo $?":
+                assert code == int(shown), f"{page}: {typed[number - 1][0]}"
                 continue
-            code, output = run(line.typed)
-            told = number + 1 < len(typed) and typed[number + 1].typed == "echo $?"
-            assert told or code == 0 or line.shown.startswith("depl: "), f"{page}: {line.typed}: {output}"
-            if line.shown:
-                same = doctest.OutputChecker().check_output(line.shown, output, FLAGS)
-                assert same, f"{page}: {line.typed}\n{output}"
+            code, output = run(line)
+            told = any(after == "echo $?" for after, _ in typed[number + 1 : number + 2])
+            assert told or code == 0 or shown.startswith("depl: "), f"{page}: {line}: {output}"
+            same = not shown or doctest.OutputChecker().check_output(shown, output, FLAGS)
+            assert same, f"{page}: {line}\n{output}"
             count += 1
     return count
 
@@ -194,19 +173,15 @@ def test_all_lines_of_a_how_to_page_run(page: str) -> None:
 def test_every_page_but_the_list_of_them_has_something_to_run() -> None:
     for page in TYPED:
         text = text_of(page)
-        typed = sum(len(lines(block)) for block in blocks(text) if block.language == "console")
+        typed = sum(len(lines(body)) for language, _, body in blocks(text) if language == "console")
         assert typed + text.count("\n>>> ") >= 4 or page.endswith("/index.rst"), page
 
 
-def test_a_line_that_answers_otherwise_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = tmp_path / "wrong.rst"
+@pytest.mark.parametrize("typed", ["instances show tiny\n   huge", "solve nothing\n   $ echo $?\n   0"])
+def test_a_line_that_answers_otherwise_is_noticed(
+    typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys.modules[__name__], "DOCS", tmp_path)
-    head = ".. code-block:: console\n\n   $ depl "
-    page.write_text(f"{head}instances show tiny\n   huge\n", encoding="utf-8")
-    with pytest.raises(AssertionError, match="depl instances show tiny"):
-        follow("wrong.rst", slow=False)
-    page.write_text(
-        ".. code-block:: console\n\n   $ depl solve nothing\n   $ echo $?\n   0\n", encoding="utf-8"
-    )
-    with pytest.raises(AssertionError, match="depl solve nothing"):
+    (tmp_path / "wrong.rst").write_text(f".. code-block:: console\n\n   $ depl {typed}\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match=f"depl {typed.splitlines()[0]}"):
         follow("wrong.rst", slow=False)

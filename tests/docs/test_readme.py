@@ -10,8 +10,6 @@ import pytest
 
 from depl.benchmarks.figures.comparison import entry_of
 from depl.benchmarks.measure.catalogue import all_studies
-from depl.benchmarks.measure.store import read_attempts
-from depl.benchmarks.report.evidence import evidence_of
 from depl.cli import main
 from depl.commands import diagnose, fit
 from depl.commands.demo import METHODS, comparison_table
@@ -60,13 +58,6 @@ def test_the_first_answer_is_what_the_template_gives():
         alone = solve(instance.replace(clusters=(place,), transfers=moved), "exact")
         assert alone.solution is Solution.PROVEN_OPTIMAL
         assert f"{words} {alone.cost:.2f}" in first
-
-
-def test_every_make_target_that_is_named_exists():
-    named = set(
-        re.findall(r"\bmake ([a-z]+)\b", " ".join([*COMMANDS, *re.findall(r"`(make [a-z]+)`", README)]))
-    )
-    assert {"demo", "test", "bench", "picture"} <= named <= TARGETS
 
 
 @pytest.mark.usefixtures("own_methods")
@@ -127,19 +118,21 @@ def follow_the_commands(ask, tmp_path, monkeypatch):
     assert fitted == 1
 
 
-def test_the_commands_without_make_name_what_there_is():
+def test_what_is_named_exists():
+    """Targets of make, studies, folders, and what the commands without make need."""
+    typed = re.findall(r"\bmake ([a-z]+)\b", " ".join([*COMMANDS, *re.findall(r"`(make [a-z]+)`", README)]))
+    assert {"demo", "test", "bench", "picture"} <= set(typed) <= TARGETS
+    studies = {command.split()[-1] for command in COMMANDS if "depl bench run" in command}
+    assert set() < studies <= all_studies().keys()
+    folders = set(re.findall(r"^\| `(\w+)/`", README, flags=re.MULTILINE))
+    assert folders == {"models", "heuristics", "instances", "benchmarks", "depl", "docs"}
+    assert all((ROOT / name).is_dir() for name in folders)
     begin = COMMANDS.index("python3 -m venv .venv")
-    plain = COMMANDS[begin : begin + 3]
-    assert all(".venv" in command for command in plain)
-    assert (ROOT / plain[1].split()[-1]).name == "requirements.lock"
+    make, install, demo = COMMANDS[begin : begin + 3]
+    assert all(".venv" in command for command in (make, install, demo))
+    assert (ROOT / install.split()[-1]).name == "requirements.lock"
     assert (ROOT / "requirements.lock").exists()
-    assert main(["demo", "--help"]) == 0
-
-
-def test_the_benchmarks_that_are_named_exist():
-    named = {command.split()[-1] for command in COMMANDS if "depl bench run" in command}
-    assert named
-    assert named <= all_studies().keys()
+    assert main([demo.split()[-1], "--help"]) == 0
 
 
 def test_links_and_pictures_resolve():
@@ -167,34 +160,9 @@ def rows_of_table(lines, methods):
     "methods", [[name for name in METHODS if name != "depl"], pytest.param(METHODS, marks=pytest.mark.slow)]
 )
 def test_the_table_shows_what_the_demo_computes(methods):
-    """The loop takes longest: its row is that of its record in quick tests, but for what it proves."""
+    """The loop takes longest: its row is for slow tests."""
     instance = load("paper-alexnet-deadline", 9)
     computed = comparison_table([entry_of("9", instance, method, None) for method in methods]).splitlines()
     assert set(TABLE[1]) == set(computed[1]) == {"-", "+"}
     assert rows_of_table(TABLE, METHODS) != rows_of_table(TABLE, [])
     assert rows_of_table(TABLE, methods) == rows_of_table(computed, methods)
-
-
-def test_the_row_of_the_loop_is_what_was_recorded(recorded):
-    (row,) = rows_of_table([line for line in TABLE if line.lstrip().startswith("9 ")], ["depl"])
-    (item,) = (
-        item
-        for item in recorded.suite("paper")
-        if item.task.instance == "paper-alexnet-deadline-9" and item.task.configuration == "depl"
-    )
-    epochs = [item.epochs_by_model.get(model.name, 0) for model in load("paper-alexnet-deadline", 9).models]
-    assert row[2:4] == [f"{item.cost:.2f}", f"{recorded.ratio(item):.3f}"]
-    assert row[5] == " / ".join(map(str, epochs))
-    told = float(row[6].removeprefix(">= "))
-    assert told <= 1 - item.violation[1] < told + 1e-6  # six digits, rounded down
-
-
-@pytest.fixture(scope="module")
-def recorded():
-    return evidence_of(read_attempts("paper"))
-
-
-def test_the_layout_names_the_folders_that_there_are():
-    named = set(re.findall(r"^\| `(\w+)/`", README, flags=re.MULTILINE))
-    assert named == {"models", "heuristics", "instances", "benchmarks", "depl", "docs"}
-    assert all((ROOT / name).is_dir() for name in named)
