@@ -1,21 +1,9 @@
 """A finished program for mpi-sppy (Knueven et al. 2023), one model per scenario, for its extensive form.
 
-mpi-sppy asks for a function that makes the model of a scenario by its name, and, for a chance constraint, for
-a binary variable of every scenario that is 1 only where it is met. Constraint (3) is such a constraint: with
-p_s = 1 / S and ``met`` as that variable, sum p_s met_s >= 1 - alpha asks for S - floor((1 - omega) S)
-scenarios that meet the target, if alpha is (floor((1 - omega) S) + 1/2) / S: the half keeps rounding away.
-
-What is decided before the scenario is known (``w`` and ``q``: which epoch trains what where, and who holds
-which data) is the same in all scenarios; the other variables follow from it at the least cost, so each
-scenario may have its own, and the expected cost is the cost of the plan. The model of a scenario is the
-program without the rows of the other scenarios, and with all cuts.
-
-What its decomposition cannot do: progressive hedging and the other cylinders of mpi-sppy separate scenarios,
-and a chance constraint ties all of them together. So they do not have it, and mpi-sppy refuses it without its
-extensive form.
-
-This file is a module as ``python -m mpisppy.generic_cylinders --module-name depl.mpi_sppy``
-takes it, too. mpi-sppy is an extra: ``depl[mpi-sppy]``.
+What is decided before the scenario is known (``w`` and ``q``) is the same in all scenarios; all else follows
+from it at the least cost, so each scenario may have its own, and the expected cost is that of the plan. The
+page *Programs* says what the decomposition of mpi-sppy, which is an extra, cannot do. This file is a module
+as ``python -m mpisppy.generic_cylinders --module-name depl.mpi_sppy`` takes it, too.
 """
 
 import math
@@ -62,15 +50,23 @@ def scenario_creator(scenario_name: str, program: pyo.ConcreteModel | None = Non
     """
     if program is None:
         raise InvalidInputError('give scenario_creator_kwargs={"program": depl.program(...)}', "program")
-    number = _number(scenario_name, program)
-    model = program.clone()
+    found = _NAME.fullmatch(scenario_name)
+    if found is None or int(found[1]) not in program.scenarios:
+        known = f"there are scenario1 to scenario{len(program.scenarios)}"
+        raise InvalidInputError(f"no scenario {scenario_name!r}; {known}", "scenario_name")
+    number, model = int(found[1]), program.clone()
     for name in _PER_SCENARIO:
         component = getattr(model, name)
         for other in [s for s in component if s != number]:
             del component[other]
     if model.find_component("eq3_misses") is not None:
         model.del_component("eq3_misses")
-    _add_indicator(model, number)
+    # the scenario's own rows tie it to what is reached
+    model.met = pyo.Var(domain=pyo.Binary, doc="1 only where the scenario meets the target")
+    if number in model.undecided:
+        model.met_or_missed = pyo.Constraint(expr=model.met + model.z[number] == 1)
+    elif number in model.missed_anyway:
+        model.met_or_missed = pyo.Constraint(expr=model.met <= 0)
     model.first_stage_cost = pyo.Expression(expr=model.eq2_cost.expr, doc="(2), which no scenario changes")
     model._mpisppy_probability = 1.0 / len(program.scenarios)
     _utilities().attach_root_node(model, model.first_stage_cost, [model.w, model.q])
@@ -78,7 +74,11 @@ def scenario_creator(scenario_name: str, program: pyo.ConcreteModel | None = Non
 
 
 def chance_level(program: pyo.ConcreteModel) -> float:
-    """``cc_alpha`` of mpi-sppy: the share of scenarios that may miss, and half a scenario."""
+    """``cc_alpha`` of mpi-sppy: the share of scenarios that may miss, and half a scenario.
+
+    With p_s = 1 / S, sum p_s met_s >= 1 - alpha asks for S - floor((1 - omega) S) scenarios that meet the
+    target, as (3) does, if alpha is (floor((1 - omega) S) + 1/2) / S: the half keeps rounding away.
+    """
     size = len(program.scenarios)
     budget = 1 - Fraction(repr(float(pyo.value(program.quantile_level))))
     return (math.floor(budget * size + Fraction(1, 10**9)) + 0.5) / size
@@ -125,24 +125,6 @@ def kw_creator(cfg: Any) -> dict[str, Any]:
 def scenario_denouement(rank: int, scenario_name: str, scenario: pyo.ConcreteModel) -> None:
     """Called by mpi-sppy for every scenario at the end; there is nothing to add."""
     del rank, scenario_name, scenario
-
-
-def _number(name: str, program: pyo.ConcreteModel) -> int:
-    found = _NAME.fullmatch(name)
-    if found is None or int(found[1]) not in program.scenarios:
-        raise InvalidInputError(
-            f"no scenario {name!r}; there are scenario1 to scenario{len(program.scenarios)}", "scenario_name"
-        )
-    return int(found[1])
-
-
-def _add_indicator(model: pyo.ConcreteModel, number: int) -> None:
-    """``met``, which the scenario's own rows tie to what is reached."""
-    model.met = pyo.Var(domain=pyo.Binary, doc="1 only where the scenario meets the target")
-    if number in model.undecided:
-        model.met_or_missed = pyo.Constraint(expr=model.met + model.z[number] == 1)
-    elif number in model.missed_anyway:
-        model.met_or_missed = pyo.Constraint(expr=model.met <= 0)
 
 
 def _utilities() -> Any:

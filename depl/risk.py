@@ -19,35 +19,22 @@ Fraction(4131215, 20155392)
 Fraction(47, 1)
 """
 
-from depl.models.problem.laws import (
-    Deterministic,
-    Empirical,
-    InverseGamma,
-    Law,
-    Lognormal,
-    Normal,
-    StudentT,
-    register_law,
-)
-from depl.models.risk.interval import Interval
-from depl.models.risk.sums import Summand, probability, quantile
+from depl.models.problem.laws import Deterministic as Deterministic
+from depl.models.problem.laws import Empirical as Empirical
+from depl.models.problem.laws import InverseGamma as InverseGamma
+from depl.models.problem.laws import Law as Law
+from depl.models.problem.laws import Lognormal as Lognormal
+from depl.models.problem.laws import Normal as Normal
+from depl.models.problem.laws import StudentT as StudentT
+from depl.models.problem.laws import register_law as register_law
+from depl.models.risk.interval import Interval as Interval
+from depl.models.risk.sums import Summand as Summand
+from depl.models.risk.sums import probability as probability
+from depl.models.risk.sums import quantile as quantile
 
-__all__ = [
-    "Deterministic",
-    "Empirical",
-    "Interval",
-    "InverseGamma",
-    "Law",
-    "Lognormal",
-    "Normal",
-    "StudentT",
-    "Summand",
-    "probability",
-    "quantile",
-    "register_law",
-]
+__all__ = sorted(name for name in globals() if not name.startswith("__"))
 
 
 def __dir__() -> list[str]:
     """Both questions, the laws to ask them of, and the kind of their answers."""
-    return sorted(__all__)
+    return __all__

@@ -3,9 +3,6 @@
 import importlib
 import json
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +12,7 @@ from tests.cases.digits_policy import digits_policy
 
 
 @pytest.fixture
-def adapter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
+def adapter(monkeypatch):
     """Imports ``depl.training.NAME`` with the fakes; it is forgotten afterwards."""
     names = [f"depl.training.{name}" for name in ("keras", "lightning", "flower")]
     for name, module in fake_frameworks.modules().items():
@@ -28,14 +25,13 @@ def adapter(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
 
 
 @pytest.fixture
-def controller(tmp_path: Path) -> Callable[[], Controller]:
+def controller(tmp_path):
     """Makes the controller of the policy by hand, as a program does that is started again."""
-    policy = json.dumps(digits_policy())
-    return lambda: Controller.resume(policy, tmp_path / "run.jsonl")
+    return lambda: Controller.resume(json.dumps(digits_policy()), tmp_path / "run.jsonl")
 
 
 @pytest.fixture
-def forgetful(tmp_path: Path) -> Controller:
+def forgetful(tmp_path):
     """Of a policy that trains the first epoch whatever l(0) is, as those of ordinary logs do."""
     policy = digits_policy()
     policy["nodes"][0]["trainings"][0]["retention"] = 0.0

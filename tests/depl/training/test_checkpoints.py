@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 LOSSES = [2.3, 2.0, 1.4, 0.97, 0.8, 0.6, 0.5, 0.44, 0.4]
 
 
-def led(controller: Controller, folder: Path, epochs: int = 99) -> Network:
+def led(controller, folder: Path, epochs: int = 99) -> Network:
     """A plain loop."""
     network, weights = Network(LOSSES), Checkpoints(folder, ".json")
     if found := weights.found(controller):
@@ -36,9 +35,7 @@ def led(controller: Controller, folder: Path, epochs: int = 99) -> Network:
     return network
 
 
-def test_a_plain_loop_keeps_the_weights_of_the_last_epoch_alone(
-    controller: Callable[[], Controller], tmp_path: Path
-) -> None:
+def test_a_plain_loop_keeps_the_weights_of_the_last_epoch_alone(controller, tmp_path):
     for epochs in (1, 3, 7):
         led(controller(), tmp_path / "weights", epochs)
         assert os.listdir(tmp_path / "weights") == [f"epoch-{epochs}.json"]
@@ -48,9 +45,7 @@ def test_a_plain_loop_keeps_the_weights_of_the_last_epoch_alone(
 
 
 @pytest.mark.parametrize("moment", ["while it trains", "after its weights", "after its line"])
-def test_a_process_that_is_killed_goes_on_with_the_weights_of_its_log(
-    moment: str, controller: Callable[[], Controller], tmp_path: Path
-) -> None:
+def test_a_process_that_is_killed_goes_on_with_the_weights_of_its_log(moment, controller, tmp_path):
     program = (
         "import json, os, signal, sys\n"
         "from pathlib import Path\n"
@@ -85,8 +80,8 @@ def test_a_process_that_is_killed_goes_on_with_the_weights_of_its_log(
 
 
 def test_a_process_that_is_killed_once_it_has_stopped_leaves_the_weights_of_that_epoch_alone(
-    controller: Callable[[], Controller], tmp_path: Path
-) -> None:
+    controller, tmp_path
+):
     led(controller(), tmp_path / "weights")
     for name in ("epoch-6.json", "epoch-12.json", "epoch-x.json", "epoch-6.jsonl"):
         (tmp_path / "weights" / name).write_text("")
@@ -94,7 +89,7 @@ def test_a_process_that_is_killed_once_it_has_stopped_leaves_the_weights_of_that
     assert sorted(os.listdir(tmp_path / "weights")) == ["epoch-6.jsonl", "epoch-7.json", "epoch-x.json"]
 
 
-def test_weights_of_another_run_are_refused(controller: Callable[[], Controller], tmp_path: Path) -> None:
+def test_weights_of_another_run_are_refused(controller, tmp_path):
     led(controller(), tmp_path / "weights", 2)
     with pytest.raises(
         InvalidInputError, match=r"has no epoch-2.json, and the log of the run holds 2 epochs"
@@ -103,9 +98,7 @@ def test_weights_of_another_run_are_refused(controller: Callable[[], Controller]
     assert Checkpoints(tmp_path, ".json").found(Controller(json.dumps(digits_policy()))) is None
 
 
-def test_a_folder_that_cannot_be_written_leaves_the_run_where_it_was(
-    controller: Callable[[], Controller], tmp_path: Path
-) -> None:
+def test_a_folder_that_cannot_be_written_leaves_the_run_where_it_was(controller, tmp_path):
     (tmp_path / "file").write_text("")
     made = controller()
     made.start(2.3)

@@ -2,8 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,9 +38,7 @@ class Alone(Federation):
         return super().configure_train(number, arrays, config, grid)
 
 
-def test_the_result_is_that_of_a_run_of_just_so_many_rounds(
-    adapter: Callable[[str], Any], controller: Callable[[], Controller], tmp_path: Path
-) -> None:
+def test_the_result_is_that_of_a_run_of_just_so_many_rounds(adapter, controller, tmp_path):
     made, federation = controller(), Federation(LOSSES)
     kept = Checkpoints(tmp_path / "w", ".npz")
     guarded = adapter("flower").guard(federation, made, convert=convert, nodes=NODES, checkpoints=kept)
@@ -59,9 +55,7 @@ def test_the_result_is_that_of_a_run_of_just_so_many_rounds(
 
 
 @pytest.mark.parametrize("rounds", [2, 3, 5])
-def test_a_run_goes_on_from_its_log_and_its_arrays(
-    rounds: int, adapter: Callable[[str], Any], controller: Callable[[], Controller], tmp_path: Path
-) -> None:
+def test_a_run_goes_on_from_its_log_and_its_arrays(rounds, adapter, controller, tmp_path):
     flower, kept = adapter("flower"), Checkpoints(tmp_path / "w", ".npz")
     federation = Federation([*LOSSES[: rounds + 1], "killed"])  # type: ignore[list-item]
     guarded = flower.guard(federation, controller(), convert=convert, checkpoints=kept)
@@ -82,9 +76,7 @@ def test_a_run_goes_on_from_its_log_and_its_arrays(
         flower.guard(whole, unfinished, convert=convert).start(Nodes(), FIRST)
 
 
-def test_without_a_central_evaluation_that_of_the_clients_is_observed(
-    adapter: Callable[[str], Any], controller: Callable[[], Controller]
-) -> None:
+def test_without_a_central_evaluation_that_of_the_clients_is_observed(adapter, controller):
     made, flower = controller(), adapter("flower")
     with pytest.raises(InvalidInputError, match="as there is no evaluate_fn"):
         flower.guard(Federation(LOSSES), made, convert=convert).start(Nodes(), FIRST)
@@ -96,17 +88,13 @@ def test_without_a_central_evaluation_that_of_the_clients_is_observed(
     )
 
 
-def test_a_run_whose_first_loss_decides_nothing_begins_without_it(
-    adapter: Callable[[str], Any], forgetful: Controller
-) -> None:
+def test_a_run_whose_first_loss_decides_nothing_begins_without_it(adapter, forgetful):
     flower = adapter("flower")
     result = flower.guard(Federation(LOSSES), forgetful, convert=convert).start(Nodes(), FIRST)
     assert (forgetful.epoch, value(result.arrays)) == (7, 403.5)
 
 
-def test_a_run_that_stops_before_its_first_round_returns_the_arrays_it_was_given(
-    adapter: Callable[[str], Any], controller: Callable[[], Controller]
-) -> None:
+def test_a_run_that_stops_before_its_first_round_returns_the_arrays_it_was_given(adapter, controller):
     federation = Federation([math.nan])
     guarded = adapter("flower").guard(federation, controller(), convert=convert)
     result = guarded.start(Nodes(), FIRST, evaluate_fn=federation.evaluate)
@@ -114,9 +102,7 @@ def test_a_run_that_stops_before_its_first_round_returns_the_arrays_it_was_given
     assert (list(result.evaluate_metrics_serverapp), federation.asked) == ([0], [])
 
 
-def test_what_would_not_be_followed_is_refused(
-    adapter: Callable[[str], Any], controller: Callable[[], Controller]
-) -> None:
+def test_what_would_not_be_followed_is_refused(adapter, controller):
     guard = adapter("flower").guard
 
     class Own(Federation):
