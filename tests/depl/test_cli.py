@@ -31,15 +31,6 @@ def method(name, run, shipped=False):
     return f"cli-{name}"
 
 
-@pytest.mark.parametrize(
-    "words", [["--help"], ["--version"], ["solve", "--help"], ["instances", "new", "-h"]]
-)
-def test_help_and_version_are_answers(ask, words):
-    code, out, err = ask(*words)
-    assert (code, err) == (0, "")
-    assert out
-
-
 def test_only_what_is_asked_for_is_loaded():
     program = (
         "import sys\n"
@@ -271,20 +262,14 @@ def test_a_reader_that_leaves_early_causes_no_complaint(words):
     assert complaint == b""
 
 
-class FullDisk(io.StringIO):
-    """A stream on a disk without space."""
+def test_an_answer_that_cannot_be_printed_is_an_error_and_a_closed_standard_output_none(capsys, monkeypatch):
+    class FullDisk(io.StringIO):
+        def write(self, text):
+            raise OSError(28, "No space left on device")
 
-    def write(self, text):
-        raise OSError(28, "No space left on device")
-
-
-def test_an_answer_that_cannot_be_printed_is_an_error(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdout", FullDisk())
     assert main(["instances", "list"]) == 2
     assert "depl: cannot print (No space left on device)" in capsys.readouterr().err
-
-
-def test_a_closed_standard_output_is_no_error(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     assert main(["instances", "list"]) == 0
 
