@@ -73,7 +73,7 @@ def _found(options: given.Options) -> depl.Front:
     instance = given.read_instance(options)
     asked = {name: getattr(options, name) for name in _PARAMETERS}
     file = options.out if (options.out or "").endswith(".json") else None  # a form that can be gone on with
-    with Bar("range", options.points) as bar, given.inside(options.instance, _PARAMETERS):
+    with Bar("range", options.points) as bar, given.inside("", _PARAMETERS):
 
         def tell(so_far: depl.Front) -> None:
             bar.step(f"{len(so_far)} of {counted(so_far.asked, 'point')}", so_far.asked)

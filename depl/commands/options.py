@@ -15,7 +15,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
@@ -52,11 +52,11 @@ class _Helpful(click.Command):
         self.short_help = " ".join((self.help or "").partition("\n\n")[0].split())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse an option in the place of a value, too."""
+        """Refuse what looks like an option in the place of a value, too."""
         ctx.meta["words"] = tuple(args)  # for `refusal`
-        known = _options_of(ctx)
-        for before, word in pairwise(args):
-            if word in known and before in known and not known[before].is_flag and not ctx.resilient_parsing:
+        valued = [] if ctx.resilient_parsing else [*_options_of(ctx, valued=True)]
+        for before, word in pairwise(takewhile(lambda word: word != "--", args)):
+            if before in valued and word.startswith("-") and word != "-" and not is_number(word):
                 ctx.fail(f"argument {before}: needs a value; if it is {word}, write {before}={word}")
         with augment_usage_errors(ctx):
             return super().parse_args(ctx, args)
@@ -240,9 +240,11 @@ def _name(param: click.Parameter) -> str:
     return "/".join(param.opts) if isinstance(param, click.Option) else param.human_readable_name
 
 
-def _options_of(ctx: click.Context) -> dict[str, click.Option]:
-    options = [item for item in ctx.command.get_params(ctx) if isinstance(item, click.Option)]
-    return {name: item for item in options for name in (*item.opts, *item.secondary_opts)}
+def _options_of(ctx: click.Context, valued: bool = False) -> Iterator[str]:
+    """Names of the options of a command, or of those that take a value."""
+    for item in ctx.command.get_params(ctx):
+        if isinstance(item, click.Option) and not (valued and item.is_flag):
+            yield from (*item.opts, *item.secondary_opts)
 
 
 def _no_command(ctx: click.Context, name: str, what: str) -> str:

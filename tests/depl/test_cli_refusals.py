@@ -161,6 +161,7 @@ front tiny --against los | 'los' is no choice; did you mean 'loss'?
 train --famly x --out y | there is no option --famly; did you mean '--family'?
 solve tiny --mehtod=exact | there is no option --mehtod; did you mean '--method'?
 solve tiny -q | there is no option -q
+solve tiny --out --jsn | argument --out: needs a value; if it is --jsn, write --out=--jsn
 solve tiny tiny | got unexpected extra argument (tiny)
 solve | the following arguments are required: INSTANCE
 solve tiny --gap small | must be a share such as 0.05, or a percentage such as 5%
