@@ -2,7 +2,7 @@
 
 from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.logs import lost_runs, named, of_logs, same_runs, traces
+from depl.commands.traces import lost_runs, named, of_logs, runs, same_runs
 from depl.models.estimation.choices import RESAMPLES, FitBy
 from depl.models.traces.metrics import TARGETS
 
@@ -14,7 +14,7 @@ PARTS = ("-verdict", "-loss", "-fits")
 depl diagnose digits-alexnet                 # shipped traces
 depl diagnose digits-alexnet --by model --resamples 20 --json
 """)
-@traces
+@runs
 @given.metric()
 @given.option(
     "--by",
@@ -43,7 +43,7 @@ def diagnose(options: given.Options) -> Answer:
         drawn = [file for part in PARTS for file in options.figure.paths(part)]
         given.require_outputs(drawn, options.traces)
     traces, by = named(options), FitBy(options.by)
-    runs = same_runs(options) + ("" if options.metric == TARGETS[0] else f" --metric {options.metric}")
+    again = same_runs(options) + ("" if options.metric == TARGETS[0] else f" --metric {options.metric}")
     name, metric, resamples = " ".join(options.traces), options.metric, options.resamples
     rng = np.random.default_rng(options.seed)
     with given.inside(name, ("metric", "resamples")):
@@ -52,7 +52,7 @@ def diagnose(options: given.Options) -> Answer:
         fit = found.fit if by is FitBy.MODEL else fit_traces(traces, rng, by, metric, resamples)
         enough = max(map(len, traces.by_schedule().values())) >= LEAST_RUNS
         facts = three_facts(traces, rng, metric) if enough and (options.details or options.json) else None
-    text = view(found, name=name, details=options.details, command=runs, fit=fit, facts=facts).text()
+    text = view(found, name=name, details=options.details, command=again, fit=fit, facts=facts).text()
     json = json_of(found, traces=name, metric=metric, fit=fit, facts=facts)
     if options.figure is None:
         return Answer(text, json=json)

@@ -10,7 +10,7 @@ import click
 import depl
 from depl.commands import options as given
 from depl.commands.answer import Answer
-from depl.commands.logs import fresh_words, named, of_logs, traces
+from depl.commands.traces import fresh_words, named, of_logs, runs
 from depl.models.estimation.choices import CARE
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.counting import MOST_DIVERGED
@@ -40,7 +40,7 @@ depl fit digits-alexnet --template digits-alexnet --out mine.json   # shipped tr
 depl instances new --setup --out setup.json                         # a commented setup to start from
 depl fit runs.csv --template setup.json --out mine.json             # traces of your own in runs.csv
 """)
-@traces
+@runs
 @given.option(
     "--template SETUP",
     "clusters, costs and target: a file as of 'depl instances new --setup', or the name of a shipped one",

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from depl.instances.knapsack_files import NamedKnapsack
     from depl.instances.reductions.to_planning import Answer as Found
 
-Best = tuple[str, Fraction | None]
-"""By what means the best value was found without planning, and that value, if it could be."""
-
+Best = tuple[str, Fraction | None]  # by what means without planning, and the value, if it could be found
 _UNDER_THE_LAW = ("exact", "enumerate", "depl")
 _METHODS = ("scenario-search", "exact", "milp", "enumerate", "depl")
 
@@ -79,24 +77,22 @@ def knapsack(options: Options) -> Answer:
             f"{best} by {by}"
         )
     content = {
-        "knapsack": "",
-        "number_of_items": 0,
         "announced_items": of["number_of_items"],
-        "capacity": 0.0,
-        "method": method,
         "reduction": options.reduction,
-        "items": None if found.items is None else [item + 1 for item in found.items],
-        "value": _float(found.value),
         **dict.fromkeys(("weight", "slack", "omega", "safety_factor")),
+        **of,
+        "method": method,
+        "items": None if found.items is None else [item + 1 for item in found.items],
+        "value": None if found.value is None else float(found.value),
         "proved": found.proved,
         "upper_bound": float(found.bound),
         "checked_by": by,
-        "checked_value": _float(best),
+        "checked_value": None if best is None else float(best),
         "agrees": None if best is None else found.value == best,
         "solves": len(found.results),
         "wall_seconds": sum(result.wall_seconds for result in found.results),
         "termination": found.results[-1].termination.value if found.results else "optimal",
-    } | of
+    }
     items = None if found.items is None else "".join(f"{item + 1}\n" for item in found.items)
     aside = given.written(options.out, "items", items)
     return Answer(fields(list(_lines(content, found))), _code(found), as_json(content), aside)
@@ -199,7 +195,3 @@ def _lines(content: dict[str, Any], found: Found) -> Iterator[tuple[str, str]]:
 
 def _decimal(number: Fraction) -> str:
     return f"{float(number):.12g}"
-
-
-def _float(number: Fraction | None) -> float | None:
-    return None if number is None else float(number)

@@ -16,8 +16,8 @@ from depl.benchmarks.measure.store import RECORDED
 from depl.cli import COMMANDS, FIRST, ROOT, main, parsed
 from depl.commands import options
 from depl.commands.answer import ExitCode
-from depl.commands.logs import TOOLS as DECLARED
 from depl.commands.paper_figures import PRINTED
+from depl.commands.traces import TOOLS as DECLARED
 from depl.instances.knapsack_files import shipped_knapsacks
 from depl.instances.library import full_names
 from depl.instances.reductions import REDUCTIONS

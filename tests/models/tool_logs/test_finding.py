@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from depl.cli import parsed
-from depl.commands.logs import choices_of
+from depl.commands.traces import choices_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs import folders
 from depl.models.tool_logs.importing import Choices, Imported, import_logs
