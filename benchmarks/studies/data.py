@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Row, Study
-from depl.benchmarks.studies.helpers.against_best import SAME, against_best
+from depl.benchmarks.studies.helpers.answers import SAME, against_best
 from depl.benchmarks.studies.helpers.set_functions import (
     LAWS,
     NOT_SUBMODULAR,

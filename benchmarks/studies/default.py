@@ -14,9 +14,9 @@ from typing import Any, cast
 import numpy as np
 
 from depl.benchmarks.measure.catalogue import find_suite
-from depl.benchmarks.measure.outcome import REFUSED, tried
+from depl.benchmarks.measure.outcome import REFUSED
 from depl.benchmarks.measure.registry import Goal, Row, Study
-from depl.benchmarks.measure.solving import warm_up
+from depl.benchmarks.studies.helpers.answers import answer
 from depl.instances.generator import random_instance
 from depl.instances.heterogeneous import heterogeneous_instance
 from depl.instances.library import describe, load, parse
@@ -99,14 +99,10 @@ def _made(task: Row) -> Instance:
 
 def _run(task: Row) -> Row:
     """What the default comes to, exact search and the loop; and whether the former misses a proof."""
-    for method in ("auto", "enumerate", "depl"):
-        warm_up(method)
     instance, group = _made(task), task["group"]
 
     def asked(method: str, limit: float) -> dict[str, Any]:
-        found = tried(instance, method, time_limit=limit * task["part"])
-        told = {"ending": found.ending, "proved": found.proved, "cost": found.cost}
-        return {**told, "bound": found.lower_bound, "seconds": found.cpu_seconds}
+        return answer(instance, method, limit * task["part"])
 
     if group in ("shipped", "reach"):
         default = asked("auto", _SHIPPED_LIMIT if group == "shipped" else _LIMIT)
@@ -114,7 +110,7 @@ def _run(task: Row) -> Row:
     search = "enumerate" if instance.has_memory else "exact"
     loop = None if instance.has_memory else asked("depl", _LIMIT)
     exact, default = asked(search, _LIMIT), asked("auto", _LIMIT)
-    soon = exact["seconds"] <= SHARE * _LIMIT * task["part"]
+    soon = exact["cpu_seconds"] <= SHARE * _LIMIT * task["part"]
     missed = exact["proved"] and soon and not default["proved"]
     if task["family"] != _SHORT_ALONE and not missed:
         later = exact["proved"] or asked(search, SHARE * _LONG)["proved"]
@@ -163,7 +159,7 @@ def _others(row: Row) -> list[dict[str, Any]]:
 
 def _worse(row: Row) -> bool:
     """Whether the default's plan is more expensive than that of another, or missing where one has a plan."""
-    costs = [answer["cost"] for answer in _others(row) if answer["cost"] is not None]
+    costs = [one["cost"] for one in _others(row) if one["cost"] is not None]
     cost = row["default"]["cost"]
     return bool(costs) and (cost is None or cost > min(costs) * (1 + _SAME))
 
@@ -171,15 +167,17 @@ def _worse(row: Row) -> bool:
 def _ratio(row: Row) -> float | None:
     """CPU time over that of the faster of those that prove as much; None where one of them proves more."""
     default, others = row["default"], _others(row)
-    alike = [answer["seconds"] for answer in others if answer["proved"] == default["proved"]]
-    more = any(answer["proved"] for answer in others) and not default["proved"]
-    return None if more or not any(alike) else default["seconds"] / min(filter(None, alike))
+    alike = [
+        one["cpu_seconds"] for one in others if one["proved"] == default["proved"] and one["cpu_seconds"]
+    ]
+    more = any(one["proved"] for one in others) and not default["proved"]
+    return None if more or not alike else default["cpu_seconds"] / min(alike)
 
 
 def _median_gap(rows: Sequence[Row]) -> float | None:
     """How far the bound of the loop alone lies below proved optima, as a share of them."""
     known = [row for row in rows if row["default"]["proved"] and row["default"]["cost"]]
-    gaps = [1 - (row["loop"]["bound"] or 0.0) / row["default"]["cost"] for row in known]
+    gaps = [1 - (row["loop"]["lower_bound"] or 0.0) / row["default"]["cost"] for row in known]
     return statistics.median(gaps) if gaps else None
 
 

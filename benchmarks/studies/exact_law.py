@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from depl.benchmarks.measure.outcome import tried
 from depl.benchmarks.measure.registry import Goal, Row, Study
-from depl.benchmarks.measure.solving import warm_up
+from depl.benchmarks.studies.helpers.answers import answer
 from depl.instances.generator import Range, random_instance
 
 FAMILIES: Mapping[str, dict[str, Range]] = {
@@ -34,15 +33,13 @@ def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
 
 def _run(task: Row) -> Row:
     """``agrees``: with the proof of enumeration; None where that is not asked, or proves nothing."""
-    warm_up("exact")
     instance = random_instance(np.random.default_rng(task["draw"]), **FAMILIES[task["family"]])
-    found, agrees = tried(instance, "exact", time_limit=task["limit"]), None
-    if found.proved and instance.target.maximum_epochs <= _COMPARED:
-        known = tried(instance, "enumerate", time_limit=_SECONDS)
-        same = math.isclose(found.cost or 0.0, known.cost or 0.0, rel_tol=_SAME)
-        agrees = same and found.ending == known.ending if known.proved else None
-    told = {"stopped": found.ending, "proved": found.proved, "cost": found.cost, "agrees": agrees}
-    return told | {"planning_seconds": found.planning_seconds}
+    found, agrees = answer(instance, "exact", task["limit"]), None
+    if found["proved"] and instance.target.maximum_epochs <= _COMPARED:
+        known = answer(instance, "enumerate", _SECONDS)
+        same = math.isclose(found["cost"] or 0.0, known["cost"] or 0.0, rel_tol=_SAME)
+        agrees = same and found["ending"] == known["ending"] if known["proved"] else None
+    return {**found, "agrees": agrees}
 
 
 def _figures(rows: Sequence[Row]) -> Row:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Row, Study
-from depl.benchmarks.studies.helpers.against_best import SAME
+from depl.benchmarks.studies.helpers.answers import SAME
 from depl.benchmarks.studies.helpers.path_peers import PeerPath, arc_flow_optimum, cspy_optimum, has_cspy
 from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
 from depl.heuristics.paper.loop import depl_paper

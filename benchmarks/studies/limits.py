@@ -59,48 +59,33 @@ _IMPORTED = (
 _CHILD = "from depl.benchmarks.studies.limits import answer_alone; answer_alone()"
 
 
-def questions() -> Iterator[tuple[str, float]]:
-    """Command lines, and the CPU seconds that each solve of them may take, as it is told them.
+_QUESTIONS: tuple[tuple[str, float, str, str], ...] = (
+    ("solve {switching} --method %", 4, "", "auto depl"),
+    ("solve {full} --method %", 10, "", "auto"),
+    ("solve {long} --method %", 4, "auto exact depl enumerate milp", "auto exact depl"),
+    ("solve {alone} --method %", 4, "enumerate exact expected-cost expected-greedy", "exact"),
+    ("solve {middle} --method %", 5, "auto exact scenario-search", "auto"),
+    ("solve {sites} --method %", 4, "auto exact milp", ""),
+    ("solve {data} --method %", 4, "auto exact milp", ""),
+    ("front {switching} --against % --points 5", 4, "loss time probability", ""),
+    ("front {full} --against % --points 5", 10, "probability", ""),
+    ("front {switching} --against loss --method %", 4, "depl exact density-greedy random", ""),
+    ("front {long} --against % --points 5", 4, "loss", ""),
+    ("report {%} {%.plan} --out {out}.html", 2, "switching full", ""),
+    ("replan {%} {%.plan} {%.state}", 4, "switching", ""),
+    ("replan {%} {%.plan} {%.state}", 10, "full", ""),
+    ("policy solve {%}", 4, "switching few long full", "few"),
+    ("program {switching} --form % --out {out}.nl", 4, "price cone", ""),
+    ("program {few} --out {out}.%", 4, "lp", ""),
+    ("knapsack knapPI_3_200_1000_1 --via %", 3, "exact milp depl", ""),
+)
+"""Command lines; the CPU seconds that each solve of them may take, as they are told; what stands for ``%``,
+all shipped methods where nothing does; and for which of it they are asked again without any compiled kernel.
 
-    ``{full}`` stands for the file of an instance, ``{full.plan}`` for that of its plan, ``{full.state}`` for
-    that of a state, ``{out}`` for a file to write. All take that limit as a whole but for a report: six
-    solves, early stopping and the picture.
-    """
-    methods = [method.name for method in registered() if method.shipped]
-    solved: tuple[tuple[str, float, list[str]], ...] = (
-        ("switching", 4, methods),
-        ("full", 10, methods),
-        ("long", 4, ["auto", "exact", "depl", "enumerate", "milp"]),
-        ("alone", 4, [method for method in methods if method.startswith("e")]),
-        ("middle", 5, ["auto", "exact", "scenario-search"]),
-        ("sites", 4, ["auto", "exact", "milp"]),
-        ("data", 4, ["auto", "exact", "milp"]),
-    )
-    for name, limit, own in solved:
-        yield from ((f"solve {{{name}}} --method {method}", limit) for method in own)
-    for against in ("loss", "time", "probability"):
-        yield f"front {{switching}} --against {against} --points 5", 4
-    yield "front {full} --against probability --points 5", 10
-    for method in ("depl", "exact", "density-greedy", "random"):
-        yield f"front {{switching}} --against loss --method {method}", 4
-    yield "front {long} --against loss --points 5", 4
-    for name, limit in (("switching", 4), ("full", 10)):
-        yield f"report {{{name}}} {{{name}.plan}} --out {{out}}.html", 2
-        yield f"replan {{{name}}} {{{name}.plan}} {{{name}.state}}", limit
-    yield from ((f"policy solve {{{name}}}", 4) for name in ("switching", "few", "long", "full"))
-    yield from ((f"program {{switching}} --form {form} --out {{out}}.nl", 4) for form in ("price", "cone"))
-    yield "program {few} --out {out}.lp", 4
-    yield from ((f"knapsack knapPI_3_200_1000_1 --via {via}", 3) for via in ("exact", "milp", "depl"))
-
-
-_COLD = {
-    "long": "auto exact depl",
-    "switching": "auto depl",
-    "alone": "exact",
-    "middle": "auto",
-    "full": "auto",
-}
-"""What is solved again by a process that finds no compiled kernel."""
+``{full}`` stands for the file of an instance, ``{full.plan}`` for that of its plan, ``{full.state}`` for that of
+a state, ``{out}`` for a file to write. A limit is that of the whole, but in a report of each of six solves, of
+early stopping and of the picture.
+"""
 
 
 def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
@@ -114,10 +99,12 @@ def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
             "seed": seed,
         }
         return
-    again = {f"solve {{{name}}} --method {method}" for name, own in _COLD.items() for method in own.split()}
-    for line, limit in questions():
-        for cold in (False, True) if line in again or line == "policy solve {few}" else (False,):
-            yield {"question": line, "limit": limit, "cold": cold, "here": False, "seed": seed}
+    shipped = " ".join(method.name for method in registered() if method.shipped)
+    for line, limit, values, again in _QUESTIONS:
+        asked = [(value, False) for value in (values or shipped).split()]
+        for value, cold in asked + [(value, True) for value in again.split()]:
+            told = {"question": line.replace("%", value), "limit": limit, "cold": cold, "here": False}
+            yield {**told, "seed": seed}
 
 
 def _run(task: Row) -> Row:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Row, Study
-from depl.benchmarks.studies.helpers.against_best import against_best
+from depl.benchmarks.studies.helpers.answers import against_best
 from depl.benchmarks.suites.random_placements import random_placement
 from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import Assignment, PlacementProblem

@@ -9,15 +9,16 @@ solution (``howto/ratio``), on shipped and random instances, half of which best-
 import functools
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from depl.benchmarks.analysis.ratio_table import Trial, tally
 from depl.benchmarks.analysis.reference import below, claimed, reference_of
-from depl.benchmarks.measure.outcome import SolveOutcome, tried
+from depl.benchmarks.measure.outcome import tried
 from depl.benchmarks.measure.registry import Goal, Row, Study
-from depl.benchmarks.measure.solving import warm_up
-from depl.benchmarks.studies.helpers.mean_value import MeanPlan, repair
+from depl.benchmarks.studies.helpers.answers import answer, kept, outcome
+from depl.benchmarks.studies.helpers.mean_value import repair
 from depl.instances.generator import random_instance
 from depl.instances.library import load
 from depl.instances.random_family import competitive_family
@@ -26,6 +27,14 @@ from depl.models.problem.instance import Instance
 METHODS = ("depl", "depl-paper")
 _SEED = 240214346
 """That of the suite ``random``, which has the first of the thousand instances."""
+_TALLIED = {
+    **{name: name for name in ("rejected", "compared", "false_infeasible", "wrong_bounds", "below_optimum")},
+    **{"found": "found", "missed": "unserved", "mean_ratio": "mean", "largest_ratio": "largest"},
+    "unproved_compared": "unproved_compared",
+    "unproved_mean_ratio_to_bound": "bound_mean",
+    "unproved_largest_ratio_to_bound": "bound_largest",
+}
+"""What the record tells of a method, by what `tally` calls it."""
 _COUNT, _SECONDS, _REFERENCE_SECONDS = 1000, 30.0, 10.0
 _SHIPPED = (
     "tiny",
@@ -50,11 +59,8 @@ def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
 
 def _run(task: Row) -> Row:
     if "number" in task:
-        for name in ("exact", *METHODS):
-            warm_up(name)
-        return _compared(
-            _family(task["number"] + 1 if task["number"] < 1 else _COUNT)[task["number"]], task["most"]
-        )
+        family = _family(_COUNT if task["number"] else 1)
+        return _compared(family[task["number"]], task["most"])
     if "shipped" in task:
         return _valued(load(task["shipped"]))
     few = (1, task["sites"])
@@ -69,66 +75,49 @@ def _family(count: int) -> Sequence[Instance]:
 
 def _compared(instance: Instance, most: float) -> Row:
     """What each method comes to; of a proved optimum whether it switches models, and chooses data."""
-    limits = {**dict.fromkeys(METHODS, most), "exact": min(_REFERENCE_SECONDS, most)}
-    found = {name: tried(instance, name, time_limit=limit) for name, limit in limits.items()}
-    result = found["exact"].result
-    plan = None if result is None else result.plan
-    told = {name: _told(outcome) for name, outcome in found.items()}
-    if plan is None or not found["exact"].proved_optimal:
-        return told
-    fewer = any(len(item.datasets) < len(instance.datasets) for item in plan.data)
-    switches = len({epoch.model for epoch in plan.epochs}) > 1
-    return {**told, "switches": switches, "chooses": fewer or len(plan.data) > 1}
-
-
-def _told(outcome: SolveOutcome) -> Row:
-    kept = {name: getattr(outcome, name) for name in ("ending", "cost", "lower_bound", "seconds")}
-    return {"method": outcome.method, **kept}
+    told: dict[str, Any] = {name: answer(instance, name, most) for name in METHODS}
+    found = tried(instance, "exact", time_limit=min(_REFERENCE_SECONDS, most))
+    plan = found.result.plan if found.result and found.proved_optimal else None
+    if plan is not None:
+        fewer = any(len(item.datasets) < len(instance.datasets) for item in plan.data)
+        told["chooses"] = fewer or len(plan.data) > 1
+        told["switches"] = len({epoch.model for epoch in plan.epochs}) > 1
+    return {**told, "exact": kept(found)}
 
 
 def _valued(instance: Instance) -> Row:
     """What exact search, means (their first plan, x_EV, and the last one) and best-exp come to."""
-
-    def of(plan: MeanPlan) -> Row:
-        return {
-            "cost": plan.cost,
-            "violation": [plan.violation.lower, plan.violation.upper],
-            "kept": plan.kept,
-        }
-
-    plans = repair(instance, _VALUE_SECONDS, _TARGETS)
-    budget = instance.target.violation_budget
-    names = {"exact": "exact", "best_exp": "expected-cost"}
+    plans, budget = repair(instance, _VALUE_SECONDS, _TARGETS), instance.target.violation_budget
+    means = [
+        {"cost": plan.cost, "violation": [plan.violation.lower, plan.violation.upper], "kept": plan.kept}
+        for plan in plans[:1] + plans[-1:]
+    ]
     return {
         "name": instance.name,
         "budget": float(budget),
-        "means": [of(plan) for plan in (plans[:1] + plans[-1:])],
-        "missed": plans[0].violation.exceeds(budget) if plans else None,
+        "means": means,
+        "missed": bool(plans) and plans[0].violation.exceeds(budget),
         "targets": len(plans),
-        **{key: _told(tried(instance, name, time_limit=_VALUE_SECONDS)) for key, name in names.items()},
+        "exact": answer(instance, "exact", _VALUE_SECONDS),
+        "best_exp": answer(instance, "expected-cost", _VALUE_SECONDS),
     }
 
 
 def _figures(rows: Sequence[Row]) -> Row:
-    methods = [row for row in rows if "number" in row]
-    means = [row for row in rows if "number" not in row]
-    endings = [_outcome(row["exact"]) for row in methods]
+    methods, means = ([row for row in rows if ("number" in row) is kind] for kind in (True, False))
+    exact = [outcome(row["exact"]) for row in methods]
     plans = [row for row in methods if "switches" in row]
     values: dict[str, object] = {
         "instances": len(methods),
-        "proved_optimal": sum(item.proved_optimal for item in endings),
-        "proved_infeasible": sum(item.proved_infeasible for item in endings),
-        "unproved": sum(not item.proved for item in endings),
+        "proved_optimal": sum(item.proved_optimal for item in exact),
+        "proved_infeasible": sum(item.proved_infeasible for item in exact),
+        "unproved": sum(not item.proved for item in exact),
         "optima_that_switch_share": _mean([row["switches"] for row in plans]),
         "optima_with_less_data_or_more_clusters_share": _mean([row["chooses"] for row in plans]),
     }
     for name in METHODS:
         values |= figures_of(name, methods)
     return values | {f"value_{name}": value for name, value in value_of_the_solution(means).items()}
-
-
-def _outcome(told: Row) -> SolveOutcome:
-    return SolveOutcome(**told)
 
 
 def figures_of(method: str, rows: Sequence[Row]) -> dict[str, object]:
@@ -139,29 +128,19 @@ def figures_of(method: str, rows: Sequence[Row]) -> dict[str, object]:
     """
     trials = []
     for row in rows:
-        said = {name: _outcome(row[name]) for name in ("exact", *METHODS) if name in row}
+        said = {name: outcome(row[name]) for name in ("exact", *METHODS) if name in row}
         known = reference_of([claimed(*item) for item in said.items()])
         own = said[method]
         trials.append(Trial(str(row["number"]), own.ending, claimed(method, own), known, own.seconds))
     found = tally(trials)
-    unproved = int(found["bounded"] or 0) + int(found["unbounded"] or 0)
-    figures = {
-        **{name: found[name] for name in ("rejected", "compared", "false_infeasible", "wrong_bounds")},
-        "below_optimum": found["below_optimum"],
-        "found": int(found["compared"] or 0) + unproved,
-        "missed": found["unserved"],
-        "mean_ratio": found["mean"],
-        "largest_ratio": found["largest"],
-        "unproved_compared": unproved,
-        "unproved_mean_ratio_to_bound": found["bound_mean"],
-        "unproved_largest_ratio_to_bound": found["bound_largest"],
-    }
-    return {f"{method.replace('-', '_')}_{name}": value for name, value in figures.items()}
+    found["unproved_compared"] = int(found["bounded"] or 0) + int(found["unbounded"] or 0)
+    found["found"] = int(found["compared"] or 0) + int(found["unproved_compared"] or 0)
+    return {f"{method.replace('-', '_')}_{name}": found[of] for name, of in _TALLIED.items()}
 
 
 def value_of_the_solution(rows: Sequence[Row]) -> dict[str, object]:
     """How often x_EV misses the promise, what it costs where it keeps it, and what it costs repaired."""
-    known = [row for row in rows if _outcome(row["exact"]).proved_optimal]
+    known = [row for row in rows if outcome(row["exact"]).proved_optimal]
     first = [row for row in known if row["means"]]
     missed = [(row["means"][0]["violation"][0], row["budget"]) for row in first if row["missed"]]
     kept = [row for row in first if row["means"][0]["kept"]]
@@ -172,7 +151,7 @@ def value_of_the_solution(rows: Sequence[Row]) -> dict[str, object]:
     ]
     return {
         "proved_optimal": len(known),
-        "proved_share": _mean([_outcome(row["exact"]).proved for row in rows]),
+        "proved_share": _mean([outcome(row["exact"]).proved for row in rows]),
         "most_targets": max((row["targets"] for row in known), default=0),
         "mean_plans": len(first),
         "mean_plans_missing": len(missed),

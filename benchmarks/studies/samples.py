@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from depl.benchmarks.measure.outcome import SolveOutcome, tried
 from depl.benchmarks.measure.registry import Goal, Row, Study
-from depl.benchmarks.measure.solving import warm_up
+from depl.benchmarks.studies.helpers.answers import answer
 from depl.instances.generator import Range, random_instance
 from depl.instances.paper_like import CHEAP_SWITCHES, SWITCH_SHARE, paper_like
-from depl.models.foundation.errors import DeplError
 from depl.models.solving.solve import solve
 
 PROGRAM, SEARCH = "milp", "scenario-search"
@@ -86,20 +84,10 @@ def _run(task: Row) -> Row:
 
 
 def _attempt(method: str, task: Row, size: Mapping[str, int], gap: float = 0.0) -> dict[str, Any]:
-    """Try to prove the optimum to a relative gap; every error of the toolkit is an ending like others.
-
-    The same instance for every method, whatever else is run.
-    """
-    warm_up(method)
+    """Try to prove the optimum to a relative gap: of the same instance for every method, whatever is run."""
     rng = np.random.default_rng([*task["seed"], size["maximum_epochs"]])
     item = paper_like(rng, **size, switch_share=FAMILIES[task.get("family", "usual")])
-    limits = {"scenarios": item.scenarios, "time_limit": task["limit"], "gap": gap}
-    try:
-        found = tried(item.instance, method, **limits)
-    except DeplError as error:
-        found = SolveOutcome(method, "failed", math.inf, reason=f"{type(error).__name__}: {error}")
-    told = {"stopped": found.ending, "cost": found.cost, "gap": found.gap, "proved": found.within_gap}
-    return {**told, "seconds": found.planning_seconds}
+    return answer(item.instance, method, task["limit"], scenarios=item.scenarios, gap=gap)
 
 
 def _beside_the_law(task: Row) -> Row:
@@ -138,7 +126,7 @@ def _figures(rows: Sequence[Row]) -> Row:
         values[f"speed_ratio_{family}"] = float(np.median(faster))
     for name in SIZES:
         own = [row for row in sizes if row["name"] == name]
-        times = [row["seconds"] if row["proved"] else math.inf for row in own]
+        times = [row["planning_seconds"] if row["proved"] else math.inf for row in own]
         values[f"{name}_median_seconds"] = float(np.median(times))
         values[f"{name}_share_certified"] = float(np.mean([row["proved"] for row in own]))
         values[f"{name}_largest_gap"] = max(math.inf if row["gap"] is None else row["gap"] for row in own)
@@ -160,8 +148,8 @@ def _figures(rows: Sequence[Row]) -> Row:
 def _times_faster(row: Row) -> float:
     """How many times faster than the program the search is; 0 where the search has no proof."""
     search, program = row[SEARCH], row[PROGRAM]
-    slow = program["seconds"] if program["proved"] else max(row["limit"], program["seconds"] or 0.0)
-    return slow / search["seconds"] if search["proved"] else 0.0
+    slow = max(program["planning_seconds"], 0.0 if program["proved"] else row["limit"])
+    return slow / search["planning_seconds"] if search["proved"] else 0.0
 
 
 def _mean(flags: Sequence[bool]) -> float:

@@ -15,7 +15,8 @@ import pytest
 from depl.benchmarks.measure import provenance, registry, results
 from depl.benchmarks.measure.catalogue import all_studies, all_suites, chosen, find_suite
 from depl.benchmarks.measure.registry import Configuration, Draw, Goal, Study
-from depl.benchmarks.studies import default, exact_law, first_path, knapsacks, ratios, samples, scale
+from depl.benchmarks.studies import first_path, knapsacks, scale
+from depl.benchmarks.studies.helpers import answers
 from depl.cli import main
 from depl.models.estimation import instance as fitted
 from depl.models.foundation.errors import InvalidInputError
@@ -87,7 +88,7 @@ def shorter(monkeypatch):
 
     Policies are planned on a coarse grid."""
     monkeypatch.setattr(scale, "_SMOKE_SECONDS", 0.1)
-    for study in (default, exact_law, knapsacks, ratios, samples, scale):
+    for study in (answers, knapsacks, scale):
         monkeypatch.setattr(study, "warm_up", lambda method: None)
     monkeypatch.setattr(planner, "GRIDS", (256,))
 
