@@ -30,31 +30,19 @@ from depl.models.foundation.errors import InvalidInputError
 from tests.cases.knapsack_cases import random_chance_knapsack
 
 
-@pytest.mark.parametrize("solve", [by_highs, by_scip])
-def test_the_optimum_of_a_knapsack_is_found_and_proved(solve):
+def test_solvers_find_the_optimum_of_a_knapsack_and_scip_that_of_a_cone():
     for seed in range(3):
         knapsack = hard_knapsack("weakly-correlated", 12, np.random.default_rng(seed), part=1, parts=1)
-        answer = solve(knapsack, 20.0)
+        best = float(best_by_capacity(knapsack).value)
+        for solve in (by_highs, by_scip):
+            assert solve(knapsack, 20.0)[:2] == (pytest.approx(best, rel=1e-9), True)
+        chance = random_chance_knapsack(np.random.default_rng(seed))
+        places = range(len(chance))
+        every = itertools.chain(*(itertools.combinations(places, size) for size in range(len(chance) + 1)))
+        fits = [items for items in every if chance.slack(items) >= 1e-7]  # by less, SCIP's tolerance decides
+        answer = by_scip(chance, 20.0)
         assert answer.proved
-        assert answer.value == pytest.approx(float(best_by_capacity(knapsack).value), rel=1e-9)
-        assert answer.seconds >= 0
-
-
-def test_scip_finds_the_best_set_that_a_cone_allows():
-    for seed in range(4):
-        knapsack = random_chance_knapsack(np.random.default_rng(seed))
-        places = range(len(knapsack))
-        every = itertools.chain.from_iterable(
-            itertools.combinations(places, size) for size in range(len(knapsack) + 1)
-        )
-        best = max(
-            sum(float(knapsack.values[item]) for item in items)
-            for items in every
-            if knapsack.slack(items) >= 1e-7  # what fits by less, the tolerance of SCIP decides
-        )
-        answer = by_scip(knapsack, 20.0)
-        assert answer.proved
-        assert answer.value >= best - 1e-6
+        assert answer.value >= max(float(chance.value_of(items)) for items in fits) - 1e-6
 
 
 def test_the_program_of_others_is_given_the_file_and_its_answer_is_read(tmp_path: Path, monkeypatch):
@@ -71,11 +59,8 @@ def test_the_program_of_others_is_given_the_file_and_its_answer_is_read(tmp_path
     answer = by_label_setting(knapsack, 20.0)
     assert (answer.value, answer.proved) == (float(optimum), True)
     given = read_chance_knapsack(copy)
-    assert (given.values, given.means, given.variances) == (
-        knapsack.values,
-        knapsack.means,
-        knapsack.variances,
-    )
+    for name in ("values", "means", "variances"):
+        assert getattr(given, name) == getattr(knapsack, name)
     assert given.safety == pytest.approx(knapsack.safety, rel=1e-12)
     program.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(60)\n")
     assert by_label_setting(knapsack, 0.2)[:2] == (None, False)
@@ -83,23 +68,18 @@ def test_the_program_of_others_is_given_the_file_and_its_answer_is_read(tmp_path
     assert set(peers(knapsack)) == {"scip"}
 
 
-def test_or_tools_runs_in_a_process_of_its_own(monkeypatch):
+def test_or_tools_runs_in_a_process_of_its_own_where_it_is_installed(monkeypatch):
     def ran(command, input, **_):  # noqa: A002 - the name of subprocess.run
         assert command[0] == sys.executable
         assert input.startswith("[1.0, [")
         return types.SimpleNamespace(stdout="[7.0, true, 0.25]")
 
     knapsack = hard_knapsack("weakly-correlated", 12, np.random.default_rng(0), part=1, parts=1)
+    for found in (None, object()):
+        monkeypatch.setattr(knapsack_peers.importlib.util, "find_spec", lambda name, found=found: found)
+        assert set(peers(knapsack)) == {"highs", "scip"} | ({"or-tools"} if found else set())
     monkeypatch.setattr(knapsack_peers.subprocess, "run", ran)
     assert by_or_tools(knapsack, 1.0) == PeerAnswer(7.0, True, 0.25)
-
-
-def test_peers_that_are_not_installed_are_not_asked(monkeypatch):
-    knapsack = hard_knapsack("weakly-correlated", 12, np.random.default_rng(0), part=1, parts=1)
-    monkeypatch.setattr(knapsack_peers.importlib.util, "find_spec", lambda name: None)
-    assert set(peers(knapsack)) == {"highs", "scip"}
-    monkeypatch.setattr(knapsack_peers.importlib.util, "find_spec", lambda name: object())
-    assert set(peers(knapsack)) == {"highs", "scip", "or-tools"}
 
 
 def answer(value: float, proved: bool = True, seconds: float = 1.0) -> dict[str, object]:
