@@ -7,9 +7,11 @@ seconds the default should prove in 10, and what it proves in 48 in 60. ``reach_
 its plan, where the bound of the loop alone, which relaxes the choice of data and the quantile, is far below.
 """
 
+import functools
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -33,76 +35,67 @@ _LIMIT, _LONG, _SHIPPED_LIMIT, _LOOP_LIMIT = 10.0, 60.0, 30.0, 5.0
 """Seconds: issue 21; for shipped instances, and for the loop alone."""
 _BRIEF = 0.02
 """The share of them in a smoke run: too short for its instance, which is asked with the long one, too."""
-_SUITES = ("paper", "random", "heterogeneous", "digits")
+_SUITES = ("random", "paper", "heterogeneous", "digits")
 _SHORT_ALONE = "heterogeneous"
 """There exact search proves nothing at the long limit that the short one does not say."""
 _TRACED, _LEVELS = ("digits-alexnet", "digits-mobilenet"), (0.6, 0.995)
 """Shipped instances with a memory, and between which quantile levels they are asked."""
-_DRAWN: Mapping[str, tuple[int, Callable[[np.random.Generator, int], Instance]]] = {
-    "random": (100, lambda rng, number: competitive_family(rng, 1)[0]),
-    "extreme": (20, lambda rng, number: extreme_instance(int(rng.integers(2**31)))),
-    "heterogeneous": (
-        6,
-        lambda rng, number: heterogeneous_instance(
-            rng, clusters=10, datasets=10, models=5, maximum_epochs=50
-        ),
-    ),
-    "digits": (
-        8,
-        lambda rng, number: load(_TRACED[number % len(_TRACED)]).replace(
-            quantile_level=float(rng.uniform(*_LEVELS))
-        ),
-    ),
-}
-"""Instances that are drawn anew: how many of a family, and how."""
+_NAMES = ("clusters", "datasets", "models", "maximum_epochs")
 _SIZES = ("1x2x3x10", "2x2x3x10", "3x3x3x10", "2x2x3x20", "3x3x3x20", "5x5x3x10", "2x2x3x40")
 """|N|, |D|, |M| and K_max; at the first two everything is to be proved."""
 _DRAWS = 5
 
 
 def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
-    """``part``: of every limit, the whole but in a smoke run."""
-    seed, part = int(rng.integers(2**31)), _BRIEF if smoke else 1.0
-    for suite in ("random",) if smoke else _SUITES:
-        for number in range(1 if smoke else len(find_suite(suite).instances())):
-            yield {"group": "known", "family": suite, "number": number, "part": part}
-    for name, target in [("tiny", None)] if smoke else _shipped():
-        yield {"group": "shipped", "name": name, "target": target, "part": part}
-    drawn = [("anew", family, count) for family, (count, _) in _DRAWN.items()]
-    drawn += [("reach", size, _DRAWS) for size in _SIZES]
-    for group, family, count in [("anew", "random", 1), ("reach", _SIZES[0], 1)] if smoke else drawn:
-        for number in range(count):
-            yield {"group": group, "family": family, "seed": [seed, number], "part": part}
+    seed = int(rng.integers(2**31))
+    for place, (group, family, _) in enumerate(_every(seed, smoke)):
+        yield {"group": group, "family": family, "place": place, "smoke": smoke, "seed": seed}
 
 
-def _shipped() -> Iterator[tuple[str, str | None]]:
-    """Everything that is shipped with a law, at every target, and the template."""
-    yield "", None
-    for entry in describe():
+@functools.cache
+def _every(seed: int, smoke: bool) -> Sequence[tuple[str, str, Callable[[], Any]]]:
+    return list(_questions(seed, smoke))
+
+
+def _questions(seed: int, smoke: bool) -> Iterator[tuple[str, str, Callable[[], Any]]]:
+    """Group, family and instance; ``shipped`` is all that has a law, at every target, and the template."""
+    first = 1 if smoke else None
+    for suite in _SUITES[:first]:
+        yield from (("known", suite, draw.build) for draw in find_suite(suite).instances()[:first])
+    yield "shipped", "template", partial(parse, template())
+    for entry in () if smoke else describe():
         for target in entry.targets or (None,):
             if load(entry.name, target).declares_laws:
-                yield entry.name, target
+                yield "shipped", entry.name, partial(load, entry.name, target)
+    anew = {"random": 100, "extreme": 20, "heterogeneous": 6, "digits": 8}
+    for family, count in {"random": 1}.items() if smoke else anew.items():
+        yield from (("anew", family, partial(_drawn, family, seed, number)) for number in range(count))
+    for size in _SIZES[:first]:
+        numbers = range(1 if smoke else _DRAWS)
+        yield from (("reach", size, partial(_drawn, size, seed, number)) for number in numbers)
 
 
-def _made(task: Row) -> Instance:
-    if task["group"] == "shipped":
-        found = load(task["name"], task["target"]) if task["name"] else parse(template())
-        return cast("Instance", found)  # and no family
-    if task["group"] == "known":
-        return find_suite(task["family"]).instances()[task["number"]].made()[0]
-    rng = np.random.default_rng(task["seed"])
-    if task["group"] == "anew":
-        return _DRAWN[task["family"]][1](rng, task["seed"][1])
-    names, sizes = ("clusters", "datasets", "models", "maximum_epochs"), map(int, task["family"].split("x"))
-    return random_instance(rng, **{name: (size, size) for name, size in zip(names, sizes, strict=True)})
+def _drawn(family: str, seed: int, number: int) -> Instance:
+    rng = np.random.default_rng([seed, number])
+    if family == "random":
+        return competitive_family(rng, 1)[0]
+    if family == "extreme":
+        return extreme_instance(int(rng.integers(2**31)))
+    if family == "heterogeneous":
+        return heterogeneous_instance(rng, **dict(zip(_NAMES, (10, 10, 5, 50), strict=True)))
+    if family in _SIZES:
+        sizes = zip(_NAMES, map(int, family.split("x")), strict=True)
+        return random_instance(rng, **{name: (size, size) for name, size in sizes})
+    return load(_TRACED[number % len(_TRACED)]).replace(quantile_level=float(rng.uniform(*_LEVELS)))
 
 
 def _run(task: Row) -> Row:
     """What the default comes to, exact search and the loop; and whether the former misses a proof."""
-    instance, group = _made(task), task["group"]
+    group, _, make = _every(task["seed"], task["smoke"])[task["place"]]
+    instance: Instance = make()
 
     def asked(method: str, limit: float) -> dict[str, Any]:
-        return answer(instance, method, limit * task["part"])
+        return answer(instance, method, limit * (_BRIEF if task["smoke"] else 1))
 
     if group in ("shipped", "reach"):
         default = asked("auto", _SHIPPED_LIMIT if group == "shipped" else _LIMIT)
@@ -110,7 +103,7 @@ def _run(task: Row) -> Row:
     search = "enumerate" if instance.has_memory else "exact"
     loop = None if instance.has_memory else asked("depl", _LIMIT)
     exact, default = asked(search, _LIMIT), asked("auto", _LIMIT)
-    soon = exact["cpu_seconds"] <= SHARE * _LIMIT * task["part"]
+    soon = exact["cpu_seconds"] <= SHARE * _LIMIT * (_BRIEF if task["smoke"] else 1)
     missed = exact["proved"] and soon and not default["proved"]
     if task["family"] != _SHORT_ALONE and not missed:
         later = exact["proved"] or asked(search, SHARE * _LONG)["proved"]

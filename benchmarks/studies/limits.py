@@ -80,11 +80,11 @@ _QUESTIONS: tuple[tuple[str, float, str, str], ...] = (
     ("knapsack knapPI_3_200_1000_1 --via %", 3, "exact milp depl", ""),
 )
 """Command lines; the CPU seconds that each solve of them may take, as they are told; what stands for ``%``,
-all shipped methods where nothing does; and for which of it they are asked again without any compiled kernel.
+all shipped methods where nothing does; and for which of it they are asked again without compiled kernels.
 
-``{full}`` stands for the file of an instance, ``{full.plan}`` for that of its plan, ``{full.state}`` for that of
-a state, ``{out}`` for a file to write. A limit is that of the whole, but in a report of each of six solves, of
-early stopping and of the picture.
+``{full}`` stands for the file of an instance, ``{full.plan}`` and ``{full.state}`` for those of a plan and of
+a state of it, ``{out}`` for a file to write. A limit is that of the whole, but in a report of each of six
+solves, of early stopping and of the picture.
 """
 
 

@@ -100,36 +100,28 @@ def selections(rng: np.random.Generator, law: str, communication: bool, count: i
         function = selection_function(problem)
         values = all_values(function)
         row["refuted"] += exhaustive(function).verdict is Verdict.REFUTED
-        row["helps_later"] += helps_later(values)
-        row["pairs_help"] += pairs_help(values)
+        later, pairs = helps(values)
+        row["helps_later"] += later
+        row["pairs_help"] += pairs
         row["missed_by_minimum_norm"] += minimum_norm_point(function).value > values.min() * (1 + _DOUBT)
     return row
 
 
-def helps_later(values: FloatArray) -> bool:
-    """Whether f(A + i) >= f(A) and f(A + i + j) < f(A + i) for some set A and i, j outside."""
-    return any(
-        values[base | one] >= values[base] and values[base | one | other] < values[base | one] * (1 - _DOUBT)
-        for base, singles in _outside(values)
-        for one, other in itertools.permutations(singles, 2)
-    )
+def helps(values: FloatArray) -> tuple[bool, bool]:
+    """Whether some dataset helps after another one did not, and whether two do where no single one does.
 
-
-def pairs_help(values: FloatArray) -> bool:
-    """Whether no single dataset helps a set, but some two do."""
-    return any(
-        min(values[base | one] for one in singles) >= values[base]
-        and values[base | one | other] < values[base] * (1 - _DOUBT)
-        for base, singles in _outside(values)
-        for one, other in itertools.combinations(singles, 2)
-    )
-
-
-def _outside(values: FloatArray) -> Iterator[tuple[int, Sequence[int]]]:
-    """Every set, as bits, and the single elements outside of it."""
+    The first: f(A + i) >= f(A) and f(A + i + j) < f(A + i) for some set A, as bits, and i, j outside.
+    """
+    later = pairs = False
     singles = [1 << place for place in range(len(values).bit_length() - 1)]
     for base in range(len(values)):
-        yield base, [one for one in singles if not base & one]
+        outside = [one for one in singles if not base & one]
+        helpless = [one for one in outside if values[base | one] >= values[base]]
+        for one, other in itertools.permutations(outside, 2):
+            both = values[base | one | other] / (1 - _DOUBT)
+            later = later or (one in helpless and both < values[base | one])
+            pairs = pairs or (helpless == outside and both < values[base])
+    return later, pairs
 
 
 def added_transforms(rng: np.random.Generator, name: str, count: int) -> dict[str, Any]:

@@ -29,7 +29,10 @@ _SEED = 240214346
 """That of the suite ``random``, which has the first of the thousand instances."""
 _TALLIED = {
     **{name: name for name in ("rejected", "compared", "false_infeasible", "wrong_bounds", "below_optimum")},
-    **{"found": "found", "missed": "unserved", "mean_ratio": "mean", "largest_ratio": "largest"},
+    "found": "found",
+    "missed": "unserved",
+    "mean_ratio": "mean",
+    "largest_ratio": "largest",
     "unproved_compared": "unproved_compared",
     "unproved_mean_ratio_to_bound": "bound_mean",
     "unproved_largest_ratio_to_bound": "bound_largest",

@@ -19,7 +19,7 @@ from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.instance import Instance
 from depl.models.problem.most_capable import most_capable_cluster
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import ClusterData, Plan
 from depl.models.solving.methods import Limits, Outcome, Registered
 from depl.models.solving.options import Option
 from depl.models.solving.result import Termination
@@ -49,14 +49,9 @@ def one_pass(instance: Instance, limits: Limits) -> Outcome:
 ONE_PASS = Registered("one-pass", one_pass, "", options=(Option("order", ORDERS, "of the decisions"),))
 
 
-def _with(data: frozenset[str], epochs: tuple[PlannedEpoch, ...]) -> Plan:
-    used, names = dict.fromkeys(epoch.cluster for epoch in epochs), tuple(sorted(data))
-    return Plan(data=tuple(ClusterData(cluster=name, datasets=names) for name in used), epochs=epochs)
-
-
 def _models(known: Instance, data: frozenset[str], limits: Limits) -> Plan:
-    capable, appraiser = most_capable_cluster(known), Appraiser(known, limits)
-    n, everywhere = known.clusters.index(capable), (data,) * len(known.clusters)
+    capable, appraiser, count = most_capable_cluster(known), Appraiser(known, limits), len(known.clusters)
+    n = known.clusters.index(capable)
 
     def time(draft: Draft) -> float:
         loads = [appraiser.load(k, m, n, data) for k, m in enumerate(draft.models)]
@@ -64,18 +59,20 @@ def _models(known: Instance, data: frozenset[str], limits: Limits) -> Plan:
 
     for length in range(1, known.target.maximum_epochs + 1):
         every = filter(appraiser.allowed, itertools.product(range(len(known.models)), repeat=length))
-        for draft in sorted((Draft(one, (n,) * length, everywhere) for one in every), key=time):
+        for draft in sorted((Draft(one, (n,) * length, (data,) * count) for one in every), key=time):
             if not appraiser.resources(draft).lateness and appraiser.met(draft):
-                name, x = capable.name, capable.capacity
-                names = [known.models[m].name for m in draft.models]
-                return _with(data, tuple(PlannedEpoch(model=m, cluster=name, resources=x) for m in names))
+                plan, whole = appraiser.plan(draft), {"resources": capable.capacity}
+                epochs = (msgspec.structs.replace(epoch, **whole) for epoch in plan.epochs)
+                return msgspec.structs.replace(plan, epochs=tuple(epochs))
     return Plan()
 
 
 def _with_best_data(known: Instance, plan: Plan) -> Plan:
-    names = sorted(item.name for item in known.datasets)
-    sets = itertools.chain(*(itertools.combinations(names, size + 1) for size in range(len(names))))
-    plans = [_with(frozenset(one), plan.epochs) for one in sets]
+    names = [item.name for item in known.datasets]
+    sets = itertools.chain(*(itertools.combinations(sorted(names), size + 1) for size in range(len(names))))
+    places = dict.fromkeys(epoch.cluster for epoch in plan.epochs)
+    data = [tuple(ClusterData(cluster=place, datasets=own) for place in places) for own in sets]
+    plans = [msgspec.structs.replace(plan, data=own) for own in data]
     found = [(evaluate(known, one, quantile=False), one) for one in plans]
     kept = [(it.transfer_cost, it.training_time, one) for it, one in found if it.feasible]
     return min(kept, key=lambda row: row[:2], default=(0.0, 0.0, Plan()))[2]

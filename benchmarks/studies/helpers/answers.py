@@ -1,4 +1,4 @@
-"""What studies keep of a solve, and what the benchmarks of the three stages tell of methods beside the best."""
+"""What studies keep of a solve, and what the benchmarks of the stages tell of methods beside the best."""
 
 from collections.abc import Sequence
 from typing import Any
