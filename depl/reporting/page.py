@@ -11,6 +11,7 @@ from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.users_code import exits_are_errors
+from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Asked, Plan
 from depl.models.solving.defaults import DEFAULT_METHOD, REPORT_SECONDS
@@ -131,13 +132,15 @@ def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage
         Limit of each solve, and of the picture; None if there were none.
     """
     commands = [shlex.join(line) for line in _commands(facts, source, seconds)]
+    failures = f"NOT accepted by the independent verifier: {counted(len(facts.verified.failures), 'finding')}"
+    accepted = "Accepted by the independent verifier: every equation holds."
     again = [("commands", commands), ("facts", list(_identities(facts, seconds)))]
     html = rendered(
         "depl.reporting",
         "page.html",
         name=facts.instance.name,
         ok=facts.verified.ok,
-        verdict=words.verdict(facts),
+        verdict=accepted if facts.verified.ok else f"{failures} against the plan.",
         sections=[*words.sections(facts, [_picture(facts, seconds)]), ("reproduce", "To reproduce", again)],
     )
     return PlanPage(html, facts.verified.ok, words.promise(facts), facts.interrupted, words.cheaper(facts)[0])

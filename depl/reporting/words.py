@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -10,10 +9,10 @@ from typing import Any
 from depl.models.foundation.errors import shortened
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.foundation.wording import counted, interval, number, one_end, probability
-from depl.models.problem.plan import Plan
 from depl.models.risk.interval import Interval
 from depl.models.solving.explain_limits import binding_lines, price_lines
 from depl.models.solving.result import Result, Termination
+from depl.models.verifier.findings import Finding, Kind
 from depl.reporting.facts import Offer, PlanFacts
 from depl.showing import view
 from depl.showing.parts import Fact, Listing, fact, promised
@@ -45,14 +44,6 @@ _UNIT_SAVES = (
 
 Block = tuple[str, Any]
 """What kind of text, list or table of the template, and its content; it is left out where that is empty."""
-
-
-def verdict(facts: PlanFacts) -> str:
-    """Whether the plan is accepted, and by whom."""
-    if facts.verified.ok:
-        return "Accepted by the independent verifier: every equation holds."
-    failures = counted(len(facts.verified.failures), "finding")
-    return f"NOT accepted by the independent verifier: {failures} against the plan."
 
 
 def sections(facts: PlanFacts, picture: list[Block]) -> Iterator[tuple[str, str, list[Block]]]:
@@ -218,7 +209,7 @@ def _over(facts: PlanFacts, result: Result) -> str | None:
     """How much the plan of a result costs over this one's cost."""
     if result.plan is None or result.cost is None:
         return None
-    if _decisions(result.plan) == _decisions(facts.plan):
+    if result.plan.epochs == facts.plan.epochs and set(result.plan.data) == set(facts.plan.data):
         return "the same plan"
     mine = facts.evaluation.cost
     if not 0 < mine < math.inf:
@@ -227,11 +218,6 @@ def _over(facts: PlanFacts, result: Result) -> str | None:
     if abs(share) < _SAME:
         return "the same cost, another plan"
     return f"{share:+.3g} %" + (": CHEAPER" if share < 0 else "")
-
-
-def _decisions(plan: Plan) -> tuple[object, object]:
-    """What is trained with which data and resources, whatever the plan claims."""
-    return plan.epochs, set(plan.data)
 
 
 def limits(facts: PlanFacts) -> list[str]:
@@ -261,25 +247,19 @@ def stopping(facts: PlanFacts) -> list[str]:
 
 def certificate(facts: PlanFacts) -> list[Block]:
     """The verifier's findings, failures first, and its own numbers; of many on one equation the first."""
-    found = sorted(facts.verified.findings, key=lambda item: item.ok)
-    alike = Counter((item.equation, item.kind) for item in found)
-    first = {(item.equation, item.kind): item for item in reversed(found)}
+    alike: dict[tuple[str, Kind], list[Finding]] = {}
+    for item in sorted(facts.verified.findings, key=lambda item: item.ok):
+        alike.setdefault((item.equation, item.kind), []).append(item)
     rows = []
-    for kind, count in alike.items():
-        more = f"; and {count - 1} more: depl check" if count > 1 else ""
-        rows.append((kind[0], word_of(first[kind]), beginning(first[kind].message, _LONGEST_FINDING) + more))
+    for first, *others in alike.values():
+        more = f"; and {len(others)} more: depl check" if others else ""
+        rows.append((first.equation, word_of(first), beginning(first.message, _LONGEST_FINDING) + more))
     if len(rows) > _MOST_FINDINGS:
         rest = ("", "", f"and {len(rows) - _MOST_FINDINGS + 1} more findings: depl check")
         rows = [*rows[: _MOST_FINDINGS - 1], rest]
-    verified = facts.verified
-    cost, time = (facts.said(name, getattr(verified, name)).shown for name in ("cost", "training_time"))
-    numbers = f"Recomputed by the verifier: cost {cost}, time {time}."
-    again, repeated = (
-        ", ".join(names_of(items)) or "none" for items in (verified.checked, verified.repeated)
-    )
-    claims = f"Claims worked out again: {again}. Claims only repeated: {repeated}."
-    claimed = "The plan claims nothing." if facts.plan.claims is None else claims
-    return [
-        ("", f"{numbers} {claimed}"),
-        ("table", Listing(("equation or claim", "verdict", "finding"), rows)),
-    ]
+    findings = Listing(("equation or claim", "verdict", "finding"), rows)
+    *_, (title, numbers) = view(facts.verified).filled()
+    repeated = ", ".join(names_of(facts.verified.repeated)) or "none"
+    claimed = f"Claims only repeated: {repeated}." if facts.plan.claims else "The plan claims nothing."
+    recomputed = numbers.cells if isinstance(numbers, Listing) else []
+    return [("", f"{claimed} {title}"), ("facts", recomputed), ("table", findings)]

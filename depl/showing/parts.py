@@ -41,10 +41,12 @@ class Fact(NamedTuple):
     @property
     def number(self) -> str:
         """The value in digits, rounded in its direction."""
+        percent = 100 if self.unit == "%" else 1
         if self.rounding is OUTWARD:
-            return interval(*self._ends, self.digits)
-        round_to = {NEAREST: number, DOWN: rounded_down, UP: rounded_up}[self.rounding]
-        return round_to(100 * self.value if self.unit == "%" else self.value, self.digits)
+            lower, upper = self._ends
+            return interval(percent * lower, percent * upper, self.digits)
+        value = self.value if percent == 1 else percent * self.value
+        return {NEAREST: number, DOWN: rounded_down, UP: rounded_up}[self.rounding](value, self.digits)
 
     @property
     def shown(self) -> str:

@@ -50,10 +50,7 @@ _PROVED = {
 _MOST_LINES = 60
 """Lines of a table: two screens, as of the stages of a plan; the rest is counted."""
 
-_RANGES = (
-    "x ... y: the bound differs between these epochs or states, from x to y, or what is done changes to and "
-    "fro there"
-)
+_RANGES = "x ... y: the bound differs between these epochs or states, from x to y"
 
 
 def policy_sections(policy: Policy, *, details: bool = False) -> Iterator[Section]:
@@ -98,10 +95,7 @@ def _switching(policy: Policy) -> str:
     """After which epochs switches are allowed."""
     if policy.switch_epochs is None:
         return ""
-    spans = [
-        str(span[0]) if len(span) == 1 else f"{span[0]} to {span[-1]}"
-        for span in consecutive(policy.switch_epochs, int)
-    ]
+    spans = [_range(span[0], span[-1], " to ") for span in consecutive(policy.switch_epochs, int)]
     return f", switches after epochs {', '.join(spans)}" if spans else ", no switches"
 
 
@@ -113,67 +107,52 @@ def policy_result_sections(result: PolicyResult) -> Iterator[Section]:
 
 
 def _outcome(result: PolicyResult) -> Pairs:
-    units, policy = result.instance.units, result.policy
+    units, policy, counts = result.instance.units, result.policy, _is_counted(result.policy)
+    proved, grid = result.termination is Termination.GAP_REACHED, f", losses on {result.cells} points"
     state = (ENDED | _PROVED)[result.termination]
-    if policy is not None and result.termination is not Termination.GAP_REACHED:
-        state = f"a policy; {state}"
-    yield result.instance.name, state
-    yield (
-        "planned in",
-        f"{result.seconds:.2f} s" + (f", losses on {result.cells} points" if result.cells else ""),
-    )
+    yield result.instance.name, state if policy is None or proved else f"a policy; {state}"
+    yield "planned in", f"{result.seconds:.2f} s{grid if result.cells else ''}"
     yield "reason", result.reason or None
     yield "looked at", f"policies of {result.restriction}" if result.restriction else None
     if policy is not None:
         yield _promise(policy)
         yield fact("cost", policy.certificate.cost, units)
         yield fact("per_success", result.per_success, units)
-        yield "rests on", _rests_on(policy) if result.instance.has_memory else None
+    if policy is not None and result.instance.has_memory:
+        runs = f"{counted(policy.certificate.runs or 0, 'run')} or more behind every stage, one unseen run"
+        yield "rests on", f"{runs} that fails, and a choice on the same runs" if counts else _FITTED
     if result.failure_cost is not None:
         yield (
             "a failed run",
             f"counts {fact('failure_cost', result.failure_cost, units).shown}{_rule(policy)}",
         )
-        law = " of the same law with independent residuals" if _is_counted(policy) else ""
-        ratio = fact("ratio", result.ratio, units)
+        law = " of the same law with independent residuals" if counts else ""
+        ratio, price = fact("ratio", result.ratio, units), number(result.multiplier)
         yield ratio.label, result.ratio and f"costs {ratio.told} at least in the mean{law}"
-        yield "promise", _multiplied(result)
-    if result.objective is not None or result.lower_bound > 0:
-        yield from _bounded(result)
-
-
-def _rests_on(policy: Policy) -> str:
-    if _is_counted(policy):
-        runs = counted(policy.certificate.runs or 0, "run")
-        return f"{runs} or more behind every stage, one unseen run that fails, and a choice on the same runs"
-    return (
-        "a law fitted to runs, taken for the whole law: residuals are independent from epoch to epoch; no "
-        "run unlike those seen counts"
-    )
-
-
-def _multiplied(result: PolicyResult) -> str | None:
-    """Whether the promise decides on the policy."""
-    if result.multiplier is None:
-        return None
-    price = number(result.multiplier)
-    if _is_counted(result.policy):
-        tried = "the cheapest of those tried"
-        return f"kept as counted, by a policy planned at a price of {price} a failure; {tried}"
-    if result.promise_binds:
-        return f"binds: priced at {price} a failure, the best policy just keeps it"
-    return "slack: the price of failures alone decides on the policy"
-
-
-def _bounded(result: PolicyResult) -> Pairs:
-    units, bound = result.instance.units, "no lower bound is proved"
+        binds = f"binds: priced at {price} a failure, the best policy just keeps it"
+        promise = (
+            binds if result.promise_binds else "slack: the price of failures alone decides on the policy"
+        )
+        if counts:
+            promise = (
+                f"kept as counted, by the cheapest of those tried, planned at a price of {price} a failure"
+            )
+        yield "promise", None if result.multiplier is None else promise
+    bound, held = "no lower bound is proved", fact("objective", result.objective, units)
     if result.lower_bound > 0:
         gap = "" if result.gap is None else f" (gap {fact('gap', result.gap).shown})"
         bound = f"lower bound {fact('lower_bound', result.lower_bound, units).shown}{gap}"
-    held = fact("objective", result.objective, units)
-    yield held.label, bound if result.objective is None else f"{held.told}, {bound}"
-    if result.objective is not None and result.lower_bound > 0 and result.policy is not None:
-        yield "bound holds for", bound_class(result.policy)
+    if result.objective is not None or result.lower_bound > 0:
+        yield held.label, bound if result.objective is None else f"{held.told}, {bound}"
+    if result.objective is not None and result.lower_bound > 0 and policy is not None:
+        yield "bound holds for", bound_class(policy)
+
+
+_FITTED = (
+    "a law fitted to runs, taken for the whole law: residuals are independent from epoch to epoch; no run "
+    "unlike those seen counts"
+)
+"""What a policy rests on that is certified under a law fitted to runs."""
 
 
 def bound_class(policy: Policy) -> str:
@@ -248,14 +227,10 @@ GIVE_UP = Action(None, "stop: give up")
 
 
 class Band(NamedTuple):
-    """Losses from that of the band before up to one, and what is done there.
-
-    ``least`` is where it begins to be mixed with what the next band does; ``upto`` in a plain band.
-    """
+    """Losses from that of the band before up to one, and what is done there."""
 
     upto: int
     action: Action
-    least: int
 
 
 def site_of(node: PolicyNode) -> Site | None:
@@ -271,17 +246,14 @@ def loss_at(policy: Policy, index: int) -> float:
 
 def bands(policy: Policy, node: PolicyNode) -> tuple[Band, ...]:
     """What is done at a node, neighbours that do the same joined; a target that is met stops the run."""
-    found: list[Band] = []
-    if node.may_stop:
-        end = min(policy.grid.target, policy.grid.cells - 1)
-        found.append(Band(end, REACHED, end))
+    found = [Band(min(policy.grid.target, policy.grid.cells - 1), REACHED)] if node.may_stop else []
     for row in node.rows:
         if found and row.upto <= found[-1].upto:
             continue
         action = _action(policy, node, row.action)
         if found and found[-1].action == action:
             found.pop()
-        found.append(Band(row.upto, action, row.upto))
+        found.append(Band(row.upto, action))
     return tuple(found)
 
 
@@ -294,31 +266,6 @@ def _action(policy: Policy, node: PolicyNode, place: int) -> Action:
     return Action(site, f"train {where}" if now is None else "go on" if site == now else f"switch to {where}")
 
 
-_NARROW = 1 / 64
-"""Share of the grid below which a band between two broad ones is taken for a part of their boundary: set by
-hand. Where two actions cost nearly the same, the cells of the noise decide between them to and fro."""
-
-
-def _plain_bands(policy: Policy, node: PolicyNode) -> tuple[Band, ...]:
-    """The same without the to and fro at a boundary, where two broad bands meet that do different things."""
-    found, kept = bands(policy, node), []
-    starts = [0, *(band.upto + 1 for band in found)]
-    broad = [
-        index
-        for index, band in enumerate(found)
-        if index in (0, len(found) - 1) or band.upto + 1 - starts[index] >= _NARROW * policy.grid.cells
-    ]
-    for index, after in zip(broad, [*broad[1:], len(found)], strict=True):
-        between, band = found[index + 1 : after], found[index]
-        beyond = found[after : after + 1]
-        mixed = bool(between and beyond) and beyond[0].action != band.action
-        if mixed and {item.action for item in between} <= {band.action, beyond[0].action}:
-            kept.append(Band(between[-1].upto, band.action, band.upto))
-        else:
-            kept += [band, *between]
-    return tuple(kept)
-
-
 def consecutive(items: Iterable[Any], epoch_of: Callable[[Any], int]) -> list[list[Any]]:
     """Items in the order of their epochs, those of consecutive ones together."""
     ordered = sorted(items, key=epoch_of)
@@ -327,49 +274,35 @@ def consecutive(items: Iterable[Any], epoch_of: Callable[[Any], int]) -> list[li
     return [list(group) for _, group in groups]
 
 
-Row = tuple[Site | None, int, int, list[tuple[Band, ...]]]
-"""What was trained last, the first and last epoch, and what is done at the nodes there, which do the same."""
-
-
-def _rows(policy: Policy, details: bool) -> Iterator[Row]:
-    """In the order of sites and epochs; nodes that do the same merged over epochs unless all are wanted."""
+def _table(policy: Policy, details: bool = False) -> Iterator[Section]:
+    """Up to which losses what is done; nodes that do the same merged over epochs unless all are wanted."""
     alike: dict[Any, list[tuple[int, tuple[Band, ...]]]] = defaultdict(list)
     for node in policy.nodes:
-        found = bands(policy, node) if details else _plain_bands(policy, node)
+        found = bands(policy, node)
         alike[site_of(node), tuple(band.action for band in found)].append((node.epoch, found))
-    order = list(dict.fromkeys(map(site_of, policy.nodes)))
-    spans = [
-        (order.index(site), span[0][0], span[-1][0], [found for _, found in span])
-        for (site, _), nodes in alike.items()
-        for span in ([[node] for node in nodes] if details else consecutive(nodes, lambda node: node[0]))
-    ]
-    for place, first, last, nodes in sorted(spans, key=lambda span: span[:3]):
-        yield order[place], first, last, nodes
-
-
-def _lines(policy: Policy, row: Row) -> Iterator[tuple[str, str, str, str]]:
-    """Up to which losses what is done; losses are ranges where the nodes of a row differ."""
-    site, first, last, nodes = row
-    place = "nothing yet" if site is None else f"{site[0]} on {site[1]}"
-    epochs, columns = str(first) if first == last else f"{first} to {last}", list(zip(*nodes, strict=True))
-    for index, some in enumerate(columns):
-        ends = min(band.least for band in some), max(band.upto for band in some)
-        low, high = (number(loss_at(policy, end), 4) for end in ends)
-        losses = f"up to {low}" if low == high else f"up to {low} ... {high}"
-        if index == len(columns) - 1:
-            losses = "above" if index else "any"
-        yield place, epochs, losses, some[0].action.words
-        place = epochs = ""
-
-
-def _table(policy: Policy, details: bool = False) -> Iterator[Section]:
-    """The table of a policy; with ``details`` every node by itself, and all of them."""
-    lines = [line for row in _rows(policy, details) for line in _lines(policy, row)]
+    order, spans = list(dict.fromkeys(map(site_of, policy.nodes))), []
+    for (site, actions), nodes in alike.items():
+        for span in [[node] for node in nodes] if details else consecutive(nodes, lambda node: node[0]):
+            spans.append((order.index(site), span[0][0], span[-1][0], actions, [found for _, found in span]))
+    lines: list[tuple[str, str, str, str]] = []
+    for place, first, last, actions, merged in sorted(spans, key=lambda span: span[:3]):
+        site = order[place]
+        head = "nothing yet" if site is None else f"{site[0]} on {site[1]}", _range(first, last, " to ")
+        for index, action in enumerate(actions):
+            ends = [loss_at(policy, found[index].upto) for found in merged]
+            losses = f"up to {_range(number(min(ends), 4), number(max(ends), 4), ' ... ')}"
+            if index == len(actions) - 1:
+                losses = "above" if index else "any"
+            lines.append((*(head if index == 0 else ("", "")), losses, action.words))
     kept = lines if details else lines[:_MOST_LINES]
-    more = len(lines) - len(kept)
+    more = f"and {counted(len(lines) - len(kept), 'more line')}" if len(lines) > len(kept) else ""
     yield "", Listing(("trained last", "after epoch", "loss", "next"), kept)
-    yield "", f"and {counted(more, 'more line')}" if more else ""
+    yield "", more
     yield "", _RANGES if any(" ... " in line[2] for line in kept) else ""
+
+
+def _range(first: object, last: object, word: str) -> str:
+    return str(first) if first == last else f"{first}{word}{last}"
 
 
 _ENDS = {

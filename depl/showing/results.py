@@ -9,7 +9,6 @@ from depl.models.foundation.documents import document
 from depl.models.foundation.wording import counted, number, probability, rounded_down
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.scenarios.evidence import ScenarioEvidence
 from depl.models.solving.budgets import Budget
 from depl.models.solving.front_points import Front, FrontPoint
 from depl.models.solving.methods import Meaning, registered
@@ -136,29 +135,39 @@ def _lines(result: Result) -> Pairs:
 
 def _plan(result: Result, instance: Instance, plan: Plan) -> Pairs:
     """Epochs, time, and what is promised of the loss, under the law or on the scenarios."""
-    target, evidence = instance.target, result.scenarios
+    target, evidence, asked = instance.target, result.scenarios, probability(instance.target.quantile_level)
     careful = instance.traced_law is not None and instance.traced_law.counts_carefully
     places = Counter(epoch.cluster for epoch in plan.epochs)
-    trained = [
-        models_in_words(plan, instance),
-        ", ".join(f"{count} on {name}" for name, count in places.items()),
-    ]
-    yield "epochs", f"{len(plan.epochs)}: {'; '.join(filter(None, trained)) or 'no training'}"
+    where = ", ".join(f"{count} on {name}" for name, count in places.items())
+    trained = "; ".join(filter(None, [models_in_words(plan, instance), where]))
+    yield "epochs", f"{len(plan.epochs)}: {trained or 'no training'}"
     yield "training time", allowed(instance, result.training_time)
     if evidence is not None:
-        yield from _scenarios(evidence, instance.declares_laws)
+        origin = "given" if evidence.seed is None else f"drawn with seed {evidence.seed}"
+        yield (
+            "scenarios",
+            f"{evidence.misses} of {evidence.size} missed, {evidence.allowed} allowed; {origin}",
+        )
+    if evidence is not None and evidence.fresh is None:
+        why = "there was no time to look at the law" if instance.declares_laws else "no law is declared"
+        nothing = f"nothing is promised: {why}, and what holds on these scenarios may not hold later"
+        yield "probability", nothing
+    if evidence is not None and (fresh := evidence.fresh) is not None:
+        missed = Fact("", (fresh.lower, fresh.upper), "%", OUTWARD, 7).shown
+        sure = f"{missed} with confidence {fresh.confidence:g}"
+        yield "fresh draws", f"{fresh.violations} of {fresh.samples} missed: {sure}"
     if result.violation is not None:
-        law = "certified" if result.rests_on is None else "certified under the fitted law"
-        asked = f"{law}; asked {probability(target.quantile_level)}"
-        if evidence is not None and result.violation.highest > target.violation_budget:
-            asked += ": NOT met under the law, only on the scenarios"
-        kept = promised(result.violation).told
-        yield f"P(l(K) <= {number(target.maximum_loss)})", f"{kept}, {asked}"
+        kept, law = (
+            promised(result.violation).told,
+            "" if result.rests_on is None else " under the fitted law",
+        )
+        short = evidence is not None and result.violation.highest > target.violation_budget
+        only = ": NOT met under the law, only on the scenarios" if short else ""
+        yield f"P(l(K) <= {number(target.maximum_loss)})", f"{kept}, certified{law}; asked {asked}{only}"
     yield "rests on", result.rests_on
     if result.quantile is not None:
         quantile = fact("quantile", ends(result.quantile)).as_counted(careful)
-        certified = "" if careful else ", certified"
-        yield f"{probability(target.quantile_level)}-quantile", f"{quantile}{certified}"
+        yield f"{asked}-quantile", f"{quantile}{'' if careful else ', certified'}"
     yield None if careful else fact("expected_loss", result.expected_loss)
 
 
@@ -167,20 +176,6 @@ def allowed(instance: Instance, time: float | None) -> str:
     limit = instance.target.maximum_time
     limited = "" if limit is None else f" of {number(limit)}"
     return instance.units.after(f"{number(time)}{limited}", "time")
-
-
-def _scenarios(evidence: ScenarioEvidence, declared: bool) -> Pairs:
-    origin = "given" if evidence.seed is None else f"drawn with seed {evidence.seed}"
-    yield "scenarios", f"{evidence.misses} of {evidence.size} missed, {evidence.allowed} allowed; {origin}"
-    fresh = evidence.fresh
-    if fresh is None:
-        why = "there was no time to look at the law" if declared else "no law is declared"
-        nothing = f"nothing is promised: {why}, and what holds on these scenarios may not hold later"
-        yield "probability", nothing
-    else:
-        missed = Fact("", (100 * fresh.lower, 100 * fresh.upper), "%", OUTWARD, 7).shown
-        sure = f"{missed} with confidence {fresh.confidence:g}"
-        yield "fresh draws", f"{fresh.violations} of {fresh.samples} missed: {sure}"
 
 
 BUDGETS = {Budget.LOSS: "l_max", Budget.TIME: "T_max", Budget.PROBABILITY: "omega"}

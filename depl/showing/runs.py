@@ -156,26 +156,19 @@ def diagnosis_content(
 
 
 def _switches(fit: TracesFit) -> Iterator[dict[str, Any]]:
-    for (previous, following), item in fit.jumps.items():
-        yield {
-            "from": previous,
-            "to": following,
+    for pair, item in fit.jumps.items():
+        counts = {
             "jumps": item.jumps.size,
-            "estimated": fit.estimated_jumps[previous, following],
+            "estimated": fit.estimated_jumps[pair],
             "nonpositive": item.nonpositive,
-            "mean": float(item.jumps.mean()),
-            "deviation": float(item.jumps.std()),
-            "best": item.best,
-            "laws": [
-                {
-                    **asdict(law),
-                    "parameters": dict(law.parameters),
-                    "goodness": law.goodness._asdict(),
-                    "p_value": law.p_value,
-                }
-                for law in item.laws
-            ],
         }
+        moments = {"mean": float(item.jumps.mean()), "deviation": float(item.jumps.std()), "best": item.best}
+        tested = [{"goodness": law.goodness._asdict(), "p_value": law.p_value} for law in item.laws]
+        laws = [
+            {**asdict(law), "parameters": dict(law.parameters), **more}
+            for law, more in zip(item.laws, tested, strict=True)
+        ]
+        yield {"from": pair[0], "to": pair[1], **counts, **moments, "laws": laws}
 
 
 def diagnosis_sections(
@@ -203,8 +196,7 @@ def diagnosis_sections(
     """
     given, notes = command or name, counted(len(found.warnings), "warning")
     yield "", f"{name}: the independent law {'may' if found.usable else 'must NOT'} be used"
-    head = [("paper's law", _why(found)), ("runs", _carried(found)), *found.same_runs]
-    yield "", [*head, ("next", _next(found, given))]
+    yield "", [("paper's law", _why(found)), *_carried(found, given)]
     yield "Runs behind each stage:", stage_listing(found.behind)
     if details:
         yield from _details(found, found.fit if fit is None else fit, facts)
@@ -227,30 +219,25 @@ def _why(found: Diagnosis) -> str:
     )
 
 
-def _carried(found: Diagnosis) -> str:
-    """What the runs of the schedule with most of them can carry, if none of them misses the target."""
-    most = found.most_of_one_schedule
+def _carried(found: Diagnosis, given: str) -> Pairs:
+    """What the runs of the schedule with most of them can carry, and what comes next."""
+    most, needed = found.most_of_one_schedule, {level: runs_to_carry(level) for level in PROMISED}
     told = f"{found.runs}, of {counted(found.schedules, 'schedule')}; {most} of the schedule with most runs"
-    levels = [level for level in PROMISED if runs_to_carry(level) <= most]
-    if not levels:
-        least = PROMISED[0]
-        return f"{told}: too few for a promise of {number(least)}, which takes {runs_to_carry(least)}"
+    kept = [number(level) for level, runs in needed.items() if runs <= most]
     sure = [number(level) for level in PROMISED if runs_to_carry(level, CONFIDENCE) <= most]
-    return (
-        f"{told}: if none of them misses the target, they carry a promise of {number(levels[-1])} that is "
-        f"right on average, and {['none', *sure][-1]} with confidence {number(CONFIDENCE)}"
-    )
-
-
-def _next(found: Diagnosis, given: str) -> str:
-    if found.most_of_one_schedule < runs_to_carry(PROMISED[0]):
-        needed = ", ".join(f"{number(level)} takes {runs_to_carry(level)}" for level in PROMISED)
-        return f"train more runs of one schedule: a promise of {needed} of them"
-    law = " --law independent" if found.usable else ""
-    return (
-        f"depl fit {given} --template setup.json --out mine.json{law}   # depl instances new --setup --out "
-        "setup.json begins the setup"
-    )
+    carried = f"{told}: too few for a promise of {number(PROMISED[0])}, which takes {needed[PROMISED[0]]}"
+    following = ", ".join(f"{number(level)} takes {runs}" for level, runs in needed.items())
+    following = f"train more runs of one schedule: a promise of {following} of them"
+    if kept:
+        confident = f"{['none', *sure][-1]} with confidence {number(CONFIDENCE)}"
+        average = f"they carry a promise of {kept[-1]} that is right on average, and {confident}"
+        carried = f"{told}: if none of them misses the target, {average}"
+        law = " --law independent" if found.usable else ""
+        begins = "# depl instances new --setup --out setup.json begins the setup"
+        following = f"depl fit {given} --template setup.json --out mine.json{law}   {begins}"
+    yield "runs", carried
+    yield from found.same_runs
+    yield "next", following
 
 
 def stage_listing(behind: Sequence[StageRuns]) -> Listing:
@@ -317,18 +304,10 @@ def _table(rows: Sequence[Any]) -> Listing:
 
 
 class Fitted(NamedTuple):
-    """An instance with the runs that it was fitted to.
+    """An instance with the runs that it was fitted to, and how a command names them.
 
-    Attributes
-    ----------
-    usable : bool or None
-        Whether the paper's laws may be used; None where the runs cannot tell.
-    reason : str
-        Why not.
-    traces, metric : str
-        How a command names them.
-    left_out : int
-        Runs that the setup has no place for.
+    ``usable`` says whether the paper's laws may be used, None where the runs cannot tell, and ``reason`` why
+    not; ``left_out`` counts the runs that the setup has no place for.
     """
 
     instance: Instance
@@ -488,7 +467,21 @@ def _certified(found: Certificate, judges: HeldOut | None, metric: str) -> Pairs
     yield "promise", f"P(final {metric} <= {number(found.target)}) >= {level}"
     if judges is not None:
         yield "plan", schedule_label(judges.schedule) or "does not train"
-    yield "runs", _exceeding(found)
+    ways = {
+        "ended before the plan": found.stopped,
+        "diverged or were lost": found.diverged,
+        "are too flat to be told from others": found.flat,
+    }
+    yield (
+        "runs",
+        f"{found.exceedances} of {found.runs} exceed the target; "
+        + "".join(
+            f"{len(names)} of them because they {what} ({', '.join([repr(names[0]), '...'][: len(names)])}); "
+            for what, names in ways.items()
+            if names
+        )
+        + ("so few runs certify nothing" if found.allowed is None else f"at most {found.allowed} may"),
+    )
     kept = promised(found.greatest_violation, 4).told
     both = Fact("", (1 - found.violation.upper, 1 - found.violation.lower), "", OUTWARD, 4).number
     yield "delivered", f"{kept} with confidence {confidence}; from both sides {both}"
@@ -502,20 +495,6 @@ def _certified(found: Certificate, judges: HeldOut | None, metric: str) -> Pairs
         left_out = counted(len(judges.left_out), "run")
         yield "left out", f"{left_out}, as told: {listed(judges.left_out)}"
     yield "needed", None if found.certified else _needed(found)
-
-
-def _exceeding(found: Certificate) -> str:
-    parts = [f"{found.exceedances} of {found.runs} exceed the target"]
-    for what, names in (
-        ("ended before the plan", found.stopped),
-        ("diverged or were lost", found.diverged),
-        ("are too flat to be told from others", found.flat),
-    ):
-        if names:
-            named = f"{names[0]!r}, ..." if len(names) > 1 else repr(names[0])
-            parts.append(f"{len(names)} of them because they {what} ({named})")
-    may = "so few runs certify nothing" if found.allowed is None else f"at most {found.allowed} may"
-    return "; ".join([*parts, may])
 
 
 def _bound(bound: QuantileBound, runs: int, what: str, surety: str) -> str:

@@ -196,21 +196,6 @@ def test_epochs_that_do_alike_are_one_row_and_details_list_each(ask, here) -> No
     assert ["small on site", "2", "up to 0.7", "switch to large on site"] in every
 
 
-def test_to_and_fro_at_a_boundary_is_one_bound_with_its_range(ask, here) -> None:
-    nodes, grid = document()["nodes"], {**document()["grid"], "step": 0.001, "cells": 2000, "target": 300}
-    for node in nodes:
-        node["rows"] = [{"upto": 1999, "action": node["rows"][-1]["action"]}]
-    to_and_fro = ((900, 0), (903, 1), (905, 0), (1500, 1), (1501, -1), (1502, 1), (1999, -1))
-    nodes[1]["rows"] = [{"upto": upto, "action": action} for upto, action in to_and_fro]
-    Path("policy.json").write_text(by_hand(nodes=nodes, grid=grid).to_json(), encoding="utf-8")
-    text = ask("policy", "show", "policy.json")[1]
-    rows = [row[2:] for row in rows_of(text)]
-    assert ["up to 0.9 ... 0.905", "go on"] in rows
-    assert ["up to 1.5 ... 1.502", "switch to large on site"] in rows
-    assert "changes to and fro there" in text
-    assert "up to 0.903" in ask("policy", "show", "policy.json", "--details")[1]
-
-
 def test_a_policy_or_a_plan_is_followed_as_the_controller_does_and_its_log_is_left_as_it_is(
     ask, here
 ) -> None:

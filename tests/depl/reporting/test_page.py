@@ -361,8 +361,8 @@ def test_a_claimed_bound_that_is_only_repeated_is_called_so(tiny):
     ((bound, proved, who),) = words.lower_bounds(unproved)
     assert (bound, proved) == (5, False)
     assert who.startswith("claimed by method my own; the verifier does not contradict it")
-    (_, told), _ = words.certificate(unproved)
-    assert told.endswith("again: none. Claims only repeated: lower_bound.")
+    (_, told), *_ = words.certificate(unproved)
+    assert told.startswith("Claims only repeated: lower_bound.")
 
 
 @pytest.fixture
