@@ -1,12 +1,13 @@
 """Rows of the tables that ``make numbers`` writes into README and pages, from records and attempts."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 
-from depl.benchmarks.measure.results import COMMAND, number, read_all
+from depl.benchmarks.measure.provenance import Provenance
+from depl.benchmarks.measure.results import COMMAND, read_all
 from depl.benchmarks.measure.store import RECORDED, files_of, read_attempts
-from depl.benchmarks.report.quoted import Values, problems, shipped_and_random, source, spans, where
+from depl.benchmarks.report.quoted import Values, problems, shipped_and_random, source, where
 from depl.benchmarks.report.tables import headline_table
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
@@ -227,14 +228,17 @@ def records() -> Rows:
     for record in read_all():
         parts = record.former or (record,)
         anew = record.earlier is not None
+        command = f"``{COMMAND} {record.case}{f' --seed {record.seed}' if anew else ''}``"
+        met = f"{sum(goal.met for goal in record.goals)} of {len(record.goals)}"
+        made = _made([part.date for part in parts], parts)
         rows.append(
             [
-                f"``{COMMAND} {record.case}{f' --seed {record.seed}' if anew else ''}``",
-                *spans([part.date for part in parts], parts),
+                command,
+                *made[:2],
                 "drawn anew" if anew else "of its own",
                 f"{record.cpu_seconds:.0f}",
-                f"{sum(goal.met for goal in record.goals)} of {len(record.goals)}",
-                "; ".join(sorted({part.machine_words for part in parts})),
+                met,
+                made[2],
             ]
         )
     return rows
@@ -243,13 +247,35 @@ def records() -> Rows:
 def attempts() -> Rows:
     """Every file of attempts."""
     rows = []
-    for own in map(read_attempts, files_of(RECORDED)):
-        name, made = f"``{COMMAND} {own[0].task.suite}``", spans([item.started[:10] for item in own], own)
-        limits = ", ".join(map(number, sorted({item.settings["time_limit"] for item in own})))
-        rows.append(
-            [name, *made, str(len(own)), limits, "; ".join(sorted({item.machine_words for item in own}))]
-        )
+    for own in map(read_attempts, [*files_of(RECORDED), "behaviour"]):
+        made = _made([item.started[:10] for item in own], own)
+        limits = sorted({item.settings.get("looks", item.settings["time_limit"]) for item in own})
+        limit = ", ".join(f"{limit:g}" for limit in limits) + (" looks" if "looks" in own[0].settings else "")
+        rows.append([f"``{COMMAND} {own[0].task.suite}``", *made[:2], str(len(own)), limit, made[2]])
     return rows
+
+
+def software() -> Rows:
+    """Every Python with its libraries, and the systems; depl itself is told by the commit."""
+    made: list[Provenance] = [*read_all(), *read_attempts(RECORDED), *read_attempts("behaviour")]
+    systems = _every(item.machine.system for item in made if item.machine)
+    libraries = {
+        (item.python, _every(f"{name} {text}" for name, text in item.versions.items() if name != "depl"))
+        for item in made
+    }
+    return [[*pair, systems] for pair in sorted(libraries)]
+
+
+def _made(days: Sequence[str], records: Sequence[Provenance]) -> list[str]:
+    """First and last day, the commits, with a ``+`` where the code differed from one, and the machines."""
+    commits = (item.commit for item in records)
+    short = ("unknown" if one is None else one.id[:8] + "+" * one.dirty for one in commits)
+    span = " to ".join(dict.fromkeys((min(days), max(days))))
+    return [span, _every(short), _every((item.machine_words for item in records), "; ")]
+
+
+def _every(words: Iterable[str], between: str = ", ") -> str:
+    return between.join(sorted(set(words)))
 
 
 TABLES: dict[str, Callable[[Sequence[str]], Rows]] = {
@@ -265,5 +291,6 @@ TABLES: dict[str, Callable[[Sequence[str]], Rows]] = {
     "rules": lambda _: rules(),
     "runs per plan": lambda _: runs_per_plan(),
     "set sizes": lambda _: set_sizes(),
+    "software": lambda _: software(),
 }
 """By name; the commands take the lines that stand there."""

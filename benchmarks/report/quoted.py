@@ -4,14 +4,13 @@
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.stats import ks_2samp
 
-from depl.benchmarks.measure.provenance import Provenance
 from depl.benchmarks.measure.results import RESULTS, read, read_all
 from depl.benchmarks.measure.store import RECORDED, read_attempts
 from depl.benchmarks.report.claims import CLAIMS
@@ -64,13 +63,6 @@ def problems(values: Values) -> list[dict[str, Any]]:
 def shipped_and_random() -> Evidence:
     """The attempts that the README's table is made from."""
     return evidence_of([item for suite in (SHIPPED, RANDOM) for item in read_attempts(suite)])
-
-
-def spans(days: Sequence[str], records: Sequence[Provenance]) -> list[str]:
-    """First and last day, and the commits, with a ``+`` where the code differed from one."""
-    commits = (item.commit for item in records)
-    short = {"unknown" if one is None else one.id[:8] + "+" * one.dirty for one in commits}
-    return [" to ".join(dict.fromkeys((min(days), max(days)))), ", ".join(sorted(short))]
 
 
 # Figures that follow from the values of one record ------------------------------------------------------
@@ -151,25 +143,6 @@ DERIVED: Mapping[str, Callable[[Values], Values]] = {
 # Figures of attempts and of shipped runs ----------------------------------------------------------------
 
 
-def _behaviour() -> Values:
-    """What the recorded answers are, and with what all that is committed was recorded."""
-    kept = read_attempts("behaviour")
-    every: list[Provenance] = [*read_all(), *read_attempts(RECORDED), *kept]
-    software = {
-        f"{item.python} with "
-        + ", ".join(f"{name} {text}" for name, text in sorted(item.versions.items()) if name != "depl")
-        for item in every
-    }
-    return {
-        "answers": len(kept),
-        "problems": len({row.task.instance for row in kept}),
-        "looks": kept[0].settings["looks"],
-        "made": ", ".join([*spans([row.started[:10] for row in kept], kept), kept[0].machine_words]),
-        "systems": sorted({item.machine.system for item in every if item.machine}),
-        "software": sorted(software),
-    }
-
-
 _READINGS = {
     "saves": ("with bounds against greedy", "saving relative to best-exp", "shipped"),
     "saves_on_completions": ("with bounds against greedy", "saving relative to best-exp", "completions"),
@@ -247,7 +220,6 @@ def _runs() -> Values:
 
 
 SOURCES: Mapping[str, Callable[[], Values]] = {
-    "behaviour": _behaviour,
     "claims": _claims,
     "runs": _runs,
     "suites": _suites,
