@@ -7,10 +7,9 @@ import itertools
 import math
 import re
 import runpy
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -204,7 +203,7 @@ def test_a_function_that_fails_is_told_how_and_an_unknown_exercise_is_refused() 
         check("9.9", 1)
 
 
-def answer_of(name: str) -> object:
+def answer_of(name: str) -> Any:
     """What the solution of an exercise evaluates to, on its own."""
     code = solutions()[name]
     space: dict[str, object] = {}
@@ -220,7 +219,7 @@ def answer_of(name: str) -> object:
 def test_the_answers_of_the_first_lesson_are_those_of_plans() -> None:
     bag = Knapsack.of([7, 3, 5], [4, 2, 3], 5)
     by_cost, free = ByCost.reduce(bag), FreeResources.reduce(bag, 8)
-    cost_of = cast(Callable[..., float], answer_of("1.2"))
+    cost_of = answer_of("1.2")
     for size in range(4):
         for items in itertools.combinations(range(3), size):
             plan = ByCost.plan_of(bag, items)
@@ -234,7 +233,7 @@ def test_the_answers_of_the_second_lesson_are_those_of_the_risk_evaluators(tiny:
     plans = [(plan, depl.evaluate(tiny, plan)) for plan in all_plans(tiny)]
     by_mean = min((found.cost, found.violation.exact) for _, found in plans if found.expected_loss <= 6.5)
     assert EXERCISES["2.1"](by_mean[1]) is None
-    bound = cast(Callable[..., float], answer_of("2.2"))
+    bound = answer_of("2.2")
     loss = FinalLoss(6.0, ((Term(1.0, Normal(mean=0.0, variance=2.0)), 1),))
     assert bound(0.5, 6.0, 2.0, 0.3) == pytest.approx(chernoff_quantile(loss, 0.7, 0.5), rel=1e-12)
     margin = evar_quantile(loss, 0.99) - 6.0
@@ -247,7 +246,7 @@ def test_the_answers_of_the_third_lesson_are_those_of_the_graph(tiny: depl.Insta
     assert EXERCISES["3.1"](1 + moves.index(True)) is None
     family_a = additive_problem(short_epochs(200), frozenset({"data"}), "site")
     assert EXERCISES["3.2"](int(steps_in_levels(family_a, 200, Rounding.UP).times[:, 0].sum())) is None
-    ratio = cast(Callable[..., float], answer_of("3.3"))
+    ratio = answer_of("3.3")
     family_b = almost_one_level(10)
     costs = [depl.solve(family_b, method).cost or 0.0 for method in ("depl-paper", "exact")]
     assert costs[0] / costs[1] == pytest.approx(ratio(10), rel=1e-8)
@@ -256,9 +255,9 @@ def test_the_answers_of_the_third_lesson_are_those_of_the_graph(tiny: depl.Insta
 def test_the_answers_of_the_fourth_lesson_are_those_of_the_verdicts(tiny: depl.Instance) -> None:
     present = selection_function(selection_problem(tiny.replace(data_law=PowerDataLaw(p=1, base_volume=1))))
     assert EXERCISES["4.2"](exhaustive(present).verdict.value) is None
-    is_submodular = cast(Callable[..., bool], answer_of("4.1"))
+    is_submodular = answer_of("4.1")
     assert not is_submodular(*(present.value(chosen) for chosen in ((), (0,), (1,), (0, 1))))
-    least = cast(float, answer_of("4.3"))
+    least = answer_of("4.3")
     for base_volume, concave in ((least - 1e-6, False), (least + 1e-6, True)):
         needed = NeededEpochs(LogDataLaw(a=5.0, b=1.0, base_volume=base_volume))
         assert needed.product_is_concave(0.5 + 0.2 * base_volume, 0.2, 2.0) == concave
@@ -268,14 +267,14 @@ def test_the_answers_of_the_fifth_lesson_are_those_of_the_allocation() -> None:
     loads = [Load(4, 4, 10, 0.5), Load(4, 4, 10, 0.5), Load(1, 1, 4, 1)]
     assert EXERCISES["5.1"](allocate(loads, 6.0, None).multiplier) is None
     assert EXERCISES["5.3"](allocate(loads, 4.0, None).cost) is None
-    clipping = cast(float, answer_of("5.2"))
+    clipping = answer_of("5.2")
     for limit, clipped in ((clipping + 1e-6, False), (clipping - 1e-6, True)):
         assert (allocate(loads, limit, None).resources[2] == 4.0) == clipped
 
 
 def test_the_answers_of_the_sixth_lesson_are_those_of_scenarios_and_tests(tiny: depl.Instance) -> None:
     assert EXERCISES["6.1"](allowed_misses(tiny, 25)) is None
-    accepted = cast(Callable[..., float], answer_of("6.2"))
+    accepted = answer_of("6.2")
     assert accepted(10, 3, 0.5) == pytest.approx(float(binomial_tail(3, 10, Fraction(1, 2))), rel=1e-12)
     assert EXERCISES["6.3"](least_runs(0.7, 0.95)) is None
 
@@ -285,7 +284,7 @@ def test_the_answers_of_the_seventh_lesson_are_those_of_the_diagnosis_and_the_ce
     gains = 1.0 + 0.3 * rng.normal(size=(40, 1)) + 0.2 * rng.normal(size=(40, 6))
     losses = 10.0 - np.cumsum(np.column_stack((np.zeros(40), gains)), axis=1)
     measured = independence([losses], rng, resamples=19).variance_ratio.value
-    ratio = cast(Callable[..., float], answer_of("7.1"))
+    ratio = answer_of("7.1")
     assert ratio(gains) == pytest.approx(measured, rel=1e-9)
     assert EXERCISES["7.2"](conformal_runs(0.9)) is None
     assert EXERCISES["7.3"](allowed_exceedances(100, 0.9, 0.95)) is None
@@ -300,10 +299,10 @@ def test_the_answers_of_the_eighth_lesson_are_those_of_the_policies_and_of_the_l
     assert found.ratio is not None
     # Runs that begin at the target add nothing to C and nothing to P - P0.
     assert EXERCISES["8.1"](found.ratio[1]) is None
-    begun = cast(Callable[..., float], answer_of("8.2"))
+    begun = answer_of("8.2")
     share = begun(0.9, 0.2, 0.8)
     assert share * 0.8 + (1 - share) * 0.2 == pytest.approx(0.9)
-    after = cast(Callable[..., int], answer_of("8.3"))
+    after = answer_of("8.3")
     for cell, retention, noise in ((8, 0.5, 0.7), (5, 0.9, -0.2), (3, 0.3, -1.2)):
         rounded = rounded_indices(np.array([retention * cell, noise]), 1.0, up=True)
         assert after(cell, retention, noise) == rounded.sum()
