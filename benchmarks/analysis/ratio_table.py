@@ -23,7 +23,7 @@ from depl.benchmarks.analysis.reference import (
     question_of,
     references,
 )
-from depl.benchmarks.analysis.table import Cell, Table, table_of
+from depl.benchmarks.analysis.table import Cell, Table
 from depl.benchmarks.measure.attempt import Attempt
 from depl.models.problem.laws import FloatArray
 
@@ -227,8 +227,8 @@ def ratio_table(
         key = (attempt.task.suite, *labels, attempt.task.configuration, attempt.method, attempt.meaning)
         groups.setdefault(key, []).append(trial)
     heading = ("suite", *by, "configuration", "method", "meaning")
-    records = [dict(zip(heading, key, strict=True)) | tally(own, rng) for key, own in groups.items()]
-    return table_of(records, (*heading, *tally(())))
+    rows = tuple((*key, *tally(own, rng).values()) for key, own in groups.items())
+    return Table((*heading, *tally(())), rows)
 
 
 def reference_table(attempts: Sequence[Attempt]) -> Table:

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,13 +55,6 @@ class Table:
     def write(self, path: str | Path) -> None:
         """Write the CSV; if that is impossible, an older file is still whole."""
         write_text(path, self.csv())
-
-
-def table_of(records: Iterable[Mapping[str, Cell]], columns: Sequence[str] = ()) -> Table:
-    """A table of records with the same keys; ``columns`` are the headings of one without rows."""
-    rows = list(records)
-    names = tuple(rows[0]) if rows else tuple(columns)
-    return Table(names, tuple(tuple(row[name] for name in names) for row in rows))
 
 
 def booktabs(table: Table, caption: str = "", comments: Iterable[str] = ()) -> str:

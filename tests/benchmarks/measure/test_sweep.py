@@ -1,9 +1,12 @@
 """Whatever becomes of a solve, an attempt comes back and tells what happened: here, and on dask's workers."""
 
+import contextlib
 import logging
 import os
 import time
+from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 
 import distributed
 import msgspec
@@ -228,45 +231,35 @@ def test_a_scheduler_that_does_not_answer_or_has_no_workers_is_refused(scheduler
     assert list(workers_of(scheduler="tcp://127.0.0.1:1")([])) == []
 
 
-class Client:
-    """In the place of dask's: its workers have a version of depl, or none."""
-
-    def __init__(self, version):
-        self.version = version
-
-    def wait_for_workers(self, count, timeout):
-        pass
-
-    def run(self, function):
-        assert function() == depl.__version__
-        if self.version is None:
+@pytest.mark.parametrize(
+    ("version", "complaint"),
+    [
+        (depl.__version__, None),
+        ("9", f"workers have version 9, and {depl.__version__} is needed"),
+        (None, "a worker cannot run this depl: No module"),
+    ],
+)
+def test_workers_with_another_depl_or_none_are_refused(version, complaint):
+    def run(function):
+        if version is None:
             raise ModuleNotFoundError("No module named 'depl'")
-        return {"there": self.version}
+        return {"there": function() and version}
 
-
-def test_workers_with_another_depl_or_none_are_refused():
-    sweep._require_workers(Client(version_there()), "tcp://there:1")
-    with pytest.raises(InvalidInputError, match=f"workers have version 9, and {depl.__version__} is needed"):
-        sweep._require_workers(Client("9"), "tcp://there:1")
-    with pytest.raises(InvalidInputError, match="a worker cannot run this depl: No module"):
-        sweep._require_workers(Client(None), "tcp://there:1")
-
-
-class Future:
-    """What dask would have brought: an exception."""
-
-    def __init__(self, error):
-        self.error = error
-
-    def result(self):
-        raise self.error
+    client = SimpleNamespace(run=run, wait_for_workers=lambda count, timeout: None)
+    assert version_there() == depl.__version__
+    with pytest.raises(InvalidInputError, match=complaint) if complaint else contextlib.nullcontext():
+        sweep._require_workers(client, "tcp://there:1")
 
 
 def test_a_task_that_dask_gives_up_has_crashed_and_one_that_was_not_begun_stops_the_sweep():
     (job,) = paper_jobs(("expected-cost",))
-    found = sweep._attempt_of(Future(RuntimeError("a worker was killed")), job)
+    future = Future()
+    future.set_exception(RuntimeError("a worker was killed"))
+    found = sweep._attempt_of(future, job)
     assert (found.task, found.ending) == (job.task, "crashed")
     assert found.reason == "its workers failed, at last: a worker was killed"
+    future = Future()
+    future.set_exception(StartError("no process"))
     with pytest.raises(StartError):
-        sweep._attempt_of(Future(StartError("no process")), job)
+        sweep._attempt_of(future, job)
     assert attempt_there.__module__ == sweep.__name__  # dask finds it by this name
