@@ -16,10 +16,9 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from types import MappingProxyType
 from typing import Any, Self
 
 from depl.models.foundation.errors import DeplError
@@ -54,15 +53,9 @@ class LoneProcess:
     """A process that functions are called in, one at a time; started at the first call.
 
     A context manager: what is still running at its end is killed, with all processes that it started.
-
-    Parameters
-    ----------
-    environment : mapping
-        Variables that it has besides ours.
     """
 
-    def __init__(self, environment: Mapping[str, str] = MappingProxyType({})) -> None:
-        self._environment = dict(environment)
+    def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in the end
@@ -133,7 +126,7 @@ class LoneProcess:
                     stderr=self._errors,
                     stdout=self._errors,
                     pass_fds=[theirs.fileno()],
-                    env=_one_thread() | self._environment,
+                    env=_one_thread(),
                     start_new_session=True,
                 )
             try:
