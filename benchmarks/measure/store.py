@@ -8,7 +8,7 @@ releases with the process, keeps a second writer out; who only reads needs none.
 import fcntl
 import gzip
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
@@ -16,6 +16,7 @@ import msgspec
 
 from depl.benchmarks.measure import old_forms
 from depl.benchmarks.measure.attempt import Attempt, Request, Task
+from depl.benchmarks.measure.registry import ANSWERED
 from depl.models.foundation.archives import inflated
 from depl.models.foundation.documents import read_bytes, reason_of, write_bytes
 from depl.models.foundation.errors import InvalidInputError
@@ -143,11 +144,14 @@ def write_attempts(path: Path, attempts: Iterable[Attempt], request: Request | N
     write_bytes(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
-def update(path: str, found: Iterable[Attempt]) -> None:
+def update(path: str, found: Sequence[Attempt]) -> None:
     """Put attempts in the place of those at the same tasks, in the one file of that name."""
     files = files_of(path)
     if len(files) > 1:
         raise InvalidInputError("is several files; --update changes one", path)
+    if any(row.ending == ANSWERED for row in found):
+        message = "has a record made of these answers, which --update cannot change: run the study again"
+        raise InvalidInputError(message, path)
     request, known = read_file(files[0])
     write_attempts(files[0], {row.task: row for row in (*known, *found)}.values(), request)
 

@@ -346,20 +346,23 @@ def compare(options: Options) -> Answer:
     from depl.benchmarks.measure.store import recorded
 
     seed = secrets.randbits(32) if options.seed is None else options.seed
+    if options.update and not options.file:
+        raise InvalidInputError("replaces answers of one FILE; name it", "--update")
     names = [options.file] if options.file else sorted(recorded())
     found = {name: _compared(options, name, seed) for name in names}
-    asides = [aside if options.file else f"{name}: {aside}" for name, (_, aside, _) in found.items()]
     told = [row for _, _, rows in found.values() for row in rows]
-    content = next(iter(found.values()))[0] if options.file else {"studies": {}}
-    if not options.file:
+    if options.file:
+        ((content, aside, _),) = found.values()
+    else:
         lacking = sorted({path.stem for path in RESULTS.glob("*.json")} - recorded().keys())
         content = {"studies": {name: one for name, (one, *_) in found.items()}, "without_attempts": lacking}
+        aside = "\n".join(f"{name}: {said}" for name, (_, said, _) in found.items())
         if lacking:
-            asides.append(f"recorded before attempts were kept, so not compared: {', '.join(lacking)}")
+            aside += f"\nrecorded before attempts were kept, so not compared: {', '.join(lacking)}"
     rows = [(str(row.task), row.what, _shown(row.recorded), _shown(row.found)) for row in told]
     text = table(("answer", "what", "recorded", "found"), rows) if rows else "all the same"
     code = ExitCode.INFEASIBLE if told and not options.update else ExitCode.ANSWERED
-    return Answer(text, code, as_json(content), "\n".join(asides))
+    return Answer(text, code, as_json(content), aside)
 
 
 def _compared(options: Options, name: str, seed: int) -> tuple[dict[str, Any], str, list[Difference]]:

@@ -269,6 +269,10 @@ def test_a_study_by_tasks_goes_on_after_one_that_failed_and_is_asked_again(tmp_p
     code, text, _ = ask("bench", "compare", "wrong.jsonl", *mine)
     assert code == 3
     assert "squares/number=0 seed=[85, 0]" in text
+    code, _, complaint = ask("bench", "compare", "wrong.jsonl", *mine, "--update")
+    assert (code, "has a record made of these answers" in complaint) == (2, True)
+    code, _, complaint = ask("bench", "compare", "--update")
+    assert (code, "--update: replaces answers of one FILE" in complaint) == (2, True)
 
 
 def stops(rng, smoke):
