@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.studies.helpers.collections import COLLECTIONS, OF_FAMILIES, known_runs, shipped_runs
+from depl.benchmarks.studies.helpers.collections import OF_FAMILIES, known_runs, setup_of, shipped_runs
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.affine import fit_affine
@@ -110,7 +110,7 @@ def judged(
     nobody.
     """
     seen, judges = traces.select(known), traces.select(~known)
-    setup = load_setup(COLLECTIONS[collection].setup)
+    setup = load_setup(setup_of(collection))
     trained = {model for plan in seen.schedules for model, _ in plan}
     models = tuple(model for model in setup.models if model.name in trained)
     fitted = fit_instance(seen, msgspec.structs.replace(setup, models=models, provenance=()))

@@ -1,41 +1,77 @@
-"""Collections of runs: as many as stated, trained again to the last digit, dealt as stated."""
+"""Collections of runs: of the schedules and seeds that were stated, and trained again to the last digit."""
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from depl.benchmarks.studies.helpers.collections import (
     COLLECTIONS,
-    EPOCHS,
     FEW,
     OF_FAMILIES,
-    RUNS,
-    SCHEDULES,
-    drawn_schedules,
     known_runs,
     shipped_runs,
-    train,
 )
 from depl.benchmarks.studies.promises_held_out import QUANTILES, targets_of
-from depl.instances.training.names import RECORDED_ONLY
+from depl.instances.training import names
+from depl.instances.training.families import family
 from depl.instances.training.recorded import recorded_traces
-from depl.instances.training.runs import model_name
-from depl.models.traces.files import read_traces
+from depl.instances.training.runs import Epoch, model_name, one_thread, pruning_factor, train_run
+
+FACTORS = (0.25, 0.36, 0.5, 0.75, 0.9)
+TUNED = {
+    (0.25, 0.5): (8, 15, 25),
+    (0.25, 0.75): (10, 20),
+    (0.25, 0.9): (15,),
+    (0.36, 0.5): (12,),
+    (0.36, 0.75): (8, 18),
+    (0.36, 0.9): (12,),
+    (0.5, 0.5): (10, 20),
+    (0.5, 0.75): (8, 15, 25),
+    (0.5, 0.9): (18,),
+}
+"""Switch epochs by pruning factors, chosen by hand."""
+FAMILY = {
+    "tuned": names.DIGITS_ALEXNET,
+    "drawn": names.DIGITS_MOBILENET,
+    **{name: name for name in OF_FAMILIES},
+}
+
+
+def drawn_schedules(seed, count, latest):
+    """Different ones: two factors, the smaller first, and 5 to ``latest`` epochs before the switch."""
+    rng, found = np.random.default_rng(seed), {}
+    while len(found) < count:
+        first, second = sorted(rng.choice(FACTORS, size=2, replace=False).tolist())
+        found[first, second, int(rng.integers(5, latest + 1))] = None
+    return list(found)
+
+
+def stated(name):
+    """Schedules of a collection, first seed, epochs, and runs of each schedule."""
+    if name == "tuned":
+        schedules = [(*factors, switch) for factors, switches in TUNED.items() for switch in switches]
+        return schedules, 40_000, 45, 75
+    if name == "drawn":
+        return drawn_schedules(20261123, 16, 30), 80_000, 45, 75
+    number = OF_FAMILIES.index(name)
+    return drawn_schedules(20261124 + number, 2, 15), 400_000 + 10_000 * number, 20, 400
 
 
 @pytest.mark.parametrize("name", COLLECTIONS)
-def test_as_many_runs_as_stated_are_shipped_and_none_of_them_was_shipped_before(name: str) -> None:
-    traces, collection = shipped_runs(name), COLLECTIONS[name]
-    epochs, runs, schedules = (20, 400, 2) if name in OF_FAMILIES else (EPOCHS, RUNS, SCHEDULES)
-    assert Counter(len(rows) for rows in traces.by_schedule().values()) == {runs: schedules}
+def test_the_runs_are_those_that_were_stated_and_none_of_them_was_shipped_before(name):
+    traces, (schedules, first_seed, epochs, runs) = shipped_runs(name), stated(name)
     assert set(traces.last_epochs.tolist()) == {epochs}
-    switches = {(plan[0][0], plan[-1][0], [c for _, c in plan].count("edge")) for plan in traces.schedules}
-    assert switches == {
-        (model_name(first), model_name(second), switch) for first, second, switch in collection.schedules
+    found = {}
+    for plan, rows in traces.by_schedule().items():
+        switch = [cluster for _, cluster in plan].count("edge")
+        found[plan[0][0], plan[-1][0], switch] = [traces.runs[row] for row in rows]
+    assert found == {
+        (model_name(first), model_name(second), switch): [str(seed) for seed in range(start, start + runs)]
+        for number, (first, second, switch) in enumerate(schedules)
+        for start in [first_seed + 1_000 * number]
     }
-    old = recorded_traces(collection.family)
+    old = recorded_traces(FAMILY[name])
     assert not set(traces.runs) & set(old.runs)
     seen = {row[: epochs + 1].tobytes() for row in old.matrix()}
     assert not seen & {row.tobytes() for row in traces.matrix()}
@@ -44,26 +80,21 @@ def test_as_many_runs_as_stated_are_shipped_and_none_of_them_was_shipped_before(
         assert np.mean(traces.matrix()[:, -1] <= target - 0.0005) <= quantile
 
 
-def test_the_schedules_that_judge_are_drawn() -> None:
-    assert COLLECTIONS["drawn"].schedules == drawn_schedules(20261123)
-    found = drawn_schedules(1)
-    assert len(set(found)) == SCHEDULES
-    assert all(first < second and 5 <= switch <= 30 for first, second, switch in found)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in COLLECTIONS if name not in RECORDED_ONLY])
-def test_the_shipped_runs_are_trained_again_to_the_last_digit(name: str, tmp_path: Path) -> None:
-    train(name, tmp_path / "again.csv.gz", schedules=2, runs=2)
-    again, shipped = read_traces(tmp_path / "again.csv.gz"), shipped_runs(name)
-    rows = [shipped.runs.index(run) for run in again.runs]
-    assert np.array_equal(again.matrix(), shipped.matrix()[rows])
+@pytest.mark.parametrize("name", [name for name in COLLECTIONS if name not in names.RECORDED_ONLY])
+def test_the_shipped_runs_are_trained_again_to_the_last_digit(name):
+    shipped, trained = shipped_runs(name), family(FAMILY[name])
+    task = trained.task()
+    for plan, rows in list(shipped.by_schedule().items())[:2]:
+        schedule = [Epoch(pruning_factor(model), cluster) for model, cluster in plan]
+        for row in rows[:2]:
+            with one_thread():
+                again = train_run(task, schedule, trained.generator(int(shipped.runs[row])))
+            assert np.round(again.loss, 5).tolist() == shipped.matrix()[row].tolist()
 
 
-@pytest.mark.parametrize(
-    ("known", "sizes"), [("halves", [RUNS // 2] * SCHEDULES), (60, [60] * SCHEDULES), ("few", FEW)]
-)
-def test_runs_are_dealt_as_stated_and_every_draw_is_another_one(known, sizes) -> None:
+@pytest.mark.parametrize(("known", "sizes"), [("halves", [37] * 16), (60, [60] * 16), ("few", FEW)])
+def test_runs_are_dealt_as_stated_and_every_draw_is_another_one(known, sizes):
     traces = shipped_runs("drawn")
     drawn = [known_runs(traces, known, draw) for draw in range(3)]
     for mask in drawn:
