@@ -6,33 +6,30 @@ pilots did not, but no fresh run had been judged then.
 """
 
 import contextlib
+import json
 import math
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Study
-from depl.benchmarks.studies.loop.program import STAGES, Led, Rule, lead, log
-from depl.benchmarks.studies.loop.rules import (
-    SwitchOnce,
-    cost,
-    patience,
-    threshold,
-    usual_epochs,
-    usual_switch,
-)
+from depl.benchmarks.studies.closed_loop import epoch_prices
+from depl.benchmarks.studies.helpers.delivered import delivered, mean_cost
 from depl.instances.setups import load_setup
-from depl.models.estimation.binomial import clopper_pearson, refuting_p_value
+from depl.instances.training.families import family
+from depl.instances.training.names import DIGITS_ALEXNET
+from depl.instances.training.runs import DECIMALS, Epoch, Training, one_thread
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.counted_planner import proxy
-from depl.models.policy.process import process
+from depl.models.policy.decisions import Continue, Decision, Stop, Switch
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 
@@ -49,66 +46,163 @@ USUAL_SHARE = 0.95
 """A fixed number of epochs is set so that this share of pilots had ended at the target by then."""
 SETUP = "closed-loop"
 """Whose clusters, models and prices."""
+STAGES = (("pruned-50", "edge"), ("pruned-75", "far-edge"))
+"""Model and cluster of the first stage and of the second, whose model is to be deployed."""
+_FACTORS = {"pruned-50": 0.5, "pruned-75": 0.75}
 FIXED, TRAINED_ON, POLICY = "fixed number of epochs", "plan, all epochs", "policy"
 _REFUTED = 3
 """Exit code of ``depl certify`` where runs refute the promise."""
 
 Row = dict[str, Any]
+Enough = Callable[[Sequence[float]], bool]
+"""Whether to stop after these losses of the second stage."""
 
 
-def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
+class Led(NamedTuple):
+    """A led run: epochs in all and of the first stage, losses before the first epoch and after each."""
+
+    seed: int
+    epochs: int
+    first: int
+    losses: tuple[float, ...]
+
+
+@dataclass
+class SwitchOnce:
+    """What people do today, as what leads a run (a `depl.Controller` is the other).
+
+    Switch after a number of epochs, and stop after ``most``, or when there is ``enough``. A run succeeds if
+    its last loss is at most ``target``, with the model of the second stage.
+    """
+
+    switch: int
+    most: int
+    target: float
+    enough: Enough = lambda losses: False
+    losses: list[float] = field(default_factory=list)
+
+    def start(self, loss: float) -> Decision:
+        """Train: no rule gives up before the first epoch."""
+        return self.observe(loss)
+
+    def observe(self, loss: float) -> Decision:
+        """Go on, switch or stop."""
+        self.losses.append(loss)
+        epoch = len(self.losses) - 1
+        deployable = epoch > self.switch
+        if epoch >= self.most or (deployable and self.enough(self.losses[self.switch + 1 :])):
+            return Stop("reached" if deployable and loss <= self.target else "deadline", epoch, loss)
+        return (Switch if epoch == self.switch else Continue)(*STAGES[epoch >= self.switch], epoch, loss)
+
+
+def patience(losses: Sequence[float], last: int = 5) -> bool:
+    """Whether so many last losses are no better than the best one before."""
+    return len(losses) > last and min(losses[-last:]) >= min(losses[:-last])
+
+
+def threshold(target: float) -> Enough:
+    """Stop as soon as the target is met."""
+    return lambda losses: losses[-1] <= target
+
+
+def lead(seed: int, rule: SwitchOnce | Controller) -> Led:
+    """A training program as anybody might have one: it trains, evaluates, and asks a rule how to go on.
+
+    What trains is a family of `depl.instances.training`, so that runs can be repeated bit by bit.
+    """
+    chosen = family(DIGITS_ALEXNET)
+    with one_thread():
+        training = Training(chosen.task(), chosen.generator(seed))
+        twin = training.branch()  # the loss before the first epoch is found on a branch that is thrown away
+        twin.train(Epoch(_FACTORS[STAGES[0][0]], STAGES[0][1]))
+        losses = [round(float(twin.run().loss[0]), DECIMALS)]
+        decision, trained = rule.start(losses[0]), list[str]()
+        while not isinstance(decision, Stop):
+            training.train(Epoch(_FACTORS[decision.model], decision.cluster))
+            trained.append(decision.model)
+            losses.append(round(float(training.run().loss[-1]), DECIMALS))
+            decision = rule.observe(losses[-1])
+    return Led(seed, len(trained), trained.count(STAGES[0][0]), tuple(losses))
+
+
+def log(run: Led, path: Path) -> None:
+    """Write what a run has shown, as its program would have: hyperparameters, then a line per epoch."""
+    parts = zip(STAGES, (run.first, run.epochs - run.first), strict=True)
+    stages = ",".join(f"{model}@{cluster}:{epochs}" for (model, cluster), epochs in parts if epochs)
+    lines: list[Row] = [{"hparams": {"seed": run.seed, "stages": stages}}]
+    lines += [{"epoch": epoch, "val_loss": loss} for epoch, loss in enumerate(run.losses)]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+
+
+def cost(run: Led, epochs: int, prices: Sequence[float]) -> float:
+    """Of the first epochs of a run, at the price of an epoch of either stage."""
+    return prices[0] * min(run.first, epochs) + prices[1] * max(0, epochs - run.first)
+
+
+def usual_switch(pilots: Sequence[Led], target: float, prices: Sequence[float]) -> int:
+    """The switch of the pilots with which the target was met at the least cost on average.
+
+    A pilot that did not meet it counts with the cost of all its epochs.
+    """
+    found: dict[int, list[float]] = {}
+    for run in pilots:
+        second = range(run.first + 1, run.epochs + 1)
+        met = next((epoch for epoch in second if run.losses[epoch] <= target), run.epochs)
+        found.setdefault(run.first, []).append(cost(run, met, prices))
+    return min(found, key=lambda switch: (sum(found[switch]) / len(found[switch]), switch))
+
+
+def usual_epochs(pilots: Sequence[Led], switch: int, target: float, share: float) -> int:
+    """The least number of epochs by which this share of the pilots with this switch ended at the target.
+
+    All of their epochs if there is none.
+    """
+    met = np.array([run.losses[switch + 1 :] for run in pilots if run.first == switch]) <= target
+    enough = np.flatnonzero(met.sum(axis=0) >= share * len(met))
+    return switch + (int(enough[0]) + 1 if enough.size else met.shape[1])
+
+
+def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
+    """All of it is one task: the plan and the policy are made of the pilots, and lead the fresh runs."""
     del rng  # every run has a seed of its own
-    if smoke:  # one run of three epochs, led by a threshold that it does not meet
-        run = lead(FIRST_FRESH, SwitchOnce(1, 3, 0.0, threshold(0.0)))
-        nothing = dict.fromkeys(("plan_p_value", "policy_p_value", "policy_cost"), math.nan)
-        return {**nothing, "rows": [_row("threshold", [run], 0.0, (1.0, 1.0))]}
+    yield {"pilots": 0 if smoke else PILOTS_EACH, "fresh": 1 if smoke else FRESH}
+
+
+def _run(task: Mapping[str, Any]) -> Row:
+    if not task["pilots"]:  # one run of three epochs, led by a threshold that it does not meet
+        return {
+            "rows": [
+                _row("threshold", [lead(FIRST_FRESH, SwitchOnce(1, 3, 0.0, threshold(0.0)))], 0.0, (1, 1))
+            ]
+        }
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
-        pilots = _pilots()
+        pilots = [
+            lead(FIRST_PILOT + place * task["pilots"] + number, SwitchOnce(switch, EPOCHS, -math.inf))
+            for place, switch in enumerate(PILOT_SWITCHES)
+            for number in range(task["pilots"])
+        ]
         target = round(float(np.quantile([run.losses[-1] for run in pilots], TARGET_QUANTILE)), 2)
-        commands = _planned(target)
+        commands = _planned(pilots, target)
         instance = Instance.from_json(Path("mine.json").read_text(encoding="utf-8"))
-        nodes = process(proxy(instance), switch_epochs=PILOT_SWITCHES).nodes
-        found = {(item.model, item.cluster): item.price for node in nodes for item in node.trainings}
-        prices = found[STAGES[0]], found[STAGES[1]]
+        prices = epoch_prices(proxy(instance), PILOT_SWITCHES, STAGES)
         led = {
-            name: [lead(FIRST_FRESH + number, rule()) for number in range(FRESH)]
+            name: [lead(FIRST_FRESH + number, rule()) for number in range(task["fresh"])]
             for name, rule in _strategies(instance, pilots, target, prices).items()
         }
         commands += _certified(led[TRAINED_ON], target)
-    rows = {name: _row(name, runs, target, prices) for name, runs in led.items()}
-    return {
-        **_figures(rows),
-        "target": target,
-        "omega": OMEGA,
-        "prices": prices,
-        "pilots": len(pilots),
-        "commands": commands,
-        "rows": list(rows.values()),
-    }
+    rows = [_row(name, runs, target, prices) for name, runs in led.items()]
+    return {"target": target, "omega": OMEGA, "prices": prices, "commands": commands, "rows": rows}
 
 
-def _pilots() -> list[Led]:
-    """Train them, to their last epoch, and leave a log of each in the folder ``logs``."""
-    Path("logs").mkdir()
-    found = []
-    for place, switch in enumerate(PILOT_SWITCHES):
-        for number in range(PILOTS_EACH):
-            seed = FIRST_PILOT + place * PILOTS_EACH + number
-            found.append(lead(seed, SwitchOnce(switch, EPOCHS, -math.inf)))
-            log(found[-1], Path("logs", f"pilot-{seed}.jsonl"))
-    return found
-
-
-def _planned(target: float) -> list[dict[str, str]]:
+def _planned(pilots: Sequence[Led], target: float) -> list[Row]:
     """From the logs to a plan and a policy, by commands alone; returns the commands with what they said."""
-    switches, setup = ",".join(map(str, PILOT_SWITCHES)), load_setup(SETUP)
+    setup, switches = load_setup(SETUP), ",".join(map(str, PILOT_SWITCHES))
     wanted = msgspec.structs.replace(
         setup.target, maximum_loss=target, quantile_level=OMEGA, maximum_epochs=EPOCHS
     )
     chosen = msgspec.structs.replace(setup, name="training-loop", target=wanted, provenance=())
     Path("setup.json").write_text(chosen.to_json(), encoding="utf-8")
     commands = (
-        "traces import logs --loss val_loss --first 1 --out runs.csv",
         "diagnose runs.csv",
         "fit runs.csv --template setup.json --out mine.json",
         "solve mine.json --out plan.json",
@@ -117,10 +211,18 @@ def _planned(target: float) -> list[dict[str, str]]:
         "policy show policy.json",
         "report mine.json plan.json --out report.html",
     )
-    return [_said(command) for command in commands]
+    return [_imported(pilots, "logs", "pilot", "runs.csv"), *map(_said, commands)]
 
 
-def _said(command: str, *codes: int) -> dict[str, str]:
+def _imported(runs: Sequence[Led], folder: str, name: str, file: str) -> Row:
+    """Logs of runs in a folder, read into one file."""
+    Path(folder).mkdir()
+    for run in runs:
+        log(run, Path(folder, f"{name}-{run.seed}.jsonl"))
+    return _said(f"traces import {folder} --loss val_loss --first 1 --out {file}")
+
+
+def _said(command: str, *codes: int) -> Row:
     """What a command prints; it is an error if it ends with an exit code other than 0 and ``codes``."""
     called = [sys.executable, "-m", "depl", *command.split()]
     ended = subprocess.run(called, capture_output=True, text=True, check=False)
@@ -130,8 +232,8 @@ def _said(command: str, *codes: int) -> dict[str, str]:
 
 
 def _strategies(
-    instance: Instance, pilots: Sequence[Led], target: float, prices: tuple[float, float]
-) -> dict[str, Callable[[], Rule]]:
+    instance: Instance, pilots: Sequence[Led], target: float, prices: Sequence[float]
+) -> dict[str, Callable[[], SwitchOnce | Controller]]:
     """What leads a fresh run, anew for each."""
     plan = Plan.from_json(Path("plan.json").read_text(encoding="utf-8"))
     first = sum(epoch.model == STAGES[0][0] for epoch in plan.epochs)
@@ -148,41 +250,43 @@ def _strategies(
     }
 
 
-def _certified(judges: Sequence[Led], target: float) -> list[dict[str, str]]:
+def _certified(judges: Sequence[Led], target: float) -> list[Row]:
     """Judge the plan by runs that were trained to its end."""
-    Path("fresh").mkdir()
-    for run in judges:
-        log(run, Path("fresh", f"fresh-{run.seed}.jsonl"))
+    imported = _imported(judges, "fresh", "fresh", "fresh.csv")
     asked = f"--target {target} --omega {OMEGA} --plan plan.json --chosen-by mine.json"
-    return [
-        _said("traces import fresh --loss val_loss --first 1 --out fresh.csv"),
-        _said(f"certify fresh.csv {asked}", _REFUTED),
-    ]
+    return [imported, _said(f"certify fresh.csv {asked}", _REFUTED)]
 
 
-def _row(name: str, runs: Sequence[Led], target: float, prices: tuple[float, float]) -> Row:
+def _row(name: str, runs: Sequence[Led], target: float, prices: Sequence[float]) -> Row:
     """How often a rule got there, and what its runs cost; in the mean with its standard error."""
     reached = sum(run.epochs > run.first and run.losses[-1] <= target for run in runs)
-    costs = np.array([cost(run, run.epochs, prices) for run in runs])
-    ends = clopper_pearson(reached, len(runs), 0.95)
+    mean, error = mean_cost([cost(run, run.epochs, prices) for run in runs])
     return {
         "rule": name,
-        "runs": len(runs),
+        **delivered(len(runs) - reached, len(runs), OMEGA),
         "reached": reached,
-        "lower": ends.lower,
-        "upper": ends.upper,
-        "cost": float(costs.mean()),
-        "standard_error": float(costs.std(ddof=1) / np.sqrt(len(costs))) if len(costs) > 1 else None,
+        "cost": mean,
+        "standard_error": error,
         "epochs": float(np.mean([run.epochs for run in runs])),
-        "p_value": refuting_p_value(len(runs) - reached, len(runs), OMEGA),
     }
 
 
-def _figures(rows: Mapping[str, Row]) -> dict[str, float]:
+def _figures(answers: Sequence[Mapping[str, Any]]) -> Row:
+    (answer,) = answers
+    told = {
+        name: answer[name] for name in ("target", "omega", "prices", "commands", "rows") if name in answer
+    }
+    return {**_values(answer["rows"]), "pilots": len(PILOT_SWITCHES) * answer["pilots"], **told}
+
+
+def _values(rows: Sequence[Row]) -> Row:
+    by_rule = {row["rule"]: row for row in rows}
+    if POLICY not in by_rule:
+        return dict.fromkeys(("plan_p_value", "policy_p_value", "policy_cost"), math.nan)
     return {
-        "plan_p_value": rows[TRAINED_ON]["p_value"],
-        "policy_p_value": rows[POLICY]["p_value"],
-        "policy_cost": rows[POLICY]["cost"] / rows[FIXED]["cost"],
+        "plan_p_value": by_rule[TRAINED_ON]["p_value"],
+        "policy_p_value": by_rule[POLICY]["p_value"],
+        "policy_cost": by_rule[POLICY]["cost"] / by_rule[FIXED]["cost"],
     }
 
 
@@ -194,6 +298,8 @@ STUDY = Study(
         Goal("policy_p_value", "policy: the same", ">=", 0.05),
         Goal("policy_cost", "cost of the policy in that of a fixed number of epochs", "<=", 0.85),
     ),
+    tasks=_tasks,
     run=_run,
+    figures=_figures,
     seed=20261124,
 )

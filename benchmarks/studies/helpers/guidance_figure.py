@@ -5,27 +5,33 @@ every level of `LEVELS`, as it is and without its margin for plans that were nev
 ``pruning-mix.png``, ``.svg`` and ``.csv``. The shipped instances take less than a minute of one core.
 """
 
-import argparse
 import csv
 import io
 import sys
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from depl.benchmarks.figures.style import HATCHES, MODEL_COLOURS, nth, panels, save, set_title
+from depl.benchmarks.figures.style import (
+    HATCHES,
+    MODEL_COLOURS,
+    make_room,
+    nth,
+    panels,
+    save,
+    set_title,
+    shared_legend,
+)
 from depl.instances.library import load
 from depl.models.foundation.csv_cells import shown
 from depl.models.foundation.documents import write_text
-from depl.models.foundation.errors import DeplError
+from depl.models.foundation.errors import DeplError, InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.solving.interrupts import uninterrupted
 from depl.models.solving.solve import solve
@@ -35,19 +41,8 @@ INSTANCES = ("digits-alexnet", "digits-mobilenet")
 READINGS = ("with margin", "no margin")
 COLUMNS = ("instance", "reading", "omega", "cost", "stage", "model", "cluster", "epochs")
 
-_PANEL, _BELOW = (4.6, 2.7), 0.3
-"""Of a panel, and room below all of them [in]."""
-_WIDE, _NARROW = 0.8, 0.45
-_LETTERS = 14
-"""Of small print, in an inch."""
-
-
-class Mix(NamedTuple):
-    """The cheapest plan for omega: (model, cluster, epochs) of its stages; without a plan it has no cost."""
-
-    level: float
-    cost: float | None
-    stages: tuple[tuple[str, str, int], ...]
+Row = dict[str, str | float]
+"""By `COLUMNS`: a stage of the cheapest plan for omega, or no stage where nothing is trained."""
 
 
 def without_margin(instance: Instance) -> Instance:
@@ -57,111 +52,95 @@ def without_margin(instance: Instance) -> Instance:
     return instance.replace(traced_law=msgspec.structs.replace(instance.traced_law, deviations=(), care=None))
 
 
-def cheapest_mixes(instance: Instance, levels: Sequence[float]) -> list[Mix]:
-    """The mix for every omega; everything else is as in the instance."""
-    found = []
-    for level in levels:
-        result = uninterrupted(solve(instance.replace(quantile_level=level), method="enumerate"))
-        epochs = [] if result.plan is None else [(item.model, item.cluster) for item in result.plan.epochs]
-        stages = tuple((*key, len(list(items))) for key, items in groupby(epochs))
-        found.append(Mix(level, None if result.plan is None else result.cost, stages))
-    return found
+def cheapest_mixes(instance: Instance, levels: Sequence[float]) -> Iterator[Row]:
+    """The mix for every omega, in both readings; everything else is as in the instance."""
+    for reading, asked in zip(READINGS, (instance, without_margin(instance)), strict=True):
+        for level in levels:
+            result = uninterrupted(solve(asked.replace(quantile_level=level), method="enumerate"))
+            told = "" if result.plan is None else f"{result.cost:.6g}"
+            head: Row = {"instance": instance.name, "reading": reading, "omega": f"{level:g}", "cost": told}
+            epochs = (
+                [] if result.plan is None else [(item.model, item.cluster) for item in result.plan.epochs]
+            )
+            stages = [(*key, len(list(items))) for key, items in groupby(epochs)]
+            for place, stage in enumerate(stages or [("", "", 0)], 1):
+                yield head | dict(zip(COLUMNS[4:], (str(place) if stages else "", *stage), strict=True))
 
 
-def guidance_figure(instances: Sequence[Instance], mixes: Sequence[Sequence[Sequence[Mix]]]) -> Figure:
-    """A column for every instance, a row for every reading; ``mixes`` by instance and reading."""
-    figure, axes = panels(len(READINGS) * len(instances), len(instances), _PANEL)
-    figure.set_figheight(figure.get_figheight() + _BELOW)
-    models = list(dict.fromkeys(model.name for instance in instances for model in instance.models))
-    for column, (instance, found) in enumerate(zip(instances, mixes, strict=True)):
-        own = axes[column :: len(instances)]
-        for reading, panel, item in zip(READINGS, own, found, strict=True):
-            _draw(panel, item, models, instance.clusters[0].name)
-            set_title(panel, f"{instance.name}, {reading}")
-        top = 1.15 * max(sum(stage[2] for stage in mix.stages) for item in found for mix in item)
-        for panel in own:
-            panel.set_ylim(0, top or 1)  # bars of one instance can be compared
-    used = {stage[0] for found in mixes for item in found for mix in item for stage in mix.stages}
-    figure.legend(
-        handles=[Patch(label=name, **_look(models, name)) for name in models if name in used],
-        loc="outside lower center",
-        ncols=5,
-        frameon=False,
-        title=textwrap.fill(_widths(instances), int(_LETTERS * figure.get_figwidth())),
-        title_fontsize="small",
-    )
+def guidance_figure(rows: Sequence[Row], wide: Sequence[str]) -> Figure:
+    """A column for every instance, a row for every reading; bars of the clusters ``wide`` are wide."""
+    names = list(dict.fromkeys(row["instance"] for row in rows))
+    models = sorted({str(row["model"]) for row in rows if row["model"]})
+    figure, axes = panels(len(READINGS) * len(names), len(names), (4.6, 2.7))
+    shown = [(reading, name) for reading in READINGS for name in names]
+    for (reading, name), panel in zip(shown, axes, strict=True):
+        own = [row for row in rows if (row["instance"], row["reading"]) == (name, reading)]
+        _draw(panel, own, models, wide)
+        set_title(panel, f"{name}, {reading}")
+    for column in range(len(names)):  # bars of one instance can be compared
+        top = max(panel.get_ylim()[1] for panel in axes[column :: len(names)])
+        for panel in axes[column :: len(names)]:
+            panel.set_ylim(0, top)
+    shared_legend(figure)
+    told = f"wide bars: on {' or '.join(dict.fromkeys(wide))}"
+    figure.legends[0].set_title(f"{told}\nnumber above a bar: its cost")
+    make_room(figure)
     return figure
 
 
-def _draw(axes: Axes, mixes: Sequence[Mix], models: Sequence[str], wide: str) -> None:
+def _draw(axes: Axes, rows: Sequence[Row], models: Sequence[str], wide: Sequence[str]) -> None:
     """One bar per level, its stages from the bottom up as they are trained, and the cost above it."""
-    for place, mix in enumerate(mixes):
-        below = 0
-        for model, cluster, epochs in mix.stages:
-            width = _WIDE if cluster == wide else _NARROW
-            axes.bar(place, epochs, bottom=below, width=width, linewidth=0.5, **_look(models, model))
+    levels = list(dict.fromkeys(row["omega"] for row in rows))
+    for place, level in enumerate(levels):
+        own, below = [row for row in rows if row["omega"] == level], 0.0
+        for row in own if own[0]["stage"] else ():
+            model, epochs = models.index(str(row["model"])), float(row["epochs"])
+            look: dict[str, Any] = {"facecolor": nth(MODEL_COLOURS, model), "hatch": nth(HATCHES, model)}
+            width = 0.8 if row["cluster"] in wide else 0.45
+            axes.bar(
+                place, epochs, width, below, label=row["model"], edgecolor="white", linewidth=0.5, **look
+            )
             below += epochs
-        told = "no plan" if mix.cost is None else f"{mix.cost:.0f}"
-        look: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": "x-small"}
-        axes.annotate(told, (place, below), (0, 3), **look)
-    axes.set_xticks(range(len(mixes)), [f"{mix.level:g}" for mix in mixes])
-    axes.set_xlim(-0.6, len(mixes) - 0.4)
+        told = f"{float(own[0]['cost']):.0f}" if own[0]["cost"] else "no plan"
+        axes.annotate(
+            told, (place, below), (0, 3), textcoords="offset points", ha="center", fontsize="x-small"
+        )
+    axes.set_xticks(range(len(levels)), [str(level) for level in levels])
+    axes.set_xlim(-0.6, len(levels) - 0.4)
+    axes.margins(y=0.15)
     axes.set_xlabel("promise $\\omega$")
     axes.set_ylabel("epochs")
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def _look(models: Sequence[str], model: str) -> dict[str, Any]:
-    place = models.index(model)
-    return {"edgecolor": "white", "facecolor": nth(MODEL_COLOURS, place), "hatch": nth(HATCHES, place)}
-
-
-def _widths(instances: Sequence[Instance]) -> str:
-    """What the widths of the bars mean, and the numbers above them."""
-    wide = dict.fromkeys(instance.clusters[0].name for instance in instances)
-    narrow = dict.fromkeys(item.name for instance in instances for item in instance.clusters[1:])
-    told = f"wide bars: trained on {' or '.join(wide)}"
-    if narrow:
-        told += f"; narrow bars: on {' or '.join(narrow)}"
-    return f"{told}; number above a bar: its cost"
-
-
-def as_table(instances: Sequence[Instance], mixes: Sequence[Sequence[Sequence[Mix]]]) -> str:
-    """The same as CSV: a line for every stage, and one without a stage where nothing is trained."""
+def as_table(rows: Sequence[Row]) -> str:
+    """The same as CSV."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for instance, found in zip(instances, mixes, strict=True):
-        for reading, item in zip(READINGS, found, strict=True):
-            for mix in item:
-                told = instance.name, reading, f"{mix.level:g}", "" if mix.cost is None else f"{mix.cost:.6g}"
-                stages = [(str(place), *stage) for place, stage in enumerate(mix.stages, 1)]
-                for stage in stages or [("", "", "", 0)]:
-                    writer.writerow(map(shown, (*told, *stage)))
+    writer.writerows([shown(row[name]) for name in COLUMNS] for row in rows)
     return written.getvalue()
 
 
-def main(arguments: Sequence[str] | None = None, levels: Sequence[float] = LEVELS) -> int:
+def main(arguments: Sequence[str], levels: Sequence[float] = LEVELS) -> int:
     """Solve, draw and write; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m depl.benchmarks.studies.helpers.guidance_figure", description=__doc__
-    )
-    parser.add_argument("folder", type=Path, help="where to write")
-    parser.add_argument("instances", nargs="*", metavar="INSTANCE", default=INSTANCES, help="names or paths")
-    options = parser.parse_args(arguments)
     try:
-        read = [load(name) for name in options.instances]
-        mixes = [
-            [cheapest_mixes(item, levels) for item in (instance, without_margin(instance))]
-            for instance in read
-        ]
-        options.folder.mkdir(parents=True, exist_ok=True)
-        save(guidance_figure(read, mixes), options.folder, "pruning-mix")
-        write_text(options.folder / "pruning-mix.csv", as_table(read, mixes))
+        if not arguments or arguments[0].startswith("-"):
+            raise InvalidInputError("name the folder to write to, and instances if you like")
+        folder, instances = Path(arguments[0]), [load(name) for name in arguments[1:] or INSTANCES]
+        rows = [row for instance in instances for row in cheapest_mixes(instance, levels)]
+        folder.mkdir(parents=True, exist_ok=True)
+        save(
+            guidance_figure(rows, [instance.clusters[0].name for instance in instances]),
+            folder,
+            "pruning-mix",
+        )
+        write_text(folder / "pruning-mix.csv", as_table(rows))
     except DeplError as error:
-        parser.exit(error.exit_code, f"{parser.prog}: {error}\n")
+        sys.stderr.write(f"guidance_figure: {error}\n")
+        return error.exit_code
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
