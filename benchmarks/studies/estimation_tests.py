@@ -5,7 +5,8 @@ a 95 % interval contain the truth in 95 %. The p-values of Sec. VI-A, with fitte
 counted beside (erratum E7).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from depl.models.estimation.goodness import goodness_of_fit
 from depl.models.estimation.independence import independence
 from depl.models.problem.laws import FloatArray
 
-_SAMPLES, _RESAMPLES = 1000, 199
+_SEED, _SAMPLES, _RESAMPLES = 20261121, 1000, 199
 _LEVEL = 0.05
 _SHAPE, _SCALE, _OFFSET = 35.6, 2.0, 3.0
 _CURVE_EPOCHS = 77
@@ -25,8 +26,14 @@ _CURVE_EPOCHS = 77
 _RATIOS, _JUMPS = (_SHAPE, _SHAPE - 1), (5.0, 0.3, 0.1)
 
 
-def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
-    samples = 3 if smoke else _SAMPLES
+def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Mapping[str, int]]:
+    """One, as all samples come out of one generator."""
+    del rng
+    yield {"samples": 3 if smoke else _SAMPLES, "seed": _SEED}
+
+
+def _run(task: Mapping[str, int]) -> Mapping[str, object]:
+    rng, samples = np.random.default_rng(task["seed"]), task["samples"]
     improvements = [
         fit_improvement(*_improvements(rng, 1, _CURVE_EPOCHS), rng, _RESAMPLES).law("inverse_gamma")
         for _ in range(samples)
@@ -46,13 +53,18 @@ def _run(rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         )
     )
     return {
-        "samples": samples,
         "sizes": sizes,
         "farthest_size": max(abs(size - _LEVEL) for size in sizes.values()),
         "size_as_printed": _rejected([law.goodness.paper_p_value for law in improvements]),
         "coverage_scale": scale,
         "coverage_offset": offset,
     }
+
+
+def _figures(answers: Sequence[Mapping[str, Any]]) -> Mapping[str, object]:
+    (answer,) = answers
+    names = ("samples", "sizes", "farthest_size", "size_as_printed", "coverage_scale", "coverage_offset")
+    return {name: answer[name] for name in names}
 
 
 def _rejected(p_values: list[float]) -> float:
@@ -89,6 +101,8 @@ STUDY = Study(
         Goal("coverage_scale", "95 % intervals that contain A", ">=", 0.93),
         Goal("coverage_offset", "95 % intervals that contain B", ">=", 0.93),
     ),
+    tasks=_tasks,
     run=_run,
-    seed=20261121,
+    figures=_figures,
+    seed=_SEED,
 )
