@@ -155,17 +155,19 @@ def test_a_certified_probability_is_tested_itself_and_a_certified_cost_against_t
 
 
 def test_ratios_are_those_of_problems_that_are_not_tight_and_have_a_cost():
-    same = {"family": "a", "maximum_loss": 1.0, "maximum_epochs": 47, "omega": 0.9}
-    other = {**same, "maximum_loss": 2.0}
-    rows = [
-        {**same, "rung": "fixed", "cost": 10.0},
-        {**same, "rung": "optimal, counted", "promised": 0.9, "cost": 8.0},
-        {**same, "rung": "clairvoyant", "cost": 6.0},
-        {**other, "rung": "fixed", "cost": 10.0},
-        {**other, "rung": "optimal, counted", "promised": None},
-        {**other, "rung": "clairvoyant", "cost": 1.0},
-        {**same, "maximum_epochs": 30, "rung": "fixed", "cost": 10.0},
-    ]
+    def row(rung, loss=1.0, epochs=47, **cost):
+        return {
+            "family": "a",
+            "maximum_loss": loss,
+            "maximum_epochs": epochs,
+            "omega": 0.9,
+            "rung": rung,
+            **cost,
+        }
+
+    rows = [row("fixed", cost=10.0), row("optimal, counted", cost=8.0), row("clairvoyant", cost=6.0)]
+    rows += [row("fixed", 2.0, cost=10.0), row("optimal, counted", 2.0), row("clairvoyant", 2.0, cost=1.0)]
+    rows += [row("fixed", epochs=30, cost=10.0), row("optimal, counted", epochs=30, cost=1.0)]
     assert cost_ratios(rows, 0.9) == [0.8]
     assert cost_ratios(rows, 0.9, "clairvoyant") == [0.6, 0.1]
     assert cost_ratios(rows, 0.95) == []
