@@ -9,6 +9,7 @@ be refuted by a one-sided exact test at 5 %.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -80,14 +81,7 @@ def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
 
 
 def _run(task: Mapping[str, Any]) -> Row:
-    return {"rows": list(_chosen(task) if "collection" in task else _fixed(task))}
-
-
-def _chosen(task: Mapping[str, Any]) -> Iterator[Row]:
-    traces, known = shipped_runs(task["collection"]), task["known"]
-    mask = known_runs(traces, _KNOWN.get(known, known), task["draw"])
-    targets = targets_of(traces, task["quantiles"])
-    yield from judged(task["collection"], traces, mask, targets, task["levels"], task["confidences"])
+    return {"rows": list(judged(task) if "collection" in task else _fixed(task))}
 
 
 def targets_of(traces: Traces, quantiles: Sequence[float] = QUANTILES) -> list[float]:
@@ -95,35 +89,29 @@ def targets_of(traces: Traces, quantiles: Sequence[float] = QUANTILES) -> list[f
     return [float(target) for target in np.round(np.quantile(traces.matrix()[:, -1], quantiles), 3)]
 
 
-def judged(
-    collection: str,
-    traces: Traces,
-    known: NDArray[np.bool_],
-    targets: Sequence[float],
-    levels: Sequence[float],
-    confidences: Sequence[float | None],
-) -> Iterator[Row]:
+def judged(task: Mapping[str, Any]) -> Iterator[Row]:
     """All promises of one draw: the cheapest plan under the law that is fitted to the known runs is judged.
 
     Of the ``judges``, which went through the plan, ``kept`` ended at the target or below; ``refuted`` says
     whether they refute the promise. A promise for a plan that no judge went through is made, and judged by
     nobody.
     """
+    traces = shipped_runs(task["collection"])
+    known = known_runs(traces, _KNOWN.get(task["known"], task["known"]), task["draw"])
     seen, judges = traces.select(known), traces.select(~known)
-    setup = load_setup(setup_of(collection))
+    setup = load_setup(setup_of(task["collection"]))
     trained = {model for plan in seen.schedules for model, _ in plan}
     models = tuple(model for model in setup.models if model.name in trained)
     fitted = fit_instance(seen, msgspec.structs.replace(setup, models=models, provenance=()))
     if fitted.traced_law is None:
         raise ValueError("the fitted instance has a traced law")
-    for confidence in confidences:
+    for confidence, level in product(task["confidences"], task["levels"]):
         law = msgspec.structs.replace(fitted.traced_law, confidence=confidence)
-        for level in levels:
-            for target in targets:
-                asked = fitted.replace(traced_law=law, quantile_level=level, maximum_loss=target)
-                plan = search_under_law(asked, Limits()).plan
-                row = {"confidence": confidence, "promised": level, "made": plan is not None}
-                yield row | _counted(() if plan is None else plan.schedule, target, level, judges)
+        for target in targets_of(traces, task["quantiles"]):
+            asked = fitted.replace(traced_law=law, quantile_level=level, maximum_loss=target)
+            plan = search_under_law(asked, Limits()).plan
+            row = {"confidence": confidence, "promised": level, "made": plan is not None}
+            yield row | _counted(() if plan is None else plan.schedule, target, level, judges)
 
 
 def _counted(schedule: Schedule, target: float, level: float, judges: Traces) -> Row:
@@ -179,33 +167,24 @@ def fixed_plans(
     switch, and for plans of which all runs are held out (those with few runs: ``others``). ``draws`` give the
     order statistics that are the quantiles of the independent laws.
     """
-    found: dict[tuple[str, str, str], NDArray[np.int64]] = defaultdict(
-        lambda: np.zeros((3, len(FIXED_LEVELS)), dtype=np.int64)
-    )
+    found: dict[tuple[str, str, str], Any] = defaultdict(int)
     table, schedules = traces.matrix(), traces.by_schedule()
     for away, plans, asked, label in _held_out(schedules, rng, folds, settings):
         laws = _Laws(traces.select(~away), rng, draws)
         for plan in plans:
             losses = table[schedules[plan][away[schedules[plan]]]]
-            for setting in asked if len(losses) else ():
-                for method in METHODS:
-                    limits = laws.limits(method, plan, losses, setting == KNOWN)
-                    promised = np.isfinite(limits)
-                    kept = promised & (losses[:, len(plan), None] <= limits)
-                    counts = [cells.sum(axis=0) for cells in (promised, ~promised, kept)]
-                    found[label or schedule_label(plan), setting, method] += np.array(counts)
+            for setting, method in product(asked if len(losses) else (), METHODS):
+                limits = laws.limits(method, plan, losses, setting == KNOWN)
+                promised = np.isfinite(limits)
+                kept = promised & (losses[:, len(plan), None] <= limits)
+                counts = [cells.sum(axis=0) for cells in (promised, ~promised, kept)]
+                found[label or schedule_label(plan), setting, method] += np.array(counts)
+    keys = ("plan", "setting", "method")
     return [
-        {
-            "plan": plan,
-            "setting": setting,
-            "method": method,
-            "promised": level,
-            "delivered": float(kept / runs) if runs else None,
-            "runs": int(runs),
-            "refused": int(refused),
-        }
-        for (plan, setting, method), counts in found.items()
-        for level, (runs, refused, kept) in zip(FIXED_LEVELS, counts.T, strict=True)
+        {**dict(zip(keys, key, strict=True)), "promised": level, "runs": runs, "refused": refused}
+        | {"delivered": kept / runs if runs else None}
+        for key, counts in found.items()
+        for level, (runs, refused, kept) in zip(FIXED_LEVELS, counts.T.tolist(), strict=True)
     ]
 
 
@@ -371,24 +350,23 @@ def bolder(families: Any) -> float:
 
 def _fixed_figures(rows: Any) -> Row:
     """Greatest distance of promised from delivered, or promised less delivered, of 0.90 and 0.95."""
-    short = rows.assign(short=rows["promised"] - rows["delivered"])[rows["promised"] < 0.99]
-    cells = short.set_index(["setting", "method"]).sort_index()
-    unseen, paper = cells.loc[[(PLAN, PER_RUN)]], cells.loc[[(KNOWN, PAPER)]]
+    rows = rows[rows["promised"] < 0.99]
+    cells = rows.assign(short=rows["promised"] - rows["delivered"]).groupby(["setting", "method"])
+    own, unseen, paper = (cells.get_group(key) for key in ((RUNS, PER_RUN), (PLAN, PER_RUN), (KNOWN, PAPER)))
     others = unseen["plan"] == "others"
-
-    def farthest(setting: str, method: str) -> float:
-        return float(cells.loc[[(setting, method)]]["short"].abs().max())
-
+    distances = {
+        "per_run_distance": (RUNS, PER_RUN),
+        "independent_residuals_distance": (RUNS, INDEPENDENT),
+        "known_per_run_distance": (KNOWN, PER_RUN),
+        "known_independent_residuals_distance": (KNOWN, INDEPENDENT),
+        "paper_distance": (RUNS, PAPER),
+    }
     return {
-        "held_out_runs": int(cells.loc[[(RUNS, PER_RUN)]].query("promised == 0.9")["runs"].min()),
-        "per_run_distance": farthest(RUNS, PER_RUN),
-        "independent_residuals_distance": farthest(RUNS, INDEPENDENT),
-        "known_per_run_distance": farthest(KNOWN, PER_RUN),
-        "known_independent_residuals_distance": farthest(KNOWN, INDEPENDENT),
+        "held_out_runs": int(own[own["promised"] == 0.9]["runs"].min()),
+        **{name: float(cells.get_group(key)["short"].abs().max()) for name, key in distances.items()},
         "unseen_plan_shortfall": float(unseen[~others]["short"].max()),
         "unseen_others_shortfall": float(unseen[others]["short"].max()),
-        "paper_distance": farthest(RUNS, PAPER),
-        "paper_known_least": float(paper.query("promised == 0.9")["delivered"].min()),
+        "paper_known_least": float(paper[paper["promised"] == 0.9]["delivered"].min()),
     }
 
 

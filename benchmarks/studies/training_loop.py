@@ -125,13 +125,13 @@ def lead(seed: int, rule: SwitchOnce | Controller) -> Led:
     return Led(seed, len(trained), trained.count(STAGES[0][0]), tuple(losses))
 
 
-def log(run: Led, path: Path) -> None:
-    """Write what a run has shown, as its program would have: hyperparameters, then a line per epoch."""
+def log(run: Led) -> str:
+    """What a run has shown, as its program would write it: hyperparameters, then a line per epoch."""
     parts = zip(STAGES, (run.first, run.epochs - run.first), strict=True)
     stages = ",".join(f"{model}@{cluster}:{epochs}" for (model, cluster), epochs in parts if epochs)
     lines: list[Row] = [{"hparams": {"seed": run.seed, "stages": stages}}]
     lines += [{"epoch": epoch, "val_loss": loss} for epoch, loss in enumerate(run.losses)]
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
 
 
 def cost(run: Led, epochs: int, prices: Sequence[float]) -> float:
@@ -189,7 +189,10 @@ def _run(task: Mapping[str, Any]) -> Row:
             name: [lead(FIRST_FRESH + number, rule()) for number in range(task["fresh"])]
             for name, rule in _strategies(instance, pilots, target, prices).items()
         }
-        commands += _certified(led[TRAINED_ON], target)
+        # runs that were trained to the end of the plan judge it
+        commands.append(_imported(led[TRAINED_ON], "fresh", "fresh", "fresh.csv"))
+        asked = f"--target {target} --omega {OMEGA} --plan plan.json --chosen-by mine.json"
+        commands.append(_said(f"certify fresh.csv {asked}", _REFUTED))
     rows = [_row(name, runs, target, prices) for name, runs in led.items()]
     return {"target": target, "omega": OMEGA, "prices": prices, "commands": commands, "rows": rows}
 
@@ -218,7 +221,7 @@ def _imported(runs: Sequence[Led], folder: str, name: str, file: str) -> Row:
     """Logs of runs in a folder, read into one file."""
     Path(folder).mkdir()
     for run in runs:
-        log(run, Path(folder, f"{name}-{run.seed}.jsonl"))
+        Path(folder, f"{name}-{run.seed}.jsonl").write_text(log(run), encoding="utf-8")
     return _said(f"traces import {folder} --loss val_loss --first 1 --out {file}")
 
 
@@ -248,13 +251,6 @@ def _strategies(
         "plan, left when reached": lambda: Controller(plan, instance=instance),
         POLICY: lambda: Controller(policy),
     }
-
-
-def _certified(judges: Sequence[Led], target: float) -> list[Row]:
-    """Judge the plan by runs that were trained to its end."""
-    imported = _imported(judges, "fresh", "fresh", "fresh.csv")
-    asked = f"--target {target} --omega {OMEGA} --plan plan.json --chosen-by mine.json"
-    return [imported, _said(f"certify fresh.csv {asked}", _REFUTED)]
 
 
 def _row(name: str, runs: Sequence[Led], target: float, prices: Sequence[float]) -> Row:

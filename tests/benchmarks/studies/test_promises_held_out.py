@@ -64,8 +64,9 @@ def test_a_promise_is_refuted_by_the_exact_test(missed, refuted):
 def test_what_is_delivered_is_a_count_of_held_out_runs_that_began_like_the_plan():
     traces = shipped_runs("drawn")
     known = known_runs(traces, "few", 0)
-    target = targets_of(traces)[3]
-    (promise,) = judged("drawn", traces, known, (target,), levels=(0.8,), confidences=(None,))
+    (target,) = targets_of(traces, quantiles=(0.6,))
+    asked = {"levels": (0.8,), "confidences": (None,), "quantiles": (0.6,)}
+    (promise,) = judged({"collection": "drawn", "known": "few", "draw": 0, **asked})
     table, plans = traces.matrix(), traces.schedules
     # some schedule has exactly these counts at some epoch, among the runs that were not known
     counts = {
