@@ -11,7 +11,6 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -29,7 +28,7 @@ from depl.instances.training.runs import DECIMALS, Epoch, Training, one_thread
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.counted_planner import proxy
-from depl.models.policy.decisions import Continue, Decision, Stop, Switch
+from depl.models.policy.decisions import Stop
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 
@@ -54,6 +53,9 @@ _REFUTED = 3
 """Exit code of ``depl certify`` where runs refute the promise."""
 
 Row = dict[str, Any]
+Site = tuple[str, str]
+Following = Callable[[Sequence[float]], Site | None]
+"""What is trained next after these losses, the first of them before the first epoch; None: the run ends."""
 Enough = Callable[[Sequence[float]], bool]
 """Whether to stop after these losses of the second stage."""
 
@@ -67,32 +69,44 @@ class Led(NamedTuple):
     losses: tuple[float, ...]
 
 
-@dataclass
-class SwitchOnce:
-    """What people do today, as what leads a run (a `depl.Controller` is the other).
+def lead(seed: int, following: Following) -> Led:
+    """A training program as anybody might have one: it trains, evaluates, and asks how to go on.
 
-    Switch after a number of epochs, and stop after ``most``, or when there is ``enough``. A run succeeds if
-    its last loss is at most ``target``, with the model of the second stage.
+    What trains is a family of `depl.instances.training`, so that runs can be repeated bit by bit.
     """
+    chosen = family(DIGITS_ALEXNET)
+    with one_thread():
+        training = Training(chosen.task(), chosen.generator(seed))
+        twin = training.branch()  # the loss before the first epoch is found on a branch that is thrown away
+        twin.train(Epoch(_FACTORS[STAGES[0][0]], STAGES[0][1]))
+        losses, trained = [round(float(twin.run().loss[0]), DECIMALS)], list[Site]()
+        while (site := following(losses)) is not None:
+            training.train(Epoch(_FACTORS[site[0]], site[1]))
+            trained.append(site)
+            losses.append(round(float(training.run().loss[-1]), DECIMALS))
+    return Led(seed, len(trained), trained.count(STAGES[0]), tuple(losses))
 
-    switch: int
-    most: int
-    target: float
-    enough: Enough = lambda losses: False
-    losses: list[float] = field(default_factory=list)
 
-    def start(self, loss: float) -> Decision:
-        """Train: no rule gives up before the first epoch."""
-        return self.observe(loss)
+def controlled(controller: Controller) -> Following:
+    """As a plan or a policy decides."""
 
-    def observe(self, loss: float) -> Decision:
-        """Go on, switch or stop."""
-        self.losses.append(loss)
-        epoch = len(self.losses) - 1
-        deployable = epoch > self.switch
-        if epoch >= self.most or (deployable and self.enough(self.losses[self.switch + 1 :])):
-            return Stop("reached" if deployable and loss <= self.target else "deadline", epoch, loss)
-        return (Switch if epoch == self.switch else Continue)(*STAGES[epoch >= self.switch], epoch, loss)
+    def following(losses: Sequence[float]) -> Site | None:
+        decision = controller.observe(losses[-1]) if len(losses) > 1 else controller.start(losses[0])
+        return None if isinstance(decision, Stop) else (decision.model, decision.cluster)
+
+    return following
+
+
+def switching(switch: int, epochs: int) -> Following:
+    """So many epochs, with the second stage after ``switch`` of them."""
+    return lambda losses: None if len(losses) > epochs else STAGES[len(losses) > switch]
+
+
+def left(run: Led, epochs: int, enough: Enough = lambda losses: False) -> Led:
+    """The beginning of a run that somebody stops after so many epochs, or when there is ``enough``."""
+    second = range(run.first + 1, epochs)
+    end = next((epoch for epoch in second if enough(run.losses[run.first + 1 : epoch + 1])), epochs)
+    return run._replace(epochs=end, losses=run.losses[: end + 1])
 
 
 def patience(losses: Sequence[float], last: int = 5) -> bool:
@@ -103,26 +117,6 @@ def patience(losses: Sequence[float], last: int = 5) -> bool:
 def threshold(target: float) -> Enough:
     """Stop as soon as the target is met."""
     return lambda losses: losses[-1] <= target
-
-
-def lead(seed: int, rule: SwitchOnce | Controller) -> Led:
-    """A training program as anybody might have one: it trains, evaluates, and asks a rule how to go on.
-
-    What trains is a family of `depl.instances.training`, so that runs can be repeated bit by bit.
-    """
-    chosen = family(DIGITS_ALEXNET)
-    with one_thread():
-        training = Training(chosen.task(), chosen.generator(seed))
-        twin = training.branch()  # the loss before the first epoch is found on a branch that is thrown away
-        twin.train(Epoch(_FACTORS[STAGES[0][0]], STAGES[0][1]))
-        losses = [round(float(twin.run().loss[0]), DECIMALS)]
-        decision, trained = rule.start(losses[0]), list[str]()
-        while not isinstance(decision, Stop):
-            training.train(Epoch(_FACTORS[decision.model], decision.cluster))
-            trained.append(decision.model)
-            losses.append(round(float(training.run().loss[-1]), DECIMALS))
-            decision = rule.observe(losses[-1])
-    return Led(seed, len(trained), trained.count(STAGES[0][0]), tuple(losses))
 
 
 def log(run: Led) -> str:
@@ -169,15 +163,12 @@ def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
 
 
 def _run(task: Mapping[str, Any]) -> Row:
-    if not task["pilots"]:  # one run of three epochs, led by a threshold that it does not meet
-        return {
-            "rows": [
-                _row("threshold", [lead(FIRST_FRESH, SwitchOnce(1, 3, 0.0, threshold(0.0)))], 0.0, (1, 1))
-            ]
-        }
+    fresh = range(FIRST_FRESH, FIRST_FRESH + task["fresh"])
+    if not task["pilots"]:  # runs of three epochs
+        return {"rows": [_row("threshold", [lead(seed, switching(1, 3)) for seed in fresh], 0.0, (1, 1))]}
     with TemporaryDirectory() as folder, contextlib.chdir(folder):
         pilots = [
-            lead(FIRST_PILOT + place * task["pilots"] + number, SwitchOnce(switch, EPOCHS, -math.inf))
+            lead(FIRST_PILOT + place * task["pilots"] + number, switching(switch, EPOCHS))
             for place, switch in enumerate(PILOT_SWITCHES)
             for number in range(task["pilots"])
         ]
@@ -185,10 +176,7 @@ def _run(task: Mapping[str, Any]) -> Row:
         commands = _planned(pilots, target)
         instance = Instance.from_json(Path("mine.json").read_text(encoding="utf-8"))
         prices = epoch_prices(proxy(instance), PILOT_SWITCHES, STAGES)
-        led = {
-            name: [lead(FIRST_FRESH + number, rule()) for number in range(task["fresh"])]
-            for name, rule in _strategies(instance, pilots, target, prices).items()
-        }
+        led = _led(instance, pilots, target, prices, fresh)
         # runs that were trained to the end of the plan judge it
         commands.append(_imported(led[TRAINED_ON], "fresh", "fresh", "fresh.csv"))
         asked = f"--target {target} --omega {OMEGA} --plan plan.json --chosen-by mine.json"
@@ -234,22 +222,25 @@ def _said(command: str, *codes: int) -> Row:
     return {"command": f"depl {command}", "text": ended.stdout}
 
 
-def _strategies(
-    instance: Instance, pilots: Sequence[Led], target: float, prices: Sequence[float]
-) -> dict[str, Callable[[], SwitchOnce | Controller]]:
-    """What leads a fresh run, anew for each."""
+def _led(
+    instance: Instance, pilots: Sequence[Led], target: float, prices: Sequence[float], fresh: Sequence[int]
+) -> dict[str, list[Led]]:
+    """Fresh runs by what leads them; all seeds are alike, so whoever only stops a run leaves one earlier."""
     plan = Plan.from_json(Path("plan.json").read_text(encoding="utf-8"))
     first = sum(epoch.model == STAGES[0][0] for epoch in plan.epochs)
     policy = Path("policy.json").read_text(encoding="utf-8")
     switch = usual_switch(pilots, target, prices)
     epochs = usual_epochs(pilots, switch, target, USUAL_SHARE)
+    usual = [lead(seed, switching(switch, EPOCHS)) for seed in fresh]
+    planned = (controlled(Controller(plan, instance=instance)) for _ in fresh)
+    watched = (controlled(Controller(policy)) for _ in fresh)
     return {
-        FIXED: lambda: SwitchOnce(switch, epochs, target),
-        "patience": lambda: SwitchOnce(switch, EPOCHS, target, patience),
-        "threshold": lambda: SwitchOnce(switch, EPOCHS, target, threshold(target)),
-        TRAINED_ON: lambda: SwitchOnce(first, len(plan.epochs), target),
-        "plan, left when reached": lambda: Controller(plan, instance=instance),
-        POLICY: lambda: Controller(policy),
+        FIXED: [left(run, epochs) for run in usual],
+        "patience": [left(run, EPOCHS, patience) for run in usual],
+        "threshold": [left(run, EPOCHS, threshold(target)) for run in usual],
+        TRAINED_ON: [lead(seed, switching(first, len(plan.epochs))) for seed in fresh],
+        "plan, left when reached": list(map(lead, fresh, planned)),
+        POLICY: list(map(lead, fresh, watched)),
     }
 
 

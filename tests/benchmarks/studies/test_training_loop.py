@@ -7,10 +7,12 @@ import pytest
 from depl.benchmarks.measure.results import RESULTS, read
 from depl.benchmarks.studies import training_loop
 from depl.benchmarks.studies.training_loop import (
+    STAGES,
     Led,
-    SwitchOnce,
     lead,
+    left,
     patience,
+    switching,
     threshold,
     usual_epochs,
     usual_switch,
@@ -18,7 +20,6 @@ from depl.benchmarks.studies.training_loop import (
 from depl.instances.training.families import family
 from depl.instances.training.names import DIGITS_ALEXNET
 from depl.instances.training.runs import Epoch, train_run
-from depl.models.policy.decisions import Stop
 
 FALLING = (9.0, 5.0, 3.0, 6.0, 4.0, 2.0, 1.0, 0.5)
 """Two epochs of the first stage, after which the loss jumps, then five of the second."""
@@ -26,26 +27,26 @@ FLAT = (9.0, 5.0, 3.0, 6.0, 4.0, 4.5, 4.0, 3.0)
 
 
 @pytest.mark.parametrize(
-    ("rule", "losses", "epochs", "reason"),
+    ("losses", "epochs", "enough", "end"),
     [
-        # a fixed number of epochs ends whatever the loss
-        (SwitchOnce(2, 5, 0.1), FALLING, 5, "deadline"),
-        (SwitchOnce(2, 5, 2.0), FALLING, 5, "reached"),
+        (FALLING, 5, (), 5),  # a fixed number of epochs
         # a threshold stops at the target, but not with the first model: epoch 2 is below it, too
-        (SwitchOnce(2, 7, 4.5, threshold(4.5)), FALLING, 4, "reached"),
-        (SwitchOnce(2, 7, 0.1, threshold(0.1)), FALLING, 7, "deadline"),
+        (FALLING, 7, (threshold(4.5),), 4),
+        (FALLING, 7, (threshold(0.1),), 7),
         # patience counts from the switch and forgives what still falls
-        (SwitchOnce(2, 7, 0.1, partial(patience, last=2)), FALLING, 7, "deadline"),
-        (SwitchOnce(2, 7, 4.0, partial(patience, last=2)), FLAT, 6, "reached"),
+        (FALLING, 7, (partial(patience, last=2),), 7),
+        (FLAT, 7, (partial(patience, last=2),), 6),
     ],
 )
-def test_rules_switch_once_and_stop(rule, losses, epochs, reason):
-    decision, trained = rule.start(losses[0]), []
-    while not isinstance(decision, Stop):
-        trained.append(decision.model)
-        decision = rule.observe(losses[len(trained)])
-    assert trained == ["pruned-50"] * 2 + ["pruned-75"] * (epochs - 2)
-    assert (decision.reason, decision.epoch, decision.loss) == (reason, epochs, losses[epochs])
+def test_who_stops_a_run_leaves_its_beginning(losses, epochs, enough, end):
+    assert left(led(0, 2, *losses), epochs, *enough) == led(0, 2, *losses[: end + 1])
+
+
+def test_a_run_switches_once_and_ends():
+    following = switching(2, 5)
+    assert [following([1.0] * (epoch + 1)) for epoch in range(6)] == [STAGES[0]] * 2 + [STAGES[1]] * 3 + [
+        None
+    ]
 
 
 def led(seed: int, first: int, *losses: float) -> Led:
@@ -66,7 +67,7 @@ def test_the_pilots_choose_the_switch_and_the_number_of_epochs_by_hand():
 
 @pytest.mark.slow
 def test_a_run_that_is_led_is_the_run_that_the_family_trains():
-    found = lead(3, SwitchOnce(2, 4, 0.0))
+    found = lead(3, switching(2, 4))
     chosen, schedule = family(DIGITS_ALEXNET), [Epoch(0.5, "edge")] * 2 + [Epoch(0.75, "far-edge")] * 2
     trained = train_run(chosen.task(), schedule, chosen.generator(3))
     assert found.losses == pytest.approx(trained.loss.tolist(), abs=1e-5)
