@@ -387,15 +387,10 @@ def closed_loop_figure(values: Mapping[str, Any]) -> "Figure":
 
 
 def _figures(answers: Sequence[Mapping[str, Any]]) -> Row:
-    tables = {"rows": "problem", "prices": "price", "halves": "half"}
-    found = {
-        name: [row for answer in answers if answer["kind"] == kind for row in answer["rows"]]
-        for name, kind in tables.items()
-    }
-    return {**_values(found["rows"], found["halves"]), **found}
-
-
-def _values(rows: Sequence[Row], halves: Sequence[Row]) -> Row:
+    rows, prices, halves = (
+        [row for answer in answers if answer["kind"] == kind for row in answer["rows"]]
+        for kind in ("problem", "price", "half")
+    )
     policies = [row for row in rows if row["rung"] in POLICIES and row.get("promised") is not None]
     values: Row = {"promises": len(policies), "refuted_omega": refuted([row["p_value"] for row in policies])}
     for kind in ("counted", "ledger"):
@@ -411,7 +406,7 @@ def _values(rows: Sequence[Row], halves: Sequence[Row]) -> Row:
         values[f"least_ratio_{100 * level:.0f}"] = _mean(least)
     for kind in ("counted", "judged"):
         values[f"{kind}_broken"] = sum(row.get(f"{kind}_kept") is False for row in halves)
-    return values
+    return {**values, "rows": rows, "prices": prices, "halves": halves}
 
 
 def _mean(values: Sequence[float]) -> float:

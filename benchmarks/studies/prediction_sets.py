@@ -321,17 +321,10 @@ def _equal_work(plans: Sequence[Curves], sizes: Sequence[FloatArray]) -> Row:
 def _figures(answers: Sequence[Mapping[str, Any]]) -> Row:
     tables = ("associations", "comparisons", "equal_work", "points")
     rows = {name: [row for answer in answers for row in answer[name]] for name in tables}
-    return {
-        "runs_per_family": len(PLANS) * min(answer["runs"] for answer in answers),
-        **_values(rows),
-        **rows,
-    }
-
-
-def _values(rows: Mapping[str, Sequence[Row]]) -> Row:
     plans, trainings = rows["associations"], rows["comparisons"]
     means, uppers = ([row[f"{kind}_verdict"] for row in trainings] for kind in ("mean", "upper"))
     return {
+        "runs_per_family": len(PLANS) * min(answer["runs"] for answer in answers),
         "coverage_shortfall": max(row["coverage_expected"] - row["coverage"] for row in plans),
         "least_correlation": float(np.min([row["correlation"] for row in plans])),
         "least_worst_tenth": min(row["worst_tenth"] for row in plans),
@@ -339,6 +332,7 @@ def _values(rows: Mapping[str, Sequence[Row]]) -> Row:
         "larger": means.count("larger"),
         "upper_smaller_share": uppers.count("smaller") / len(uppers),
         "equal_work_change": max(abs(row["relative_change"]) for row in rows["equal_work"]),
+        **rows,
     }
 
 

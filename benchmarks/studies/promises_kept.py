@@ -163,10 +163,6 @@ def _figures(answers: Sequence[Mapping[str, Any]]) -> Row:
         [answer["row"] for answer in answers if (answer["setting"] == _PILOTED) is piloted]
         for piloted in (False, True)
     )
-    return {**_values(rows, pilots), "rows": rows, "pilots": pilots}
-
-
-def _values(rows: Sequence[Row], pilots: Sequence[Row]) -> Row:
     careful = [row for row in rows if row["setting"] != _FLATTERED]
     made = [row for row in careful if row["delivered"] is not None]
     broken = {row["family"] for row in careful if row not in made or row["p_value"] <= _SIGNIFICANCE}
@@ -179,6 +175,8 @@ def _values(rows: Sequence[Row], pilots: Sequence[Row]) -> Row:
         "flattered_least_delivered_less_promised": min(short, default=float("nan")),
         "paper_quantile_over_observed": min(claimed, default=float("nan")),
         "pilots_certified": sum(bool(row["certified"]) for row in pilots),
+        "rows": rows,
+        "pilots": pilots,
     }
 
 

@@ -263,17 +263,15 @@ def _figures(answers: Sequence[Mapping[str, Any]]) -> Row:
     told = {
         name: answer[name] for name in ("target", "omega", "prices", "commands", "rows") if name in answer
     }
-    return {**_values(answer["rows"]), "pilots": len(PILOT_SWITCHES) * answer["pilots"], **told}
-
-
-def _values(rows: Sequence[Row]) -> Row:
-    by_rule = {row["rule"]: row for row in rows}
-    if POLICY not in by_rule:
-        return dict.fromkeys(("plan_p_value", "policy_p_value", "policy_cost"), math.nan)
+    told["pilots"] = len(PILOT_SWITCHES) * answer["pilots"]
+    rows = {row["rule"]: row for row in answer["rows"]}
+    if POLICY not in rows:
+        return told | dict.fromkeys(("plan_p_value", "policy_p_value", "policy_cost"), math.nan)
     return {
-        "plan_p_value": by_rule[TRAINED_ON]["p_value"],
-        "policy_p_value": by_rule[POLICY]["p_value"],
-        "policy_cost": by_rule[POLICY]["cost"] / by_rule[FIXED]["cost"],
+        "plan_p_value": rows[TRAINED_ON]["p_value"],
+        "policy_p_value": rows[POLICY]["p_value"],
+        "policy_cost": rows[POLICY]["cost"] / rows[FIXED]["cost"],
+        **told,
     }
 
 

@@ -211,5 +211,7 @@ def test_the_figures_of_the_records_follow_from_their_rows():
     shares = {name: value for name, value in found.items() if not isinstance(value, list)}
     assert shares == pytest.approx({name: values[name] for name in shares}, rel=1e-12)
     values = read(RESULTS / "promises-kept.json").values
-    found = promises_kept._values(values["rows"], values["pilots"])
+    rows = [*values["rows"], *({**row, "setting": "piloted"} for row in values["pilots"])]
+    found = promises_kept._figures([{"setting": row["setting"], "row": row} for row in rows])
+    assert [row.pop("setting") for row in found["pilots"]] == ["piloted", "piloted"]
     assert found == {name: values[name] for name in found}
