@@ -1,7 +1,7 @@
 """``depl certify``: whether held-out runs prove that a plan keeps its promise, without any law."""
 
 from depl.commands import options as given
-from depl.commands.answer import Answer, ExitCode
+from depl.commands.answer import Answer
 
 _DETECTED = """\
 Runs are recognised by their losses, not by their names. Those used to choose the plan are refused under any
@@ -54,7 +54,6 @@ def certify(options: given.Options) -> Answer:
     from depl.models.estimation.certificate import certificate
     from depl.models.estimation.combinations import schedule_label
     from depl.models.estimation.held_out import held_out
-    from depl.showing import json_of, view
     from depl.showing.runs import unnamed
 
     traces = named_traces(options.traces)
@@ -64,8 +63,6 @@ def certify(options: given.Options) -> Answer:
     with given.inside(options.traces, ("plan", "target", "confidence", "diverged", "metric", "chosen_by")):
         judges = held_out(traces, chosen_by, plan, options.metric, options.diverged or ())
         found = certificate(judges.losses, *asked, judges.stopped, judges.diverged, judges.flat)
-    of = {"traces": options.traces, "metric": options.metric}
-    text = view(found, judges=judges, **of).text()
-    of |= {"schedule": schedule_label(judges.schedule), "chosen_by": list(options.chosen_by)}
-    code = ExitCode.ANSWERED if found.certified else ExitCode.INFEASIBLE
-    return Answer(text, code, json_of(found, judges=judges, **of), unnamed(judges, bool(chosen_by)))
+    told = {"judges": judges, "traces": options.traces, "metric": options.metric}
+    of = told | {"schedule": schedule_label(judges.schedule), "chosen_by": list(options.chosen_by)}
+    return given.shown(found, found.certified, unnamed(judges, bool(chosen_by)), told, of)

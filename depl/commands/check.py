@@ -2,7 +2,7 @@
 
 import depl
 from depl.commands import options as given
-from depl.commands.answer import Answer, ExitCode
+from depl.commands.answer import Answer
 from depl.models.foundation.errors import InvalidInputError
 
 
@@ -22,7 +22,6 @@ depl check tiny plan.json --json
 def check(options: given.Options) -> Answer:
     """Verify a plan, independently of all solvers."""
     from depl.models.scenarios.files import load_scenarios
-    from depl.showing import json_of
 
     instance = given.read_instance(options)
     plan, draws = given.read_plan(options.plan, instance), None
@@ -39,9 +38,8 @@ def check(options: given.Options) -> Answer:
                 )
         draws = scenarios.improvements, scenarios.switch_losses
     report = depl.check(instance, plan, draws)
-    code = ExitCode.ANSWERED if report.ok else ExitCode.INFEASIBLE
     aside = given.plan_drawn(options.figure, instance, plan)
-    return Answer(str(report), code, json_of(report, epochs=len(plan.epochs)), aside)
+    return given.shown(report, report.ok, aside, of={"epochs": len(plan.epochs)})
 
 
 def _or_none(value: int | None) -> str:

@@ -88,9 +88,7 @@ def fit(options: given.Options) -> Answer:
     """Turn training traces and a setup into an instance."""
     from depl.instances.setups import load_setup
     from depl.models.estimation.instance import runs_of_setup
-    from depl.models.foundation.documents import write_text
     from depl.models.traces.same_runs import told_apart
-    from depl.showing import json_of, view
     from depl.showing.runs import Fitted
 
     with given.inside(options.template):
@@ -107,12 +105,11 @@ def fit(options: given.Options) -> Answer:
         instance = depl.fit(chosen, setup, **told)
     apart = told_apart(chosen)
     usable, reason = _verdict(chosen, options.metric)
-    write_text(options.out, instance.to_json())
+    aside = given.written(options.out, "instance", instance)
     left_out = len(traces.runs) - len(chosen.runs)
     found = Fitted(instance, apart, usable, reason, name, options.metric, left_out)
-    text = view(found, following=_next(options, apart.traces, instance)).text()
-    json = json_of(found, out=options.out, law=options.law)
-    return Answer(text, json=json, aside=f"instance written to {options.out}")
+    told = {"following": _next(options, apart.traces, instance)}
+    return given.shown(found, True, aside, told, {"out": options.out, "law": options.law})
 
 
 def _verdict(traces: Traces, metric: str) -> tuple[bool | None, str]:

@@ -624,12 +624,24 @@ def _further_options(options: Options, name: str) -> dict[str, object]:
         raise InvalidInputError(error.message, f"--option {error.path}" if error.path else "") from error
 
 
+def shown(
+    found: object,
+    ok: bool = True,
+    aside: str = "",
+    told: Mapping[str, Any] | None = None,
+    of: Mapping[str, Any] | None = None,
+) -> Answer:
+    """The answer on an object: its view is ``told`` what it takes, and its facts are ``of`` something."""
+    from depl.showing import json_of, view
+
+    code = ExitCode.ANSWERED if ok else ExitCode.INFEASIBLE
+    return Answer(view(found, **told or {}).text(), code, json_of(found, **of or {}), aside)
+
+
 def answer(
     found: object, code: ExitCode, options: Options, explained: str, *steps: Callable[[], str]
 ) -> Answer:
-    """The answer on an object, and what was written and drawn: it is worth showing even if that fails."""
-    from depl.showing import json_of
-
+    """The same with what was written and drawn: an answer is worth showing even if that fails."""
     said = [explained if options.json else ""]
     for step in steps:
         try:
@@ -637,7 +649,8 @@ def answer(
         except InvalidInputError as error:
             code = ExitCode.INVALID
             said.append(f"depl: {error}")
-    return Answer(_joined(str(found), explained), code, json_of(found), _joined(*said))
+    made = shown(found)
+    return Answer(_joined(made.text, explained), code, made.json, _joined(*said))
 
 
 def _joined(*parts: str) -> str:

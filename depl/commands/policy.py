@@ -132,16 +132,13 @@ depl policy show policy.json --details
 @given.as_json("the policy itself")
 def show(options: Options) -> Answer:
     """Show a policy as rows of losses, or draw it."""
-    from depl.showing import view
-
     if options.traces is not None and options.figure is None:
         raise InvalidInputError("runs are drawn over a figure; name one by --figure", "--runs")
     policy = given.read(depl.Policy, options.policy)
     aside = given.drawn(
         options.figure, "policy", lambda: depl.plot.policy(policy, options.traces, options.metric)[0]
     )
-    text = view(policy, details=options.details).text()
-    return Answer(text, json=policy.to_json().rstrip("\n"), aside=aside)
+    return given.shown(policy, aside=aside, told={"details": options.details})
 
 
 @policy.command("""\
@@ -219,11 +216,8 @@ depl policy check paper-alexnet-9 policy.json
 @given.as_json("the findings")
 def check(options: Options) -> Answer:
     """Work out again, independently, what a policy claims."""
-    from depl.showing import json_of, view
-
     report = depl.evaluate_policy(given.read_instance(options), given.read(depl.Policy, options.policy))
-    code = ExitCode.ANSWERED if report.ok else ExitCode.INFEASIBLE
-    return Answer(view(report).text(), code, json_of(report))
+    return given.shown(report, report.ok)
 
 
 @policy.command("""\
@@ -237,14 +231,11 @@ depl policy simulate paper-alexnet-9 policy.json --runs 10000 --seed 0
 @given.as_json("the numbers")
 def simulate(options: Options) -> Answer:
     """Follow a policy on runs drawn from the law of its instance; exit code 3 if they refute a claim."""
-    from depl.showing import json_of, view
-
     policy = given.read(depl.Policy, options.policy)
     found = depl.simulate(given.read_instance(options), policy, options.runs, seed=options.seed)
     claimed = policy.certificate
-    code = ExitCode.INFEASIBLE if found.refuted else ExitCode.ANSWERED
-    text = view(found, claimed_cost=claimed.cost, claimed_reached=claimed.reached).text()
-    return Answer(text, code, json_of(found))
+    told = {"claimed_cost": claimed.cost, "claimed_reached": claimed.reached}
+    return given.shown(found, not found.refuted, told=told)
 
 
 @policy.command("""\
@@ -262,8 +253,7 @@ depl policy replay policy.json runs.csv      # runs named SEED/SWITCH: every swi
 def replay(options: Options) -> Answer:
     """Follow a policy on real runs that were trained for all its decisions."""
     from depl.instances.training.recorded import named_traces
-    from depl.showing import json_of, view
 
     policy = given.read(depl.Policy, options.policy)
     found = depl.replay(policy, named_traces(options.traces), options.metric)
-    return Answer(view(found, claimed_cost=policy.certificate.cost).text(), json=json_of(found))
+    return given.shown(found, told={"claimed_cost": policy.certificate.cost})

@@ -126,14 +126,12 @@ def import_(options: Options) -> Answer:
     """Read logs of Lightning, Keras, TensorBoard, W&B, mlflow, Flower, JSON Lines or CSV."""
     from depl.models.tool_logs.importing import import_logs
     from depl.models.traces.files import write_traces
-    from depl.showing import json_of, view
 
     found, out = import_logs(options.paths, choices_of(options)), options.out
     aside = "" if out is None else f"traces written to {out}"
     if out is not None:
         write_traces(out, found.traces)
-    json = json_of(found, out=out, paths=list(options.paths))
-    return Answer(view(found, out=out).text(), json=json, aside=aside)
+    return given.shown(found, True, aside, {"out": out}, {"out": out, "paths": list(options.paths)})
 
 
 def choices_of(options: Options) -> Choices:
