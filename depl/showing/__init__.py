@@ -19,22 +19,22 @@ from depl.models.problem.units import NO_UNITS, Units
 from depl.showing.parts import NAMES, Fact, View, fact
 
 KINDS = {
-    "depl.models.estimation.certificate.Certificate": "runs:certificate",
-    "depl.models.estimation.diagnosis.Diagnosis": "runs:diagnosis",
-    "depl.models.evaluation.evaluate.Evaluation": "plans:evaluation",
-    "depl.models.policy.replay.Replay": "policies:replay",
-    "depl.models.policy.result.PolicyResult": "policies:policy_result",
-    "depl.models.policy.simulation.Simulation": "policies:simulation",
-    "depl.models.problem.instance.Instance": "instances:instance",
-    "depl.models.problem.plan.Plan": "plans:plan",
-    "depl.models.problem.policy.Policy": "policies:policy",
-    "depl.models.solving.front_points.Front": "results:front",
-    "depl.models.solving.replanning.Replanning": "results:replanning",
-    "depl.models.solving.result.Result": "results:result",
-    "depl.models.tool_logs.importing.Imported": "runs:imported",
-    "depl.models.verifier.policies.PolicyReport": "policies:policy_report",
-    "depl.models.verifier.verify.Report": "plans:report",
-    "depl.showing.runs.Fitted": "runs:fitted",
+    "depl.models.estimation.certificate.Certificate": "depl.showing.runs:certificate",
+    "depl.models.estimation.diagnosis.Diagnosis": "depl.showing.runs:diagnosis",
+    "depl.models.evaluation.evaluate.Evaluation": "depl.showing.plans:evaluation",
+    "depl.models.policy.replay.Replay": "depl.showing.policies:replay",
+    "depl.models.policy.result.PolicyResult": "depl.showing.policies:policy_result",
+    "depl.models.policy.simulation.Simulation": "depl.showing.policies:simulation",
+    "depl.models.problem.instance.Instance": "depl.showing.instances:instance",
+    "depl.models.problem.plan.Plan": "depl.showing.plans:plan",
+    "depl.models.problem.policy.Policy": "depl.showing.policies:policy",
+    "depl.models.solving.front_points.Front": "depl.showing.results:front",
+    "depl.models.solving.replanning.Replanning": "depl.showing.results:replanning",
+    "depl.models.solving.result.Result": "depl.showing.results:result",
+    "depl.models.tool_logs.importing.Imported": "depl.showing.runs:imported",
+    "depl.models.verifier.policies.PolicyReport": "depl.showing.policies:policy_report",
+    "depl.models.verifier.verify.Report": "depl.showing.plans:report",
+    "depl.showing.runs.Fitted": "depl.showing.runs:fitted",
 }
 """Module and stem of every class."""
 
@@ -100,5 +100,5 @@ def _place(thing: object) -> tuple[ModuleType, str]:
     for kind in type(thing).__mro__:
         if name := KINDS.get(f"{kind.__module__}.{kind.__qualname__}"):
             module, _, stem = name.partition(":")
-            return importlib.import_module(f"depl.showing.{module}"), stem
+            return importlib.import_module(module), stem
     raise LookupError(f"no view is known of {type(thing).__name__}")
