@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 from pathlib import Path
 
 import pytest
@@ -101,104 +100,6 @@ def test_a_forbidden_switch_fails_the_check_and_cannot_be_explained(ask, tmp_pat
         ("explain", "tiny", path),
         "$.epochs[1].model: the switch from 'pruned' to 'full' is forbidden",
     )
-
-
-NAMES = """
-solve tiny --method magic | no method 'magic'; known are
-solve paper-alexnt | did you mean 'paper-alexnet'
-solve paper-alexne-9 | did you mean 'paper-alexnet-9'?
-solve tiny --method scenario | did you mean 'scenario-search'?
-warm-up --method exatc | did you mean 'exact'?
-bench run randm | did you mean 'random'?
-bench run scaling-clstrs | did you mean 'scaling-clusters'?
-bench run paper --methods anealing | did you mean 'annealing'?
-bench run exact-lwa | did you mean 'exact-law'?
-bench report papre | did you mean 'paper'?
-bench compare papre | did you mean 'paper'?
-diagnose digits-alexnt | did you mean 'digits-alexnet'?
-train --family digit-mobilenet --out x.npz | did you mean 'digits-mobilenet'?
-knapsack knapPI_1_100_1000 | did you mean 'knapPI_1_100_1000_1'
-solve paper-alexnet | choose a target: 'paper-alexnet' has targets 5, 7, 9, 11, 13
-solve paper-alexnet --target 6 | there is no target 6
-solve paper-alexnet-9 --target 7 | the name says target 9, the option 7
-solve paper-alexnet --target nan | must be a finite number
-solve paper-alexnet --target low | must be a finite number
-solve tiny --option breadth=8 | 'auto' takes no option 'breadth'; it takes none
-solve tiny --option label=normal | ; of --method depl-paper it is one
-solve tiny --eta 5 | takes no option 'eta'; of --method depl-paper it is one
-solve tiny --method depl-paper --option lable=normal | takes no option 'lable'; did you mean 'label'?
-solve tiny --method depl-paper --option label=norml | normal or expected, not 'norml'; did you mean 'normal'?
-solve tiny --method random --option draws=ten | --option draws: must be a whole number from 1 on, not 'ten'
-solve tiny --method depl-paper --option eta=5 --eta 6 | --option eta: is given twice; keep one
-solve tiny --time-limit 0 | time_limit must be positive
-solve tiny --time-limit nan | time_limit must be positive
-front tiny --against loss --time-limit -1 | time_limit must be positive
-front tiny --against loss --between 0 inf | must be finite
-front tiny --against loss --between nan 9 | must be finite
-knapsack knapPI_1_100_1000_1 --time-limit -1 | time_limit must be positive
-solve tiny --scenarios 9 | works under the law itself and takes no scenarios
-solve nowhere.json | nowhere.json: cannot be read (No such file or directory)
-solve . | .: cannot be read (Is a directory)
-check tiny nowhere.json | nowhere.json: cannot be read (No such file or directory)
-check tiny . | .: cannot be read (Is a directory)
-explain nobody nowhere.json | no shipped instance and no file is called 'nobody'
-instances show nobody | no shipped instance and no file is called 'nobody'
-"""
-"""Command lines with a wrong name or number, and what is said of it and to be done."""
-
-USAGE = """
-dance | there is no command 'dance'; known are instances, solve,
-show tiny | there is no command 'show'; did you mean 'policy show' or 'instances show'?
-help | there is no command 'help'; did you mean '--help'?
--v | there is no option -v; known are --version, --help
-solve tiny -json | there is no option -json; did you mean '--json'?
-knapsack x --instance one | argument --instance: 'one' is not a valid whole number
-slove | there is no command 'slove'; did you mean 'solve'? Known are
-instances lsit | there is no action 'lsit'; did you mean 'list'?
-bench rn | depl bench: error: there is no action 'rn'; did you mean 'run'?
---vresion | there is no option --vresion; did you mean '--version'?
-front tiny --against los | 'los' is no choice; did you mean 'loss'?
-train --famly x --out y | there is no option --famly; did you mean '--family'?
-solve tiny --mehtod=exact | there is no option --mehtod; did you mean '--method'?
-solve tiny -q | there is no option -q
-solve tiny --out --jsn | argument --out: needs a value; if it is --jsn, write --out=--jsn
-solve tiny tiny | got unexpected extra argument (tiny)
-solve | the following arguments are required: INSTANCE
-solve tiny --gap small | must be a share such as 0.05, or a percentage such as 5%
-solve tiny --gap 5 | and less than 1, or 100%, not 5; did you mean 5%?
-solve tiny --gap 1.5 | did you mean 1.5%?
-solve tiny --gap 150% | less than 1, or 100%, not 150%
-solve tiny --gap nan | must be at least 0 and less than 1
-front tiny --against loss --gap inf | must be at least 0 and less than 1
-replan tiny p s --gap -1 | must be at least 0 and less than 1
-solve tiny --option width | must be KEY=VALUE, not 'width'
-solve tiny --option =8 | must be KEY=VALUE, not '=8'
-solve tiny --seed x | 'x' is not a valid whole number
-solve tiny --scenarios many | must be a whole number from 1 on, or an .npz file, not
-solve tiny --scenarios 0 | must be a whole number from 1 on
-solve tiny --confidence 9 | there is no option --confidence; known are
-check tiny | the following arguments are required: PLAN
-instances | the following arguments are required: ACTION, one of list, show, make
-"""
-"""Command lines that the parser refuses."""
-
-
-def rows(table):
-    """Words and message of each line."""
-    return [
-        (shlex.split(line), said.strip())
-        for line, _, said in (row.partition(" | ") for row in table.split("\n")[1:-1])
-    ]
-
-
-@pytest.mark.parametrize(("words", "message"), rows(NAMES))
-def test_a_wrong_name_or_number_is_refused_with_what_to_do(ask, words, message):
-    refused(ask, words, message, start="depl: ")
-
-
-@pytest.mark.parametrize(("words", "message"), rows(USAGE))
-def test_a_wrong_usage_is_refused_by_the_parser(ask, words, message):
-    assert refused(ask, words, message).splitlines()[-1].startswith("Help and examples: depl")
 
 
 def test_a_file_that_cannot_be_read_or_is_not_text_is_refused(ask, tmp_path, monkeypatch):

@@ -215,21 +215,7 @@ def test_what_was_understood_before_is_understood(line) -> None:
     assert vars(parsed(line.split(" "))[1]).items() >= UNDERSTOOD[line].items()
 
 
-NO_VALUES = {
-    options.COUNT: "0 many",
-    options.SEED: "-1",
-    options.relative_gap: "1 -5% nan",
-    options.positive_seconds: "inf nan 0",
-    options.count_or_file: "there-is-none 0",
-    options.figure_files: "fig.jpg fig.json fig.png.gz",
-}
-
-
-def test_values_that_no_option_has_and_the_endings_of_figures() -> None:
-    for kind, texts in NO_VALUES.items():
-        for text in texts.split():
-            with pytest.raises(click.BadParameter):
-                kind(text)
+def test_the_ending_of_a_figure_chooses_its_format() -> None:
     assert options.figure_files("fig").paths() == ("fig.png", "fig.svg")
     assert options.figure_files("a.b/fig.png").paths() == ("a.b/fig.png",)
     assert options.figure_files("fig.PDF").paths("-loss") == ("fig-loss.pdf",)

@@ -20,6 +20,39 @@ from tests.cases.training_cases import small_family
 LEAVES = dict(leaves())
 
 USAGE = """
+dance | there is no command 'dance'; known are instances, solve,
+show tiny | there is no command 'show'; did you mean 'policy show' or 'instances show'?
+help | there is no command 'help'; did you mean '--help'?
+-v | there is no option -v; known are --version, --help
+solve tiny -json | there is no option -json; did you mean '--json'?
+knapsack x --instance one | argument --instance: 'one' is not a valid whole number
+slove | there is no command 'slove'; did you mean 'solve'? Known are
+instances lsit | there is no action 'lsit'; did you mean 'list'?
+bench rn | depl bench: error: there is no action 'rn'; did you mean 'run'?
+--vresion | there is no option --vresion; did you mean '--version'?
+front tiny --against los | 'los' is no choice; did you mean 'loss'?
+train --famly x --out y | there is no option --famly; did you mean '--family'?
+solve tiny --mehtod=exact | there is no option --mehtod; did you mean '--method'?
+solve tiny -q | there is no option -q
+solve tiny --out --jsn | argument --out: needs a value; if it is --jsn, write --out=--jsn
+solve tiny tiny | got unexpected extra argument (tiny)
+solve | the following arguments are required: INSTANCE
+solve tiny --gap small | must be a share such as 0.05, or a percentage such as 5%
+solve tiny --gap 5 | and less than 1, or 100%, not 5; did you mean 5%?
+solve tiny --gap 1 | less than 1
+solve tiny --gap 1.5 | did you mean 1.5%?
+solve tiny --gap 150% | less than 1, or 100%, not 150%
+solve tiny --gap nan | must be at least 0 and less than 1
+front tiny --against loss --gap inf | must be at least 0 and less than 1
+replan tiny p s --gap -1 | must be at least 0 and less than 1
+solve tiny --option width | must be KEY=VALUE, not 'width'
+solve tiny --option =8 | must be KEY=VALUE, not '=8'
+solve tiny --seed x | 'x' is not a valid whole number
+solve tiny --scenarios many | must be a whole number from 1 on, or an .npz file, not
+solve tiny --scenarios 0 | must be a whole number from 1 on
+solve tiny --confidence 9 | there is no option --confidence; known are
+check tiny | the following arguments are required: PLAN
+instances | the following arguments are required: ACTION, one of list, show, make
 solve tiny --tar 5 | there is no option --tar; did you mean '--target'?
 solve tiny --s 5 | did you mean '--seed' or '--scenarios'?
 solve tiny --out --seed | argument --out: needs a value; if it is --seed
@@ -30,6 +63,7 @@ solve tiny --seed 1.5 | --seed: '1.5' is not a valid whole number
 solve tiny --seed -1 | argument --seed: -1 is not in the range x>=0
 front tiny --against loss --between 5 | '--between' requires 2 arguments
 front tiny --against cost | 'cost' is no choice; known are loss, time, probability
+diagnose digits-alexnet --figure fig.png.gz | figures are written as .png, .svg or .pdf, not as .gz
 diagnose digits-alexnet --figure fig.jpg | figures are written as .png, .svg or .pdf, not as .jpg
 figures --paper 3 | '3' is no choice; known are 2, 4, 5, 6, 7, 8, 9
 figures --paper 5 --format jpg | there is no format 'jpg'; there are: png, svg, pdf
@@ -53,6 +87,8 @@ lessons export 1 --only slide --to new | 'slide' is no choice
 completion bsh | did you mean 'bash'
 bench run paper --seconds 0 | --seconds: must be positive
 bench run paper --seconds soon | --seconds: must be positive
+bench run paper --seconds inf | --seconds: must be positive
+bench run paper --seconds nan | --seconds: must be positive
 bench run paper --workers 0 | --workers:
 fit runs.csv --template setup.json --out a.json --diverged -3 | -3 is no number of runs from 0 to 1000
 train --stages a@b --switch-epochs 2 --epochs 6 --family points --out x.csv | must be two stages MODEL@CLUSTER
@@ -62,6 +98,43 @@ figures --paper 5 --methods depl,depl | different names
 """A command line, and what the parser says of it."""
 
 INPUTS = """
+solve tiny --method magic | no method 'magic'; known are
+solve paper-alexnt | did you mean 'paper-alexnet'
+solve paper-alexne-9 | did you mean 'paper-alexnet-9'?
+solve tiny --method scenario | did you mean 'scenario-search'?
+warm-up --method exatc | did you mean 'exact'?
+bench run randm | did you mean 'random'?
+bench run scaling-clstrs | did you mean 'scaling-clusters'?
+bench run paper --methods anealing | did you mean 'annealing'?
+bench run exact-lwa | did you mean 'exact-law'?
+bench report papre | did you mean 'paper'?
+bench compare papre | did you mean 'paper'?
+diagnose digits-alexnt | did you mean 'digits-alexnet'?
+train --family digit-mobilenet --out x.npz | did you mean 'digits-mobilenet'?
+knapsack knapPI_1_100_1000 | did you mean 'knapPI_1_100_1000_1'
+solve paper-alexnet | choose a target: 'paper-alexnet' has targets 5, 7, 9, 11, 13
+solve paper-alexnet --target 6 | there is no target 6
+solve paper-alexnet-9 --target 7 | the name says target 9, the option 7
+solve paper-alexnet --target nan | must be a finite number
+solve paper-alexnet --target low | must be a finite number
+solve tiny --option breadth=8 | 'auto' takes no option 'breadth'; it takes none
+solve tiny --option label=normal | ; of --method depl-paper it is one
+solve tiny --eta 5 | takes no option 'eta'; of --method depl-paper it is one
+solve tiny --method depl-paper --option lable=normal | takes no option 'lable'; did you mean 'label'?
+solve tiny --method depl-paper --option label=norml | normal or expected, not 'norml'; did you mean 'normal'?
+solve tiny --method random --option draws=ten | --option draws: must be a whole number from 1 on, not 'ten'
+solve tiny --method depl-paper --option eta=5 --eta 6 | --option eta: is given twice; keep one
+solve tiny --time-limit 0 | time_limit must be positive
+solve tiny --time-limit nan | time_limit must be positive
+front tiny --against loss --between 0 inf | must be finite
+knapsack knapPI_1_100_1000_1 --time-limit -1 | time_limit must be positive
+solve tiny --scenarios 9 | works under the law itself and takes no scenarios
+solve nowhere.json | nowhere.json: cannot be read (No such file or directory)
+solve . | .: cannot be read (Is a directory)
+check tiny nowhere.json | nowhere.json: cannot be read (No such file or directory)
+check tiny . | .: cannot be read (Is a directory)
+explain nobody nowhere.json | no shipped instance and no file is called 'nobody'
+instances show nobody | no shipped instance and no file is called 'nobody'
 solve tiny --method exact --method exakt | exakt
 warm-up --method exact --method exakt | exakt
 solve tiny --out . | .: is a folder
@@ -278,9 +351,11 @@ def contents(folder: Path) -> dict[str, tuple[int, int]]:
 
 def with_json(words: list[str]) -> list[str] | None:
     """The same asking for JSON, where the command has that option."""
-    count = 2 if words[0] in ("policy", "traces", "instances", "lessons", "bench") else 1
-    known = options_of(LEAVES[" ".join(words[:count])])
-    return [*words[:count], "--json", *words[count:]] if "--json" in known else None
+    for count in (1, 2):
+        leaf = LEAVES.get(" ".join(words[:count]))
+        if leaf is not None and "--json" in options_of(leaf):
+            return [*words[:count], "--json", *words[count:]]
+    return None
 
 
 @pytest.mark.parametrize("row", [*USAGE.strip().splitlines(), *INPUTS.strip().splitlines()])
