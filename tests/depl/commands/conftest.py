@@ -61,12 +61,14 @@ def documents(tmp_path_factory: pytest.TempPathFactory, tiny, tiny_optimum) -> P
         "mine.py": "",
         "two.json": TWO.to_json(),
         "strict.json": TWO.replace(quantile_level=0.999).to_json(),
+        "easy.json": TWO.replace(quantile_level=0.2).to_json(),
         "policy.json": by_hand().to_json(),
         "replayed.json": test_replay.policy().to_json(),
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     traces = {"runs": drawn(), "late": fit_cases.without_first_epoch(drawn()), "tree": test_replay.traces()}
+    traces["branch"] = test_replay.traces("b", (1,))
     traces |= {f"few{runs}": drawn(runs) for runs in (1, 2, 4, 7)}
     traces["both"] = joined([drawn(), begun(drawn(10, prefix="other"))])
     for name, found in traces.items():

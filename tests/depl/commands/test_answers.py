@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import jsonschema
@@ -354,39 +353,29 @@ def test_every_shipped_instance_is_listed_with_its_targets_and_can_be_shown(ask)
 
 
 def test_random_instances_are_written_whole_by_the_function_of_their_family_and_again_the_same(ask, tmp_path):
-    sizes = {"clusters": 4, "datasets": 3, "models": 2, "epochs": 6}
-    words = [str(word) for name, size in sizes.items() for word in (f"--{name}", size)]
+    sizes = ["--clusters", "4", "--datasets", "3", "--models", "2", "--epochs", "6"]
     drawn = {}
     for family in FAMILIES:
+        given = ("instances", "make", "--family", family, *(() if family == "small" else sizes), "--seed", 7)
         for folder in (tmp_path / family, tmp_path / "again" / family):
-            given = () if family == "small" else words
-            make = ("instances", "make", "--family", family, *given, "--out", folder)
-            code, out, err = ask(*make, "--count", 2, "--seed", 7)
+            code, out, err = ask(*given, "--count", 2, "--out", folder)
             paths = [Path(line) for line in out.splitlines()]
             assert (code, err, sorted(paths)) == (0, "2 instances written\n", sorted(folder.iterdir()))
-            drawn[folder] = {path.name: path.read_bytes() for path in paths}
+            drawn.setdefault(family, []).append({path.name: path.read_bytes() for path in paths})
+        assert drawn[family][0] == drawn[family][1]
         found = load(paths[0])
+        parts = [*map(len, (found.clusters, found.datasets, found.models)), found.target.maximum_epochs]
         assert found.name == paths[0].stem
-        assert family == "small" or [len(found.clusters), len(found.datasets), len(found.models)] == [4, 3, 2]
-        assert family == "small" or found.target.maximum_epochs == 6
-        _, out, _ = ask(*make, "--seed", 7)
-        assert Path(out.strip()).name == paths[0].name
-        assert len(ask(*make, "--seed", 8)[1].splitlines()) == 1
-        assert len(list(folder.iterdir())) == 3
-    assert all(first == second for first, second in list(pairwise(drawn.values()))[::2])
-    assert len({name for found in drawn.values() for name in found}) == 2 * len(FAMILIES)
+        assert family == "small" or parts == [4, 3, 2, 6]
+        assert Path(ask(*given, "--out", folder)[1].strip()) == paths[0]
+    assert len({name for found, _ in drawn.values() for name in found}) == 2 * len(FAMILIES)
 
 
-def test_the_schema_accepts_what_is_shipped_and_the_template_can_be_solved(ask, tmp_path):
+def test_the_schema_accepts_what_is_shipped_and_refuses_what_is_not(ask):
     schema = json.loads(ask("instances", "schema")[1])
     jsonschema.validate(RICH, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(put(RICH, "clusters[0].capacity", "much"), schema)
-    path = tmp_path / "mine.json"
-    printed = ask("instances", "new")[1]
-    assert ask("instances", "new", "--out", path)[:2] == (0, "")
-    assert path.read_text(encoding="utf-8") == printed
-    assert ask("solve", path, "--method", "exact")[0] == 0
 
 
 def test_every_shipped_method_proves_what_it_declares_and_refuses_what_is_among_its_needs():
@@ -405,11 +394,8 @@ def test_every_shipped_method_proves_what_it_declares_and_refuses_what_is_among_
             proved = found.solution is depl.Solution.PROVEN_OPTIMAL
             assert proved is (method.proof is Proof.OPTIMUM), method.name
             assert (found.lower_bound > 0) is (method.proof is not Proof.NOTHING), method.name
-    assert (
-        refusing
-        == {method.name for method in depl.methods() if method.needs.startswith("one cluster")}
-        != set()
-    )
+    wanted = {method.name for method in depl.methods() if method.needs.startswith("one cluster")}
+    assert refusing == wanted != set()
 
 
 def test_the_methods_are_a_tuple_that_prints_as_their_table_in_the_order_of_what_they_prove(ask, own_methods):
@@ -442,21 +428,14 @@ def test_a_limit_of_a_knapsack_leaves_a_bound_that_is_not_wrong_and_items_are_wr
 # --- lessons, programs, kernels -------------------------------------------------------------------------
 
 
-def test_lessons_are_listed_and_exported_and_what_tells_answers_lies_apart(ask, here, monkeypatch) -> None:
-    out = ask("lessons", "list")[1]
-    assert all(lesson.title in out and " ".join(lesson.exercises) in out for lesson in lessons())
+def test_lessons_are_listed_and_notebooks_are_written_without_running_any(ask, here, monkeypatch) -> None:
     listed = json.loads(ask("lessons", "list", "--json")[1])["lessons"]
     assert [entry["name"] for entry in listed] == [lesson.name for lesson in lessons()]
-    assert ask("lessons", "export", 1, "--to", "kit", "--only", "kit")[0] == 0
-    parts = {path.relative_to("kit").as_posix() for path in Path("kit").rglob("*.html")}
-    stem, told = "1_reduction-kit", ("plan", "marking")
-    handed = {f"{stem}-{part}.html" for part in ("handout", "exercises")}
-    assert parts == handed | {f"teacher/{stem}-{part}.html" for part in told}
-    monkeypatch.setattr("depl.lessons.export.run_cells", None)  # no lesson is run for its notebook
+    monkeypatch.setattr("depl.lessons.export.run_cells", None)
     code, out, err = ask("lessons", "export", "--to", "new/course", "--only", "notebook")
-    written = sorted(path.name for path in Path("new/course").iterdir())
-    assert (code, written) == (0, [f"{lesson.name}.ipynb" for lesson in lessons()])
-    assert len(out.splitlines()) == len(written)
+    written = [str(path) for path in sorted(Path("new/course").iterdir())]
+    assert (code, sorted(out.splitlines())) == (0, written)
+    assert written == [f"new/course/{lesson.name}.ipynb" for lesson in lessons()]
     assert f"{len(written)} files written" in err
 
 
