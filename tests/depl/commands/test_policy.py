@@ -34,7 +34,8 @@ No claim is refuted at 1e-06.
 $ policy solve two.json --explain
 V(lambda) - (lambda - rho) (1 - omega)
 $ policy solve easy.json --explain
-J of any >= V(rho) >=
+rho: the best policy without a promise keeps it
+V(rho); V: least C + lambda F over losses rounded down
 slack: the price of failures alone
 
 one JSON object, and the price of a failure that is given
