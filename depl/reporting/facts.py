@@ -42,19 +42,9 @@ class Offer(NamedTuple):
 class PlanFacts:
     """What is known of a plan.
 
-    Attributes
-    ----------
-    verified : Report
-        The independent verifier's word; its ``ok`` is the verdict of the page.
-    rests_on : str or None
-        What the probabilities rest on, where the law was fitted to runs.
-    stopping : EarlyStopping or str
-        Or why it is not known.
-    offers : tuple of Offer or None
-        Solves by the default method, by rising probability, and by others for the instance itself; None if no
-        solves were asked for.
-    interrupted : bool
-        Whether the user stopped a solve; those after it were not begun.
+    ``rests_on`` says what the probabilities rest on, where the law was fitted to runs, and ``stopping`` may
+    say why it is not known. ``offers`` are solves by the default method, by rising probability, and by others
+    for the instance itself, None if none were asked for; ``interrupted`` if the user stopped one.
     """
 
     instance: Instance
@@ -102,18 +92,7 @@ class PlanFacts:
 def facts_of(
     instance: Instance, plan: Plan, solver: Solver | None, seconds: float | None = None
 ) -> PlanFacts:
-    """Evaluate, verify, and solve for prices and other plans if there is a solver.
-
-    Parameters
-    ----------
-    seconds : float, optional
-        What early stopping does is left out if it takes longer.
-
-    Raises
-    ------
-    InvalidInputError
-        If the plan does not speak of the instance, outlasts its tables or makes a forbidden switch.
-    """
+    """Evaluate, verify, and solve for prices and other plans if there is a solver, early stopping in time."""
     evaluation = evaluate(instance, plan, lenient=True)
     known = declared(evaluation)
     stopping: EarlyStopping | str = "no law of the final loss is known for this plan"

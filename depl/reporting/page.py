@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from depl.benchmarks.report.template import inline_svg, rendered
 from depl.models.foundation.deadline import OutOfTimeError, deadline
@@ -34,17 +35,8 @@ CAPTION = (
 """What the picture shows."""
 
 
-@dataclass(frozen=True)
-class Source:
-    """The words of the command line that name instance and plan.
-
-    Attributes
-    ----------
-    instance, plan : str
-        As they were given; a plan of a program has no file yet.
-    further : tuple of str
-        Options that belong to the instance: ``--target``, ``--import``.
-    """
+class Source(NamedTuple):
+    """The words of the command line that name instance and plan; further options belong to the instance."""
 
     instance: str
     plan: str = "plan.json"
@@ -122,15 +114,7 @@ def report(
 
 
 def page_of(facts: PlanFacts, source: Source, seconds: float | None) -> PlanPage:
-    """The page of what was gathered.
-
-    Parameters
-    ----------
-    source : Source
-        How a command line names the instance and the plan.
-    seconds : float or None
-        Limit of each solve, and of the picture; None if there were none.
-    """
+    """The page of what was gathered; ``seconds`` limited each solve and the picture, None without solves."""
     commands = [shlex.join(line) for line in _commands(facts, source, seconds)]
     failures = f"NOT accepted by the independent verifier: {counted(len(facts.verified.failures), 'finding')}"
     accepted = "Accepted by the independent verifier: every equation holds."

@@ -40,14 +40,7 @@ KINDS = {
 
 
 def view(thing: object, **told: Any) -> View:
-    """What people see of an object.
-
-    Parameters
-    ----------
-    thing : object
-        Of one of the `KINDS`.
-    **told
-        What else its sections can be told; see there.
+    """What people see of an object of one of the `KINDS`, and what else its sections can be told; see there.
 
     Raises
     ------

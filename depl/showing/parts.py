@@ -66,23 +66,15 @@ class Fact(NamedTuple):
             return " and ".join(known) or "none"
         return self.rounding.value + self.shown
 
-    @property
-    def upper(self) -> "Fact":
-        """The upper end of an interval by itself."""
-        return self._replace(value=self._ends[1], rounding=UP)
-
     def as_counted(self, counts: bool) -> str:
         """An interval, or its upper end alone where runs are counted carefully and the lower is not known."""
-        return f"{at_most(self.upper.value, self.digits)}, {AS_COUNTED}" if counts else self.told
+        return f"{at_most(self._ends[1], self.digits)}, as the runs are counted" if counts else self.told
 
     @property
     def _ends(self) -> tuple[Any, Any]:
         lower, upper = self.value.values() if isinstance(self.value, Mapping) else self.value
         return lower, upper
 
-
-AS_COUNTED = "as the runs are counted"
-"""Of the upper end of an interval of which the lower one is not known."""
 
 Names = Mapping[str, tuple[str, str, Rounding, int]]
 """Label, unit, direction and digits by the keys of ``--json``; the unit may be a quantity of `Units`."""
@@ -115,13 +107,7 @@ def ends(interval: Any) -> dict[str, float] | None:
 
 
 def promised(missed: Any, digits: int = 7) -> Fact:
-    """The probability of the other event, subtracted exactly, which is at least so much.
-
-    Parameters
-    ----------
-    missed : float, Fraction, Interval or Range
-        Of an interval the value itself counts where it is known, and else its upper end.
-    """
+    """The probability of the other event: at least 1 less the number, or less what an interval is at most."""
     if not isinstance(missed, float | Fraction):
         missed = missed.upper if missed.exact is None else missed.exact
     return Fact("probability", max(1 - Fraction(missed), Fraction(0)), "", DOWN, digits)

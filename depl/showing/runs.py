@@ -179,20 +179,10 @@ def diagnosis_sections(
     details: bool = False,
     command: str = "",
 ) -> Iterator[Section]:
-    """What to know first: whether the law may be used, how many runs there are, and what to do next.
+    """Whether the law may be used, how many runs there are, and what to do next; fits and tests as details.
 
-    Parameters
-    ----------
-    name : str
-        Of the traces.
-    fit : TracesFit, optional
-        Shown among the details instead of that of every model.
-    facts : Facts, optional
-        The three facts of Sec. II, where many runs share a schedule; shown among the details.
-    details : bool
-        Show fits, tests, warnings, and what promises under the law are worth, too.
-    command : str
-        The traces as a command is told them, with its options; ``name`` by default.
+    A ``fit`` is shown in place of that of every model, the three ``facts`` of Sec. II where there are any;
+    ``command`` names the traces as a command is told them, with its options.
     """
     given, notes = command or name, counted(len(found.warnings), "warning")
     yield "", f"{name}: the independent law {'may' if found.usable else 'must NOT'} be used"

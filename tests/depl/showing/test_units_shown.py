@@ -8,7 +8,6 @@ import depl
 from depl.commands.progress import held
 from depl.models.problem.units import Units
 from depl.models.solving.explain import explain
-from depl.models.verifier.verify import verify
 from depl.reporting.facts import facts_of
 from depl.reporting.page import Source, page_of
 
@@ -16,31 +15,29 @@ NAMED = Units(cost="EUR", time="h", resource="GPU", data="GB", size="MB", memory
 
 
 @pytest.fixture(scope="module")
-def instance() -> depl.Instance:
-    bare = depl.load("tiny").replace(round_deadline=4)
-    return bare.replace(units=NAMED)
+def instance():
+    return depl.load("tiny").replace(round_deadline=4, units=NAMED)
 
 
 @pytest.fixture(scope="module")
-def result(instance) -> depl.Result:
+def result(instance):
     return depl.solve(instance, "enumerate")
 
 
 @pytest.fixture(scope="module")
-def texts(instance, result) -> dict[str, str]:
+def texts(instance, result):
     """What people read, by what it is."""
-    front = depl.front(instance, against="time", between=(5.0, 6.0), points=2, method="enumerate")
     state = depl.State(epoch=1, loss=9.0, elapsed_time=1.5, model="full", transferred=result.plan.data[:1])
-    facts = facts_of(instance, result.plan, None)
+    page = page_of(facts_of(instance, result.plan, None), Source("tiny"), 10.0)
     return {
         "instance": str(instance),
         "result": str(result),
         "evaluation": str(depl.evaluate(instance, result.plan)),
-        "report": str(verify(instance, result.plan)),
-        "front": str(front),
+        "report": str(depl.check(instance, result.plan)),
+        "front": str(depl.front(instance, "time", between=(5.0, 6.0), points=2, method="enumerate")),
         "replanning": str(depl.replan(instance, result.plan, state, method="enumerate")),
         "explanation": explain(instance, result.plan),
-        "page": re.sub(r"<[^>]+>", " ", page_of(facts, Source("tiny"), 10.0).html),
+        "page": re.sub(r"<[^>]+>", " ", page.html),
         "progress": held(30.0, 20.0, NAMED),
     }
 
