@@ -60,17 +60,12 @@ def _by(*methods: str, seconds: float, scenarios: int | None = None) -> tuple[Co
 
 
 def _grid(
-    name: str, labels: Sequence[str], build: Callable[..., Made], **axes: Sequence[Label]
+    name: str, build: Callable[..., Made], axes: Mapping[str, Sequence[Label]], family: str = ""
 ) -> Sequence[Draw]:
-    """An instance for every combination, named and built by it; labelled by some of it, or by a family."""
+    """An instance for every combination, which names, labels and builds it; or labelled by a family alone."""
     rows = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     return [
-        Draw(
-            name.format(**row),
-            {key: row.get(key, name.partition("-")[0]) for key in labels},
-            partial(build, **row),
-        )
-        for row in rows
+        Draw(name.format(**row), {"family": family} if family else row, partial(build, **row)) for row in rows
     ]
 
 
@@ -111,12 +106,12 @@ def instance_of(number: int) -> Instance:
 
 
 def _random(count: int) -> Sequence[Draw]:
-    return _grid("random-{number:04d}", ["family"], instance_of, number=range(count))
+    return _grid("random-{number:04d}", instance_of, {"number": range(count)}, "random")
 
 
 def _extreme() -> Sequence[Draw]:
     large = [Draw(name, {"family": "large"}, build) for name, build in LARGE.items()]
-    return [*large, *_grid("extreme-{number:04d}", ["family"], extreme_instance, number=range(20))]
+    return [*large, *_grid("extreme-{number:04d}", extreme_instance, {"number": range(20)}, "extreme")]
 
 
 def _bound_found(draw: Draw, instance: Instance, result: Result) -> Mapping[str, float | None]:
@@ -135,12 +130,10 @@ def _at_level(family: str, omega: float) -> Instance:
 
 
 def _heterogeneous() -> Sequence[Draw]:
+    sizes = [dict(zip(BASE, (clusters, *others), strict=True)) for clusters, others in _SIZES.items()]
     return [
-        Draw(f"clusters-{clusters:03d}-{number}", sizes, partial(sized_instance, number, **sizes))
-        for clusters, others in _SIZES.items()
-        for sizes in (
-            {"clusters": clusters, **dict(zip(("datasets", "models", "epochs"), others, strict=True))},
-        )
+        Draw(f"clusters-{size['clusters']:03d}-{number}", size, partial(sized_instance, number, **size))
+        for size in sizes
         for number in range(2)
     ]
 
@@ -212,7 +205,7 @@ STUDIES = (
         "reconstruction",
         "400 literal completions of Table I at the tightest and the loosest target of Fig. 9.",
         draws=_completed,
-        configurations=_by("exact", "depl", "depl-paper", "expected-greedy", "expected-cost", seconds=10.0),
+        configurations=_by(*_LOOP, seconds=10.0),
         measure=plan_measures,
     ),
     Study(
@@ -243,13 +236,10 @@ STUDIES = (
     Study(
         "digits",
         "Instances fitted to real training of pruned networks, at four quantile levels.",
-        draws=partial(
-            _grid,
+        draws=lambda: _grid(
             "{family}-{omega}",
-            ("family", "omega"),
             _at_level,
-            family=("digits-alexnet", "digits-mobilenet"),
-            omega=(0.8, 0.9, 0.95, 0.99),
+            {"family": ("digits-alexnet", "digits-mobilenet"), "omega": (0.8, 0.9, 0.95, 0.99)},
         ),
         configurations=_by("enumerate", "scenario-search", seconds=30.0, scenarios=200),
         measure=plan_measures,
@@ -264,14 +254,10 @@ STUDIES = (
     Study(
         "chance-knapsack",
         "Chance-constrained knapsacks of 10 to 40 items, planned through their reduction.",
-        draws=partial(
-            _grid,
+        draws=lambda: _grid(
             "items-{items:03d}-omega-{omega}-{number}",
-            ("items", "omega", "number"),
             lambda **axes: Chance.reduce(drawn_knapsack(**axes)),
-            items=(10, 20, 40),
-            omega=LEVELS,
-            number=range(2),
+            {"items": (10, 20, 40), "omega": LEVELS, "number": range(2)},
         ),
         configurations=_by("exact", "depl", "density-greedy", seconds=10.0),
         measure=_knapsack_value,
@@ -280,13 +266,10 @@ STUDIES = (
     Study(
         "ablation",
         "Six orders of deciding data, models and resources once, with errors of 0 to 50 % in the laws.",
-        draws=partial(
-            _grid,
+        draws=lambda: _grid(
             "truth-{truth:02d}-error-{error:g}",
-            ("error", "truth"),
             _planned,
-            error=(0.0, 0.05, 0.2, 0.5),
-            truth=_TRUTHS,
+            {"error": (0.0, 0.05, 0.2, 0.5), "truth": _TRUTHS},
         ),
         configurations=(
             Configuration("exact", 10.0),

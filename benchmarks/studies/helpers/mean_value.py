@@ -39,23 +39,8 @@ class MeanPlan(NamedTuple):
 def repair(instance: Instance, time_limit: float, most: int) -> tuple[MeanPlan, ...]:
     """Solve the mean-value problem, with lower and lower targets until its plan keeps the promise.
 
-    Parameters
-    ----------
-    time_limit : float
-        Of each solve [s].
-    most : int
-        Targets at which to stop.
-
-    Returns
-    -------
-    tuple of MeanPlan
-        The last one keeps the promise, unless the problem is infeasible before any plan does, a solve ends
-        without a proof, or there are too many.
-
-    Raises
-    ------
-    NotCoveredError
-        As `mean_value`.
+    The last plan does, unless the problem is infeasible before, a solve of so many seconds ends without a
+    proof, or there are ``most`` targets.
     """
     found: list[MeanPlan] = []
     means = mean_value(instance)
@@ -72,13 +57,7 @@ def repair(instance: Instance, time_limit: float, most: int) -> tuple[MeanPlan, 
 
 
 def mean_value(instance: Instance) -> Instance:
-    """The instance with every random increment of the loss replaced by its mean.
-
-    Raises
-    ------
-    NotCoveredError
-        If the loss has a memory, or no law: its increments then have no mean of their own.
-    """
+    """The instance with every random increment of the loss replaced by its mean, if it has one of its own."""
     if instance.has_memory or not instance.declares_laws:
         raise NotCoveredError("the mean-value problem needs a law for every increment of the loss by itself")
     changed = msgspec.structs.replace
