@@ -13,7 +13,7 @@ from scipy.stats import ks_2samp
 
 from depl.benchmarks.measure.results import RESULTS, read, read_all
 from depl.benchmarks.measure.store import RECORDED, read_attempts
-from depl.benchmarks.report.claims import CLAIMS
+from depl.benchmarks.report.claims import CLAIMS, about_figure
 from depl.benchmarks.report.evidence import RANDOM, SHIPPED, Evidence, evidence_of
 from depl.benchmarks.report.tables import headline_table, printed_steps_table
 from depl.benchmarks.report.verdicts import counts, judged, told
@@ -21,6 +21,7 @@ from depl.benchmarks.studies.closed_loop import of_cost, refuted
 from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
+from depl.models.foundation.wording import counted
 
 Values = Mapping[str, Any]
 
@@ -168,8 +169,11 @@ def _claims() -> Values:
         (text,) = (told(own) for reading, own in readings if all(part in reading.statement for part in parts))
         found[name] = [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", text)]
     for verdict in verdicts:
-        own = {"ruling": verdict.ruling.value, "agree": verdict.agree, "others": len(verdict.others)}
-        found[verdict.claim.key] = own
+        told_of = {"ruling": verdict.ruling.value, "agree": verdict.agree, "others": len(verdict.others)}
+        found[verdict.claim.key] = told_of
+    for number in range(1, 10):
+        own = [verdict for verdict in verdicts if verdict.claim in about_figure(number)]
+        found[f"figure-{number}"] = f"{counted(len(own), 'claim')}: {counts(own)}" if own else "no claims"
     return found
 
 
