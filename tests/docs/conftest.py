@@ -28,40 +28,33 @@ SHIPPED = {method.name: method for method in methods.registered()}
 SOLVE = solving.solve
 
 
-class Answers:
+KNOWN: dict[tuple[object, ...], Result] = {}
+
+
+@functools.wraps(SOLVE)
+def answer(instance: Instance, method: str | None = None, **wanted: Any) -> Result:
     """`depl.solve` that keeps its answers; they are those of the same instance, method and options.
 
     Not kept is what depends on more: on scenarios, on a clock, on a method that a page has registered.
     """
-
-    def __init__(self) -> None:
-        functools.update_wrapper(self, SOLVE)
-        self.known: dict[tuple[object, ...], Result] = {}
-
-    def __call__(self, instance: Instance, method: str | None = None, **wanted: Any) -> Result:
-        name = methods.default_method(instance) if method is None else method
-        registered = {item.name: item for item in methods.registered()}
-        options = wanted.pop("options", None) or {}
-        if wanted or name not in SHIPPED or registered.get(name) is not SHIPPED[name]:
-            return SOLVE(instance, method, options=options, **wanted)
-        key = (instance.to_json(), name, repr(sorted(options.items())))
-        if key not in self.known:
-            self.known[key] = SOLVE(instance, method, options=options)
-        return self.known[key]
-
-
-@pytest.fixture(scope="session")
-def answers() -> Answers:
-    return Answers()
+    name = methods.default_method(instance) if method is None else method
+    registered = {item.name: item for item in methods.registered()}
+    if wanted.keys() - {"options"} or name not in SHIPPED or registered.get(name) is not SHIPPED[name]:
+        return SOLVE(instance, method, **wanted)
+    options = wanted.get("options") or {}
+    key = (instance.to_json(), name, repr(sorted(options.items())))
+    if key not in KNOWN:
+        KNOWN[key] = SOLVE(instance, method, options=options)
+    return KNOWN[key]
 
 
 @pytest.fixture(autouse=True)
-def solved_once(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where pages and their tests find it; commands solve as they are."""
     assert depl.solve is SOLVE
     places: tuple[ModuleType, ...] = (depl, solving, comparison)
     for place in places:
-        monkeypatch.setattr(place, "solve", answers)
+        monkeypatch.setattr(place, "solve", answer)
 
 
 DEFAULTS_OF_FIT = {

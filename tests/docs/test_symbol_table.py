@@ -1,10 +1,8 @@
 """The symbol table of the documentation names what exists, and all of it."""
 
-import dataclasses
 import importlib
 import re
 
-import msgspec
 import pytest
 
 from tests.docs.pages import text_of
@@ -52,21 +50,15 @@ def resolves(name: str) -> bool:
         except ModuleNotFoundError:
             continue
         for part in parts[length:]:
-            if isinstance(found, type) and part in fields(found):
+            if isinstance(found, type) and any(
+                part in vars(base).get("__annotations__", {}) for base in found.__mro__
+            ):
                 return part == parts[-1]
             if not hasattr(found, part):
                 return False
             found = getattr(found, part)
         return True
     return False
-
-
-def fields(kind: type) -> set[str]:
-    if dataclasses.is_dataclass(kind):
-        return {field.name for field in dataclasses.fields(kind)}
-    if issubclass(kind, msgspec.Struct):
-        return set(kind.__struct_fields__)
-    return set()
 
 
 IN_CODE = [row for table in tables() for row in table]
