@@ -42,7 +42,7 @@ Row = Mapping[str, Any]
 """A task and its answer: the parameters, what ``run`` returned, and ``ending``, ``reason`` and
 ``peak_gibibytes`` of the attempt."""
 Tasks = Callable[[np.random.Generator, bool], Iterable[Mapping[str, Any]]]
-Run = Callable[..., Mapping[str, object]]
+Run = Callable[[Mapping[str, Any]], Mapping[str, object]]
 Figures = Callable[[Sequence[Row]], Mapping[str, object]]
 Picture = Callable[[Mapping[str, Any]], "Figure"]
 """Makes the figure of a study from the values of its record."""
@@ -160,7 +160,7 @@ class Study:
     run : callable, optional
         Takes the parameters of a task, as JSON gives them back, and returns its answer by name, which JSON
         holds, too. What ends by ``seconds`` or ``gibibytes`` is of the clock and not compared when it is
-        asked again. Without ``tasks``: takes what ``tasks`` does and returns the values.
+        asked again.
     figures : callable, optional
         Makes the values, those of the goals among them, from a `Row` for every task, in their order.
     seconds : float, optional
@@ -212,12 +212,11 @@ class Study:
         object.__setattr__(self, "goals", tuple(Goal(*goal) for goal in self.goals))
         goals, labels = ([goal.name for goal in self.goals], [item.label for item in self.configurations])
         by_tasks = None not in (self.tasks, self.run, self.figures)
-        older = self.run is not None and self.tasks is None and self.figures is None
         for right, needed in (
             (re.fullmatch(NAME, self.name), "a usable name: take lower-case words joined by hyphens"),
             (len(set(goals)) == len(goals), f"goals of different names, not {', '.join(goals)}"),
             (
-                by_tasks + older + self.sweeps == 1,
+                by_tasks + self.sweeps == 1 and (self.run is None) == self.sweeps,
                 "either tasks, run and figures, to measure, or draws, to sweep",
             ),
             (
@@ -250,10 +249,8 @@ class Study:
 
     def values(self, rng: np.random.Generator, smoke: bool) -> Mapping[str, object]:
         """The values of a study that measures, all tasks run in this process."""
-        if self.run is None:
+        if self.run is None or self.tasks is None or self.figures is None:
             raise InvalidInputError(f"study {self.name!r} sweeps; its attempts are made by 'depl bench run'")
-        if self.tasks is None or self.figures is None:
-            return self.run(rng, smoke)
         tasks = [plain(self.name, task) for task in self.tasks(rng, smoke)]
         answers = [{**task, **plain(self.name, self.run(task)), "ending": ANSWERED} for task in tasks]
         return self.figures([{"reason": None, "peak_gibibytes": None, **row} for row in answers])

@@ -187,15 +187,8 @@ def _measure(options: Options, studies: Sequence[Study]) -> Answer:
     workers, path = _asked_workers(options), None
     done: list[Record] = []
     for study in studies:
-        if options.smoke or study.tasks is None:
-            try:
-                record = results.measure(study, smoke=options.smoke, seed=options.seed)
-            except KeyboardInterrupt:
-                break
-            if not options.smoke:
-                results.write(record, folder)
-                results.write_table(folder)
-            done.append(record)
+        if options.smoke:
+            done.append(results.measure(study, smoke=True, seed=options.seed))
             continue
         folder.mkdir(parents=True, exist_ok=True)
         path, draw = folder / f"{study.name}{SUFFIX}", results.seed_of(study, options.seed)

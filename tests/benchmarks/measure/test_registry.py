@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from depl.benchmarks.measure import provenance, registry, results
+from depl.benchmarks.measure.attempt import Request
 from depl.benchmarks.measure.catalogue import all_studies, all_suites, chosen, find_suite
 from depl.benchmarks.measure.registry import Configuration, Draw, Goal, Study
+from depl.benchmarks.measure.tasks import jobs_of
 from depl.benchmarks.studies import first_path, knapsacks, scale
 from depl.benchmarks.studies.helpers import answers
 from depl.cli import main
@@ -25,9 +27,9 @@ from depl.models.policy import planner
 CASES = {name: study for name, study in all_studies().items() if not study.sweeps}
 
 
-def draw(rng: np.random.Generator, smoke: bool) -> dict[str, object]:
+def draw(task: dict[str, int]) -> dict[str, object]:
     """Mean of some uniform draws: about one half, and the same for the same seed."""
-    draws = rng.uniform(size=10 if smoke else 1000)
+    draws = np.random.default_rng(task["seed"]).uniform(size=task["size"])
     return {"mean": draws.mean(), "count": np.int64(draws.size), "first": draws[:2], "worst": math.inf}
 
 
@@ -39,7 +41,9 @@ TINY = Study(
         Goal("worst", "the worst draw is finite", "<", 10),
         Goal("count", "all draws are made", ">=", 1000),
     ),
+    tasks=lambda rng, smoke: [{"seed": int(rng.integers(2**31)), "size": 10 if smoke else 1000}],
     run=draw,
+    figures=lambda rows: rows[0],
     seed=3,
 )
 
@@ -62,7 +66,8 @@ def case_package(tmp_path, monkeypatch):
 CASE_FILE = """
 from depl.benchmarks.measure.registry import Study
 goals = (("a", "a is one", "==", 1),)
-STUDY = Study(name={name!r}, summary="s", goals=goals, run=lambda rng, smoke: {{"a": 1}})
+told = {{"tasks": lambda rng, smoke: [{{}}], "run": dict, "figures": lambda rows: {{"a": 1}}}}
+STUDY = Study({name!r}, "s", goals, **told)
 """
 
 
@@ -129,6 +134,8 @@ def check_smoke(name):
     assert record.case == name
     assert {goal.name for goal in record.goals} == {goal.name for goal in CASES[name].goals}
     assert msgspec.json.decode(msgspec.json.encode(record), type=results.Record) == record
+    jobs = jobs_of(Request(suites=(name,), draw=CASES[name].seed or 0))  # of a full run: no two are alike
+    assert all(len(job.task.instance) < 1000 for job in jobs)
 
 
 @pytest.mark.parametrize("path", sorted(results.RESULTS.glob("*.json")), ids=lambda path: path.stem)
@@ -187,6 +194,7 @@ def test_a_configuration_without_time_is_refused():
         Configuration("exact", time_limit=0)
 
 
+SWEEPING = {"tasks": None, "run": None, "figures": None}
 SAME = (Configuration("exact"), Configuration("exact", gap=0.1))
 
 
@@ -199,10 +207,10 @@ SAME = (Configuration("exact"), Configuration("exact", gap=0.1))
         ({"goals": (("a", "s", "<", math.nan),)}, "finite"),
         ({"goals": (("a", "s", "<", 1.0), ("a", "t", ">", 0.0))}, "needs goals of different names"),
         ({"run": None}, "needs either tasks, run and figures, to measure, or draws, to sweep"),
-        ({"tasks": draw}, "needs either tasks, run and figures"),
+        ({"tasks": None, "figures": None}, "needs either tasks, run and figures"),  # as studies were before
         ({"draws": list, "configurations": SAME}, "needs either tasks"),
-        ({"run": None, "draws": list}, "needs configurations of different labels"),
-        ({"run": None, "draws": list, "configurations": SAME}, "different labels"),
+        ({**SWEEPING, "draws": list}, "needs configurations of different labels"),
+        ({**SWEEPING, "draws": list, "configurations": SAME}, "different labels"),
     ],
 )
 def test_a_case_that_cannot_be_used_is_refused(change, message):
@@ -299,7 +307,7 @@ def test_a_record_names_versions_but_no_host_and_no_path():
 )
 def test_values_that_cannot_be_recorded_are_refused(values, complaint):
     with pytest.raises(InvalidInputError, match=f"'tiny' {complaint}"):
-        results.measure(dataclasses.replace(TINY, run=lambda rng, smoke: values))
+        results.measure(dataclasses.replace(TINY, figures=lambda rows: values))
 
 
 @pytest.mark.parametrize("failing", ["os.fsync", "pathlib.Path.replace"])

@@ -211,7 +211,9 @@ TINY = Study(
     name="tiny",
     summary="The mean of uniform draws.",
     goals=(Goal("mean", "the mean is below 0.6", "<", 0.6), Goal("worst", "none is above 0.1", "<", 0.1)),
-    run=lambda rng, smoke: {"mean": 0.5, "worst": float(rng.uniform(0.2, 1.0))},
+    tasks=lambda rng, smoke: [{"worst": float(rng.uniform(0.2, 1.0))}],
+    run=dict,
+    figures=lambda rows: {"mean": 0.5, "worst": rows[0]["worst"]},
     seed=3,
 )
 
@@ -275,16 +277,19 @@ def test_a_study_by_tasks_goes_on_after_one_that_failed_and_is_asked_again(tmp_p
     assert (code, "--update: replaces answers of one FILE" in complaint) == (2, True)
 
 
-def stops(rng, smoke):
-    raise KeyboardInterrupt
-
-
 @pytest.fixture
 def studies(monkeypatch):
-    """These alone; the slow ones of the project are not run."""
+    """These alone, one of which is interrupted; the slow ones of the project are not run."""
+
+    def alone(job, process):
+        if job.task.suite == "stopped":
+            raise KeyboardInterrupt
+        return attempt(job)
+
+    monkeypatch.setattr(sweep, "attempt_alone", alone)
     found = {
         "anew": dataclasses.replace(TINY, name="anew", seed=None),
-        "stopped": dataclasses.replace(TINY, name="stopped", run=stops),
+        "stopped": dataclasses.replace(TINY, name="stopped"),
         "tiny": TINY,
     }
     monkeypatch.setattr(catalogue, "all_studies", lambda: found)
@@ -321,16 +326,18 @@ def test_a_measurement_is_a_record_with_goals_that_its_seed_repeats_and_an_inter
 
 @pytest.mark.usefixtures("studies")
 def test_a_study_that_fails_is_told_with_its_line_and_is_no_defect_of_depl(tmp_path, ask, monkeypatch):
-    """It divides by a cost that it does not have; its module is named as those of the studies are."""
-    path = tmp_path / "case.py"
-    path.write_text("def run(rng, smoke):\n    return {'ratio': 1.0 / None}\n", encoding="utf-8")
+    """It divides by a cost that it does not have; its module lies as those of the studies do."""
+    path = tmp_path / "studies" / "failing.py"
+    path.parent.mkdir()
+    text = "def run(task):\n    return {'ratio': 1.0 / None}\n"
     space = {"__name__": "depl.benchmarks.studies.failing"}
-    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), space)
-    failing = Study("failing", "Fails.", (), space["run"])
+    exec(compile(text, str(path), "exec"), space)
+    failing = dataclasses.replace(TINY, name="failing", run=space["run"])
     monkeypatch.setattr(catalogue, "all_studies", lambda: {"failing": failing})
     code, _, err = ask("bench", "run", "failing", "--out", tmp_path)
     assert code == 2
-    assert f"depl: {path}, line 2: this code fails with TypeError: unsupported operand" in err
+    assert "failed: TypeError: unsupported operand" in err
+    assert "(failing.py, line 2); correct that and go on with: depl bench resume" in err
     assert "internal error" not in err
 
 
