@@ -1,11 +1,11 @@
 """An instance for people: its target, its parts, and where its values come from."""
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any
 
 from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import (
-    Cluster,
     ConstantImprovement,
     Instance,
     InverseLogDataLaw,
@@ -43,7 +43,9 @@ def instance_sections(instance: Instance) -> Iterator[Section]:
     yield "", "\n".join(filter(None, [instance.name, instance.description]))
     yield "Target", _target(instance)
     yield "Clusters", Listing.of(clusters, {"name": "name", "nodes": "nodes", **abilities, **memory})
-    rows = [row for item in clusters for row in _groups(item)]
+    numbers = attrgetter("speed", "capacity", "bandwidth", "unit_cost")
+    groups = [(item.name, group) for item in clusters for group in item.groups or ()]
+    rows = [(name, group.count, *map(float, numbers(group))) for name, group in groups]
     yield (
         "Nodes that differ; above is what they amount to",
         Listing(("cluster", "nodes", "speed v", *abilities), rows),
@@ -123,12 +125,6 @@ def _given(
     if all(getattr(item, name) is None for item in things):
         return {}
     return {title: lambda item: absent if getattr(item, name) is None else shown(getattr(item, name))}
-
-
-def _groups(cluster: Cluster) -> Iterator[tuple[str | float, ...]]:
-    for group in cluster.groups or ():
-        speed, capacity, bandwidth, cost = group.speed, group.capacity, group.bandwidth, group.unit_cost
-        yield cluster.name, group.count, float(speed), float(capacity), float(bandwidth), float(cost)
 
 
 def _improvement(model: Model) -> str:

@@ -146,12 +146,10 @@ class Listing(NamedTuple):
 
     def text(self) -> str:
         """A table that is as wide as its content."""
-        right = [name for name, side in zip(self.header, self.right, strict=False) if side]
-        return (
-            table(self.header, self.cells, right)
-            if self.header
-            else fields([(name, value) for name, value in self.cells])
-        )
+        if not self.header:
+            return fields([(name, value) for name, value in self.cells])
+        right = [name for name, side in zip(self.header, self.right, strict=True) if side]
+        return table(self.header, self.cells, right)
 
     def html(self) -> str:
         """A table with a header."""
