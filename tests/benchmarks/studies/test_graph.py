@@ -104,8 +104,6 @@ def test_the_figure_has_two_lines_per_curve_and_hollow_markers_where_paths_are_m
     assert axes.get_xscale() == "log"
 
 
-def test_the_curves_of_the_record_are_drawn(tmp_path, ask):
-    assert ask("bench", "draw", "graph", tmp_path)[0] == 0
-    assert (tmp_path / "graph.svg").stat().st_size > 5000
+def test_the_curves_of_the_record_are_those_of_three_numbers_of_epochs():
     curves = curves_of(read(RESULTS / "graph.json").values["curves"])
     assert [curve.label for curve in curves] == ["K = 20", "K = 50", "K = 100"]

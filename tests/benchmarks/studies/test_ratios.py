@@ -1,17 +1,12 @@
 """Ratios to proven optima are formed where there is an optimum, and every failure of a method is counted."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from depl.benchmarks.measure.outcome import tried
 from depl.benchmarks.studies.ratios import figures_of, value_of_the_solution
 from depl.instances.random_family import SIZES, competitive_family
-from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.solving import methods
-from depl.models.solving.methods import Limits, Outcome, register
-from depl.models.solving.result import Termination
 
 
 def told(ending: str, cost: float | None = None, lower_bound: float | None = None) -> dict[str, object]:
@@ -22,11 +17,12 @@ def proved(cost: float) -> dict[str, object]:
     return told("optimal", cost, cost)
 
 
-def held(cost: float, bound: float | None = None) -> dict[str, object]:
-    return told("exhausted", cost, bound)
-
-
-NONE, INFEASIBLE, REFUSED = told("exhausted"), told("infeasible"), told("refused")
+held, NONE, INFEASIBLE, REFUSED = (
+    partial(told, "exhausted"),
+    told("exhausted"),
+    told("infeasible"),
+    told("refused"),
+)
 
 
 @pytest.mark.parametrize(
@@ -86,29 +82,6 @@ def test_the_value_of_the_solution_counts_what_misses_keeps_and_is_repaired():
     assert (found["repaired"], found["repaired_optimal"], found["repaired_share"]) == (2, 1, 2 / 3)
     assert (found["best_exp_compared"], found["best_exp_differs"]) == (2, 1)
     assert found["rows"][0] == {"name": "r", "mean_cost": 8, "mean_violation": [0.4, 0.4]}
-
-
-def test_an_outcome_holds_what_solve_returns(tiny: Instance):
-    found = tried(tiny, "enumerate", time_limit=60.0)
-    assert found.proved_optimal
-    assert found.cost == found.lower_bound == pytest.approx(28)
-
-
-def test_a_refusal_and_a_rejected_plan_are_outcomes(tiny: Instance, monkeypatch):
-    monkeypatch.setattr(methods, "_REGISTRY", {})
-
-    def refuses(instance: Instance, limits: Limits) -> Outcome:
-        raise NotCoveredError("no")
-
-    def wrong(instance: Instance, limits: Limits) -> Outcome:
-        epoch = PlannedEpoch(model="full", cluster="edge", resources=1e-3)
-        data = ClusterData(cluster="edge", datasets=("sensors",))
-        return Outcome(Termination.EXHAUSTED, Plan(data=(data,), epochs=(epoch,)))
-
-    register("refuses", refuses)
-    register("wrong", wrong)
-    assert tried(tiny, "refuses", time_limit=1.0).ending == "refused"
-    assert tried(tiny, "wrong", time_limit=1.0).ending == "rejected"
 
 
 def test_the_family_keeps_its_sizes_and_does_not_depend_on_the_count():
