@@ -84,14 +84,6 @@ def test_the_committed_attempts_are_taken_where_no_file_is_named(report, folder,
     assert all(claim["agree"] <= claim["others"] for claim in told["claims"])
 
 
-def test_an_older_page_stays_whole_if_the_report_fails(ask, tmp_path):
-    page, broken = tmp_path / "page.html", tmp_path / "broken.jsonl.gz"
-    page.write_text("older", encoding="utf-8")
-    broken.write_bytes(b"no attempts")
-    assert ask("bench", "report", broken, "--out", page)[0] == 2
-    assert page.read_text(encoding="utf-8") == "older"
-
-
 def test_the_standard_report_draws_the_shipped_traces_as_well(report, folder, monkeypatch):
     asked = []
 
