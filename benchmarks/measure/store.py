@@ -163,7 +163,7 @@ def files_of(path: str | Path) -> list[Path]:
         known = recorded()
         if str(path) not in known:
             message = f"no such file, and no recorded study of that name; {advice(str(path), sorted(known))}"
-            if (RESULTS / f"{path}.json").is_file():
+            if os.path.isfile(RESULTS / f"{path}.json"):  # no name is too long for it
                 message = "was recorded before attempts were kept; its next recording can be compared"
             raise InvalidInputError(message, str(path))
         return [known[str(path)]]

@@ -39,18 +39,19 @@ def test_names_are_shown_with_escapes_and_not_obeyed(ask, tmp_path, tiny, words)
 
 LONG = "long " * 200_000 + "name"
 NAMES = ["\udcff.json", "n" * 300, "d/" * 3000, "\udcff" * 300 + ".csv", "n" * 300 + ".npz", LONG]
+NAMING = ("solve", "diagnose", "instances show", "knapsack", "bench compare")
+SOLVE = (
+    [NAME],
+    ["--method", NAME],
+    ["--seed", NAME],
+    ["--out", f"nowhere{NAME}/a"],
+    ["--target", NAME],
+    [LONG],
+)
 REFUSED = [
-    *(["solve", "tiny", *words] for words in ([NAME], ["--method", NAME], ["--seed", NAME])),
-    *(
-        ["solve", "tiny", *words]
-        for words in (["--out", f"nowhere{NAME}/a.json"], ["--target", NAME], [LONG])
-    ),
+    *(["solve", "tiny", *words] for words in SOLVE),
     *([*words, NAME] for words in ([], ["solve"], ["diagnose"], ["bench", "report"])),
-    *(["solve", name] for name in NAMES),
-    *(["diagnose", name] for name in NAMES),
-    *(["instances", "show", name] for name in NAMES),
-    *(["knapsack", name] for name in NAMES),
-    *(["bench", "compare", name] for name in NAMES),
+    *([*words.split(), name] for words in NAMING for name in NAMES),
 ]
 
 
