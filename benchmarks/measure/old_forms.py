@@ -7,7 +7,7 @@ import contextlib
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,11 +18,10 @@ from depl.models.foundation.errors import InvalidInputError
 
 MAGIC = b"SQLite format 3\x00"
 COMPACT = b'{"format":"depl-attempts","version":1,'
-_FIRST: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    # before it took the paper's own references for stages 1 and 3
-    "depl-paper": ("depl-paper-certified", {"data": "certified", "placement": "rounding"}),
-}
-"""By method: the name that attempts of its first version are read under, and the options that they had."""
+_FIRST, _CERTIFIED = "depl-paper", "depl-paper-certified"
+"""A method, and the name that attempts of its first version are read under: before it took the paper's own
+references for stages 1 and 3."""
+_OPTIONS = {"data": "certified", "placement": "rounding"}
 
 
 def read_database(path: Path) -> tuple[Request | None, list[Attempt]]:
@@ -65,12 +64,11 @@ class _Row(msgspec.Struct):
 
 def _as_meant(attempt: Attempt) -> Attempt:
     """The attempt, under the name that says what its method was, where that means another thing today."""
-    if attempt.method not in _FIRST or VERSION in attempt.settings:
+    if attempt.method != _FIRST or VERSION in attempt.settings:
         return attempt
-    name, options = _FIRST[attempt.method]
     label = attempt.task.configuration
-    settings = {**attempt.settings, "options": {**options, **attempt.settings.get("options", {})}}
-    own = label.startswith(attempt.method)
-    renamed = name + label.removeprefix(attempt.method) if own else f"{label}-{name}"
+    settings = {**attempt.settings, "options": {**_OPTIONS, **attempt.settings.get("options", {})}}
+    own = label.startswith(_FIRST)
+    renamed = _CERTIFIED + label.removeprefix(_FIRST) if own else f"{label}-{_CERTIFIED}"
     task = msgspec.structs.replace(attempt.task, configuration=renamed)
-    return msgspec.structs.replace(attempt, task=task, method=name, settings=settings)
+    return msgspec.structs.replace(attempt, task=task, method=_CERTIFIED, settings=settings)

@@ -369,7 +369,8 @@ def _compared(options: Options, name: str, seed: int) -> tuple[dict[str, Any], s
     known = wanted(name)
     able = repeatable(known)
     if options.new is None:
-        count, told = _asked_again(options, name, able, seed)
+        brief = [row for row in able if row.total_seconds <= options.seconds]  # no task of an hour
+        count, told = _asked_again(options, name, able if options.file or options.all else brief, seed)
     else:
         count, told = len(able), between(able, repeatable(wanted(options.new)))
     content = {

@@ -199,8 +199,11 @@ def test_without_a_file_every_recorded_study_is_asked_and_those_without_attempts
     assert (code, text) == (0, "all the same\n")
     assert "paper: 2 of 2 recorded answers compared" in aside
     assert "recorded before attempts were kept, so not compared: squares" in aside
+    slow, quick = read_attempts(kept)
+    write_suites([changed(slow, total_seconds=99.0), quick], tmp_path)
     told = json.loads(ask("bench", "compare", "--json")[1])
     assert (list(told["studies"]), told["without_attempts"]) == (["paper"], ["squares"])
+    assert told["studies"]["paper"]["compared"] == 1
     code, _, complaint = ask("bench", "compare", "squares")
     assert (code, "was recorded before attempts were kept" in complaint) == (2, True)
 
