@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,35 +27,26 @@ AT_EXIT = "import atexit\natexit.register(press)\n"
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def start(tmp_path):
     """Run ``python -m depl`` with a piece of code that Python executes before anything of depl."""
 
-    def run(code: str, *words: str) -> subprocess.CompletedProcess[str]:
+    def run(code, *words):
         (tmp_path / "sitecustomize.py").write_text(PRESS + code, encoding="utf-8")
         folders = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+        environment, command = {**os.environ, "PYTHONPATH": folders}, [sys.executable, "-m", "depl", *words]
         return subprocess.run(
-            [sys.executable, "-m", "depl", *words],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": folders},
-            capture_output=True,
-            text=True,
-            timeout=120,
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
         )
 
     return run
 
 
+SLOW = ("scipy.special", "numba.core.types", "depl.models.solving.solve", "depl.cli", "depl.commands.solve")
+
+
 @pytest.mark.parametrize(
     "name",
-    [
-        "depl.heuristics",
-        "msgspec",
-        pytest.param("scipy.special", marks=pytest.mark.slow),
-        pytest.param("numba.core.types", marks=pytest.mark.slow),
-        pytest.param("depl.models.solving.solve", marks=pytest.mark.slow),
-        pytest.param("depl.cli", marks=pytest.mark.slow),
-        pytest.param("depl.commands.solve", marks=pytest.mark.slow),
-    ],
+    ["depl.heuristics", "msgspec", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)],
 )
 def test_a_press_while_modules_are_imported_ends_without_a_traceback(start, name):
     ended = start(AT_IMPORT.format(name=name), "solve", "tiny", "--json")
@@ -114,25 +104,26 @@ def test_a_second_press_gives_an_answer_up_that_does_not_go_out(ask, monkeypatch
     assert ask("instances", "list") == (5, "", "depl: interrupted before there was an answer\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("python /usr/bin/depl solve tiny", True),
-        ("python -m depl", True),
-        ("python -X importtime -m depl solve depl", True),
-        ("python -Im depl", True),
-        ("python.exe C:/Scripts/depl.exe solve", True),
-        ("python -m depl.benchmarks", False),
-        ("python -m pytest depl", False),
-        ("python -c code depl", False),
-        ("python -Ic code depl", False),
-        ("python -c from_multiprocessing --multiprocessing-fork", False),
-        ("python mine.py depl", False),
-        ("python", False),
-    ],
-)
-def test_only_a_process_that_was_started_as_the_command_is_its_own(words, expected):
-    assert is_command(words.split(" ")) is expected
+OWN = """\
+python /usr/bin/depl solve tiny
+python -m depl
+python -X importtime -m depl solve depl
+python -Im depl
+python.exe C:/Scripts/depl.exe solve"""
+OTHERS = """\
+python -m depl.benchmarks
+python -m pytest depl
+python -c code depl
+python -Ic code depl
+python -c from_multiprocessing --multiprocessing-fork
+python mine.py depl
+python"""
+
+
+@pytest.mark.parametrize(("lines", "expected"), [(OWN, True), (OTHERS, False)])
+def test_only_a_process_that_was_started_as_the_command_is_its_own(lines, expected):
+    for line in lines.splitlines():
+        assert is_command(line.split(" ")) is expected, line
 
 
 def test_a_process_that_only_imports_depl_keeps_its_handler():
