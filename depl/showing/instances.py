@@ -46,10 +46,8 @@ def instance_sections(instance: Instance) -> Iterator[Section]:
     numbers = attrgetter("speed", "capacity", "bandwidth", "unit_cost")
     groups = [(item.name, group) for item in clusters for group in item.groups or ()]
     rows = [(name, group.count, *map(float, numbers(group))) for name, group in groups]
-    yield (
-        "Nodes that differ; above is what they amount to",
-        Listing(("cluster", "nodes", "speed v", *abilities), rows),
-    )
+    apart = Listing(("cluster", "nodes", "speed v", *abilities), rows)
+    yield "Nodes that differ; above is what they amount to", apart
     columns: Columns = {
         "name": "name",
         titled("volume q", "data"): _float("volume"),
@@ -58,8 +56,7 @@ def instance_sections(instance: Instance) -> Iterator[Section]:
     }
     yield "Datasets", Listing.of(instance.datasets, columns)
     columns = {"dataset": "dataset", "cluster": "cluster", titled("beta", "cost"): _float("cost")}
-    costs = Listing.of(instance.transfers, columns)
-    yield "Transfers: one-time cost beta(d, n); others cost nothing", costs
+    yield "Transfers: one-time cost beta(d, n); others cost nothing", Listing.of(instance.transfers, columns)
     columns = {
         "name": "name",
         titled("size s", "size"): _float("size"),

@@ -56,7 +56,8 @@ _RANGES = "x ... y: the bound differs between these epochs or states, from x to 
 def policy_sections(policy: Policy, *, details: bool = False) -> Iterator[Section]:
     """What is claimed of a policy, and its table; with ``details`` every node by itself, and all of them."""
     lookup = "the ledger, which is never below the observed loss"
-    deadline = f"; each ends within {number(policy.round_deadline)}" if policy.round_deadline else ""
+    least, deadline = ", each with the least resources that end it within", policy.round_deadline
+    timed = "" if deadline is None else f"{least} {number(deadline)}"
     yield (
         "",
         [
@@ -64,7 +65,7 @@ def policy_sections(policy: Policy, *, details: bool = False) -> Iterator[Sectio
             _promise(policy),
             fact("cost", policy.certificate.cost),
             ("failed runs", f"are priced at {number(policy.failure_cost)} each{_rule(policy)}"),
-            ("epochs", f"at most {policy.maximum_epochs}{_switching(policy)}{deadline}"),
+            ("epochs", f"at most {policy.maximum_epochs}{_switching(policy)}{timed}"),
             ("looked up by", "the observed loss, rounded up" if policy.state == "observed" else lookup),
         ],
     )
@@ -349,60 +350,49 @@ def simulation_sections(found: Simulation, claimed_cost: float, claimed_reached:
     """How drawn runs ended, beside what is claimed."""
     from depl.models.policy.simulation import RISK
 
-    reached = found.reached / found.runs, found.reached_interval, claimed_reached
     refuted = "".join(f"\n- {text}" for text in found.refuted)
     chance = f"REFUTED (each by chance with probability {RISK:g} at most):{refuted}"
-    counts = {name: getattr(found, name) for name in _ENDS}
-    numbers = list(_followed(*reached, found.cost, found.cost_interval, claimed_cost, counts))
-    epochs = ("epochs", f"{number(found.epochs)} in the mean")
-    yield f"{counted(found.runs, 'run')} drawn from the law:", [*numbers, epochs]
+    share, within = found.reached / found.runs, found.reached_interval
+    numbers = list(_followed(found, share, within, claimed_reached, claimed_cost, vars(found)))
+    title = f"{counted(found.runs, 'run')} drawn from the law:"
+    yield title, [*numbers, ("epochs", f"{number(found.epochs)} in the mean")]
     yield "", chance if refuted else f"No claim is refuted at {RISK:g}."
 
 
+def replay_content(found: Replay) -> dict[str, Any]:
+    """Every run, and the numbers of all of them."""
+    names = ("runs", "ends", "delivered", "delivered_interval", "claimed", "cost", "per_success")
+    cost = found.cost_interval if len(found.runs) > 1 else None
+    return {**{name: getattr(found, name) for name in names}, "cost_interval": cost}
+
+
+def replay_sections(found: Replay, claimed_cost: float) -> Iterator[Section]:
+    """How real runs ended, beside what is claimed."""
+    share, within = found.delivered, found.delivered_interval
+    numbers = list(_followed(found, share, within, found.claimed, claimed_cost, found.ends))
+    switched = sorted(run.switched for run in found.runs if run.switched is not None)
+    if switched:
+        runs = counted(len(switched), "run")
+        numbers.append(("switched", f"{runs}, after epochs {switched[0]} to {switched[-1]}"))
+    title = f"{counted(len(found.runs), 'seed')}, followed on real training:"
+    yield title, [*numbers, ("cost of a success", found.per_success)]
+
+
 def _followed(
+    found: Simulation | Replay,
     share: float,
     within: tuple[float, float],
-    claimed: float,
-    cost: float,
-    cost_within: tuple[float, float],
+    claimed_reached: float,
     claimed_cost: float,
-    ends: Mapping[str, int],
+    ends: Mapping[str, Any],
 ) -> Pairs:
     """What runs that followed a policy came to, beside what is claimed of it."""
     from depl.models.policy.simulation import CONFIDENCE
 
     sure = f"{percentage(CONFIDENCE)} interval"
-    yield "delivered", f"{number(share)} of them, {sure} {Fact('', within, '', OUTWARD, 5).number}"
-    yield "", f"claimed: {fact('reached', claimed)._replace(digits=7).told}"
-    yield "cost", f"{number(cost)} in the mean, {sure} {Fact('', cost_within, '', OUTWARD, 5).number}"
+    reached, cost = (Fact("", pair, "", OUTWARD, 5).number for pair in (within, found.cost_interval))
+    yield "delivered", f"{number(share)} of them, {sure} {reached}"
+    yield "", f"claimed: {fact('reached', claimed_reached)._replace(digits=7).told}"
+    yield "cost", f"{number(found.cost)} in the mean, {sure} {cost}"
     yield "", f"claimed: {fact('cost', claimed_cost)._replace(digits=7).told}"
     yield from ((words, counted(ends[name], "run")) for name, words in _ENDS.items())
-
-
-def replay_content(found: Replay) -> dict[str, Any]:
-    """Every run, and the numbers of all of them."""
-    names = (
-        "runs",
-        "ends",
-        "delivered",
-        "delivered_interval",
-        "claimed",
-        "cost",
-        "cost_interval",
-        "per_success",
-    )
-    content = {name: getattr(found, name) for name in names}
-    return content | ({"cost_interval": None} if len(found.runs) < 2 else {})
-
-
-def replay_sections(found: Replay, claimed_cost: float) -> Iterator[Section]:
-    """How real runs ended, beside what is claimed."""
-    switched = sorted(run.switched for run in found.runs if run.switched is not None)
-    after = (
-        f"{counted(len(switched), 'run')}, after epochs {switched[0]} to {switched[-1]}" if switched else None
-    )
-    reached = found.delivered, found.delivered_interval, found.claimed
-    numbers = list(_followed(*reached, found.cost, found.cost_interval, claimed_cost, found.ends))
-    per_success = ("cost of a success", found.per_success)
-    title = f"{counted(len(found.runs), 'seed')}, followed on real training:"
-    yield title, [*numbers, per_success, ("switched", after)]
