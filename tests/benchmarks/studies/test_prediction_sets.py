@@ -22,7 +22,7 @@ from depl.benchmarks.studies.prediction_sets import (
     upper,
     worst_tenth,
 )
-from depl.instances.training.runs import Epoch, train_run
+from depl.instances.training.runs import Epoch, model_name, train_run
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 from tests.cases.training_cases import small_family
@@ -148,16 +148,12 @@ def test_every_run_is_a_point_and_families_and_plans_can_be_told_apart():
     assert first.get_marker() == third.get_marker() != second.get_marker()
 
 
-def traces_of(losses, schedule, first=0):
-    """One run per row of losses, the first evaluated after epoch ``first``."""
-    runs, epochs = len(losses), [schedule[0], *schedule][first:]
-    return Traces(
-        run=np.repeat([str(run) for run in range(runs)], len(epochs)),
-        epoch=np.tile(np.arange(first, len(schedule) + 1), runs),
-        model=np.tile([f"pruned-{round(100 * epoch.factor)}" for epoch in epochs], runs),
-        cluster=np.tile([epoch.cluster for epoch in epochs], runs),
-        loss=np.ravel(losses),
-    )
+def traces_of(losses, schedule):
+    """One run per row of losses, epoch 0 first."""
+    runs, epochs = len(losses), [schedule[0], *schedule]
+    columns = (np.arange(len(epochs)), [model_name(epoch.factor) for epoch in epochs], [e[1] for e in epochs])
+    run = np.repeat([str(number) for number in range(runs)], len(epochs))
+    return Traces(run, *(np.tile(column, runs) for column in columns), np.ravel(losses))
 
 
 def curves_of(mean, guaranteed):
@@ -171,20 +167,15 @@ UNSTEADY = curves_of([2.8, 2.3, 1.9, 1.7], [5.0, 4.0, 3.0, 2.6])
 
 
 def test_curves_are_means_and_order_statistics_from_the_last_switch_on():
-    losses = np.linspace(1, 2, 19)[:, None] * np.array([8.0, 4.0, 2.0, 1.0])
-    found = curves(traces_of(losses, (EDGE, FAR, FAR)), (EDGE, FAR, FAR))
-    assert (found.runs, found.first, found.name) == (19, 2, "1 pruned-50, 2 pruned-75")
+    schedule, losses = (EDGE, FAR, FAR), np.linspace(1, 2, 19)[:, None] * np.array([8.0, 4.0, 2.0, 1.0])
+    found = curves(traces_of(losses, schedule), schedule)
     assert found.mean.tolist() == [math.inf, math.inf, pytest.approx(3.0), pytest.approx(1.5)]
-    # Rank ceil(20 * 0.95) = 19 of 19: the largest.
+    # Rank ceil(20 * 0.95) = 19 of 19: the largest; of 18 there is none
     assert found.guaranteed.tolist() == [math.inf, math.inf, 4.0, 2.0]
+    assert np.isinf(curves(traces_of(losses[:18], schedule), schedule).guaranteed).all()
     assert found.work.tolist() == [0.0, 0.5, 0.75, 1.0]
-    few = curves(traces_of(losses[:18], (EDGE, FAR, FAR)), (EDGE, FAR, FAR))
-    assert np.isinf(few.guaranteed).all()  # rank 19 of 18
-    # the loss before training is not needed
-    late = curves(traces_of(losses[:, 1:], (EDGE, FAR, FAR), first=1), (EDGE, FAR, FAR))
-    assert (late.mean.tolist(), late.guaranteed.tolist()) == (found.mean.tolist(), found.guaranteed.tolist())
     with pytest.raises(InvalidInputError, match="no run"):
-        curves(traces_of(losses, (EDGE, FAR, FAR)), (EDGE, FAR))
+        curves(traces_of(losses, schedule), schedule[:2])
 
 
 def test_targets_are_guaranteed_within_horizons_and_the_rules_stop_at_the_mean_and_at_the_guarantee(
