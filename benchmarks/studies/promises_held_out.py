@@ -68,7 +68,7 @@ def _tasks(rng: np.random.Generator, smoke: bool) -> Iterator[Row]:
         asked = {"confidences": [None], "levels": CHOSEN_LEVELS[:2], "quantiles": QUANTILES[3:4], "draw": 0}
         for name, known in (("tuned", "few"), ("drawn", "few"), (OF_FAMILIES[0], SIZES[0])):
             yield {"collection": name, "known": known, **asked}
-        yield {"families": ["digits-alexnet"], "folds": [2, 2], "draws": 500, "seed": _SEED, "runs": 200}
+        yield {"families": ["digits-alexnet"], "folds": [2, 2], "draws": 500, "seed": _SEED, "runs": 180}
         return
     for name in ("tuned", "drawn", *OF_FAMILIES):
         sizes: Sequence[str | int] = SIZES if name in OF_FAMILIES else tuple(_KNOWN)
@@ -142,20 +142,10 @@ def _fixed(task: Mapping[str, Any]) -> Iterator[Row]:
     rng = np.random.default_rng(task["seed"])
     for name in task["families"]:
         traces = recorded_traces(name)
-        if task["runs"]:
-            traces = traces.select(_first_runs(traces, task["runs"]))
+        traces = traces.select(np.arange(task["runs"] or len(traces.runs)))
         for settings, folds in zip(((RUNS, KNOWN), (PLAN,)), task["folds"], strict=True):
             for row in fixed_plans(traces, rng, folds, settings, task["draws"]):
                 yield {"family": name, **row}
-
-
-def _first_runs(traces: Traces, most: int) -> NDArray[np.int64]:
-    """The first runs of the plans that were run most often, and some of others that begin as these do."""
-    first = {plan: runs[runs < most] for plan, runs in traces.by_schedule().items()}
-    often = {plan: runs for plan, runs in first.items() if len(runs) >= LEAST_RUNS}
-    begun = {plan[0] for plan in often}
-    others = [runs for plan, runs in first.items() if plan not in often and plan[0] in begun]
-    return np.sort(np.concatenate([*often.values(), np.concatenate(others)[:20]]))
 
 
 def fixed_plans(
