@@ -1,6 +1,7 @@
 """What views are made of: facts, and pairs and tables of them; as plain text, and as HTML for a notebook."""
 
 import html
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
@@ -41,12 +42,15 @@ class Fact(NamedTuple):
     @property
     def number(self) -> str:
         """The value in digits, rounded in its direction."""
-        percent = 100 if self.unit == "%" else 1
         if self.rounding is OUTWARD:
-            lower, upper = self._ends
-            return interval(percent * lower, percent * upper, self.digits)
-        value = self.value if percent == 1 else percent * self.value
-        return {NEAREST: number, DOWN: rounded_down, UP: rounded_up}[self.rounding](value, self.digits)
+            lower, upper = map(self._in_unit, self._ends)
+            return interval(lower, upper, self.digits)
+        tell = {NEAREST: number, DOWN: rounded_down, UP: rounded_up}[self.rounding]
+        return tell(self._in_unit(self.value), self.digits)
+
+    def _in_unit(self, value: Any) -> Any:
+        """A share as a percentage, exactly: a product of floats may be rounded to the wrong side."""
+        return 100 * Fraction(value) if self.unit == "%" and math.isfinite(value) else value
 
     @property
     def shown(self) -> str:
