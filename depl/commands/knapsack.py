@@ -63,10 +63,9 @@ def knapsack(options: Options) -> Answer:
 
     method = options.via or ("exact" if options.chance else "scenario-search")
     if options.chance and method not in _UNDER_THE_LAW:
-        raise InvalidInputError(
-            f"{method} counts scenarios, which proves no probability; use {', '.join(_UNDER_THE_LAW)}",
-            "--via",
-        )
+        others = ", ".join(_UNDER_THE_LAW)
+        message = f"{method} counts scenarios, which proves no probability; use {others}"
+        raise InvalidInputError(message, "--via")
     solve_instance = solver(method, options.time_limit, options.seed)
     if options.fewer_items and not options.chance:
         raise InvalidInputError("is for files of --chance; correct the number of items", "--fewer-items")
