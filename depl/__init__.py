@@ -15,8 +15,6 @@ True
 """
 
 import importlib
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 # isort: off
@@ -28,7 +26,7 @@ from depl.models.foundation.later import METHODS
 from depl.models.foundation.removed import removed
 from depl.models.foundation.showing import show_by
 
-if TYPE_CHECKING:  # the one list of public names: it is read below
+if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAMES
     from depl import plot as plot
     from depl import risk as risk
     from depl import submodular as submodular
@@ -79,18 +77,51 @@ if TYPE_CHECKING:  # the one list of public names: it is read below
     __version__: str
     check, evaluate_policy = verify, verify_policy
 
-_LISTED = re.findall(
-    r"(?m)^    from depl\.?(\S*) import (\w+) as (\w+)$", Path(__file__).read_text(encoding="utf-8")
-)
-_HOMES = {name: (home, original) for home, original, name in _LISTED} | {
-    "check": ("models.verifier.verify", "verify"),
-    "evaluate_policy": ("models.verifier.policies", "verify_policy"),
+_NAMES = {
+    "certifying": "certify",
+    "fitting": "fit",
+    "instances.library": "load",
+    "method_table": "methods",
+    "models.evaluation.evaluate": "Evaluation evaluate",
+    "models.foundation.errors": "DeplError InvalidInputError NotCoveredError",
+    "models.policy.controller": "Controller",
+    "models.policy.decisions": "Continue Stop Switch",
+    "models.policy.replay": "replay",
+    "models.policy.result": "PolicyResult",
+    "models.policy.rollout": "Rollout",
+    "models.policy.simulation": "simulate",
+    "models.policy.solve": "solve_policy",
+    "models.problem.instance": "Instance",
+    "models.problem.laws": "Law register_law",
+    "models.problem.plan": "Plan",
+    "models.problem.policy": "Policy",
+    "models.programs.finished": "program",
+    "models.solving.explain": "explain",
+    "models.solving.front": "front",
+    "models.solving.front_points": "Front",
+    "models.solving.methods": "Limits Outcome register",
+    "models.solving.observed_state": "State",
+    "models.solving.replanning": "Replanning replan",
+    "models.solving.result": "Result Solution Termination",
+    "models.solving.solve": "VerificationError solve",
+    "models.verifier.policies": "PolicyReport",
+    "models.verifier.verify": "Report",
+    "reporting.page": "report",
 }
-"""Module of each public name, and its name there; without a module it is a room with functions of its own.
+"""The public names of each module.
 
 They are imported when they are first used: all of them, with SciPy and numba, take a second or more."""
 
-__all__ = sorted([*_HOMES, "__version__"])
+_HOMES = {name: (module, name) for module, names in _NAMES.items() for name in names.split()} | {
+    "check": ("models.verifier.verify", "verify"),
+    "evaluate_policy": ("models.verifier.policies", "verify_policy"),
+}
+"""Module of each public name, and its name there."""
+
+_ROOMS = ("plot", "risk", "submodular")
+"""Public names that are modules with functions of their own."""
+
+__all__ = sorted([*_HOMES, *_ROOMS, "__version__"])
 
 
 def _version() -> str:
@@ -110,9 +141,10 @@ if not TYPE_CHECKING:  # or every name would pass for one of this module
         if name == "__version__":
             value = _version()
         elif name in _HOMES:
-            home, original = _HOMES[name]
-            module = importlib.import_module(f"depl.{home or original}")
-            value = getattr(module, original) if home else module
+            module, original = _HOMES[name]
+            value = getattr(importlib.import_module(f"depl.{module}"), original)
+        elif name in _ROOMS:
+            value = importlib.import_module(f"depl.{name}")
         elif gone := removed(f"depl.{name}"):
             raise ImportError(gone)  # "from depl import name" shows no AttributeError
         else:

@@ -1,5 +1,6 @@
 """``import depl`` is quick and gives what its first page promises."""
 
+import ast
 import doctest
 import importlib
 import importlib.metadata
@@ -136,9 +137,19 @@ def test_the_installed_command_is_the_command_line():
     assert all(script.value == "depl.cli:main" for script in scripts)
 
 
-def test_each_public_name_is_that_of_the_module_that_type_checkers_are_told():
-    assert {"solve", "plot", "Instance"} <= depl._HOMES.keys()
-    for name, (home, original) in depl._HOMES.items():
-        module = importlib.import_module(f"depl.{home or original}")
-        assert getattr(depl, name) is (getattr(module, original) if home else module)
+def test_each_public_name_comes_from_the_module_that_type_checkers_are_told():
+    tree = ast.parse((ROOT / "depl" / "__init__.py").read_text(encoding="utf-8"))
+    told = {
+        alias.name: (node.module.removeprefix("depl."), alias.name)
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name not in depl._ROOMS
+    }
+    told |= {"check": told.pop("verify"), "evaluate_policy": told.pop("verify_policy")}
+    assert told == depl._HOMES
+    assert {*told, *depl._ROOMS, "__version__"} == set(depl.__all__)
+    for name in told:
         assert getattr(depl, name) is depl.__dict__[name]
