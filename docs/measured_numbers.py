@@ -146,6 +146,8 @@ def _fresh(match: re.Match[str], stale: list[str]) -> str:
         return f"<!--n-->{written(what)}<!--{what}-->"
     if found["short"] is None:
         raise InvalidInputError("no number stands before it; write one there")
+    if match.string[match.end() : match.end() + 1].isalnum():
+        raise InvalidInputError("its number goes on behind it; move the marker to the end of the number")
     return f"{written(what)}<!--{what}-->"
 
 
