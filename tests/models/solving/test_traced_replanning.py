@@ -17,10 +17,7 @@ from depl.models.solving.solve import solve
 from depl.models.verifier.verify import verify
 from tests.cases.memory_cases import CUT, FAR, FULL, instance_of, run_of
 from tests.cases.traced_law_cases import halves, plan_of
-from tests.depl.commands.test_replan import cells, files
 from tests.oracles.observed_run import ObservedOracle
-
-__all__ = ["files"]
 
 
 def staircase(**fields: object) -> TracedLaw:
@@ -195,6 +192,26 @@ def test_stages_that_are_not_those_of_the_plan_or_of_the_instance_are_refused() 
 
 
 # --- the command ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write an instance, a plan and a state; returns their paths."""
+
+    def write(instance, plan, state):
+        paths = []
+        for name, item in (("instance", instance), ("plan", plan), ("state", state)):
+            paths.append(tmp_path / f"{name}.json")
+            paths[-1].write_text(item.to_json(), encoding="utf-8")
+        return paths
+
+    return write
+
+
+def cells(out):
+    """What a command says, by its first words."""
+    pairs = (line.partition("  ") for line in out.splitlines())
+    return {name.strip(): value.strip() for name, _, value in pairs if value}
 
 
 def test_the_command_plans_the_rest_and_says_what_it_rests_on(ask, files) -> None:
