@@ -60,10 +60,9 @@ def test_the_public_face_is_listed_with_the_home_of_every_name() -> None:
     page = text_of("docs/reference/face.rst")
     rows = dict(re.findall(r"(?m)^   \* - ``(\w+)``\n     - (.+)$", page))
     assert sorted(rows) == sorted(depl.__all__)
-    rooms = [name for name, (home, _) in depl._HOMES.items() if not home]
-    for name in rooms:
+    for name in depl._ROOMS:
         assert rows[name] == f"the functions of `{getattr(depl, name).__name__}`"
-    for name in set(rows) - {"__version__", *rooms}:
+    for name in set(rows) - {"__version__", *depl._ROOMS}:
         found = getattr(depl, name)
         assert rows[name] == f"`{found.__module__}.{found.__name__}`"
 

@@ -332,7 +332,8 @@ def test_stopped_after_a_choice_of_data_it_tells_the_nearest_value(two_sets: Ins
             asked += 1
             return any(item.stage is Stage.DATA for item in loop.decisions)
 
-    loop = module._Loop(two_sets, Counting(), module._read_options(Limits()))
+    options = module._Options(module.PAPER_LEVELS, 0.01, module.Weight.FULL_RESOURCES, None, 1000)
+    loop = module._Loop(two_sets, Counting(), options)
     with pytest.raises(StoppedError):
         loop.run()
     outcome = loop.outcome(Termination.TIME_LIMIT)

@@ -31,7 +31,7 @@ VALIDATION = {
     "traces.metrics",
     "traces.table",
 }  # with which an instance and a traced law check themselves; not the verifier's
-SHOWING = {"foundation.showing", "problem.units"}  # how it prints: they compute nothing
+SHOWING = {"foundation.frames", "foundation.showing", "problem.units"}  # how it prints: they compute nothing
 SHOWING |= {"foundation.users_code"}  # how it ends where a law of a user ends the program
 OUTSIDE = {"numpy", "scipy", "msgspec"}
 METHODS = {
