@@ -10,7 +10,7 @@ f is submodular iff f(A + i) + f(A + j) >= f(A + i + j) + f(A) for all sets A an
 import itertools
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -141,7 +141,7 @@ class SetFunction:
     gains: Callable[[BoolArray], FloatArray]
     start: Fraction = Fraction(0)
     known: Submodularity = UNKNOWN
-    noise: Callable[[FloatArray], float] = _exact
+    noise: Callable[[FloatArray], float] = field(default_factory=lambda: _exact)
     whole: bool = False
     along: Callable[[IntArray], FloatArray] | None = None
 
