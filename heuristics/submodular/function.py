@@ -380,4 +380,4 @@ def _exact_sum(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArr
 def _finite(value: float | int | Fraction) -> Fraction:
     if not math.isfinite(value):
         raise InvalidInputError("a set function has to be finite on every set")
-    return Fraction(value)
+    return Fraction(value if isinstance(value, int | Fraction) else float(value))

@@ -51,7 +51,7 @@ def minimise(function: SetFunction, method: str = "auto") -> Minimum:
     """
     if method not in METHODS:
         raise InvalidInputError(f"there is no method {method!r}; {advice(method, METHODS)}", "method")
-    return METHODS[method](function)
+    return METHODS[method](function) if function.size else brute_force(function)
 
 
 def automatic(function: SetFunction) -> Minimum:

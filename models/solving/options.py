@@ -81,8 +81,8 @@ class Option:
         word = value.value if isinstance(value, Enum) else value
         if isinstance(word, str) and word in self.words:
             return word if member is None else member(word)
-        if float in self.kinds and type(value) is int:
-            value = float(value)
+        if float in self.kinds and isinstance(value, int | float) and not isinstance(value, bool):
+            value = float(value)  # a whole number or one of numpy is as good
         if type(value) not in self.kinds or not self._large_enough(value):
             raise InvalidInputError(f"must be {self.allowed}, not {given[self.name]!r}", self.name)
         return value

@@ -368,6 +368,17 @@ def test_a_method_that_is_stopped_early_says_so_and_keeps_a_valid_bound() -> Non
         assert "gap" in found.remark
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_of_no_elements_the_empty_set_is_best(method: str) -> None:
+    found = minimise(oracle(0, lambda subset: np.float32(1.5)), method)
+    assert (found.subset, found.value, found.optimal) == (frozenset(), 1.5, True)
+
+
+def test_values_of_numpy_are_values() -> None:
+    for kind in (np.float32, np.float64, np.int64, np.asarray):
+        assert minimise(oracle(3, lambda subset, kind=kind: kind(-len(subset)))).value == -3
+
+
 def test_unknown_methods_and_uncovered_functions_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="known are auto"):
         minimise(iwata(3), "simplex")

@@ -4,6 +4,7 @@ import doctest
 import math
 from enum import Enum
 
+import numpy as np
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
@@ -93,6 +94,7 @@ class Size(Enum):
         (Option("key", (int,), least=1), {"key": 1}, 1),
         (Option("key", (float,), least=0), {"key": 2}, 2.0),
         (Option("key", (float,)), {"key": -0.5}, -0.5),
+        (Option("key", (float,), least=0), {"key": np.float64(0.5)}, 0.5),
         (Option("key", (int, "auto")), {"key": "auto"}, "auto"),
         (Option("key", ("small", "large")), {"key": "large"}, Size.LARGE),
         (Option("key", ("small", "large")), {"key": Size.SMALL}, Size.SMALL),
