@@ -165,6 +165,7 @@ def _claims() -> Values:
     verdicts = judged(CLAIMS, evidence_of(read_attempts(RECORDED), read_all()))
     readings = [item for verdict in verdicts for item in verdict.found]
     found: dict[str, Any] = {"judged": len(verdicts), "counts": counts(verdicts).split(", ")}
+    found["aware_costs_less"] = _completions_where_depl_costs_more()
     for name, parts in _READINGS.items():
         (text,) = (told(own) for reading, own in readings if all(part in reading.statement for part in parts))
         found[name] = [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", text)]
@@ -175,6 +176,21 @@ def _claims() -> Values:
         own = [verdict for verdict in verdicts if verdict.claim in about_figure(number)]
         found[f"figure-{number}"] = f"{counted(len(own), 'claim')}: {counts(own)}" if own else "no claims"
     return found
+
+
+_SAME = 1e-9
+"""Relative difference at which costs count as the same: the precision to which they are compared."""
+
+
+def _completions_where_depl_costs_more() -> int:
+    """On how many completions of Table I the mean saving of `depl` against cost-aware best-exp is negative."""
+    costs: dict[str, dict[str, dict[str, float | None]]] = {}
+    for item in read_attempts("reconstruction"):
+        own = costs.setdefault(str(item.labels["completion"]), {}).setdefault(item.task.instance, {})
+        own[item.task.configuration] = item.cost
+    pairs = [[(own["depl"], own["expected-cost"]) for own in both.values()] for both in costs.values()]
+    savings = [[1 - depl / best for depl, best in own if depl and best] for own in pairs]
+    return sum(np.mean(own) < -_SAME for own in savings if own)
 
 
 def _suites() -> Values:
