@@ -177,7 +177,7 @@ def named(options: Options) -> Traces:
     """The traces of ``fit`` and ``diagnose``: logs if their loss is named, otherwise traces of depl."""
     from depl.instances.training.recorded import named_traces
     from depl.models.tool_logs.importing import import_logs
-    from depl.models.traces.told import counted_as_lost, cut_at_random, without
+    from depl.models.traces.log_rules import counted_as_lost, cut_at_random, without
 
     choices = choices_of(options)
     if options.loss is not None:

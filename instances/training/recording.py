@@ -27,7 +27,7 @@ from depl.instances.training.runs import (
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.plan import Plan
 from depl.models.traces.files import read_traces, require_csv, write_traces
-from depl.models.traces.planned import PLAN, plan_text
+from depl.models.traces.stages import PLAN, plan_text
 from depl.models.traces.table import Schedule, Traces, joined
 
 CHUNK = 10

@@ -23,8 +23,8 @@ from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
 from depl.models.traces.fingerprints import Comparison, Repeat, RunFingerprints, compare, fingerprints
 from depl.models.traces.lost import LEFT_OUT, LOST, ledger
-from depl.models.traces.planned import planned
 from depl.models.traces.same_runs import Shared, told_apart
+from depl.models.traces.stages import planned
 from depl.models.traces.table import Schedule, Traces
 
 ChosenBy = Traces | Instance | Iterable[Traces | Instance]

@@ -47,10 +47,9 @@ from depl.models.problem.laws import Deterministic, Empirical, FloatArray, Forbi
 from depl.models.problem.learning import ConstantImprovement, Improvement, InverseSqrtImprovement
 from depl.models.problem.traced_law import MOST_WHOLE_RUNS, Residuals, TracedLaw, traced_law
 from depl.models.traces.fingerprints import fingerprints
-from depl.models.traces.lost import AT_RANDOM, ledger, listed
+from depl.models.traces.lost import AT_RANDOM, DIVERGED, LEAVE_OUT, ledger, listed
 from depl.models.traces.same_runs import ToldApart, told_apart
 from depl.models.traces.table import Traces
-from depl.models.traces.told import DIVERGED, LEAVE_OUT
 
 LawOfLoss = Literal["affine", "independent"]
 """Whether the affine law is part of the instance, or the paper's laws stand alone."""

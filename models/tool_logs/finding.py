@@ -22,9 +22,10 @@ from depl.models.tool_logs.tensorboard import SHUT, read_events
 from depl.models.tool_logs.transformers import STATE, read_states, run_folder
 from depl.models.tool_logs.unread import LostRuns, alike
 from depl.models.tool_logs.wandb import MAGIC, inspected, read_offline
-from depl.models.traces.csv_files import read_sheet
+from depl.models.traces.log_rules import matching
+from depl.models.traces.lost import LEAVE_OUT
+from depl.models.traces.sheets import read_sheet
 from depl.models.traces.text_files import first_bytes, require_end, unpacked
-from depl.models.traces.told import LEAVE_OUT, matching
 
 _EVENTS = ".tfevents."
 _LINES, _TABLES = (".jsonl", ".ndjson"), (".csv", ".tsv")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, get_args
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
@@ -30,30 +31,34 @@ from depl.models.tool_logs.epochs import (
 from depl.models.tool_logs.finding import read_logs
 from depl.models.tool_logs.points import LoggedRun, Point, ToolLog, figure_of, shown
 from depl.models.tool_logs.stages import HINT, SETTING, Stages, stages_by_pattern, stages_of
-from depl.models.traces.csv_files import Sheet
+from depl.models.traces.files import assembled
 from depl.models.traces.log_rules import (
-    NO_RUN_LEFT,
     Note,
     OnMissing,
     OnRepeated,
-    Rules,
     What,
-    kept_lines,
-    ledgers,
-    table_of,
-)
-from depl.models.traces.lost import ENDED, LEFT_OUT, LOST, WHOLE, ledger, listed, shorter, with_ledgers
-from depl.models.traces.restarts import Line
-from depl.models.traces.same_runs import SAME, Shared, told_apart
-from depl.models.traces.table import Traces, joined
-from depl.models.traces.told import (
-    DIVERGED,
-    LEAVE_OUT,
     counted_as_lost,
     cut_at_random,
+    kept_lines,
+    ledgers,
     matching,
     require_used,
 )
+from depl.models.traces.lost import (
+    DIVERGED,
+    ENDED,
+    LEAVE_OUT,
+    LEFT_OUT,
+    LOST,
+    WHOLE,
+    ledger,
+    listed,
+    shorter,
+    with_ledgers,
+)
+from depl.models.traces.restarts import Line
+from depl.models.traces.same_runs import SAME, Shared, told_apart
+from depl.models.traces.table import Traces, joined
 
 _CLIENT = re.compile(r"(client|partition|node)([_-]?id)?|cid|rank|worker", re.IGNORECASE)
 """Keys of those who train one model together."""
@@ -190,7 +195,7 @@ def import_logs(paths: Sequence[str], choices: Choices) -> Imported:
     notes: list[Note] = []
     tables = [table for run in kept for table in _tables(reader, run, notes, lost)]
     if not tables:
-        raise InvalidInputError(NO_RUN_LEFT, ", ".join(paths))
+        raise InvalidInputError("no run is left; see the rules for missing losses", ", ".join(paths))
     provenance = {"imported": f"{log.tool}, {counted(len(kept), 'run')}, loss {choices.loss}"}
     for entries in (ledgers(notes), {LOST: lost, LEFT_OUT: left_out}):
         provenance = with_ledgers(provenance, entries)
@@ -214,8 +219,20 @@ def _tables(reader: "_Reader", run: LoggedRun, notes: list[Note], lost: dict[str
         return []
 
 
+def _table(path: str, run: str, lines: Sequence[Line]) -> Traces:
+    known = ("epoch", "model", "cluster", "loss")
+    columns: dict[str, list[Any]] = {name: [getattr(line, name) for line in lines] for name in known}
+    columns |= {name: [line.metrics[name] for line in lines] for name in lines[0].metrics}
+    columns["run"] = [run] * len(lines)
+    return assembled(path, [line.row for line in lines], columns, {})
+
+
 def _require_sense(choices: Choices) -> None:
     """Refuse choices that cannot be meant, whatever the logs hold."""
+    for name, known in (("on_missing", get_args(OnMissing)), ("on_repeated", get_args(OnRepeated))):
+        if getattr(choices, name) not in known:
+            message = f"must be one of {', '.join(known)}, not {getattr(choices, name)!r}"
+            raise InvalidInputError(message, f".{name}")
     if choices.run == choices.loss:
         raise InvalidInputError("names runs by their loss: give the key that tells them apart", "--run")
     if choices.run is not None and _CLIENT.fullmatch(choices.run):
@@ -360,15 +377,14 @@ class _Reader:
         ]
         if max(epochs) == 0:  # it ended in its first epoch, which has no loss then
             lines.append(replace(lines[-1], epoch=1, loss=math.nan, empty=True))
-        sheet = Sheet(run.path, {}, list(run.logged_keys()), 1, [])
-        rules = Rules(self.choices.on_missing, self.choices.on_repeated)
-        found = kept_lines(sheet, run.name, lines, notes, rules)
+        choices = self.choices
+        found = kept_lines(run.path, run.name, lines, notes, choices.on_missing, choices.on_repeated)
         for name, kept in found.items():
             _require_every(run, [line.epoch for line in kept])
             found[name] = kept if stages is None else _staged(run, kept, stages)
             if stages is not None and stages.epochs is not None:
                 self.planned[name] = stages.epochs
-        return [table_of(sheet, {name: kept}) for name, kept in found.items()]
+        return [_table(run.path, name, kept) for name, kept in found.items()]
 
     def as_planned(self, traces: Traces) -> Traces:
         """The traces, with what is known of runs that end before others: as was planned, or too early."""

@@ -8,7 +8,7 @@ from typing import Any
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.points import LoggedRun, Value, point_of, value_of
 from depl.models.tool_logs.reading import reader
-from depl.models.traces.csv_files import MOST_COLUMNS
+from depl.models.traces.sheets import MOST_COLUMNS
 from depl.models.traces.text_files import encoding_of, first_bytes, log_text
 
 Objects = list[tuple[int, dict[str, Any]]]
@@ -57,7 +57,7 @@ def objects_of(path: str | Path) -> Objects:
 def holds_lines(path: Path) -> bool:
     """Whether a file begins with two objects, each on a line of its own."""
     content = first_bytes(path, _LOOKED_AT)
-    text = content.decode(encoding_of(content)[0], errors="ignore")
+    text = content.decode(encoding_of(content), errors="ignore")
     lines = [line for line in text.replace("\r", "\n").split("\n") if line.strip()][:2]
     if len(lines) < 2 or not all(line.lstrip().startswith("{") for line in lines):
         return False

@@ -11,7 +11,7 @@ from depl.models.foundation.wording import counted
 from depl.models.tool_logs.plain_yaml import read_flat
 from depl.models.tool_logs.points import LoggedRun, Value, figure_of, merged, value_of
 from depl.models.tool_logs.reading import UNFINISHED, reader
-from depl.models.traces.csv_files import number
+from depl.models.traces.sheets import number
 from depl.models.traces.text_files import log_text
 
 SQLITE = b"SQLite format 3\x00"

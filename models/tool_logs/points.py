@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from depl.models.traces.csv_files import number
+from depl.models.traces.sheets import number
 
 Value = float | str
 """A number, or a text that is none."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from depl.models.tool_logs.points import LoggedRun, Point, cell_values, point_of
-from depl.models.traces.csv_files import Sheet
+from depl.models.traces.sheets import Sheet
 
 EXTREMES = ("__MIN", "__MAX")
 """Ends of the names of columns that hold the ends of an interval around another column."""

@@ -99,8 +99,8 @@ def _text(path: Path) -> str:
     except InvalidInputError:
         return ""
     content = first_bytes(path, _LOOKED_AT)
-    encoding, _ = encoding_of(content)
-    return "" if b"\0" in content and encoding == "utf-8" else content.decode(encoding, errors="replace")
+    encoding = encoding_of(content)
+    return "" if b"\0" in content and encoding == "utf-8-sig" else content.decode(encoding, errors="replace")
 
 
 def _figures(content: Any, loss: str) -> int:

@@ -12,6 +12,7 @@ part takes hardly any space. They are not independent of each other: the seeds a
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -106,86 +107,65 @@ def read_counterfactuals(traces: Traces, metric: str = "loss") -> Counterfactual
         or has other stages or another last epoch than the first run; if a seed lacks a branch that another
         one has; or if branches of one seed differ before their switch. The path names column and row.
     """
-    names = [_parts(traces, index) for index in range(len(traces.runs))]
-    stages = _stages(traces, [switch for _, switch in names])
-    _require_one_length(traces)
-    places = {name: index for index, name in enumerate(names)}
-    seeds = tuple(dict.fromkeys(seed for seed, _ in names))
-    switches = tuple(sorted({switch for _, switch in names}))
+    places: dict[Branch, int] = {}
+    stages, last = _branch(traces, 0)[1], int(traces.last_epochs[0])
+    for index, (name, end) in enumerate(zip(traces.runs, traces.last_epochs.tolist(), strict=True)):
+        branch, own = _branch(traces, index)
+        if own != stages:
+            trains, first = (
+                ", then ".join(f"{model} on {site}" for model, site in two) for two in (own, stages)
+            )
+            message = f"{name!r} trains {trains}, and {traces.runs[0]!r} {first}; keep the runs of one kind"
+            raise _refused(traces, index, message, "model")
+        if end != last:
+            message = f"{name!r} ends at epoch {end}, others at {last}; cut the longer"
+            raise _refused(traces, index, message, "epoch")
+        places[branch] = index
+    seeds = tuple(dict.fromkeys(seed for seed, _ in places))
+    switches = tuple(sorted({switch for _, switch in places}))
     matrix = traces.matrix(metric)
     for seed in seeds:
         _require_one_beginning(traces, matrix, seed, switches, places)
-    chosen = [[places[seed, switch] for switch in switches] for seed in seeds]
-    table = matrix[chosen]
+    table = matrix[[[places[seed, switch] for switch in switches] for seed in seeds]]
     table.flags.writeable = False
     return Counterfactuals(seeds, switches, stages, table)
 
 
-def _parts(traces: Traces, index: int) -> Branch:
-    match = _BRANCH.fullmatch(traces.runs[index])
+def _branch(traces: Traces, index: int) -> tuple[Branch, Stages]:
+    """Seed and switch epoch of a run by its name, and the two stages that it trained."""
+    name, schedule = traces.runs[index], traces.schedules[index]
+    match = _BRANCH.fullmatch(name)
     if match is None:
         message = (
-            f"{traces.runs[index]!r} is no branch: its name must be SEED/SWITCH with the epoch after which "
-            "it switches, such as '17/12'; rename the run"
+            f"{name!r} is no branch: its name must be SEED/SWITCH with the epoch after which it switches, "
+            "such as '17/12'; rename the run"
         )
         raise _refused(traces, index, message)
-    return match[1], int(match[2])
-
-
-def _stages(traces: Traces, switches: list[int]) -> Stages:
-    """Model and cluster of the two stages, which all runs share."""
-    wanted = _stages_of(traces, 0, switches[0])
-    for index, switch in enumerate(switches):
-        found = _stages_of(traces, index, switch)
-        if found != wanted:
-            message = (
-                f"{traces.runs[index]!r} trains {_told(found)}, and {traces.runs[0]!r} {_told(wanted)}; "
-                "keep the runs of one kind"
-            )
-            raise _refused(traces, index, message, "model")
-    return wanted
-
-
-def _stages_of(traces: Traces, index: int, switch: int) -> Stages:
-    schedule, name = traces.schedules[index], repr(traces.runs[index])
-    changes = [k for k in range(1, len(schedule)) if schedule[k] != schedule[k - 1]]
+    changes = [epoch for epoch, (one, other) in enumerate(pairwise(schedule), start=1) if one != other]
     if len(changes) != 1:
-        message = f"{name} has {counted(len(changes) + 1, 'stage')}, not 2: a branch switches once"
+        message = f"{name!r} has {counted(len(changes) + 1, 'stage')}, not 2: a branch switches once"
         raise _refused(traces, index, message, "model")
-    if changes[0] != switch:
-        raise _refused(
-            traces, index, f"{name} switches after epoch {changes[0]}, not {switch}; rename the run"
-        )
-    return schedule[0], schedule[-1]
-
-
-def _told(stages: Stages) -> str:
-    return ", then ".join(f"{model} on {cluster}" for model, cluster in stages)
-
-
-def _require_one_length(traces: Traces) -> None:
-    last = traces.last_epochs
-    for index in np.flatnonzero(last != last[0]):
-        message = f"{traces.runs[index]!r} ends at epoch {last[index]}, others at {last[0]}; cut the longer"
-        raise _refused(traces, int(index), message, "epoch")
+    if changes[0] != int(match[2]):
+        message = f"{name!r} switches after epoch {changes[0]}, not {match[2]}; rename the run"
+        raise _refused(traces, index, message)
+    return (match[1], int(match[2])), (schedule[0], schedule[-1])
 
 
 def _require_one_beginning(
     traces: Traces, matrix: Numbers, seed: str, switches: tuple[int, ...], places: dict[Branch, int]
 ) -> None:
     """Refuse a seed that lacks a branch, or whose branches are not alike as long as they train alike."""
-    here = [index for (name, _), index in places.items() if name == seed]
-    for switch in switches:
-        if (seed, switch) not in places:
-            message = f"seed {seed!r} has no branch of epoch {switch}, as others have; add or drop branches"
-            raise _refused(traces, here[0], message)
+    lacking = next((switch for switch in switches if (seed, switch) not in places), None)
+    if lacking is not None:
+        here = next(index for (name, _), index in places.items() if name == seed)
+        message = f"seed {seed!r} has no branch of epoch {lacking}, as others have; add or drop branches"
+        raise _refused(traces, here, message)
     stem = matrix[places[seed, switches[-1]]]
     for switch in switches[:-1]:
         index = places[seed, switch]
-        epochs = slice(0, switch + 1)
-        same = np.isclose(matrix[index, epochs], stem[epochs], rtol=0, atol=0, equal_nan=True)
-        if not same.all():
-            epoch = int(np.argmin(same))
+        differs = (matrix[index] != stem) & ~(np.isnan(matrix[index]) & np.isnan(stem))
+        if differs[: switch + 1].any():
+            epoch = int(np.argmax(differs))
             message = (
                 f"{branch_name(seed, switch)!r} and {branch_name(seed, switches[-1])!r} do not begin alike: "
                 f"after epoch {epoch} one has {matrix[index, epoch]:g} and the other {stem[epoch]:g}; "

@@ -14,7 +14,7 @@ cannot be proved. It is measured, and what is not found is listed: docs/estimati
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from msgspec import Meta
@@ -76,16 +76,7 @@ class RunFingerprint(Checked, frozen=True, kw_only=True):
 
 
 class RunFingerprints(Checked, frozen=True, kw_only=True):
-    """What is kept of runs to know them again.
-
-    Attributes
-    ----------
-    unit : float
-        What losses are counted in [loss].
-    resolution : float
-        The last decimal that the losses were known to; 0 where they were not rounded [loss].
-    runs : tuple of RunFingerprint
-    """
+    """What is kept of runs to know them again; a ``resolution`` of 0 says that losses were not rounded."""
 
     unit: Annotated[float, Meta(gt=0, description="what losses are counted in [loss]")]
     resolution: Annotated[float, Meta(ge=0, description="last decimal known [loss]")] = 0.0
@@ -97,20 +88,11 @@ class RunFingerprints(Checked, frozen=True, kw_only=True):
         return tuple(run.name for run in self.runs)
 
 
-@dataclass(frozen=True)
-class Repeat:
-    """A run that was seen before.
+class Repeat(NamedTuple):
+    """A run (by its number) that was seen before, as the one called ``known``.
 
-    Attributes
-    ----------
-    run : int
-        Which of the runs that were to be fresh.
-    known : str
-        The run that it is.
-    among_fresh : bool
-        Whether that one is in the same file, not among those that were known.
-    agreeing, compared : int
-        Epochs that agree, of those that both have.
+    That one is in the same file (``among_fresh``) or of those that were known; so many epochs agree, of those
+    compared, which both have.
     """
 
     run: int
@@ -161,15 +143,11 @@ def fingerprints(traces: Traces, like: RunFingerprints | None = None) -> RunFing
         Whose unit they share; by default it is made of the traces.
     """
     table = traces.matrix()
-    unit = _unit(traces, table) if like is None else like.unit
-    return RunFingerprints(
-        unit=unit,
-        resolution=resolution(traces),
-        runs=tuple(
-            RunFingerprint(name=name, losses=_written(row))
-            for name, row in zip(traces.runs, _codes(_at_recorded(table), unit), strict=True)
-        ),
-    )
+    losses = table[:, recorded_epochs(table.shape[1] - 1)]
+    unit = _unit(traces, losses) if like is None else like.unit
+    runs = zip(traces.runs, np.rint(losses / unit) % _PERIOD, strict=True)
+    written = (RunFingerprint(name=name, losses=_written(row[~np.isnan(row)])) for name, row in runs)
+    return RunFingerprints(unit=unit, resolution=resolution(traces), runs=tuple(written))
 
 
 def resolution(traces: Traces) -> float:
@@ -177,18 +155,7 @@ def resolution(traces: Traces) -> float:
 
     Of the run that is known least, if some are rounded more than others; runs of few losses do not tell.
     """
-    bounds = zip(traces.bounds[:-1].tolist(), traces.bounds[1:].tolist(), strict=True)
-    return max(_last_decimal(traces.loss[start:stop]) for start, stop in bounds)
-
-
-def _last_decimal(losses: Numbers) -> float:
-    """0 where none is: a run that hardly moves lies on a coarse grid by chance, and tells no decimal."""
-    for decimals in range(_MOST_DECIMALS):
-        rounded = np.round(losses, decimals)
-        on_grid = np.abs(losses - rounded) <= _OFF_GRID * 10.0**-decimals + _SINGLE * np.abs(losses)
-        if on_grid.all() and len(np.unique(rounded)) >= _TELLING:
-            return float(f"1e-{decimals}")
-    return 0.0
+    return max(_last_decimal(losses) for losses in np.split(traces.loss, traces.bounds[1:-1]))
 
 
 def compare(fresh: Traces, known: RunFingerprints | None = None) -> Comparison:
@@ -202,17 +169,19 @@ def compare(fresh: Traces, known: RunFingerprints | None = None) -> Comparison:
     own = fingerprints(fresh, known)
     used = RunFingerprints(unit=own.unit) if known is None else known
     half_width = 0.5 + _NOISE + (own.resolution + used.resolution) / (2 * own.unit)
-    epochs = recorded_epochs(int(fresh.last_epochs.max()))
+    epochs = np.array(recorded_epochs(int(fresh.last_epochs.max())), dtype=np.int64)
     tables = [_table(prints, len(epochs)) for prints in (own, used)]
     moved = [_moved(codes, half_width) for codes in tables]
     needed = _needed(half_width)
     enough = math.inf if needed is None else needed
     countable = [np.sum(where & ~np.isnan(codes), axis=1) for codes, where in zip(tables, moved, strict=True)]
     repeats = []
-    for run, losses in enumerate(_shifted(fresh.matrix() / own.unit, epochs)):
+    wide = np.pad(fresh.matrix() / own.unit % _PERIOD, ((0, 0), (0, 1)), constant_values=np.nan)
+    for run, losses in enumerate(wide.astype(np.float32)):
+        ways = np.stack([losses[epochs], losses[epochs - 1], losses[epochs + 1]])
         for place, names in ((1, used.names), (0, own.names[:run])):
             codes, where = tables[place][: len(names)], moved[place][: len(names)]
-            found = _most_alike(losses, codes, where, half_width, enough)
+            found = _most_alike(ways, codes, where, half_width, enough)
             if found is not None:
                 known_run, agreeing, compared = found
                 repeats.append(Repeat(run, names[known_run], place == 0, agreeing, compared))
@@ -221,50 +190,22 @@ def compare(fresh: Traces, known: RunFingerprints | None = None) -> Comparison:
     return Comparison(tuple(repeats), needed, countable[0], untold, own.resolution)
 
 
-def _table(prints: RunFingerprints, width: int) -> Codes:
-    """The codes (runs, epochs), the first ``width`` of each run; NaN after its end."""
-    table = np.full((len(prints.runs), width), np.nan, dtype=np.float32)
-    for row, run in enumerate(prints.runs):
-        found = _read(run.losses)[:width]
-        table[row, : len(found)] = found
-    return table
-
-
-def _moved(codes: Codes, half_width: float) -> Truths:
-    """Where losses are not what they were, to within the tolerance, at the epoch recorded before."""
-    moved = np.ones(codes.shape, dtype=np.bool_)
-    moved[:, 1:] = ~(_distance(codes[:, 1:], codes[:, :-1]) <= 2 * half_width)
-    return moved
-
-
 def _most_alike(
-    losses: Numbers, codes: Codes, moved: Truths, half_width: float, enough: float
+    ways: Codes, codes: Codes, moved: Truths, half_width: float, enough: float
 ) -> tuple[int, int, int] | None:
-    """Which of these runs one is, and how many epochs agree of how many; None if it is none.
+    """Which of the runs with these codes one is, and how many epochs agree of how many; None if none is it.
 
-    Parameters
-    ----------
-    losses : array (3, epochs)
-        In units, as they stand and an epoch off.
-    codes, moved : arrays (many, epochs)
+    ``ways`` are its losses in units as they stand, one epoch earlier and one later.
     """
-    distance = _distance((losses % _PERIOD).astype(np.float32)[:, None, :], codes)
+    distance = _distance(ways[:, None, :], codes)
     near = distance <= half_width
     found = []
     for way, run in zip(*np.nonzero(np.count_nonzero(near & moved, axis=2) >= enough), strict=True):
         both = ~np.isnan(distance[way, run])
         steps = np.where(near[way, run], moved[run], -1) * both
-        found.append((int(steps.cumsum().max()), int(near[way, run].sum()), int(both.sum()), int(run)))
-    best = max(found, key=lambda item: (item[:3], -item[3]), default=None)
-    return (best[3], best[1], best[2]) if best is not None and best[0] >= enough else None
-
-
-def _shifted(table: Numbers, epochs: Sequence[int]) -> Iterator[Numbers]:
-    """For every run its entries at these epochs, one earlier and one later; NaN where there is none."""
-    wide = np.pad(table, ((0, 0), (0, 1)), constant_values=np.nan)
-    columns = np.array(epochs, dtype=np.int64)
-    for row in wide:
-        yield np.stack([row[columns], row[columns - 1], row[columns + 1]])
+        found.append((int(steps.cumsum().max()), int(near[way, run].sum()), int(both.sum()), -int(run)))
+    lead, agreeing, compared, run = max(found, default=(-1, 0, 0, 0))
+    return (-run, agreeing, compared) if lead >= enough else None
 
 
 def _needed(half_width: float) -> int | None:
@@ -275,9 +216,31 @@ def _needed(half_width: float) -> int | None:
     return math.ceil(math.log(FALSE_MATCH) / math.log(likely / (1 - likely)))
 
 
-def _unit(traces: Traces, table: Numbers) -> float:
+def _moved(codes: Codes, half_width: float) -> Truths:
+    """Where losses are not what they were, to within the tolerance, at the epoch recorded before."""
+    moved = np.ones(codes.shape, dtype=np.bool_)
+    moved[:, 1:] = ~(_distance(codes[:, 1:], codes[:, :-1]) <= 2 * half_width)
+    return moved
+
+
+def _distance(left: Codes, right: Codes) -> Codes:
+    """Between codes, along their circle."""
+    apart = np.abs(left - right)
+    return np.asarray(np.minimum(apart, _PERIOD - apart))
+
+
+def _last_decimal(losses: Numbers) -> float:
+    """0 where none is: a run that hardly moves lies on a coarse grid by chance, and tells no decimal."""
+    for decimals in range(_MOST_DECIMALS):
+        rounded = np.round(losses, decimals)
+        on_grid = np.abs(losses - rounded) <= _OFF_GRID * 10.0**-decimals + _SINGLE * np.abs(losses)
+        if on_grid.all() and len(np.unique(rounded)) >= _TELLING:
+            return float(f"1e-{decimals}")
+    return 0.0
+
+
+def _unit(traces: Traces, losses: Numbers) -> float:
     """A thousandth of the spread between runs of one schedule, to one digit; 1 where no loss ever moves."""
-    losses = _at_recorded(table)
     moves = _quiet([np.abs(column) for column in np.diff(losses, axis=1).T])
     spread = _quiet(list(_deviations(traces, losses))) or moves
     finest = float(np.median(np.abs(traces.loss))) * _SINGLE
@@ -303,26 +266,15 @@ def _quiet(by_epoch: Sequence[Numbers]) -> float:
     return float(np.quantile(found, _QUIET, method="lower")) if found else 0.0
 
 
-def _at_recorded(table: Numbers) -> Numbers:
-    """The columns of the epochs that fingerprints hold."""
-    return np.asarray(table[:, recorded_epochs(table.shape[1] - 1)])
-
-
-def _codes(losses: Numbers, unit: float) -> Numbers:
-    return np.asarray(np.rint(losses / unit) % _PERIOD)
-
-
-def _distance(left: Codes, right: Codes) -> Codes:
-    """Between codes, along their circle."""
-    apart = np.abs(left - right)
-    return np.asarray(np.minimum(apart, _PERIOD - apart))
+def _table(prints: RunFingerprints, width: int) -> Codes:
+    """The codes (runs, epochs), the first ``width`` of each run; NaN after its end."""
+    table = np.full((len(prints.runs), width), np.nan, dtype=np.float32)
+    for row, run in enumerate(prints.runs):
+        digits = [_ALPHABET.index(character) for character in run.losses[: 2 * width]]
+        table[row, : len(digits) // 2] = np.dot(np.reshape(digits, (-1, 2)), (len(_ALPHABET), 1))
+    return table
 
 
 def _written(codes: Numbers) -> str:
-    pairs = (divmod(int(code), len(_ALPHABET)) for code in codes[~np.isnan(codes)])
+    pairs = (divmod(int(code), len(_ALPHABET)) for code in codes)
     return "".join(_ALPHABET[high] + _ALPHABET[low] for high, low in pairs)
-
-
-def _read(text: str) -> list[int]:
-    digits = [_ALPHABET.index(character) for character in text]
-    return [high * len(_ALPHABET) + low for high, low in zip(digits[::2], digits[1::2], strict=True)]

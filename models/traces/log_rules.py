@@ -5,24 +5,37 @@
 - a loss that is missing in the middle of a run cannot be guessed: refused, or the run is dropped;
 - an epoch that occurs twice is refused, or the branch counts that was written last or first
   (`depl.models.traces.restarts`); of two lines for one epoch, one with an empty loss, the other one counts.
+
+What is said of single runs (leave it out, it diverged, its end was random) is kept in the provenance.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NamedTuple, get_args
-
-import numpy as np
+from fnmatch import fnmatchcase
+from typing import Literal, NamedTuple
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.traces.csv_files import Sheet, assembled, names_column, number
-from depl.models.traces.lost import ENDED, LOST
+from depl.models.foundation.names import advice
+from depl.models.traces.lost import (
+    AT_RANDOM,
+    CUT_AT_RANDOM,
+    ENDED,
+    LEAVE_OUT,
+    LEFT_OUT,
+    LOST,
+    ledger,
+    shorter,
+    with_ledgers,
+)
 from depl.models.traces.restarts import Line, Repeat, Training, trainings
+from depl.models.traces.sheets import at, number
 from depl.models.traces.table import Traces
 
 OnMissing = Literal["refuse", "end", "drop"]
+"""Of a run that lacks a loss from some epoch on."""
 OnRepeated = Literal["refuse", "last", "first"]
+"""Of an epoch that occurs again: which branch counts, the one that was written last or first."""
 
 
 class What(StrEnum):
@@ -67,34 +80,6 @@ class Note(NamedTuple):
     diverged: bool = False
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What the caller decides.
-
-    Attributes
-    ----------
-    on_missing : {"refuse", "end", "drop"}
-        Of a run that lacks a loss from some epoch on.
-    on_repeated : {"refuse", "last", "first"}
-        Of an epoch that occurs again: which branch counts, the one that was written last or first.
-    """
-
-    on_missing: OnMissing = "refuse"
-    on_repeated: OnRepeated = "refuse"
-
-    def __post_init__(self) -> None:
-        for name, value, known in (
-            ("on_missing", self.on_missing, get_args(OnMissing)),
-            ("on_repeated", self.on_repeated, get_args(OnRepeated)),
-        ):
-            if value not in known:
-                raise InvalidInputError(f"must be one of {', '.join(known)}, not {value!r}", f".{name}")
-
-
-NO_RUN_LEFT = "no run is left; see the rules for missing losses"
-"""What is said where every run was dropped."""
-
-
 def ledgers(notes: Sequence[Note]) -> dict[str, dict[str, str]]:
     """The runs that were lost by what was done, as the provenance keeps them (`depl.models.traces.lost`)."""
     kinds = {LOST: (What.DROPPED,), ENDED: (What.DIVERGED, What.STOPPED)}
@@ -105,7 +90,12 @@ def ledgers(notes: Sequence[Note]) -> dict[str, dict[str, str]]:
 
 
 def kept_lines(
-    sheet: Sheet, run: str, lines: Sequence[Line], notes: list[Note], rules: Rules
+    path: str,
+    run: str,
+    lines: Sequence[Line],
+    notes: list[Note],
+    on_missing: OnMissing = "refuse",
+    on_repeated: OnRepeated = "refuse",
 ) -> dict[str, list[Line]]:
     """The lines of a run that count, one an epoch, by the names of its trainings. What was done is noted.
 
@@ -113,7 +103,7 @@ def kept_lines(
     training that is dropped is not among them.
     """
     found = trainings(lines)
-    _require_allowed(sheet, run, found, rules)
+    _require_allowed(path, run, found, on_repeated)
     kept = {}
     for place, part in enumerate(found, start=1):
         name = run if place == 1 else f"{run} (training {place})"
@@ -121,41 +111,109 @@ def kept_lines(
             row = part.follows.line.row
             text = f"run {run!r} begins again in row {row}: from there on it is run {name!r}"
             notes.append(Note(What.SECOND, text, name, row))
-        single = _single(name, part, rules.on_repeated, notes)
-        if whole := _whole(sheet, name, single, rules.on_missing, notes):
+        first = on_repeated != "last" and part.first_branch is not None
+        single = _single(name, part, part.first_branch or {} if first else part.branch, notes)
+        if whole := _whole(path, name, single, on_missing, notes):
             kept[name] = whole
     return kept
 
 
-def _require_allowed(sheet: Sheet, run: str, found: Sequence[Training], rules: Rules) -> None:
+def matching(patterns: Iterable[str], *names: str) -> str | None:
+    """The first pattern that one of the names matches, or is; None if there is none."""
+    return next(
+        (text for text in patterns if any(text == name or fnmatchcase(name, text) for name in names)), None
+    )
+
+
+def require_used(patterns: Iterable[str], names: Sequence[str], option: str) -> None:
+    """Refuse a pattern that no name matches."""
+    for pattern in patterns:
+        if not any(matching([pattern], name) for name in names):
+            raise InvalidInputError(
+                f"no run and no file is called {pattern!r}; {advice(pattern, names)}", option
+            )
+
+
+def without(traces: Traces, patterns: Sequence[str]) -> Traces:
+    """The traces without runs whose names match, be they lost or here.
+
+    Raises
+    ------
+    InvalidInputError
+        If a pattern matches nothing, or no run is left.
+    """
+    if not patterns:
+        return traces
+    lost = ledger(traces.provenance, LOST)
+    names = [*traces.runs, *lost]
+    require_used(patterns, names, LEAVE_OUT)
+    out = {name: f"{LEAVE_OUT} {text}" for name in names if (text := matching(patterns, name))}
+    kept = [name not in out for name in traces.runs]
+    if not any(kept):
+        raise InvalidInputError("leaves out every run", LEAVE_OUT)
+    told = {key: text for key, text in traces.provenance.items() if key != LOST}
+    entries = {LOST: {name: why for name, why in lost.items() if name not in out}, LEFT_OUT: out}
+    return traces.select(kept).with_provenance(with_ledgers(told, entries))
+
+
+def cut_at_random(traces: Traces, patterns: Sequence[str]) -> Traces:
+    """The traces, of which runs that match ended early for reasons unlike their losses.
+
+    Raises
+    ------
+    InvalidInputError
+        If a pattern matches no run that ends early, or one that diverged.
+    """
+    if not patterns:
+        return traces
+    ended = ledger(traces.provenance, ENDED)
+    early = [name for name in traces.runs if name in {*shorter(traces.runs, traces.schedules), *ended}]
+    require_used(patterns, early, CUT_AT_RANDOM)
+    names = [name for name in early if matching(patterns, name)]
+    for name in names:
+        if ended.get(name, "").startswith("diverged"):
+            raise InvalidInputError(f"run {name!r} {ended[name]}: that is no end at random", CUT_AT_RANDOM)
+    entries = {AT_RANDOM: dict.fromkeys(names, "as told")}
+    return traces.with_provenance(with_ledgers(traces.provenance, entries))
+
+
+def counted_as_lost(traces: Traces, names: Sequence[str]) -> Traces:
+    """The traces, of which these runs, here or not, diverged."""
+    entries: dict[str, dict[str, str]] = {LOST: {}, ENDED: {}}
+    for name in names:
+        if name not in traces.lost:
+            entries[ENDED if name in traces.runs else LOST][name] = "diverged, as told"
+    return traces.with_provenance(with_ledgers(traces.provenance, entries)) if names else traces
+
+
+def _require_allowed(path: str, run: str, found: Sequence[Training], on_repeated: OnRepeated) -> None:
     """Refuse what is repeated, unless it may be and is known for what it is."""
     repeats = [again for part in found for again in (part.follows, *part.repeats) if again is not None]
-    if repeats and rules.on_repeated == "refuse":
-        raise _refusal(sheet, run, repeats[0], any(part.beyond for part in found))
+    beyond = next((part.beyond for part in found if part.beyond), None)
+    if repeats and on_repeated == "refuse":
+        raise InvalidInputError(_refusal(run, repeats[0], beyond), at(path, repeats[0].line.row))
     telling = [(again, name) for again in repeats if (name := _telling(again))]
-    if len(telling) > 1 or (telling and telling[0][0].is_first):
+    if len(telling) > 1 or (telling and telling[0][0].line.epoch == telling[0][0].begun):
         again, name = telling[0]
         here, there = (f"{line.unread[name]!r:.40}" for line in (again.line, again.there))
-        raise sheet.error(
+        message = (
             f"{_stands(run, again)}, with {there} in place of {here}: say which lines are meant (--where "
-            f"{name}=..., in Python where={{{name!r}: ...}})",
-            again.line.row,
-            name,
+            f"{name}=..., in Python where={{{name!r}: ...}})"
         )
-    beyond = next((part.beyond for part in found if part.beyond), None)
-    if beyond is not None and rules.on_repeated == "first":
+        raise InvalidInputError(message, at(path, again.line.row, name))
+    if beyond is not None and on_repeated == "first":
         message = (
             f"epoch {beyond.epoch} of run {run!r} follows on epochs that were logged again: if these were "
             "trained again, it belongs to the last of them alone, which --on-repeated last reads"
         )
-        raise sheet.error(message, beyond.row)
+        raise InvalidInputError(message, at(path, beyond.row))
 
 
 def _stands(run: str, again: Repeat) -> str:
     return f"epoch {again.line.epoch} of run {run!r} stands in row {again.there.row} already"
 
 
-def _refusal(sheet: Sheet, run: str, again: Repeat, beyond: bool) -> InvalidInputError:
+def _refusal(run: str, again: Repeat, beyond: Line | None) -> str:
     """What a repeat looks like, and which choice reads it."""
     last = "--on-repeated last (on_repeated)"
     if again.begins_again:
@@ -174,10 +232,9 @@ def _refusal(sheet: Sheet, run: str, again: Repeat, beyond: bool) -> InvalidInpu
         )
     differing = _differing(again)
     if differing and (again.in_place or again.begins_again):
-        by = [name for name in differing if _is_text(again.line.unread[name])][:1]
         text += "; if these are several metrics or runs, --where KEY=VALUE or --run KEY tells them apart"
-        text += "".join(f", as by {name!r}" for name in by)
-    return sheet.error(f"{_stands(run, again)}: {text}", again.line.row)
+        text += "".join([f", as by {name!r}" for name in differing if _is_text(again.line.unread[name])][:1])
+    return f"{_stands(run, again)}: {text}"
 
 
 def _differing(again: Repeat) -> list[str]:
@@ -191,20 +248,28 @@ def _telling(again: Repeat) -> str | None:
 
     Numbers and times that are not read tell nothing, as they go on like a clock.
     """
-    if again.in_place and _measured(again.line) == _measured(again.there):
+    measured = [  # in a form in which a missing value equals another one
+        repr((line.loss, line.model, line.cluster, sorted(line.metrics.items())))
+        for line in (again.line, again.there)
+    ]
+    if measured[0] == measured[1] if again.in_place else not again.begins_again:
         return None
-    texts = (name for name in _differing(again) if _is_text(again.line.unread[name]))
-    return next(texts, None) if again.in_place or again.begins_again else None
+    return next((name for name in _differing(again) if _is_text(again.line.unread[name])), None)
 
 
 def _is_text(value: float | str) -> bool:
-    """Whether a value is neither a number nor a time."""
-    return isinstance(value, str) and number(value) is None and not _is_time(value)
+    """Whether a value is neither a number nor a time in the form of ISO 8601."""
+    if not isinstance(value, str) or number(value) is not None:
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return True
+    return False
 
 
-def _single(run: str, part: Training, on_repeated: OnRepeated, notes: list[Note]) -> list[Line]:
+def _single(run: str, part: Training, branch: dict[int, Line], notes: list[Note]) -> list[Line]:
     """One line per epoch, ascending: the branch that counts."""
-    branch = part.branch if on_repeated == "last" or part.first_branch is None else part.first_branch
     for line in part.lines:
         counts = branch.get(line.epoch)
         if counts is line:
@@ -218,27 +283,11 @@ def _single(run: str, part: Training, on_repeated: OnRepeated, notes: list[Note]
     return [branch[epoch] for epoch in sorted(branch)]
 
 
-def _measured(line: Line) -> tuple[str, ...]:
-    """What a line says, in a form in which a missing value equals another one."""
-    return tuple(map(repr, (line.loss, line.model, line.cluster, sorted(line.metrics.items()))))
-
-
-def _is_time(cell: str) -> bool:
-    """Whether a text is a time in the form of ISO 8601."""
-    try:
-        datetime.fromisoformat(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _whole(
-    sheet: Sheet, run: str, lines: Sequence[Line], on_missing: OnMissing, notes: list[Note]
-) -> list[Line]:
+def _whole(path: str, run: str, lines: list[Line], on_missing: OnMissing, notes: list[Note]) -> list[Line]:
     """The lines of a run that count; none if it is dropped."""
     gap = next((index for index, line in enumerate(lines) if line.missing), None)
     if gap is None:
-        return list(lines)
+        return lines
     line = lines[gap]
     diverged = any(not later.empty for later in lines[gap:] if later.missing)
     ends = all(later.missing for later in lines[gap:])
@@ -247,31 +296,12 @@ def _whole(
         message = f"run {run!r} has no loss in epoch {line.epoch}; --on-missing (on_missing) may be {way}"
         if diverged:
             message += "; it then counts as a miss, as depl fit and depl certify are told"
-        raise sheet.error(message, line.row, line.column)
+        raise InvalidInputError(message, at(path, line.row, line.column))
     place = f"no loss in epoch {line.epoch} (row {line.row})"
     if on_missing == "drop" or gap == 0:
-        text = f"run {run!r} is dropped: {place}"
-        notes.append(Note(What.DROPPED, text, run, line.row, diverged))
-        return []
-    what = What.DIVERGED if diverged else What.STOPPED
-    notes.append(Note(what, f"run {run!r} {what} and is ended: {place}", run, line.row, diverged))
-    return list(lines[:gap])
-
-
-def table_of(sheet: Sheet, runs: Mapping[str, Sequence[Line]]) -> Traces:
-    """The table of runs whose lines were kept."""
-    lines = [line for kept in runs.values() for line in kept]
-    names = [run for run, kept in runs.items() for _ in kept]
-    rows = [line.row for line in lines]
-    metrics = {name: np.array([line.metrics[name] for line in lines]) for name in lines[0].metrics}
-    return assembled(
-        sheet,
-        rows,
-        {
-            "run": names_column(sheet, rows, "run", names),
-            "model": names_column(sheet, rows, "model", [line.model for line in lines]),
-            "cluster": names_column(sheet, rows, "cluster", [line.cluster for line in lines]),
-        },
-        np.array([line.epoch for line in lines], dtype=np.int64),
-        {"loss": np.array([line.loss for line in lines]), **metrics},
-    )
+        what, text, kept = What.DROPPED, "is dropped", 0
+    else:
+        what = What.DIVERGED if diverged else What.STOPPED
+        text, kept = f"{what} and is ended", gap
+    notes.append(Note(what, f"run {run!r} {text}: {place}", run, line.row, diverged))
+    return lines[:kept]

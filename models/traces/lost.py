@@ -1,6 +1,6 @@
 """Runs that were lost, kept in the provenance of their traces, so that who promises counts them as misses.
 
-A run is lost if its loss ended in NaN, if nothing of it could be read, or if it ends before others of its own
+A run is lost if its loss ended in NaN, if nothing of it could be read, or if it ends before others of its
 schedule do. Each ledger is a JSON object of names and reasons under a key of its own.
 """
 
@@ -28,15 +28,11 @@ LEFT_OUT = "left out"
 """Those that nobody is to count, as somebody has said."""
 LEDGERS = (LOST, ENDED, WHOLE, AT_RANDOM, LEFT_OUT)
 
+LEAVE_OUT, CUT_AT_RANDOM, DIVERGED = "--leave-out", "--cut-at-random", "--diverged"
+
 
 def ledger(provenance: Mapping[str, str], key: str) -> dict[str, str]:
-    """Names and reasons of one of `LEDGERS`.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is no JSON object of texts.
-    """
+    """Names and reasons of one of `LEDGERS`; refused if it is no JSON object of texts."""
     try:
         return msgspec.json.decode(provenance.get(key, "{}"), type=dict[str, str])
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
@@ -53,19 +49,11 @@ def with_ledgers(provenance: Mapping[str, str], more: Mapping[str, Mapping[str, 
     return found
 
 
-def united(provenances: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """The first provenance, with the ledgers of all."""
-    found = dict(provenances[0])
-    for other in provenances[1:]:
-        found = with_ledgers(found, {key: ledger(other, key) for key in LEDGERS})
-    return found
-
-
 def lost_among(provenance: Mapping[str, str], runs: Sequence[str], schedules: Schedules) -> dict[str, str]:
     """Runs that count as misses, with the reason: those that are told, and those that ended too early."""
-    there, random = set(runs), ledger(provenance, AT_RANDOM)
-    found = ledger(provenance, LOST)
-    found |= {name: why for name, why in ledger(provenance, ENDED).items() if name in there - random.keys()}
+    random, found = ledger(provenance, AT_RANDOM), ledger(provenance, LOST)
+    here = set(runs) - random.keys()
+    found |= {name: why for name, why in ledger(provenance, ENDED).items() if name in here}
     excused = {*ledger(provenance, WHOLE), *random}
     for name, why in shorter(runs, schedules).items():
         if name not in excused:

@@ -34,15 +34,7 @@ class Line:
 
 
 class Repeat(NamedTuple):
-    """A line whose epoch occurred before.
-
-    Attributes
-    ----------
-    line, there : Line
-        It, and the one that has its epoch already.
-    begun, reached : int
-        The least and the greatest epoch before it.
-    """
+    """A line whose epoch occurred before, the one that has it, and the least and greatest epoch then."""
 
     line: Line
     there: Line
@@ -55,36 +47,21 @@ class Repeat(NamedTuple):
         return self.line.epoch == self.reached
 
     @property
-    def is_first(self) -> bool:
-        """Whether the epoch is the first one."""
-        return self.line.epoch == self.begun
-
-    @property
     def begins_again(self) -> bool:
         """Whether it goes back to the first epoch, so that nothing of this training is in what follows.
 
         The first epoch in place is evaluated again, unless its loss was none: then training began again.
         """
-        return self.is_first and (not self.in_place or self.there.missing)
+        return self.line.epoch == self.begun and (not self.in_place or self.there.missing)
 
 
 @dataclass
 class Training:
     """One training, as its lines are added one by one.
 
-    Attributes
-    ----------
-    follows : Repeat or None
-        What began it, where another training stands before it.
-    branch : dict of int to Line
-        The lines of the last branch so far, also those without a loss in epochs that have none.
-    first_branch : dict of int to Line or None
-        The branch before anything was repeated; None if nothing was.
-    lines : list of Line
-        All of them.
-    repeats : list of Repeat
-    beyond : Line or None
-        The first line after a repeat with an epoch that the first branch does not reach.
+    ``follows`` began it, where another training stands before it. ``branch`` holds the lines of the last
+    branch, also those without a loss in epochs that have none; ``first_branch`` those before anything was
+    repeated. ``beyond`` is the first line after a repeat whose epoch the first branch does not reach.
     """
 
     follows: Repeat | None = None
@@ -95,10 +72,9 @@ class Training:
     beyond: Line | None = None
     _begun: int = sys.maxsize
     _reached: int = -1
-    """The least and the greatest epoch with a loss."""
     _greatest: int = -1
-    """The greatest epoch at all."""
-    _empty: list[Line] = field(default_factory=list)
+    """The least and the greatest epoch with a loss, and the greatest one at all."""
+    _empty: dict[int, Line] = field(default_factory=dict)
     """Lines without a loss since the last one with a loss that lead to the next one: their epochs ascend."""
 
     def repeat(self, line: Line) -> Repeat | None:
@@ -111,26 +87,24 @@ class Training:
     def add(self, line: Line) -> None:
         """Add the next line."""
         self.lines.append(line)
-        again = self.repeat(line)
-        if line.empty:
-            self._drop_empty_from(line.epoch)
-            self._empty.append(line)
-            self.branch.setdefault(line.epoch, line)
-            self._greatest = max(self._greatest, line.epoch)
-            return
+        again, epoch = self.repeat(line), line.epoch
         if again is not None:
             self._go_back(again)
-        elif self.beyond is None and self.repeats and line.epoch > self.repeats[0].reached:
+        elif not line.empty and self.beyond is None and self.repeats and epoch > self.repeats[0].reached:
             self.beyond = line
-        self.branch[line.epoch] = line
-        self._begun = min(self._begun, line.epoch)
-        self._reached = max(self._reached, line.epoch)
-        self._greatest = max(self._greatest, line.epoch)
-        self._empty = []
+        self._greatest = max(self._greatest, epoch)
+        if line.empty:
+            self._drop_empty_from(epoch)
+            self._empty[epoch] = line
+            self.branch.setdefault(epoch, line)
+            return
+        self.branch[epoch] = line
+        self._begun, self._reached = min(self._begun, epoch), max(self._reached, epoch)
+        self._empty = {}
 
     def _drop_empty_from(self, epoch: int) -> None:
-        while self._empty and self._empty[-1].epoch >= epoch:
-            self._empty.pop()
+        while self._empty and next(reversed(self._empty)) >= epoch:
+            self._empty.popitem()
 
     def _go_back(self, again: Repeat) -> None:
         """Drop the old branch from this epoch on, or from those without a loss that led to it."""
@@ -139,12 +113,11 @@ class Training:
         self.repeats.append(again)
         epoch = again.line.epoch
         self._drop_empty_from(epoch)
-        led = {line.epoch: line for line in self._empty}
-        start = min(led, default=epoch)
-        old = [start] if start == self._greatest else [place for place in self.branch if place >= start]
-        for place in old:
+        start = next(iter(self._empty), epoch)
+        at_end = start == self._greatest
+        for place in [start] if at_end else [place for place in self.branch if place >= start]:
             del self.branch[place]
-        self.branch |= led
+        self.branch |= self._empty
         self._reached = self._greatest = epoch
 
 

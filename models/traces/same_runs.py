@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
@@ -138,11 +140,26 @@ def told_apart(traces: Traces) -> ToldApart:
     certify a plan they are looked for, too (`depl.models.traces.fingerprints.compare`).
     """
     table = _Table(traces)
-    groups = _Groups(len(traces.runs))
-    for run in range(1, len(traces.runs)):
-        for other in table.same_as(run):
-            groups.join(other, run)
-    return _sorted_out(traces, table, groups)
+    runs, repeats, forks = len(traces.runs), dict[int, Shared](), dict[int, Shared]()
+    pairs = [(run, other) for run in range(1, runs) for other in table.same_as(run)]
+    same = coo_array((np.ones(len(pairs)), tuple(np.reshape(pairs, (-1, 2)).T.astype(int))), (runs, runs))
+    groups: dict[int, list[int]] = {}
+    for run, group in enumerate(connected_components(same, directed=False)[1].tolist()):
+        groups.setdefault(group, []).append(run)
+    origins: dict[int, int] = {}
+    for group in groups.values():
+        kept = table.kept(group, repeats)
+        forks |= {run: table.fork(run, kept[:place]) for place, run in enumerate(kept) if place}
+        if len(kept) > 1:
+            origins |= dict.fromkeys(kept, len(set(origins.values())))
+    left = [run for run in range(runs) if run not in repeats]
+    return ToldApart(
+        traces=traces.select(left) if repeats else traces,
+        repeats=tuple(repeats[run] for run in sorted(repeats)),
+        forks=tuple(forks[run] for run in sorted(forks)),
+        origins=tuple(origins.get(run) for run in left),
+        untold=tuple(traces.runs[run] for run in left if not table.can_be_told(run)),
+    )
 
 
 class _Table:
@@ -150,9 +167,9 @@ class _Table:
 
     def __init__(self, traces: Traces) -> None:
         whole = traces.matrix()
+        self.names, self.schedules = traces.runs, traces.schedules
         self.losses, self.lengths = whole[:, 1:], traces.last_epochs
         self.evaluated = ~np.isnan(whole[:, 0])
-        self.schedules = traces.schedules
         ended = ledger(traces.provenance, ENDED)
         self.diverged = [ended.get(name, "").startswith("diverged") for name in traces.runs]
         self.last = _last_digits(self.losses)
@@ -162,15 +179,35 @@ class _Table:
 
     def same_as(self, run: int) -> list[int]:
         """The earlier runs that share its first epochs."""
-        near = np.flatnonzero(self._agreeing(run, np.arange(run), slice(1)).any(axis=1))
-        return [other for other in near.tolist() if self._told(run, other)]
+        near = np.flatnonzero(self._agreeing(run, np.arange(run), slice(1)).any(axis=1)).tolist()
+        return [other for other in near if self._enough(run, other, self._shared(run, other))]
 
-    def shared(self, run: int, other: int) -> int:
+    def kept(self, group: list[int], repeats: dict[int, Shared]) -> list[int]:
+        """Of runs that are the same those that are none of another one; the others become repeats."""
+        kept: list[int] = []
+        for run in sorted(group, key=self._rank):
+            same = next((other for other in kept if self._is_beginning(run, other)), None)
+            if same is None:
+                kept.append(run)
+            else:
+                repeats[run] = Shared(self.names[run], self.names[same], len(self.schedules[run]))
+        return sorted(kept)
+
+    def fork(self, run: int, earlier: list[int]) -> Shared:
+        """With which of some runs one shares most epochs."""
+        epochs, other = max((self._shared(run, other), -other) for other in earlier)
+        return Shared(self.names[run], self.names[-other], epochs)
+
+    def can_be_told(self, run: int) -> bool:
+        """Whether a copy of the run would be told to be one."""
+        return self._enough(run, run, self.losses.shape[1])
+
+    def _shared(self, run: int, other: int) -> int:
         """The first epochs in which two runs agree."""
         agreeing = self._agreeing(run, np.array([other]))[0]
         return int(np.logical_and.accumulate(agreeing).sum())
 
-    def is_beginning(self, run: int, other: int) -> bool:
+    def _is_beginning(self, run: int, other: int) -> bool:
         """Whether the whole run is what another one begins with, its schedule included.
 
         One that diverged is none of a run that did not: it was trained again, and counts as lost.
@@ -178,16 +215,12 @@ class _Table:
         if self.diverged[run] and not self.diverged[other]:
             return False
         length = len(self.schedules[run])
-        return self.schedules[run] == self.schedules[other][:length] and self.shared(run, other) == length
+        return self.schedules[run] == self.schedules[other][:length] and self._shared(run, other) == length
 
-    def rank(self, run: int) -> tuple[int, bool, bool, float, int]:
+    def _rank(self, run: int) -> tuple[int, bool, bool, float, int]:
         """Of runs that are the same the least in rank is kept."""
         finest = float(np.nanmax(self.last[run], initial=0.0))
         return -int(self.lengths[run]), not self.diverged[run], not self.evaluated[run], finest, run
-
-    def can_be_told(self, run: int) -> bool:
-        """Whether a copy of the run would be told to be one."""
-        return self._enough(run, self._tolerance(run, np.array([run]))[0])
 
     def _tolerance(self, run: int, others: NDArray[np.int64], epochs: slice = slice(None)) -> Numbers:
         coarser = np.maximum(self.last[run, epochs], self.last[others, epochs])
@@ -199,13 +232,10 @@ class _Table:
         apart = np.abs(self.losses[others, epochs] - self.losses[run, epochs])
         return np.asarray(apart <= self._tolerance(run, others, epochs))
 
-    def _told(self, run: int, other: int) -> bool:
-        shared = self.shared(run, other)
-        return self._enough(run, self._tolerance(run, np.array([other]))[0, :shared])
-
-    def _enough(self, run: int, tolerance: Numbers) -> bool:
-        """Whether agreement in the first epochs, to within these tolerances, is no chance."""
-        scale = np.minimum(self.spread, self.moves[run, : tolerance.size])
+    def _enough(self, run: int, other: int, epochs: int) -> bool:
+        """Whether agreement in so many first epochs is no chance."""
+        tolerance = self._tolerance(run, np.array([other]), slice(epochs))[0]
+        scale = np.minimum(self.spread, self.moves[run, :epochs])
         likely = np.maximum(_CAREFUL * tolerance, 2 * self.chance * scale)
         telling = 2 * likely < scale  # false for NaN, and where nothing moves
         logarithms = np.log(np.maximum(likely[telling] / scale[telling], np.finfo(float).tiny))
@@ -223,59 +253,6 @@ class _Table:
             agreeing += int((near & later & moved).sum())
             differing += int(parted[:, 1:][later[:, :-1]].sum())
         return agreeing / (agreeing + differing) if agreeing else 0.0
-
-
-class _Groups:
-    """Runs joined to those that are the same training."""
-
-    def __init__(self, runs: int) -> None:
-        self._earlier = list(range(runs))
-
-    def join(self, one: int, other: int) -> None:
-        """All runs of the two groups make one."""
-        first, second = sorted((self.first(one), self.first(other)))
-        self._earlier[second] = first
-
-    def first(self, run: int) -> int:
-        """The first run of its group."""
-        while self._earlier[run] != run:
-            run = self._earlier[run]
-        return run
-
-    def several(self) -> list[list[int]]:
-        """The groups of more than one run."""
-        found: dict[int, list[int]] = {}
-        for run in range(len(self._earlier)):
-            found.setdefault(self.first(run), []).append(run)
-        return [group for group in found.values() if len(group) > 1]
-
-
-def _sorted_out(traces: Traces, table: _Table, groups: _Groups) -> ToldApart:
-    names, repeats, forks = traces.runs, dict[int, Shared](), dict[int, Shared]()
-    origins: dict[int, int] = {}
-    for group in groups.several():
-        kept: list[int] = []
-        for run in sorted(group, key=table.rank):
-            same = next((other for other in kept if table.is_beginning(run, other)), None)
-            if same is None:
-                kept.append(run)
-            else:
-                repeats[run] = Shared(names[run], names[same], len(traces.schedules[run]))
-        kept.sort()
-        for place, run in enumerate(kept[1:], start=1):
-            epochs, other = max((table.shared(run, other), -other) for other in kept[:place])
-            forks[run] = Shared(names[run], names[-other], epochs)
-        if len(kept) > 1:
-            origins |= dict.fromkeys(kept, len(set(origins.values())))
-    left = [run for run in range(len(names)) if run not in repeats]
-    untold = tuple(names[run] for run in left if not table.can_be_told(run))
-    return ToldApart(
-        traces=traces.select(left) if repeats else traces,
-        repeats=tuple(repeats[run] for run in sorted(repeats)),
-        forks=tuple(forks[run] for run in sorted(forks)),
-        origins=tuple(origins.get(run) for run in left),
-        untold=untold,
-    )
 
 
 def _last_digits(losses: Numbers) -> Numbers:

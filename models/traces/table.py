@@ -15,11 +15,11 @@ Besides ``loss`` a table may hold other metrics:
     where it was not evaluated.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.foundation.wording import counted
-from depl.models.traces.lost import lost_among, united
+from depl.models.traces.lost import LEDGERS, ledger, lost_among, with_ledgers
 from depl.models.traces.metrics import METRICS, TARGETS
 
 Numbers = NDArray[np.float64]
@@ -44,14 +44,6 @@ LEFT_OUT = (
     "leave a run that diverged out, and count it: depl fit --diverged N, or depl certify --diverged NAME"
 )
 """What to do with a run whose losses end in NaN, in words."""
-
-
-class Offence(NamedTuple):
-    """The first thing that is wrong with a table."""
-
-    column: str
-    row: int
-    message: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,17 +82,18 @@ class Traces:
 
     def __post_init__(self) -> None:
         """Convert, freeze and check every column."""
-        for name in ("run", "model", "cluster"):
-            object.__setattr__(self, name, _frozen(_texts(getattr(self, name), name)))
-        object.__setattr__(self, "epoch", _frozen(_whole_numbers(self.epoch)))
-        object.__setattr__(self, "loss", _frozen(_numbers(self.loss, "loss")))
-        metrics = {name: _frozen(_numbers(column, name)) for name, column in self.metrics.items()}
+        for name in COLUMNS:
+            object.__setattr__(self, name, _frozen(_converted(getattr(self, name), name)))
+        metrics = {name: _frozen(_converted(column, name)) for name, column in self.metrics.items()}
         object.__setattr__(self, "metrics", MappingProxyType(metrics))
         object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
         _require_shapes(self)
-        offence = first_offence(self.run, self.epoch, self.model, self.cluster, self.loss, self.metrics)
-        if offence is not None:
-            raise InvalidInputError(offence.message, f".{offence.column}[{offence.row}]")
+        _require_names(self)
+        _require_epochs(self.run, self.epoch)
+        wrong = ~(np.abs(self.loss) <= LARGEST)
+        _require("loss", wrong, lambda row: f"{_finite(self.loss[row])}; {LEFT_OUT}")
+        for name, column in metrics.items():
+            _require_metric(name, column)
 
     @property
     def rows(self) -> int:
@@ -200,28 +193,23 @@ class Traces:
         InvalidInputError
             If there is no such run.
         """
-        chosen = np.asarray(runs)
-        if chosen.dtype == bool and chosen.shape != (len(self.runs),):
-            raise InvalidInputError(f"needs one truth value for each of {len(self.runs)} runs", ".runs")
-        if chosen.dtype != bool and chosen.size and not (chosen.dtype.kind in "iu" and chosen.ndim == 1):
-            raise InvalidInputError("needs indices of runs, or one truth value per run", ".runs")
-        if chosen.dtype != bool and chosen.size and not 0 <= chosen.min() <= chosen.max() < len(self.runs):
-            raise InvalidInputError(f"there are runs 0 to {len(self.runs) - 1} only", ".runs")
-        indices = np.arange(len(self.runs))[chosen] if chosen.size else np.array([], dtype=np.int64)
-        if not len(indices):
+        chosen, count = np.asarray(runs), len(self.runs)
+        if chosen.dtype == bool and chosen.shape != (count,):
+            raise InvalidInputError(f"needs one truth value for each of {count} runs", ".runs")
+        indices = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+        if not indices.size:
             raise InvalidInputError("names no run; a table has at least one", ".runs")
-        return self._rows(
-            np.concatenate([np.arange(self.bounds[index], self.bounds[index + 1]) for index in indices])
-        )
+        if indices.dtype.kind not in "iu" or indices.ndim != 1:
+            raise InvalidInputError("needs indices of runs, or one truth value per run", ".runs")
+        if not 0 <= indices.min() <= indices.max() < count:
+            raise InvalidInputError(f"there are runs 0 to {count - 1} only", ".runs")
+        rows = np.concatenate([np.arange(self.bounds[index], self.bounds[index + 1]) for index in indices])
+        metrics = {name: column[rows] for name, column in self.metrics.items()}
+        return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS}, metrics=metrics)
 
     def with_provenance(self, provenance: Mapping[str, str]) -> "Traces":
         """The same rows from elsewhere."""
         return replace(self, provenance=provenance)
-
-    def _rows(self, rows: NDArray[np.int64]) -> "Traces":
-        names = (self.run[rows], self.epoch[rows], self.model[rows], self.cluster[rows])
-        metrics = {name: column[rows] for name, column in self.metrics.items()}
-        return Traces(*names, self.loss[rows], metrics, self.provenance)
 
     def _target(self, metric: str, prefix: str) -> Numbers:
         if metric not in TARGETS:
@@ -253,120 +241,104 @@ def joined(parts: Sequence[Traces], provenance: Mapping[str, str] | None = None)
         raise InvalidInputError(f"run {twice!r} is in two of the tables; rename one", ".run")
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
     metrics = {name: np.concatenate([part.metrics[name] for part in parts]) for name in parts[0].metrics}
-    source = united([part.provenance for part in parts]) if provenance is None else provenance
-    return Traces(**columns, metrics=metrics, provenance=source)
+    source = dict(parts[0].provenance)
+    for part in parts[1:]:
+        source = with_ledgers(source, {key: ledger(part.provenance, key) for key in LEDGERS})
+    return Traces(**columns, metrics=metrics, provenance=source if provenance is None else provenance)
 
 
-def first_offence(
-    run: Texts,
-    epoch: NDArray[np.int64],
-    model: Texts,
-    cluster: Texts,
-    loss: Numbers,
-    metrics: Mapping[str, Numbers],
-) -> Offence | None:
-    """What is wrong with columns of one length, or None; the first column, and in it the first row."""
-    for name, column in (("run", run), ("model", model), ("cluster", cluster)):
-        wrong = [text for text in np.unique(column).tolist() if not _is_name(text)]
-        if (found := _first(np.isin(column, wrong))) is not None:
-            return Offence(
-                name, found, f"must be a name: printable, without outer blanks{_at_start(name, found, epoch)}"
-            )
-    if (offence := _epoch_offence(run, epoch)) is not None:
-        return offence
-    if (found := _first(~(np.abs(loss) <= LARGEST))) is not None:
-        return Offence("loss", found, f"must be a finite number, not {loss[found]}; {LEFT_OUT}")
-    return next(filter(None, (_metric_offence(name, column) for name, column in metrics.items())), None)
+def place_of(error: InvalidInputError) -> tuple[str, int | None]:
+    """Column and row of what `Traces` refuses; no row where it is about the column."""
+    column, _, row = error.path.removeprefix(".").partition("[")
+    return column, int(row.removesuffix("]")) if row else None
 
 
-def _at_start(column: str, row: int, epoch: NDArray[np.int64]) -> str:
-    """What epoch 0, where nothing has been trained yet, is to hold."""
-    if column == "run" or epoch[row] != 0:
-        return ""
-    return f"; the evaluation before training, epoch 0, names the {column} of the first epoch"
-
-
-def _is_name(text: str) -> bool:
-    return text != "" and text == text.strip() and text.isprintable()
-
-
-def _epoch_offence(run: Texts, epoch: NDArray[np.int64]) -> Offence | None:
-    starts = _run_starts(run)
-    names, first = np.unique(run[starts], return_index=True)
-    if len(names) < len(starts):
-        again = sorted(set(range(len(starts))) - set(first.tolist()))[0]
-        row = int(starts[again])
-        return Offence("run", row, f"{str(run[row])!r} begins again after another run")
-    begins = np.zeros(len(run), dtype=bool)
-    begins[starts] = True
-    if (found := _first(begins & ((epoch < 0) | (epoch > 1)))) is not None:
-        return Offence("epoch", found, f"a run begins at epoch 0, or 1 without it, not at {epoch[found]}")
-    broken = np.zeros(len(run), dtype=bool)
-    broken[1:] = ~begins[1:] & (epoch[1:] != epoch[:-1] + 1)
-    if (found := _first(broken)) is not None:
-        message = f"{epoch[found]} follows on {epoch[found - 1]}; a run has every epoch once, ascending"
-        return Offence("epoch", found, message)
-    return None
-
-
-def _metric_offence(name: str, column: Numbers) -> Offence | None:
-    if name not in METRICS:
-        return Offence(name, 0, f"unknown metric; {advice(name, METRICS)}")
-    value = np.where(np.isnan(column), 0.0, column) if name.startswith("start_") else column
-    wrong = ~(np.abs(value) <= LARGEST) if name == "start_loss" else ~((value >= 0) & (value <= 1))
-    if (found := _first(wrong)) is None:
-        return None
-    wanted = "a finite number" if name == "start_loss" else "a share in [0, 1]"
-    return Offence(name, found, f"must be {wanted}, not {column[found]}")
-
-
-def _run_starts(run: Texts) -> NDArray[np.int64]:
-    changes = np.flatnonzero(run[1:] != run[:-1]) + 1
-    return np.concatenate((np.zeros(min(len(run), 1), dtype=np.int64), changes)).astype(np.int64)
-
-
-def _first(wrong: NDArray[np.bool_]) -> int | None:
-    return int(np.argmax(wrong)) if wrong.any() else None
-
-
-def _require_shapes(traces: Traces) -> None:
-    if not traces.run.size:
-        raise InvalidInputError("holds no row; a table has at least one", ".run")
-    columns = {name: getattr(traces, name) for name in COLUMNS} | dict(traces.metrics)
-    for name, column in columns.items():
-        if column.ndim != 1:
-            raise InvalidInputError(f"needs one dimension, not {column.ndim}", f".{name}")
-        if len(column) != traces.rows:
-            raise InvalidInputError(
-                f"has {counted(len(column), 'row')} where run has {traces.rows}", f".{name}"
-            )
-
-
-def _texts(values: Iterable[object] | Texts, name: str) -> Texts:
+def _converted(values: ArrayLike, name: str) -> NDArray[Any]:
+    """A column in the kind of its numbers, or of names."""
     column = np.asarray(values)
-    if column.dtype.kind not in "Uiu" and column.size:
-        raise InvalidInputError(f"holds {column.dtype}, not names", f".{name}")
-    return column.astype(np.str_)
-
-
-def _whole_numbers(values: ArrayLike) -> NDArray[np.int64]:
-    column = np.asarray(values)
-    if column.dtype.kind not in "iu" and column.size:
-        raise InvalidInputError(f"holds {column.dtype}, not whole numbers", ".epoch")
-    if column.dtype.kind == "u" and column.size and column.max() > np.iinfo(np.int64).max:
+    kinds, what, kind = _KINDS.get(name, _KINDS["loss"])
+    if column.dtype.kind not in kinds and column.size:
+        raise InvalidInputError(f"holds {column.dtype}, not {what}", f".{name}")
+    if name == "epoch" and column.dtype.kind == "u" and column.size and column.max() > np.iinfo(np.int64).max:
         raise InvalidInputError("holds a number beyond 64 bits", ".epoch")
-    return column.astype(np.int64)
-
-
-def _numbers(values: ArrayLike, name: str) -> Numbers:
-    column = np.asarray(values)
-    if column.dtype.kind not in "fiu" and column.size:
-        raise InvalidInputError(f"holds {column.dtype}, not numbers", f".{name}")
     with np.errstate(over="ignore"):  # a wider number that double precision cannot hold is no finite one
-        return column.astype(np.float64)
+        return column.astype(kind)
+
+
+_KINDS: dict[str, tuple[str, str, Any]] = {
+    **dict.fromkeys(("run", "model", "cluster"), ("Uiu", "names", np.str_)),
+    "epoch": ("iu", "whole numbers", np.int64),
+    "loss": ("fiu", "numbers", np.float64),
+}
 
 
 def _frozen(column: Array) -> Array:
     copy = column.copy()
     copy.flags.writeable = False
     return copy
+
+
+def _require(column: str, wrong: NDArray[np.bool_], message: Callable[[int], str]) -> None:
+    """Refuse the first row in which something is wrong."""
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInputError(message(row), f".{column}[{row}]")
+
+
+def _require_shapes(traces: Traces) -> None:
+    if not traces.run.size:
+        raise InvalidInputError("holds no row; a table has at least one", ".run")
+    for name, column in ({name: getattr(traces, name) for name in COLUMNS} | dict(traces.metrics)).items():
+        if column.ndim != 1:
+            raise InvalidInputError(f"needs one dimension, not {column.ndim}", f".{name}")
+        if len(column) != traces.rows:
+            message = f"has {counted(len(column), 'row')} where run has {traces.rows}"
+            raise InvalidInputError(message, f".{name}")
+
+
+def _require_names(traces: Traces) -> None:
+    for name in ("run", "model", "cluster"):
+        column = getattr(traces, name)
+        names = np.unique(column).tolist()
+        wrong = [text for text in names if text != text.strip() or not text.isprintable()]
+        start = f"; the evaluation before training, epoch 0, names the {name} of the first epoch"
+
+        def message(row: int, start: str = start if name != "run" else "") -> str:
+            return f"must be a name: printable, without outer blanks{'' if traces.epoch[row] else start}"
+
+        _require(name, np.isin(column, ["", *wrong]), message)
+
+
+def _require_epochs(run: Texts, epoch: NDArray[np.int64]) -> None:
+    starts = _run_starts(run)
+    first = np.unique(run[starts], return_index=True)[1]
+    again, begins = np.zeros((2, len(run)), dtype=bool)
+    again[np.delete(starts, first)] = begins[starts] = True
+    _require("run", again, lambda row: f"{str(run[row])!r} begins again after another run")
+    outside = begins & ((epoch < 0) | (epoch > 1))
+    _require("epoch", outside, lambda row: f"a run begins at epoch 0, or 1 without it, not at {epoch[row]}")
+    broken = ~begins & (np.diff(epoch, prepend=epoch[0]) != 1)
+    _require(
+        "epoch",
+        broken,
+        lambda row: f"{epoch[row]} follows on {epoch[row - 1]}; a run has every epoch once, ascending",
+    )
+
+
+def _require_metric(name: str, column: Numbers) -> None:
+    if name not in METRICS:
+        raise InvalidInputError(f"unknown metric; {advice(name, METRICS)}", f".{name}[0]")
+    value = np.where(np.isnan(column), 0.0, column) if name.startswith("start_") else column
+    if name == "start_loss":
+        _require(name, ~(np.abs(value) <= LARGEST), lambda row: _finite(column[row]))
+    else:
+        wrong = ~((value >= 0) & (value <= 1))
+        _require(name, wrong, lambda row: f"must be a share in [0, 1], not {column[row]}")
+
+
+def _finite(value: float) -> str:
+    return f"must be a finite number, not {value}"
+
+
+def _run_starts(run: Texts) -> NDArray[np.int64]:
+    return np.flatnonzero(np.append(np.ones(min(len(run), 1), dtype=bool), run[1:] != run[:-1]))

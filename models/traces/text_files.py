@@ -12,12 +12,7 @@ from depl.models.foundation.documents import read_bytes, reason_of
 from depl.models.foundation.errors import InvalidInputError
 
 _GZIP = b"\x1f\x8b"
-_ENCODINGS = (
-    (codecs.BOM_UTF8, "utf-8-sig", "UTF-8 text"),
-    (codecs.BOM_UTF16_LE, "utf-16", "UTF-16 text"),
-    (codecs.BOM_UTF16_BE, "utf-16", "UTF-16 text"),
-)
-"""By the mark at the beginning; UTF-8 without one."""
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HANDED_OVER = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """Pipes that a shell hands over have a writer at their other end, or have had one."""
 
@@ -28,13 +23,7 @@ def unpacked(path: Path) -> Path:
 
 
 def require_end(path: str | Path) -> None:
-    """Refuse what may never end, or never begin: a named pipe or a device.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is one, or not there.
-    """
+    """Refuse what is not there, or may never end, or never begin: a named pipe or a device."""
     try:
         kind = os.stat(path).st_mode
     except (OSError, ValueError) as error:
@@ -44,13 +33,7 @@ def require_end(path: str | Path) -> None:
 
 
 def log_bytes(path: str | Path) -> bytes:
-    """The content of a file.
-
-    Raises
-    ------
-    InvalidInputError
-        As `require_end` and `depl.models.foundation.documents.read_bytes`.
-    """
+    """The content of a file that ends."""
     require_end(path)
     return read_bytes(path)
 
@@ -75,22 +58,18 @@ def log_text(path: str | Path) -> str:
     Raises
     ------
     InvalidInputError
-        If it is no text, a broken gzip file, or larger than what is read at most once it is unpacked; and as
-        `log_bytes`.
+        If it is no text, a broken gzip file, or larger than what is read at most once it is unpacked.
     """
     content = log_bytes(path)
     if content.startswith(_GZIP):
         content = inflated(content, str(path))
-    encoding, what = encoding_of(content)
+    encoding = encoding_of(content)
     try:
         return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"not {what}", str(path)) from error
+        raise InvalidInputError(f"not {encoding.upper()[:6].rstrip('-')} text", str(path)) from error
 
 
-def encoding_of(content: bytes) -> tuple[str, str]:
-    """The encoding of a text by its mark, and what it is called."""
-    return next(
-        ((encoding, what) for mark, encoding, what in _ENCODINGS if content.startswith(mark)),
-        ("utf-8", "UTF-8 text"),
-    )
+def encoding_of(content: bytes) -> str:
+    """The encoding of a text by the mark at its beginning; UTF-8 without one."""
+    return "utf-16" if content.startswith(_UTF_16) else "utf-8-sig"

@@ -11,7 +11,7 @@ import pytest
 from depl.instances.training import families
 from depl.models.solving.methods import register
 from depl.models.traces.files import read_traces, write_traces
-from depl.models.traces.planned import PLAN, plan_text
+from depl.models.traces.stages import PLAN, plan_text
 from tests.cases.command_line import leaves, options_of
 from tests.cases.policy_files import document
 from tests.cases.sweep_cases import blanks, write_store

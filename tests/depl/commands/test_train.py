@@ -13,7 +13,7 @@ from depl.instances.training import families
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.traces.counterfactuals import read_counterfactuals
 from depl.models.traces.files import read_traces
-from depl.models.traces.planned import planned
+from depl.models.traces.stages import planned
 from tests.cases.training_cases import small_family
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -12,7 +12,7 @@ from depl.instances.training.runs import Epoch, Training, one_thread, train_run
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.counterfactuals import read_counterfactuals
 from depl.models.traces.files import read_traces, write_traces
-from depl.models.traces.planned import PLAN
+from depl.models.traces.stages import PLAN
 from tests.cases.training_cases import small_family
 
 FAMILY = small_family()

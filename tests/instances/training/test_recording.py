@@ -7,7 +7,7 @@ from depl.instances.training.recording import CHUNK, record
 from depl.instances.training.runs import Epoch
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.files import read_traces, write_traces
-from depl.models.traces.planned import planned
+from depl.models.traces.stages import planned
 from depl.models.traces.table import Traces
 from tests.cases.training_cases import small_family
 

@@ -10,7 +10,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.traces.fingerprints import fingerprints
-from depl.models.traces.planned import PLAN, plan_text
+from depl.models.traces.stages import PLAN, plan_text
 from depl.models.traces.table import COLUMNS, Traces
 
 PAIRS = (("full", "edge"),) * 6 + (("cut", "far"),) * 6

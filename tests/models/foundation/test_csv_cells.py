@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from depl.benchmarks.analysis.table import Table
 from depl.models.foundation.csv_cells import meant, shown
-from depl.models.traces.csv_files import read_csv, write_csv
+from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.table import Traces
 
 FORMULAS = (
@@ -73,9 +73,9 @@ def test_names_in_traces_come_back(tmp_path):
         provenance={},
     )
     path = tmp_path / "traces.csv"
-    path.write_text(write_csv(traces), encoding="utf-8")
+    write_traces(path, traces)
     assert not any(cell[:1] in "=@" for line in path.read_text().splitlines() for cell in line.split(","))
-    found = read_csv(path)
+    found = read_traces(path)
     assert found.run.tolist() == runs
     assert (set(found.model), set(found.cluster)) == ({"@m"}, {"-c"})
     assert found.loss.tolist() == [-1.0] * 8

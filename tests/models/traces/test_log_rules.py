@@ -6,7 +6,7 @@ import pytest
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.importing import Choices, Imported, import_logs
-from depl.models.traces.log_rules import Rules, What
+from depl.models.traces.log_rules import What
 
 LONG = """\
 seed,epoch,val/loss,acc,time
@@ -104,6 +104,6 @@ def test_what_is_wrong_is_reported_with_its_place(
 
 
 @pytest.mark.parametrize(("name", "known"), [("on_missing", "end, drop"), ("on_repeated", "last, first")])
-def test_rules_that_there_are_none_of_are_refused(name: str, known: str) -> None:
+def test_rules_that_there_are_none_of_are_refused(tmp_path: Path, name: str, known: str) -> None:
     with pytest.raises(InvalidInputError, match=f"must be one of refuse, {known}, not 'guess'"):
-        Rules(**{name: "guess"})  # type: ignore[arg-type]
+        long(tmp_path, LONG, **{name: "guess"})

@@ -5,7 +5,7 @@ import pytest
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.files import read_traces, write_traces
-from depl.models.traces.planned import PLAN, plan_text, planned
+from depl.models.traces.stages import PLAN, plan_text, planned
 from depl.models.traces.table import Traces
 
 SCHEDULE = (("full", "edge"),) * 2 + (('cut, "small"', "far: off"),) + (("full", "edge"),)

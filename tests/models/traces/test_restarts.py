@@ -9,11 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.traces.csv_files import Sheet
-from depl.models.traces.log_rules import Note, Rules, What, kept_lines
+from depl.models.traces.log_rules import Note, What, kept_lines
 from depl.models.traces.restarts import Line
-
-SHEET = Sheet("log", {}, ["epoch", "loss"], 1, [])
 
 
 def written(text: str) -> list[Line]:
@@ -29,8 +26,7 @@ def written(text: str) -> list[Line]:
 def read(text: str, on_repeated: str, on_missing: str = "end") -> tuple[list[str], list[Note]]:
     """The words of each training that count."""
     notes: list[Note] = []
-    rules = Rules(on_missing, on_repeated)  # type: ignore[arg-type]
-    kept = kept_lines(SHEET, "a", written(text), notes, rules)
+    kept = kept_lines("log", "a", written(text), notes, on_missing, on_repeated)  # type: ignore[arg-type]
     assert list(kept)[:1] in ([], ["a"], ["a (training 2)"])
     words = text.split()
     return [" ".join(words[line.row - 1] for line in lines) for lines in kept.values()], notes
@@ -175,9 +171,9 @@ def test_what_is_read_is_always_a_branch_that_was_trained(log: Log) -> None:
     wanted = without_end([part[-1] for part in log.branches])
     if wanted is None:
         with pytest.raises(InvalidInputError, match="a gap cannot be guessed"):
-            kept_lines(SHEET, "a", log.lines, [], Rules("end", "last"))
+            kept_lines("log", "a", log.lines, [], "end", "last")
         return
-    kept = kept_lines(SHEET, "a", log.lines, [], Rules("end", "last"))
+    kept = kept_lines("log", "a", log.lines, [], "end", "last")
     assert list(map(tuple, kept.values())) == wanted
 
 
@@ -191,7 +187,7 @@ def test_the_branch_before_anything_was_repeated_is_read_or_all_is_refused(log: 
     wanted = without_end(starts)
     if beyond or wanted is None:
         with pytest.raises(InvalidInputError, match=r"follows on epochs that were|a gap cannot be guessed"):
-            kept_lines(SHEET, "a", log.lines, [], Rules("end", "first"))
+            kept_lines("log", "a", log.lines, [], "end", "first")
         return
-    kept = kept_lines(SHEET, "a", log.lines, [], Rules("end", "first"))
+    kept = kept_lines("log", "a", log.lines, [], "end", "first")
     assert list(map(tuple, kept.values())) == wanted
