@@ -43,11 +43,11 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     from depl.models.policy.decisions import Continue as Continue
     from depl.models.policy.decisions import Stop as Stop
     from depl.models.policy.decisions import Switch as Switch
+    from depl.models.policy.planning import solve_policy as solve_policy
     from depl.models.policy.replay import replay as replay
     from depl.models.policy.result import PolicyResult as PolicyResult
     from depl.models.policy.rollout import Rollout as Rollout
     from depl.models.policy.simulation import simulate as simulate
-    from depl.models.policy.solve import solve_policy as solve_policy
     from depl.models.problem.instance import Instance as Instance
     from depl.models.problem.laws import Law as Law
     from depl.models.problem.laws import register_law as register_law
@@ -90,7 +90,7 @@ _NAMES = {
     "models.policy.result": "PolicyResult",
     "models.policy.rollout": "Rollout",
     "models.policy.simulation": "simulate",
-    "models.policy.solve": "solve_policy",
+    "models.policy.planning": "solve_policy",
     "models.problem.instance": "Instance",
     "models.problem.laws": "Law register_law",
     "models.problem.plan": "Plan",

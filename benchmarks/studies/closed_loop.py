@@ -24,17 +24,18 @@ from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_counterfactuals, recorded_traces
 from depl.models.estimation.binomial import refuting_p_value
 from depl.models.policy.counted import counted
-from depl.models.policy.dynamic import STOP, Actions, Options, Table, failed
-from depl.models.policy.grid import Beyond, Expectations, Grid
-from depl.models.policy.planner import FAILURE_FACTOR, Price, Request, policy_of
+from depl.models.policy.dynamic import Actions, Table, failed
+from depl.models.policy.grid import Expectations, Grid
+from depl.models.policy.planning import solve_policy
+from depl.models.policy.prices import FAILURE_FACTOR, Price
 from depl.models.policy.process import Process, Training, process
 from depl.models.policy.replay import replay
+from depl.models.policy.request import Request, policy_of
 from depl.models.policy.result import PolicyResult
-from depl.models.policy.solve import solve_policy
 from depl.models.problem.affine_law import AffineLaw, Position, following
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.problem.policy import Certificate, Policy
+from depl.models.problem.policy import STOP, Certificate, Policy
 from depl.models.solving.solve import solve
 from depl.models.traces.counterfactuals import Counterfactuals
 from depl.models.traces.table import Traces
@@ -258,11 +259,8 @@ def reset_rule(instance: Instance, switch_epochs: Sequence[int], cells: int = _C
     chain = process(instance, switch_epochs=switch_epochs)
     grid = Grid.of(chain, cells)
     actions = _reset_actions(chain, Expectations(grid, up=True), float(instance.target.violation_budget))
-    longest = sum(
-        max((training.price for number in numbers for training in chain.nodes[number].trainings), default=0.0)
-        for numbers in chain.by_epoch()
-    )
-    request = Request(instance, "optimal", None, Options(), (), tuple(switch_epochs))
+    longest = chain.greatest_cost()
+    request = Request(instance, switch_epochs=tuple(switch_epochs))
     table = Table(actions, 0, longest, 1.0, longest)
     made = policy_of(request, chain, grid, table, Price(longest, (0.0, longest)), "observed")
     return msgspec.structs.replace(made, certificate=Certificate(method="none", cost=longest, reached=0.0))
@@ -302,7 +300,7 @@ def _earlier(training: Training, rests: FloatArray, expectations: Expectations) 
     images = expectations.grid.images(kernel.shift, kernel.retention, up=True)
     rows = rests.reshape(2 * many, -1)
     ends = (0.0,) * many + (1.0,) * many
-    beyond = [Beyond(float(row[0]), above) for row, above in zip(rows, ends, strict=True)]
+    beyond = [(float(row[0]), above) for row, above in zip(rows, ends, strict=True)]
     found = expectations.bounds(rows, beyond, images, kernel.noise).reshape(2, many, -1)
     return np.stack([found[0] + training.price, np.minimum(found[1], 1.0)])
 

@@ -2,41 +2,30 @@
 
 The *proxy* is the same law with independent residuals. First fixed plans that are left at the target are
 counted (`depl.models.policy.counted`), then policies of the proxy for several prices of a failure, no stage
-of which lasts longer than in the best fixed plan; at last the price is varied in ever smaller steps. What
-costs least, failures with their price, of those that keep the promise is the answer. Work is counted, not
-time. Why capping is sound, and what choosing on the same runs does to the promise, is said in
-`docs/policies`.
+of which lasts longer than in the best fixed plan. What costs least, failures with their price, of those that
+keep the promise is the answer. Work is counted, not time. Why capping is sound, and what choosing on the same
+runs does to the promise, is said in `docs/policies`.
 """
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
 from depl.models.evaluation.traced_support import FEWEST_DONORS
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.wording import probability
-from depl.models.policy.capped import Caps, begun_by, capped, lengths
-from depl.models.policy.counted import Counted, counted, latest_starts
-from depl.models.policy.dynamic import Table, certified, upper
+from depl.models.policy.counted import counted, latest_starts
+from depl.models.policy.dynamic import Table, careful_table, upper
 from depl.models.policy.grid import Expectations, Grid
-from depl.models.policy.planner import (
-    Price,
-    Request,
-    careful_table,
-    held,
-    nothing,
-    policy_of,
-    priced,
-    too_cheap,
-)
+from depl.models.policy.prices import Price, priced, too_cheap
 from depl.models.policy.process import Process
-from depl.models.policy.ratio import ratio_of
+from depl.models.policy.request import Request, policy_of
 from depl.models.policy.result import PolicyResult
-from depl.models.policy.stages import Kind, extents
-from depl.models.policy.static import StaticPlan, actions_of, static_plans
+from depl.models.policy.stages import Kind, extents, kind_of
+from depl.models.policy.static import StaticPlan, static_plans, table_of
 from depl.models.problem.instance import Instance
-from depl.models.problem.policy import Policy
 from depl.models.problem.traced_law import TracedLaw
 
 PRICES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
@@ -51,14 +40,9 @@ _STEP = 2
 """Epochs between the lengths of fixed plans that are tried before those beside the best: set by hand. One
 more or less changes few donors and little of the cost."""
 
-_FINEST = 1.03
-"""Least step of the local search over the price of a failure: set by hand. A step of 1.02 found nothing that
-was cheaper by more than 0.2 % on the problems of the case `closed-loop`."""
-
 _CLOSE = 0.05
 """Relative width of the enclosure of rho* under the proxy: set by hand. Its upper end gives the price of a
 failure; the lower one is told, and nothing rests on it."""
-
 
 _BESIDES = (
     f"besides, {FEWEST_DONORS} runs at least must have trained each stage for as long as the policy may (a "
@@ -67,11 +51,29 @@ _BESIDES = (
 """What else a policy takes, so that one refusal says it all."""
 
 _MARGIN = (
-    "Every combination is moved up by the margin for plans that were never run: fit with --care 0, which "
+    "as every combination is moved up by the margin for plans that were never run: fit with --care 0, which "
     "leaves that out, and certify the policy by fresh runs; or follow a plan that whole runs carry until the "
     "target is reached (depl solve, then depl policy decide PLAN --instance INSTANCE)"
 )
 """What stands in the way of policies where the law has a margin, however much time there is."""
+
+
+class Caps(NamedTuple):
+    """Most epochs of a first stage, and of every stage after it."""
+
+    first: int
+    later: int
+
+
+def capped(process: Process, caps: Caps) -> Process:
+    """The process in which no stage lasts longer than the caps.
+
+    Which runs lend residuals is decided by the longest stage that a policy may train, and a table over all
+    losses trains very long stages where a loss would be most unusual.
+    """
+    return process.restricted(
+        lambda place: place.age <= (caps.first if place.previous is None else caps.later)
+    )
 
 
 def proxy(instance: Instance) -> Instance:
@@ -115,247 +117,112 @@ def require_counted(traced: TracedLaw) -> None:
 
 def uncounted(traced: TracedLaw | None) -> str:
     """What is in the way of a policy before any was counted; empty if only time is."""
-    return f"no policy was counted yet. {_MARGIN}" if traced is not None and traced.deviations else ""
+    return f"no policy was counted yet, {_MARGIN}" if traced is not None and traced.deviations else ""
 
 
-@dataclass
-class CountedPlanner:
-    """Answers that become cheaper.
-
-    Attributes
-    ----------
-    request : Request
-    traced : TracedLaw
-    process : Process
-        Of the proxy.
-    price : Price or None
-        Known once it was found.
-    search : _Search or None
-        What was counted so far.
-    """
-
-    request: Request
-    traced: TracedLaw
-    process: Process
-    price: Price | None = None
-    search: "_Search | None" = None
-
-    def answers(self) -> Iterator[PolicyResult]:
-        """Policies that keep the promise as counted, each cheaper than the one before; or none."""
-        grid = Grid.of(self.process, PROXY_CELLS)
-        up, down = Expectations(grid, up=True), Expectations(grid, up=False)
-        plans = list(static_plans(self.process, up))
-        first = self._first_table(up, plans)
-        self.price = priced(self.request, self.process, up, down, first, _CLOSE)
-        if not self.price.decided:
-            raise too_cheap(self.price)
-        search = self.search = _Search(self.request, self.traced, self.process, self.price, up)
-        yield from search.among_plans(plans)
-        if self.request.rung == "optimal":
-            yield from search.among_policies()
-        if search.found is None or search.found.policy is None:
-            yield nothing(self.request, self.price, search.reason(), grid.cells)
-
-    def found_so_far(self) -> str:
-        """What is in the way of a policy, as far as it was seen when the time was over; may be empty."""
-        if self.search is not None and self.search.most >= 0:
-            return self.search.reason()
-        return uncounted(self.traced)
-
-    def _first_table(self, up: Expectations, plans: Sequence[StaticPlan]) -> Table:
-        """A fixed plan of about the least cost per success; if none succeeds, a policy of least failure."""
-        able = [plan for plan in plans if plan.failure < 1]
-        if able:
-            plan = min(able, key=lambda item: item.cost / (1 - item.failure))
-            actions = actions_of(self.process, up.grid, plan)
-            found = certified(self.process, up, actions, plan.start, max(plan.cost, 1e-9))
-            if ratio_of(self.process, found) < float("inf"):
-                return found
-        return careful_table(self.process, up, self.request.options)
+def counted_answers(request: Request, traced: TracedLaw, chain: Process) -> Iterator[PolicyResult]:
+    """What is known after each policy that is counted, on the process of the proxy."""
+    grid = Grid.of(chain, PROXY_CELLS)
+    up, down = Expectations(grid, up=True), Expectations(grid, up=False)
+    price = priced(chain, up, down, careful_table(chain, up), request.failure_cost, _CLOSE)
+    if not price.decided:
+        raise too_cheap(price)
+    search = _Search(request, traced, price, grid)
+    for plan, caps in search.among(list(static_plans(chain, up)), chain):
+        search.count(chain, table_of(chain, grid, plan, price.rho), caps)
+        yield search.answer()
+    if request.rung == "optimal":
+        process, before = search.narrowed(chain), math.inf
+        for factor in PRICES:
+            table = upper(process, up, factor * price.rho)
+            if table.value(price.rho) > search.value:
+                break  # the proxy is the bolder one, and those of greater prices cost more
+            value = search.count(process, table, search.caps)
+            yield search.answer()
+            if value > before:
+                break
+            before = value
+    yield search.answer(finished=True)
 
 
-@dataclass
-class WideningPlanner:
-    """Planners of one class of policies after the other, until one finds a policy that keeps the promise.
-
-    Attributes
-    ----------
-    current : CountedPlanner
-        That of the first class, later of that which is tried.
-    further : iterator of CountedPlanner
-        Made when they are asked for.
-    """
-
-    current: CountedPlanner
-    further: Iterator[CountedPlanner]
-
-    @property
-    def request(self) -> Request:
-        """What is asked for in the present class."""
-        return self.current.request
-
-    @property
-    def price(self) -> Price | None:
-        """Of a failure in it, once it was found."""
-        return self.current.price
-
-    def found_so_far(self) -> str:
-        """As of a `CountedPlanner`."""
-        return self.current.found_so_far()
-
-    def answers(self) -> Iterator[PolicyResult]:
-        """Those of the first class with a policy; before it what each class before is found to lack."""
-        kept = False
-        for found in self.current.answers():
-            kept = kept or found.policy is not None
-            yield found
-        while not kept:
-            following = next(self.further, None)
-            if following is None:
-                return
-            self.current = following
-            try:
-                for found in following.answers():
-                    kept = kept or found.policy is not None
-                    yield found
-            except NotCoveredError:  # longer stages, that too few runs lend to
-                return
-
-
-@dataclass
 class _Search:
-    """Policies counted so far.
+    """The best policy counted so far: its cost with failures, itself, and how long its stages are.
 
-    Attributes
-    ----------
-    best : float or None
-        Least cost and price of failures of a policy that keeps the promise, as counted [cost].
-    found : PolicyResult or None
-        That policy.
-    centre : Caps or None
-        Those of that policy; before there is one, of that which reaches the target most often.
-    most : float
-        Greatest probability that was counted.
-    refusal : NotCoveredError or None
-        Why a policy could not be counted.
-    last : float
-        What the policy counted last costs with its failures; infinite if it breaks the promise [cost].
+    Before there is one, ``caps`` are those of the policy that reaches the target most often.
     """
 
-    request: Request
-    traced: TracedLaw
-    process: Process
-    price: Price
-    up: Expectations
-    best: float | None = None
-    found: PolicyResult | None = None
-    centre: Caps | None = None
-    most: float = -1.0
-    refusal: NotCoveredError | None = None
-    last: float = float("inf")
+    def __init__(self, request: Request, traced: TracedLaw, price: Price, grid: Grid) -> None:
+        self.request, self.traced, self.price, self.grid = request, traced, price, grid
+        self.value, self.best = math.inf, request.answer(price)
+        self.caps: Caps | None = None
+        self.most = -1.0
+        self.refusal: NotCoveredError | None = None
 
-    def among_plans(self, plans: Sequence[StaticPlan]) -> Iterator[PolicyResult]:
+    def among(self, plans: Sequence[StaticPlan], chain: Process) -> Iterator[tuple[StaticPlan, Caps]]:
         """Fixed plans, every second length first, then all that switch where the best one does."""
         rho, longest = self.price.rho, self.request.instance.target.maximum_epochs
-        caps = {plan: _caps_of(self.process, plan) for plan in plans}
-        ranked = sorted(plans, key=lambda item: item.cost + rho * item.failure)
-        thinned = [plan for plan in ranked if (longest - len(plan.path)) % _STEP == 0]
-        for plan in thinned:
-            yield from self._plan(plan, caps[plan])
-        for plan in ranked:
-            if (longest - len(plan.path)) % _STEP and self.centre and caps[plan].first == self.centre.first:
-                yield from self._plan(plan, caps[plan])
+        ranked = [(plan, _caps_of(chain, plan)) for plan in sorted(plans, key=lambda item: item.value(rho))]
+        for shift in range(_STEP):
+            for plan, caps in ranked:
+                if (longest - len(plan.path)) % _STEP != shift or plan.value(rho) > self.value:
+                    continue  # the proxy is the bolder one
+                if shift == 0 or (self.caps and caps.first == self.caps.first):
+                    yield plan, caps
 
-    def _plan(self, plan: StaticPlan, caps: Caps) -> Iterator[PolicyResult]:
-        rho = self.price.rho
-        if self.best is not None and plan.cost + rho * plan.failure > self.best:
-            return  # the proxy is the bolder one
-        table = Table(actions_of(self.process, self.up.grid, plan), plan.start, plan.cost, plan.failure, rho)
-        yield from self._counted(self.process, table, caps)
-
-    def among_policies(self) -> Iterator[PolicyResult]:
-        """Policies of the proxy whose stages are no longer than those of the best fixed plan."""
-        caps = self.centre or lengths(self.process)
-        process, latest = capped(self.process, caps), dict[Kind, int]()
+    def narrowed(self, chain: Process) -> Process:
+        """No stage longer than those of the best plan, none that begins later than each run lends."""
+        process, latest = capped(chain, self.caps) if self.caps else chain, dict[Kind, int]()
         for start in process.starts:
             for kind, epochs in latest_starts(self.traced.law, extents(process.nodes, start.node)).items():
                 latest[kind] = min(epochs, latest.get(kind, epochs))
-        process = begun_by(process, latest)  # no stage begins later than that of every run that lends to it
-        yield from self._capped(process, caps)
-        if self.found is not None:
-            yield from self._polished(process, caps)
+        return process.restricted(lambda place: place.start <= latest.get(kind_of(place), -1))
 
-    def _capped(self, process: Process, caps: Caps) -> Iterator[PolicyResult]:
-        """For several prices of a failure, until what keeps the promise is no better than at the last one."""
-        before = float("inf")
-        for factor in PRICES:
-            table = upper(process, self.up, factor * self.price.rho, self.request.options)
-            if self.best is not None and table.value(self.price.rho) > self.best:
-                return  # so are those of greater prices
-            yield from self._counted(process, table, caps)
-            if self.last > before:
-                return
-            before = self.last
-
-    def _polished(self, process: Process, caps: Caps) -> Iterator[PolicyResult]:
-        """A local search over the price of a failure, with ever smaller steps, from the best one so far."""
-        rho, step = self.price.rho, PRICES[1] ** 0.5
-        factor = self._factor()
-        while step > _FINEST:
-            for other in (factor / step, factor * step):
-                if other >= 1:
-                    table = upper(process, self.up, other * rho, self.request.options)
-                    yield from self._counted(process, table, caps)
-            if self._factor() == factor:
-                step **= 0.5
-            factor = self._factor()
-
-    def _factor(self) -> float:
-        """For which price of a failure the best policy was planned, in that of the objective."""
-        policy = None if self.found is None else self.found.policy
-        return 1.0 if policy is None else policy.multiplier / self.price.rho
-
-    def _counted(self, process: Process, table: Table, caps: Caps) -> Iterator[PolicyResult]:
-        """The policy of a table, if it keeps the promise and is the cheapest so far."""
-        policy = policy_of(self.request, process, self.up.grid, table, self.price, "observed")
-        self.last = float("inf")
+    def count(self, process: Process, table: Table, caps: Caps | None) -> float:
+        """What the policy of a table costs with its failures; infinite if it breaks the promise [cost]."""
+        policy = policy_of(self.request, process, self.grid, table, self.price, "observed")
         try:
             done = counted(policy, self.traced)
         except NotCoveredError as refusal:
             self.refusal = refusal
-            return
+            return math.inf
         reached = float(done.reached)
-        if self.best is None and reached > self.most:
-            self.centre = caps
+        if math.isinf(self.value) and reached > self.most:
+            self.caps = caps
         self.most = max(self.most, reached)
         if 1 - done.reached > self.request.instance.target.violation_budget:
-            return
-        self.last = done.cost + self.price.rho * float(1 - done.reached)
-        if self.best is None or self.last < self.best:
-            self.best, self.centre = self.last, caps
-            self.found = held(self.request, _with(policy, done), self.price, 0.0)
-            yield self.found
+            return math.inf
+        value = done.cost + self.price.rho * float(1 - done.reached)
+        if value < self.value:
+            self.value, self.caps = value, caps
+            below = reached if done.reached >= reached else max(0.0, reached - 2.0**-53)
+            told = {"method": "counted", "cost": done.cost, "reached": below, "runs": done.runs}
+            certificate = msgspec.structs.replace(policy.certificate, **told)
+            policy = msgspec.structs.replace(policy, certificate=certificate)
+            self.best = self.request.answer(self.price, policy)
+        return value
 
-    def reason(self) -> str:
-        """Why there is no policy.
+    def answer(self, *, finished: bool = False) -> PolicyResult:
+        """The best policy, or why there is none.
 
         Raises
         ------
         NotCoveredError
-            If none could be counted.
+            If all were tried and none could be counted.
         """
-        if self.most < 0 and self.refusal is not None:
-            raise self.refusal
-        omega = self.request.instance.target.quantile_level
+        if self.best.policy is not None:
+            return self.best
+        if self.most < 0:
+            if finished and self.refusal is not None:
+                raise self.refusal
+            return self.request.answer(self.price, reason=uncounted(self.traced))
         told = (
-            f"no policy that was tried reaches the target with probability {probability(omega)} over the "
-            f"combinations of runs; the most was {max(self.most, 0.0):.4f}. "
+            "no policy that was tried reaches the target with probability "
+            f"{probability(self.request.instance.target.quantile_level)} over the combinations of runs; the "
+            f"most was {self.most:.4f}"
         )
-        if self.traced.deviations:
-            told += f"{_MARGIN}. Or record"
-        else:
-            told += "Record"
-        return f"{told} more runs, raise maximum_loss, or lower quantile_level"
+        told += f", {_MARGIN}; or record" if self.traced.deviations else ". Record"
+        reason = f"{told} more runs, raise maximum_loss, or lower quantile_level"
+        return self.request.answer(self.price, reason=reason, cells=self.grid.cells)
 
 
 def _caps_of(process: Process, plan: StaticPlan) -> Caps:
@@ -367,14 +234,3 @@ def _caps_of(process: Process, plan: StaticPlan) -> Caps:
         number = training.following
     first = sum(site == sites[0] for site in sites)
     return Caps(first, len(sites) - first)
-
-
-def _with(policy: Policy, done: Counted) -> Policy:
-    """A policy with what was counted."""
-    reached = float(done.reached)
-    if done.reached < reached:
-        reached = max(0.0, reached - 2.0**-53)
-    certificate = msgspec.structs.replace(
-        policy.certificate, method="counted", cost=done.cost, reached=reached, runs=done.runs
-    )
-    return msgspec.structs.replace(policy, certificate=certificate)

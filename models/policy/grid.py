@@ -19,8 +19,9 @@ bounds of the masses, and what they leave of 1; the bound of the rounding is tha
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +30,8 @@ from scipy import fft
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.policy.densities import Atoms, Range, masses_of_one, masses_of_two, reach
-from depl.models.policy.lattice import lattice_unit
 from depl.models.policy.ledger import EDGE
-from depl.models.policy.process import Process
+from depl.models.policy.process import Kernel, Process
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import FloatArray, Normal
 from depl.models.problem.laws.law import UNIT_ROUNDOFF
@@ -245,14 +245,6 @@ def _rest(masses: FloatArray) -> float:
     return max(0.0, 1.0 - total * (1 - 4 * UNIT_ROUNDOFF))
 
 
-@dataclass(frozen=True, eq=False)
-class Beyond:
-    """A function of the next index outside the grid: constant on either side."""
-
-    below: float
-    above: float
-
-
 class Expectations:
     """Expectations over the noise of functions of the next index, on one grid and in one direction.
 
@@ -271,7 +263,11 @@ class Expectations:
         return self._cells[noise]
 
     def bounds(
-        self, values: FloatArray, beyond: Sequence[Beyond], images: Integers, noise: tuple[Term, ...]
+        self,
+        values: FloatArray,
+        beyond: Sequence[tuple[float, float]],
+        images: Integers,
+        noise: tuple[Term, ...],
     ) -> FloatArray:
         """Bounds of E v(image + noise): upper ones if the direction is up, else lower ones.
 
@@ -279,8 +275,8 @@ class Expectations:
         ----------
         values : float array (r, cells)
             r functions v >= 0 on the grid.
-        beyond : r of Beyond
-            Their values outside it.
+        beyond : r of (float, float)
+            Their values below and above it, where they are constant.
         images : int array (cells,)
             Ascending.
 
@@ -300,7 +296,7 @@ class Expectations:
         found = fft.irfft(fft.rfft(extended, length) * spectrum, length)[:, : stop - start + 1]
         error = correlation_error(extended, cells.masses, length)
         if self.up:
-            greatest = np.maximum(values.max(axis=1), [max(side.below, side.above) for side in beyond])
+            greatest = np.maximum(values.max(axis=1), [max(side) for side in beyond])
             found = found + (cells.missing * greatest + error)[:, None]
             found *= 1 + 4 * UNIT_ROUNDOFF
             return np.asarray(np.where(far, greatest[:, None], found[:, images - start]))
@@ -322,14 +318,13 @@ class Expectations:
         return self._spectra[key]
 
 
-def _extended(values: FloatArray, beyond: Sequence[Beyond], first: int, last: int) -> FloatArray:
+def _extended(values: FloatArray, beyond: Sequence[tuple[float, float]], first: int, last: int) -> FloatArray:
     """Functions at the indices first, ..., last, most of which are on the grid."""
     cells = values.shape[1]
     found = np.empty((len(values), last - first + 1))
     low, high = min(max(-first, 0), found.shape[1]), max(min(cells - first, found.shape[1]), 0)
-    for row, (value, side) in enumerate(zip(values, beyond, strict=True)):
-        found[row, :low] = side.below
-        found[row, high:] = side.above
+    for row, (value, (below, above)) in enumerate(zip(values, beyond, strict=True)):
+        found[row, :low], found[row, high:] = below, above
         if low < high:
             found[row, low:high] = value[first + low : first + high]
     return found
@@ -351,3 +346,55 @@ def correlation_error(values: FloatArray, masses: FloatArray, length: int) -> Fl
 def met(losses: FloatArray, limit: float) -> NDArray[np.bool_]:
     """Whether losses on the scale of the law meet the target."""
     return np.asarray(losses <= limit + ATOM_TOLERANCE)
+
+
+_LARGEST_DENOMINATOR = 10**6
+"""Of a number that counts as a multiple of something: set by hand. Changes are written with few decimals, or
+are multiples of the least of them."""
+
+_ALIKE = 1e-13
+"""Relative difference from such a fraction that counts as rounding: a few roundings of products of decimals.
+Steps are at least 1e-7 of the losses, so this is at most `EDGE` of a step."""
+
+
+def lattice_unit(process: Process) -> Fraction | None:
+    """The greatest number that all changes of the loss are multiples of; None without one.
+
+    Only of laws with retention 1 and finitely many values.
+    """
+    kernels = {item.kernel for node in process.nodes for item in node.trainings}
+    if any(kernel.retention != 1 or not _has_values(kernel) for kernel in kernels):
+        return None
+    size = max(abs(process.limit), abs(process.lowest), abs(process.highest))
+    moves = {abs(move) for move in _moves(kernels) if move}
+    if not moves:
+        return None
+    return _divisor(moves, Fraction(1), size) or _divisor(moves, Fraction(min(moves)), size)
+
+
+def _divisor(numbers: set[float], base: Fraction, size: float) -> Fraction | None:
+    """The greatest common divisor of numbers that are simple fractions of a base; None if one is not."""
+    unit = Fraction(0)
+    for number in numbers:
+        found = base * (Fraction(number) / base).limit_denominator(_LARGEST_DENOMINATOR)
+        if abs(float(found) - number) > _ALIKE * size:
+            return None
+        unit = _common(unit, found)
+    return unit
+
+
+def _has_values(kernel: Kernel) -> bool:
+    return all(term.law.has_atoms for term in kernel.noise)
+
+
+def _moves(kernels: Iterable[Kernel]) -> Iterator[float]:
+    for kernel in kernels:
+        yield kernel.shift
+        for term in kernel.noise:
+            yield from (term.coefficient * value for value in term.law.atoms()[0].tolist())
+
+
+def _common(one: Fraction, other: Fraction) -> Fraction:
+    """Greatest common divisor."""
+    below = math.lcm(one.denominator, other.denominator)
+    return Fraction(math.gcd(int(one * below), int(other * below)), below)

@@ -1,28 +1,17 @@
 r"""The problem of a run that is watched: what may be trained where it stands, and how the loss moves.
 
 After k epochs a run stands at a *node*: how much was trained, with which model on which cluster last, and to
-which clusters data were brought. What may be trained next depends on the node alone, never on the loss. A
-*training* of one more epoch costs a fixed price, leads to one node, and moves the loss by its *kernel*
-
-    l' = shift + retention l + e,            0 <= retention <= 1,
-
-with noise e that is independent of all the past: the laws of the instance with retention 1 (eq. (8)), or the
-affine law fitted to traces (`depl.models.problem.affine_law`). So the least expected cost to go is a function
-of node and loss, and it never falls as the loss rises: a run from a greater loss can be carried along beside
-one from a smaller loss, with the same decisions and the same noise, and is never below it.
-
-Every epoch uses the least resources that the round deadline allows, which cost least; they are all of them
-where they are free. Data are brought to a cluster right before the first epoch that it trains.
-
-What is left out, and refused in words: a limit of the training time that K_max epochs at these resources do
-not keep (`depl.models.policy.time_limit` restricts the policies then), and residuals that stay together per
-run, with which the past tells more than the last loss does.
+which clusters data were brought. What may be trained next depends on the node alone, never on the loss; one
+more epoch costs a fixed price and moves the loss by its *kernel*, so that the least expected cost to go is a
+function of node and loss, which never falls as the loss rises (`docs/policies`). Every epoch uses the least
+resources that the round deadline allows, all of them where they are free.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +21,9 @@ from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.foundation.wording import counted
-from depl.models.problem.affine_law import AffineStep, Position, Scale, following
-from depl.models.problem.epoch_costs import minimum_resources
-from depl.models.problem.epochs import LossStep, Term, load, loss_step
+from depl.models.problem.affine_law import AffineLaw, AffineStep, Position, Scale, following
+from depl.models.problem.epoch_costs import drive, minimum_resources, priced
+from depl.models.problem.epochs import Term, load, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical, FloatArray
 from depl.models.problem.traced_law import TracedLaw
@@ -58,17 +47,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Training:
-    """One more epoch.
-
-    Attributes
-    ----------
-    model, cluster : str
-    price : float
-        Resources, and data brought to the cluster for the first time [cost].
-    kernel : Kernel
-    following : int
-        The node after it.
-    """
+    """One more epoch: its price, data brought for the first time included, and the node after it."""
 
     model: str
     cluster: str
@@ -86,9 +65,7 @@ class Node:
     epoch : int
         Epochs trained since epoch 1 of the instance.
     site : (str, str) or None
-        Model and cluster of the last of them; before the first one None, or those of a run under way.
-    opened : frozenset of str
-        Clusters that data were brought to.
+        Model and cluster of the last of them.
     may_stop : bool
         Whether a run that stops here, its loss low enough, has reached the target: its model may be the last.
     trainings : tuple of Training
@@ -96,7 +73,6 @@ class Node:
 
     epoch: int
     site: Site | None
-    opened: frozenset[str]
     may_stop: bool
     trainings: tuple[Training, ...]
 
@@ -108,11 +84,10 @@ class Start:
     Attributes
     ----------
     node : int
-    losses : float array (n,)
-        Values of l(0), on the scale of the law. Where it was not recorded, nothing depends on them: no run
-        may stop there, the first epoch retains nothing of them, and decisions begin with l(1).
-    weights : float array (n,)
-        Their probabilities.
+    losses, weights : float arrays (n,)
+        Values of l(0), on the scale of the law, and their probabilities. Where it was not recorded, nothing
+        depends on them: no run may stop there, the first epoch retains nothing of them, and decisions begin
+        with l(1).
     """
 
     node: int
@@ -136,6 +111,8 @@ class Process:
         K_max.
     lowest, highest : float
         Between which losses are expected; what lies beyond costs sharpness, never validity.
+    abandon_at_start : bool
+        Whether a run whose first loss does not meet the target may be given up before its first epoch.
     """
 
     nodes: tuple[Node, ...]
@@ -145,6 +122,7 @@ class Process:
     epochs: int
     lowest: float
     highest: float
+    abandon_at_start: bool = False
 
     def by_epoch(self) -> Iterator[list[int]]:
         """Numbers of the nodes of the last epoch, of the one before it, and so on."""
@@ -154,11 +132,43 @@ class Process:
         for epoch in sorted(found, reverse=True):
             yield found[epoch]
 
+    def greatest_cost(self) -> float:
+        """At least what any run can cost: the greatest price of every epoch [cost]."""
+        return sum(
+            max((item.price for number in numbers for item in self.nodes[number].trainings), default=0.0)
+            for numbers in self.by_epoch()
+        )
+
+    def restricted(self, allowed: Callable[[Position], bool]) -> "Process":
+        """The process without the trainings that lead to a stage that is not allowed."""
+        places: dict[int, Position | None] = {start.node: None for start in self.starts}
+        going: dict[int, list[Training]] = {}
+        for number, node in enumerate(self.nodes):
+            if number in places:
+                going[number] = []
+                for training in node.trainings:
+                    place = following(places[number], (training.model, training.cluster))
+                    if allowed(place):
+                        places[training.following] = place
+                        going[number].append(training)
+        numbers = {old: new for new, old in enumerate(going)}
+        nodes = tuple(
+            replace(
+                self.nodes[old],
+                trainings=tuple(replace(item, following=numbers[item.following]) for item in trainings),
+            )
+            for old, trainings in going.items()
+        )
+        starts = tuple(replace(start, node=numbers[start.node]) for start in self.starts)
+        return replace(self, nodes=nodes, starts=starts)
+
 
 def process(
     instance: Instance,
     data: Mapping[str, Collection[str]] | None = None,
     switch_epochs: Collection[int] | None = None,
+    *,
+    abandon_at_start: bool = False,
 ) -> Process:
     """The process of an instance.
 
@@ -169,6 +179,8 @@ def process(
         not used.
     switch_epochs : collection of int, optional
         After how many epochs model or cluster may change; by default after any.
+    abandon_at_start : bool
+        As in `Process`.
 
     Raises
     ------
@@ -179,95 +191,8 @@ def process(
         or if there are more nodes than `MOST_NODES`.
     """
     _require_covered(instance)
-    sites = _Sites.of(instance, data)
-    _require_time(instance, sites)
-    if instance.traced_law is None:
-        return _Independent(instance, sites, switch_epochs).process()
-    return _Traced(instance, sites, switch_epochs, instance.traced_law).process()
-
-
-def _require_covered(instance: Instance) -> None:
-    if not instance.declares_laws:
-        raise NotCoveredError("a policy needs laws of all improvements and switches; some are not declared")
-    traced = instance.traced_law
-    if traced is not None and (
-        traced.residuals != "independent" or traced.deviations or traced.only_whole_runs
-    ):
-        raise NotCoveredError(
-            "with residuals that stay together per run, or a margin for plans that were never run, the next "
-            "loss depends on more than the last one; a policy is then planned on `proxy` and counted on runs"
-        )
-    if traced is not None and traced.on_scale(instance.target.maximum_loss) == -math.inf:
-        raise InvalidInputError(
-            f"is {instance.target.maximum_loss:g}, which no run reaches: the law is of the logarithm of the "
-            "loss, so every loss is above 0",
-            ".target.maximum_loss",
-        )
-
-
-@dataclass(frozen=True)
-class _Sites:
-    """Data, resources and prices, by model and cluster."""
-
-    instance: Instance
-    data: dict[str, frozenset[str]]
-
-    @classmethod
-    def of(cls, instance: Instance, data: Mapping[str, Collection[str]] | None) -> "_Sites":
-        if data is None:
-            return cls(instance, {name: used for name, used in instance.rules.data.items() if used})
-        if not data:
-            raise InvalidInputError("names no cluster; leave it out to use all data everywhere", "data")
-        for cluster, names in data.items():
-            if cluster not in instance.rules.data or not instance.rules.may_use(names, cluster) or not names:
-                raise InvalidInputError(
-                    f"cluster {cluster!r} cannot use {sorted(names)}: name clusters and datasets of the "
-                    "instance, at least one each, and such as may be used there",
-                    "data",
-                )
-        return cls(instance, {cluster: frozenset(names) for cluster, names in data.items()})
-
-    def pairs(self) -> list[Site]:
-        """What may be trained."""
-        models, rules = [model.name for model in self.instance.models], self.instance.rules
-        return [(model, site) for site in self.data for model in models if rules.may_train(model, site)]
-
-    def cost_and_time(self, site: Site, epoch: int) -> tuple[float, float]:
-        """Of one epoch at its least resources; infinite where it misses the round deadline."""
-        asked = load(self.instance, epoch, *site, self.data[site[1]])
-        least = minimum_resources(asked, self.instance.target.round_deadline)
-        if math.isinf(least):
-            return math.inf, math.inf
-        used = asked.capacity if asked.price == 0 and asked.work > 0 else least
-        computing = asked.work / used if asked.work > 0 and used > 0 else 0.0
-        if asked.work > 0 and used == 0:
-            return 0.0, math.inf
-        return asked.price * used, computing + asked.communication
-
-    def transfers(self, cluster: str) -> float:
-        """Of the data of a cluster."""
-        return math.fsum(self.instance.transfer_cost(name, cluster) for name in self.data[cluster])
-
-
-def keeps_time(instance: Instance, data: Mapping[str, Collection[str]] | None = None) -> bool:
-    """Whether K_max epochs at their least resources keep T_max, whatever is trained."""
-    limit = instance.target.maximum_time
-    return limit is None or _longest(instance, _Sites.of(instance, data)) <= limit * (1 + TIME_TOLERANCE)
-
-
-def _longest(instance: Instance, sites: _Sites) -> float:
-    """What K_max epochs at their least resources may take [time]."""
-    longest = 0.0
-    for epoch in range(1, instance.target.maximum_epochs + 1):
-        keep_time()
-        times = [sites.cost_and_time(pair, epoch)[1] for pair in _trainable(instance, sites, epoch)]
-        longest += max((time for time in times if not _late(instance, time)), default=0.0)
-    return longest
-
-
-def _require_time(instance: Instance, sites: _Sites) -> None:
-    """Refuse a T_max that could be missed."""
-    target, longest = instance.target, _longest(instance, sites)
+    sites = _Sites(instance, data)
+    target, longest = instance.target, sites.longest()
     if target.maximum_time is not None and longest > target.maximum_time * (1 + TIME_TOLERANCE):
         told = f"{longest:.6g}" if math.isfinite(longest) else "without end"
         raise NotCoveredError(
@@ -275,35 +200,105 @@ def _require_time(instance: Instance, sites: _Sites) -> None:
             f"longer than maximum_time = {target.maximum_time:.6g}, and policies do not watch the time: "
             "give a round_deadline with which maximum_epochs epochs keep maximum_time"
         )
+    if instance.traced_law is None:
+        found = _independent(instance, sites, switch_epochs)
+    else:
+        found = _traced(instance, sites, switch_epochs, instance.traced_law)
+    return replace(found, abandon_at_start=abandon_at_start)
 
 
-def _trainable(instance: Instance, sites: _Sites, epoch: int) -> list[Site]:
-    return [pair for pair in sites.pairs() if epoch <= instance.model(pair[0]).last_epoch]
+def keeps_time(instance: Instance, data: Mapping[str, Collection[str]] | None = None) -> bool:
+    """Whether K_max epochs at their least resources keep T_max, whatever is trained."""
+    limit = instance.target.maximum_time
+    return limit is None or _Sites(instance, data).longest() <= limit * (1 + TIME_TOLERANCE)
 
 
-def _late(instance: Instance, time: float) -> bool:
-    """Whether the time stands for an epoch that misses the round deadline."""
-    return math.isinf(time) and instance.target.round_deadline is not None
+def _require_covered(instance: Instance) -> None:
+    if not instance.declares_laws:
+        raise NotCoveredError("a policy needs laws of all improvements and switches; some are not declared")
+    traced = instance.traced_law
+    if traced is None:
+        return
+    if traced.residuals != "independent" or traced.deviations or traced.only_whole_runs:
+        raise NotCoveredError(
+            "with residuals that stay together per run, or a margin for plans that were never run, the next "
+            "loss depends on more than the last one; a policy is then planned on `proxy` and counted on runs"
+        )
+    if traced.on_scale(instance.target.maximum_loss) == -math.inf:
+        raise InvalidInputError(
+            f"is {instance.target.maximum_loss:g}, which no run reaches: the law is of the logarithm of the "
+            "loss, so every loss is above 0",
+            ".target.maximum_loss",
+        )
+    if traced.observed is not None:
+        raise NotCoveredError("plan the policy before the first epoch, not for the rest of a run")
 
 
-Mode = tuple[object, frozenset[str]]
-"""What decides what follows: the state of the law, and the clusters opened."""
+class _Sites:
+    """Data, resources and prices, by model and cluster."""
+
+    def __init__(self, instance: Instance, data: Mapping[str, Collection[str]] | None) -> None:
+        rules = instance.rules
+        if data is None:
+            data = {name: used for name, used in rules.data.items() if used}
+        elif not data:
+            raise InvalidInputError("names no cluster; leave it out to use all data everywhere", "data")
+        for cluster, names in data.items():
+            if cluster not in rules.data or not rules.may_use(names, cluster) or not names:
+                raise InvalidInputError(
+                    f"cluster {cluster!r} cannot use {sorted(names)}: name clusters and datasets of the "
+                    "instance, at least one each, and such as may be used there",
+                    "data",
+                )
+        self.instance, self.data = instance, {cluster: frozenset(names) for cluster, names in data.items()}
+        models = [model.name for model in instance.models]
+        self.pairs = [(model, site) for site in data for model in models if rules.may_train(model, site)]
+        self.transfers = {
+            cluster: math.fsum(instance.transfer_cost(name, cluster) for name in names)
+            for cluster, names in self.data.items()
+        }
+
+    def cost_and_time(self, site: Site, epoch: int) -> tuple[float, float]:
+        """Of one epoch at its least resources; infinite where it misses the round deadline."""
+        asked = load(self.instance, epoch, *site, self.data[site[1]])
+        least = minimum_resources(asked, self.instance.target.round_deadline)
+        parts = asked.work, asked.price, asked.capacity, asked.communication
+        return priced(*parts, least, 0.0, drive(0.0, asked.price))
+
+    def longest(self) -> float:
+        """What K_max epochs at their least resources may take; late ones are not trained [time]."""
+        longest, target = 0.0, self.instance.target
+        for epoch in range(1, target.maximum_epochs + 1):
+            keep_time()
+            able = [pair for pair in self.pairs if epoch <= self.instance.model(pair[0]).last_epoch]
+            times = [self.cost_and_time(pair, epoch)[1] for pair in able]
+            late = target.round_deadline is not None
+            longest += max((time for time in times if not (late and math.isinf(time))), default=0.0)
+        return longest
 
 
-class _Builder:
-    """Nodes found from the starts on, epoch by epoch."""
+State = Any
+"""What a law knows of the past besides the loss: what was trained last, or a `Position`."""
 
-    def __init__(self, instance: Instance, sites: _Sites, switch_epochs: Collection[int] | None) -> None:
-        self.instance, self.sites, self.switch_epochs = instance, sites, switch_epochs
-        self.pairs = sites.pairs()
-        self.numbers: dict[tuple[int, Mode], int] = {}
-        self.order: list[tuple[int, Mode]] = []
+
+class _Nodes:
+    """Nodes found from the starts on, epoch by epoch; what decides on them are state and clusters opened."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        sites: _Sites,
+        switch_epochs: Collection[int] | None,
+        law: "_Increments | _Fitted",
+    ) -> None:
+        self.instance, self.sites, self.switch_epochs, self.law = instance, sites, switch_epochs, law
+        self.numbers: dict[tuple[int, State, frozenset[str]], int] = {}
+        self.order: list[tuple[int, State, frozenset[str]]] = []
         self.prices: dict[tuple[Site, int], float] = {}
-        self.kernels: dict[tuple[int, str | None, Site], Kernel] = {}
 
-    def number(self, epoch: int, mode: Mode) -> int:
+    def number(self, epoch: int, state: State, opened: frozenset[str] = frozenset()) -> int:
         """Of a node, which is noted for what follows it if it is new."""
-        key = epoch, mode
+        key = epoch, state, opened
         if key not in self.numbers:
             if len(self.order) >= MOST_NODES:
                 raise NotCoveredError(
@@ -314,160 +309,118 @@ class _Builder:
             self.order.append(key)
         return self.numbers[key]
 
-    def nodes(self, first: Mapping[int, Site]) -> tuple[Node, ...]:
+    def found(self, first: Mapping[int, Site] | None = None) -> tuple[Node, ...]:
         """All nodes; ``first`` says what a start was chosen for."""
-        found: list[Node] = []
-        while len(found) < len(self.order):
-            number = len(found)
-            epoch, (state, opened) = self.order[number]
-            found.append(
-                Node(
-                    epoch,
-                    self.site_of(state),
-                    opened,
-                    self.may_stop(state),
-                    tuple(self.trainings(epoch, state, opened, first.get(number))),
-                )
-            )
-        return tuple(found)
+        nodes, rules = [], self.instance.rules
+        for number, (epoch, state, opened) in enumerate(self.order):  # which grows on the way
+            site = self.law.site(state)
+            may_stop = rules.may_stop if site is None else rules.may_end(site[0])
+            pairs = [first[number]] if first and number in first else self.sites.pairs
+            nodes.append(Node(epoch, site, may_stop, tuple(self._trainings(epoch, state, opened, pairs))))
+        return tuple(nodes)
 
-    def trainings(
-        self, epoch: int, state: object, opened: frozenset[str], only: Site | None
+    def _trainings(
+        self, epoch: int, state: State, opened: frozenset[str], pairs: list[Site]
     ) -> Iterator[Training]:
-        if epoch >= self.instance.target.maximum_epochs:
-            return
-        now = self.site_of(state)
-        may_switch = epoch == 0 or self.switch_epochs is None or epoch in self.switch_epochs
-        for pair in self.pairs if only is None else [only]:
+        site, target, law = self.law.site(state), self.instance.target, self.law
+        before = target.initial_model if site is None else site[0]
+        may_switch = site is None or self.switch_epochs is None or epoch in self.switch_epochs
+        for pair in pairs if epoch < target.maximum_epochs else []:
             keep_time()
-            if (pair != now and now is not None and not may_switch) or not self.allowed(epoch, state, pair):
+            if not (may_switch or pair == site) or not self.instance.may_follow(before, pair[0]):
                 continue
-            price = self.price(pair, epoch + 1)
-            if math.isinf(price):
+            if not law.covers(epoch, state, pair):
                 continue
-            if pair[1] not in opened:
-                price += self.sites.transfers(pair[1])
-            after = self.number(epoch + 1, (self.after(state, pair), opened | {pair[1]}))
-            yield Training(*pair, price, self.kernel(epoch, state, pair), after)
-
-    def price(self, pair: Site, epoch: int) -> float:
-        if (pair, epoch) not in self.prices:
-            self.prices[pair, epoch] = self.sites.cost_and_time(pair, epoch)[0]
-        return self.prices[pair, epoch]
-
-    def site_of(self, state: object) -> Site | None:
-        raise NotImplementedError
-
-    def may_stop(self, state: object) -> bool:
-        site = self.site_of(state)
-        rules = self.instance.rules
-        return rules.may_stop if site is None else rules.may_end(site[0])
-
-    def allowed(self, epoch: int, state: object, pair: Site) -> bool:
-        raise NotImplementedError
-
-    def after(self, state: object, pair: Site) -> object:
-        raise NotImplementedError
-
-    def kernel(self, epoch: int, state: object, pair: Site) -> Kernel:
-        raise NotImplementedError
+            if (pair, epoch) not in self.prices:
+                self.prices[pair, epoch] = self.sites.cost_and_time(pair, epoch + 1)[0]
+            price = self.prices[pair, epoch]
+            if math.isfinite(price):
+                price += 0.0 if pair[1] in opened else self.sites.transfers[pair[1]]
+                after = self.number(epoch + 1, law.after(state, pair), opened | {pair[1]})
+                yield Training(*pair, price, law.kernel(epoch, state, before, pair), after)
 
 
-class _Independent(_Builder):
-    """Independent increments: the state of the law is what was trained last."""
+class _Increments:
+    """Independent increments: the state is what was trained last."""
 
-    def process(self) -> Process:
-        """The process."""
-        target = self.instance.target
-        start = Start(self.number(0, (None, frozenset())), np.array([target.initial_loss]), np.array([1.0]))
-        nodes = self.nodes({})
-        lowest, highest = _reach(nodes, target.initial_loss, target.maximum_loss)
-        return Process(nodes, (start,), target.maximum_loss, "loss", target.maximum_epochs, lowest, highest)
+    def __init__(self, instance: Instance, data: Mapping[str, frozenset[str]]) -> None:
+        self.instance, self.data = instance, data
+        self.kernels: dict[tuple[int, str | None, Site], Kernel] = {}
 
-    def site_of(self, state: object) -> Site | None:
-        return state if isinstance(state, tuple) else None
+    def site(self, state: State) -> Site | None:
+        found: Site | None = state
+        return found
 
-    def allowed(self, epoch: int, state: object, pair: Site) -> bool:
-        instance, model = self.instance, pair[0]
-        return epoch < instance.model(model).last_epoch and instance.may_follow(self._previous(state), model)
+    def covers(self, epoch: int, state: State, pair: Site) -> bool:
+        return epoch < self.instance.model(pair[0]).last_epoch
 
-    def _previous(self, state: object) -> str | None:
-        site = self.site_of(state)
-        return self.instance.target.initial_model if site is None else site[0]
-
-    def after(self, state: object, pair: Site) -> object:
+    def after(self, state: State, pair: Site) -> State:
         return pair
 
-    def kernel(self, epoch: int, state: object, pair: Site) -> Kernel:
-        before = self._previous(state)
+    def kernel(self, epoch: int, state: State, before: str | None, pair: Site) -> Kernel:
         key = epoch, before, pair
         if key not in self.kernels:
-            data = self.sites.data[pair[1]]
-            step: LossStep = loss_step(self.instance, epoch + 1, 0, before, pair[0], data)
+            step = loss_step(self.instance, epoch + 1, 0, before, pair[0], self.data[pair[1]])
             self.kernels[key] = Kernel(step.retention, step.shift, step.terms)
         return self.kernels[key]
 
 
-class _Traced(_Builder):
-    """The affine law with independent residuals: the state of the law is a position."""
+class _Fitted:
+    """The affine law with independent residuals: the state is a position."""
 
-    def __init__(
-        self, instance: Instance, sites: _Sites, switch_epochs: Collection[int] | None, traced: TracedLaw
-    ) -> None:
-        super().__init__(instance, sites, switch_epochs)
-        self.traced, self.law = traced, traced.law
+    def __init__(self, law: AffineLaw) -> None:
+        self.law = law
         self.noises: dict[AffineStep, tuple[Term, ...]] = {}
-        self.outside: dict[Position, bool] = {}
+        self.covered: dict[Position, bool] = {}
 
-    def process(self) -> Process:
-        """The process."""
-        target = self.instance.target
-        if self.traced.observed is not None:
-            raise NotCoveredError("plan the policy before the first epoch, not for the rest of a run")
-        starts, first = [], {}
-        for pair in self.pairs:
-            if self.allowed(0, None, pair):
-                losses = first_losses(self.law, pair)
-                number = self.number(0, (("before", pair), frozenset()))
-                starts.append(Start(number, losses, np.full(losses.size, 1 / losses.size)))
-                first[number] = pair
-        if not starts:
-            raise NotCoveredError("no model on any cluster was trained first by enough of the runs")
-        limit = self.traced.on_scale(target.maximum_loss)
-        low, high = self.law.seen
-        room = 0.1 * (high - low) + 1e-6
-        bounds = min(low, limit) - room, max(high, limit) + room
-        return Process(
-            self.nodes(first), tuple(starts), limit, self.traced.scale, target.maximum_epochs, *bounds
-        )
-
-    def site_of(self, state: object) -> Site | None:
+    def site(self, state: State) -> Site | None:
         return state.trained if isinstance(state, Position) else None
 
-    def allowed(self, epoch: int, state: object, pair: Site) -> bool:
-        if not self.instance.may_follow(self._previous_model(state), pair[0]):
-            return False
-        place = self._place(state, pair)
-        if place not in self.outside:
-            self.outside[place] = epoch_outside(self.law, place) is not None
-        return not self.outside[place]
+    def covers(self, epoch: int, state: State, pair: Site) -> bool:
+        place = self.after(state, pair)
+        if place not in self.covered:
+            self.covered[place] = epoch_outside(self.law, place) is None
+        return self.covered[place]
 
-    def _previous_model(self, state: object) -> str | None:
-        site = self.site_of(state)
-        return self.instance.target.initial_model if site is None else site[0]
-
-    def _place(self, state: object, pair: Site) -> Position:
+    def after(self, state: State, pair: Site) -> Position:
         return following(state if isinstance(state, Position) else None, pair)
 
-    def after(self, state: object, pair: Site) -> object:
-        return self._place(state, pair)
-
-    def kernel(self, epoch: int, state: object, pair: Site) -> Kernel:
-        place = self._place(state, pair)
+    def kernel(self, epoch: int, state: State, before: str | None, pair: Site) -> Kernel:
+        place = self.after(state, pair)
         step = self.law.step(place)
         if step not in self.noises:
             self.noises[step] = (Term(1.0, Empirical(values=tuple(step.residuals.tolist()))),)
         return Kernel(step.retention, step.shift(place.start), self.noises[step])
+
+
+def _independent(instance: Instance, sites: _Sites, switch_epochs: Collection[int] | None) -> Process:
+    """The process under independent increments."""
+    target = instance.target
+    nodes = _Nodes(instance, sites, switch_epochs, _Increments(instance, sites.data))
+    start = Start(nodes.number(0, None), np.array([target.initial_loss]), np.array([1.0]))
+    found = nodes.found()
+    reach = _reach(found, target.initial_loss, target.maximum_loss)
+    return Process(found, (start,), target.maximum_loss, "loss", target.maximum_epochs, *reach)
+
+
+def _traced(
+    instance: Instance, sites: _Sites, switch_epochs: Collection[int] | None, traced: TracedLaw
+) -> Process:
+    """The process under a fitted law, which may begin with every model that was trained first."""
+    target, law = instance.target, _Fitted(traced.law)
+    nodes, starts, first = _Nodes(instance, sites, switch_epochs, law), [], {}
+    for pair in sites.pairs:
+        if instance.may_follow(target.initial_model, pair[0]) and law.covers(0, None, pair):
+            losses = first_losses(traced.law, pair)
+            number = nodes.number(0, ("before", pair))
+            starts.append(Start(number, losses, np.full(losses.size, 1 / losses.size)))
+            first[number] = pair
+    if not starts:
+        raise NotCoveredError("no model on any cluster was trained first by enough of the runs")
+    limit, (low, high) = traced.on_scale(target.maximum_loss), traced.law.seen
+    room = 0.1 * (high - low) + 1e-6
+    reach = min(low, limit) - room, max(high, limit) + room
+    return Process(nodes.found(first), tuple(starts), limit, traced.scale, target.maximum_epochs, *reach)
 
 
 _SPREADS = 8.0
@@ -478,10 +431,9 @@ tails 1e-14."""
 
 def _reach(nodes: tuple[Node, ...], initial_loss: float, limit: float) -> tuple[float, float]:
     """Where losses of independent increments are expected."""
-    everywhere: Callable[[Node], bool] = lambda node: bool(node.trainings)  # noqa: E731
     rises: dict[int, float] = defaultdict(float)
     spreads: dict[int, float] = defaultdict(float)
-    for node in filter(everywhere, nodes):
+    for node in nodes:
         keep_time()
         for training in node.trainings:
             rise, spread = _rise(training.kernel)

@@ -32,53 +32,61 @@ class PolicyResult(Shown):
 
     Attributes
     ----------
+    instance : Instance
+    policy : Policy or None
     termination : Termination
         GAP_REACHED, TIME_LIMIT, INFEASIBLE (no policy keeps the promise), STUCK (the finest grid leaves a
         greater gap), EXHAUSTED (undecided on the finest grid, or all that can be counted was) or INTERRUPTED.
-    solution : Solution
-        FEASIBLE or NONE; a policy has a gap, however small, so none is called optimal.
-    policy : Policy or None
-    cost : float or None
-        Upper bound of the expected cost [cost].
-    reached : float or None
-        Lower bound of P(target reached).
     failure_cost : float or None
         rho, the price of a failed run [cost].
     ratio : (float, float) or None
         Certified ends of rho*, the least expected cost of a success [cost].
-    multiplier : float or None
-        lam, the price for which the policy is best; above rho where the promise binds [cost].
     lower_bound : float
         Of cost + failure_cost * P(failed), for every policy that keeps the promise; 0 where none is proved,
         as where runs are counted [cost].
-    instance : Instance
-    gap_wanted : float
     cells : int
         Of the finest grid that was used.
-    seconds : float
-        Wall time [s].
     reason : str
         Why there is no policy, or no smaller gap.
     restriction : str
         What all policies that were looked at have in common, if a limit of the training time restricts them:
         ``lower_bound`` and ``ratio`` are then of this class. Empty if all policies were looked at.
+    gap_wanted : float
+    seconds : float
+        Wall time [s].
     """
 
-    termination: Termination
-    solution: Solution
-    policy: Policy | None
-    cost: float | None
-    reached: float | None
-    failure_cost: float | None
-    ratio: tuple[float, float] | None
-    multiplier: float | None
-    lower_bound: float
     instance: Instance
-    gap_wanted: float
-    cells: int
-    seconds: float
+    policy: Policy | None = None
+    termination: Termination = Termination.EXHAUSTED
+    failure_cost: float | None = None
+    ratio: tuple[float, float] | None = None
+    lower_bound: float = 0.0
+    cells: int = 0
     reason: str = ""
     restriction: str = ""
+    gap_wanted: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def solution(self) -> Solution:
+        """FEASIBLE or NONE; a policy has a gap, however small, so none is called optimal."""
+        return Solution.NONE if self.policy is None else Solution.FEASIBLE
+
+    @property
+    def cost(self) -> float | None:
+        """Upper bound of the expected cost [cost]."""
+        return None if self.policy is None else self.policy.certificate.cost
+
+    @property
+    def reached(self) -> float | None:
+        """Lower bound of P(target reached)."""
+        return None if self.policy is None else self.policy.certificate.reached
+
+    @property
+    def multiplier(self) -> float | None:
+        """lam, the price for which the policy is best; above rho where the promise binds [cost]."""
+        return None if self.policy is None else self.policy.multiplier
 
     @property
     def objective(self) -> float | None:
@@ -109,11 +117,7 @@ class PolicyResult(Shown):
     @property
     def promise_binds(self) -> bool:
         """Whether the promise, and not the price of failures alone, decides on the policy."""
-        return (
-            self.multiplier is not None
-            and self.failure_cost is not None
-            and self.multiplier > self.failure_cost
-        )
+        return (self.multiplier or 0.0) > (self.failure_cost or 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as plain data, with the keys that results have; what is infinite or absent is None."""

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from depl.models.policy.capped import Caps, capped
-from depl.models.policy.counted_planner import proxy
-from depl.models.policy.dynamic import STOP, Options, Table
+from depl.models.policy.counted_planner import Caps, capped, proxy
+from depl.models.policy.dynamic import Table
 from depl.models.policy.grid import Grid
-from depl.models.policy.planner import Price, Request, policy_of
+from depl.models.policy.prices import Price
 from depl.models.policy.process import process
+from depl.models.policy.request import Request, policy_of
 from depl.models.problem.instance import Instance
-from depl.models.problem.policy import Policy
+from depl.models.problem.policy import STOP, Policy
 from tests.cases.memory_cases import CUT, FULL, fitted, instance_of, run_of
 
 
@@ -37,5 +37,5 @@ def of_all_ways(instance: Instance, caps: Caps) -> Policy:
     )
     start = next(number for number, item in enumerate(chain.starts) if chain.nodes[item.node].trainings)
     table = Table(actions, start, 1e3, 0.7, 1e3)
-    request = Request(instance, "optimal", None, Options(), (), None)
+    request = Request(instance)
     return policy_of(request, chain, grid, table, Price(1e3, None), "observed")

@@ -15,7 +15,7 @@ import pytest
 
 from depl import cli
 from depl.models.estimation import combinations, diagnosis
-from depl.models.policy import planner
+from depl.models.policy import planning
 from depl.models.problem.laws import registry
 from depl.models.solving import methods
 from depl.models.traces.table import Traces
@@ -134,7 +134,7 @@ def sparing(shipped_fits: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(diagnosis, "diagnose", diagnosed)
     monkeypatch.setattr(combinations, "fit_traces", fitted)
-    monkeypatch.setattr(planner, "GRIDS", (2048,))
+    monkeypatch.setattr(planning, "GRIDS", (2048,))
 
 
 @pytest.mark.usefixtures("elsewhere", "sparing")

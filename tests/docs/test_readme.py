@@ -16,7 +16,7 @@ from depl.commands.demo import METHODS, comparison_table
 from depl.instances.library import load, parse
 from depl.instances.template import template
 from depl.models.estimation import diagnosis
-from depl.models.policy import planner
+from depl.models.policy import planning
 from depl.models.solving.result import Solution
 from depl.models.solving.solve import solve
 from depl.models.traces.fingerprints import fingerprints
@@ -64,7 +64,7 @@ def test_the_first_answer_is_what_the_template_gives():
 @pytest.mark.parametrize("example", PYTHON, ids=range(len(PYTHON)))
 def test_the_python_examples_run(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(planner, "GRIDS", (2048,))  # on these cells, too, what the example asserts holds
+    monkeypatch.setattr(planning, "GRIDS", (2048,))  # on these cells, too, what the example asserts holds
     Path("mine.json").write_text(template(), encoding="utf-8")  # as 'depl instances new' writes it
     with contextlib.redirect_stdout(io.StringIO()):
         exec(compile(example, "README.md", "exec"), {"__name__": "readme"})

@@ -22,7 +22,7 @@ from depl.benchmarks.studies.helpers import answers
 from depl.cli import main
 from depl.models.estimation import instance as fitted
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.policy import planner
+from depl.models.policy import planning
 
 CASES = {name: study for name, study in all_studies().items() if not study.sweeps}
 
@@ -95,7 +95,7 @@ def shorter(monkeypatch):
     monkeypatch.setattr(scale, "_SMOKE_SECONDS", 0.1)
     for study in (answers, knapsacks, scale):
         monkeypatch.setattr(study, "warm_up", lambda method: None)
-    monkeypatch.setattr(planner, "GRIDS", (256,))
+    monkeypatch.setattr(planning, "GRIDS", (256,))
 
 
 @pytest.fixture

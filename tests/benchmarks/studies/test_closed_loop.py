@@ -21,8 +21,8 @@ from depl.benchmarks.studies.closed_loop import (
     told,
 )
 from depl.models.policy.counted import counted
+from depl.models.policy.planning import solve_policy
 from depl.models.policy.simulation import simulate
-from depl.models.policy.solve import solve_policy
 from depl.models.problem.instance import Switch
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Zero
 from depl.models.problem.policy import STOP

@@ -14,7 +14,7 @@ import pytest
 from depl.commands import fit
 from depl.instances.spent_promise import promised_plan, spent_promise
 from depl.models.estimation import instance as fitted
-from depl.models.policy import planner
+from depl.models.policy import planning
 from depl.models.problem.laws import Empirical
 from depl.models.solving.observed_state import State
 from depl.models.traces.files import write_traces
@@ -91,7 +91,7 @@ def here(documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     """A copy of the folder, in which commands are called, with few resamples and cells of a grid."""
     monkeypatch.setattr(fit, "_RESAMPLES", 19)
     monkeypatch.setattr(fitted, "_RESAMPLES", 9)
-    monkeypatch.setattr(planner, "GRIDS", (128,))  # losses of tiny instances lie on tenths
+    monkeypatch.setattr(planning, "GRIDS", (128,))  # losses of tiny instances lie on tenths
     for path in documents.iterdir():
         (tmp_path / path.name).symlink_to(path) if path.is_dir() else shutil.copy(path, tmp_path)
     monkeypatch.chdir(tmp_path)

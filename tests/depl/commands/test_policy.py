@@ -9,7 +9,7 @@ import pytest
 
 import depl
 from depl.commands.policy import epoch_numbers
-from depl.models.policy import planner
+from depl.models.policy import planning
 from depl.models.policy.controller import Controller
 from depl.models.problem.policy import json_schema
 from tests.cases.policy_files import by_hand, document
@@ -121,11 +121,11 @@ def test_what_is_told_is_what_was_found_and_no_bolder(ask, here) -> None:
 
 
 def test_whoever_waits_is_told_what_is_held_after_every_grid(monkeypatch) -> None:
-    monkeypatch.setattr(planner, "GRIDS", (128, 512))
-    monkeypatch.setattr(planner, "_FIRST_WORK", 1)
+    monkeypatch.setattr(planning, "GRIDS", (128, 512))
+    monkeypatch.setattr(planning, "_FIRST_WORK", 1)
     seen: list[tuple[float, ...]] = []
     found = depl.solve_policy(TWO, gap=0.0, progress=lambda *held: seen.append(held))
-    assert len(seen) == 3  # the fixed plan of the first grid, and what either grid has
+    assert len(seen) == 4  # the fixed plan and the best policy of either grid
     assert seen[-1][1:] == (found.objective, found.lower_bound)
     assert seen[0][0] <= seen[1][0]
 

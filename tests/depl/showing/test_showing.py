@@ -99,13 +99,9 @@ def policy():
 def policy_result(instance):
     return PolicyResult(
         termination=depl.Termination.GAP_REACHED,
-        solution=depl.Solution.FEASIBLE,
         policy=policy(),
-        cost=5.0,
-        reached=0.95,
         failure_cost=30.0,
         ratio=(4.5, 5.0),
-        multiplier=30.0,
         lower_bound=6.0,
         instance=instance,
         gap_wanted=0.1,
@@ -253,7 +249,7 @@ def uneven(shown):
     }
     known = {"cost": 5.123456789, "reached": 0.948765432}
     claims = msgspec.structs.replace(policy().certificate, **known)
-    planned = {"policy": msgspec.structs.replace(policy(), certificate=claims), **known}
+    planned = {"policy": msgspec.structs.replace(policy(), certificate=claims)}
     planned |= {"lower_bound": 6.123456789, "ratio": (4.512345678, 5.012345678)}
     return shown | {
         "Result": result,

@@ -17,9 +17,9 @@ from depl.models.evaluation.traced_loss import UNEVALUATED, end_law
 from depl.models.evaluation.traced_support import outside_support
 from depl.models.evaluation.traced_survival import traced_survival
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.policy import planner
+from depl.models.policy import planning
 from depl.models.policy.controller import decide
-from depl.models.policy.solve import solve_policy
+from depl.models.policy.planning import solve_policy
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import RecordedRun, TracedLaw
@@ -171,7 +171,7 @@ def test_a_policy_decides_from_epoch_1_on_as_if_any_loss_above_the_target_had_be
     residuals, monkeypatch
 ) -> None:
     """Half of the runs are below 2.5 after one epoch, the others after two."""
-    monkeypatch.setattr(planner, "GRIDS", (256,))
+    monkeypatch.setattr(planning, "GRIDS", (256,))
     blind_law = msgspec.structs.replace(straight(residuals=residuals), settled_epochs=1)
     told = tuple(RecordedRun(stages=run.stages, losses=(3.0, *run.losses)) for run in blind_law.runs)
     target = {"maximum_loss": 2.5, "maximum_time": None, "round_deadline": 6.0, "maximum_epochs": 2}

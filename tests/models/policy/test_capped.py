@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import depl
-from depl.models.policy import counted_planner, solve, time_limit
-from depl.models.policy.capped import Caps, capped, lengths
-from depl.models.policy.counted_planner import proxy
+from depl.models.policy import counted_planner, planning
+from depl.models.policy.counted_planner import Caps, capped, proxy
+from depl.models.policy.planning import solve_policy
 from depl.models.policy.process import Process, process
-from depl.models.policy.solve import solve_policy
 from depl.models.problem.instance import Instance
 from depl.models.solving.result import Termination
 from tests.cases.memory_cases import CUT, FULL, fitted, instance_of, random_law, run_of
@@ -57,8 +56,9 @@ def test_a_capped_process_has_the_ways_that_keep_the_caps_and_no_other(seed):
         random_law(rng, residuals="per_run"), round_deadline=6.0, maximum_time=None, maximum_epochs=4
     )
     whole = process(proxy(instance))
-    longest = lengths(whole)
     every = schedules(whole)
+    parts = [[len(list(items)) for _, items in itertools.groupby(way)] for way in every]
+    longest = Caps(max(part[0] for part in parts if part), max(max(part[1:], default=0) for part in parts))
     for first in range(1, longest.first + 1):
         for later in range(longest.later + 1):
             caps = Caps(first, later)
@@ -86,7 +86,7 @@ def test_there_is_an_answer_as_soon_as_a_fixed_plan_keeps_the_promise(monkeypatc
 
 def test_more_epochs_are_tried_where_those_that_the_proxy_asks_for_keep_no_promise(monkeypatch):
     """The first class has two epochs, after which a third of the runs is below the target."""
-    monkeypatch.setattr(solve, "restriction", lambda *_: time_limit.Class(2, 6.0, 20.0))
+    monkeypatch.setattr(planning, "restriction", lambda *_: 2)
     instance = of_two_lengths().replace(maximum_time=20.0, maximum_loss=0.805)
     found = solve_policy(instance)
     assert found.policy is not None
@@ -107,14 +107,14 @@ def test_where_the_time_is_over_the_margin_is_named_first_if_it_is_in_the_way(mo
     def now():
         return float(next(ticks))
 
-    monkeypatch.setattr(solve, "now", now)
+    monkeypatch.setattr(planning, "now", now)
     reasons = [solve_policy(instance, time_limit=1e9).reason]
     while "the most was" not in reasons[-1]:
         looks += 5
         reasons.append(solve_policy(instance.replace(traced_law=bold), time_limit=looks).reason)
     over = "the time was over before anything was certified"
     assert all(one == over or "moved up by the margin" in one for one in reasons[1:])
-    assert "Every combination is moved up by the margin" in reasons[-1]
+    assert "as every combination is moved up by the margin" in reasons[-1]
     assert reasons[-1].endswith("the time was over before anything was certified")
 
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 import depl
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.policy import planner
+from depl.models.policy import planning
 from depl.models.policy.controller import BEYOND, DIVERGED, Controller, decide, led
 from depl.models.policy.decisions import Continue, Stop, Switch
 from depl.models.policy.grid import Grid, rounded_indices
 from depl.models.policy.ledger import first_index, next_index, rounded_up
+from depl.models.policy.planning import solve_policy
 from depl.models.policy.rules import read_rules
-from depl.models.policy.solve import solve_policy
 from depl.models.problem.laws import Empirical
 from depl.models.problem.policy import Policy
 from tests.cases.policy_cases import tiny
@@ -221,7 +221,7 @@ def test_the_loss_of_a_run_is_never_above_its_ledger(
 
 def test_runs_that_it_leads_end_and_cost_as_is_certified(monkeypatch: pytest.MonkeyPatch) -> None:
     """All sequences of improvements of a small instance, each with its exact probability."""
-    monkeypatch.setattr(planner, "GRIDS", (128,))
+    monkeypatch.setattr(planning, "GRIDS", (128,))
     values = {"small": (-0.1, 0.1, 0.3, 0.3), "large": (0.1, 0.4, 0.4, 0.1)}
     laws = [Empirical(values=values[name]) for name in ("small", "large")]
     instance = tiny(*laws, prices=(1.0, 2.1), maximum_loss=0.35, quantile_level=0.45, maximum_epochs=3)

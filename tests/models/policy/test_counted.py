@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.policy import planner
-from depl.models.policy.capped import Caps
+from depl.models.policy import planning
 from depl.models.policy.counted import counted
-from depl.models.policy.solve import solve_policy
+from depl.models.policy.counted_planner import Caps
+from depl.models.policy.planning import solve_policy
 from depl.models.verifier.policies import verify_policy
 from tests.cases.counted_policies import of_all_ways, of_two_switches
 from tests.cases.memory_cases import instance_of, random_law
@@ -42,7 +42,7 @@ def test_planning_takes_the_stages_that_runs_lend_to():
 
 @pytest.mark.parametrize("seed", range(12))
 def test_cost_and_probability_are_those_of_every_combination_followed_by_itself(seed, monkeypatch):
-    monkeypatch.setattr(planner, "GRIDS", (512,))
+    monkeypatch.setattr(planning, "GRIDS", (512,))
     rng = np.random.default_rng(seed)
     law = random_law(
         rng,

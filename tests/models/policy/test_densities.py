@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import depl
-from depl.models.policy import densities, planner
+from depl.models.policy import densities, planning
 from depl.models.policy.grid import Grid, noise_cells
 from depl.models.policy.ledger import EDGE
 from depl.models.policy.simulation import simulate
@@ -130,7 +130,7 @@ def test_the_verifier_finds_the_same_cells_by_quadrature(pair):
 
 
 def test_a_policy_with_two_densities_in_an_epoch_is_accepted_by_verifier_and_draws(monkeypatch):
-    monkeypatch.setattr(planner, "GRIDS", (512,))
+    monkeypatch.setattr(planning, "GRIDS", (512,))
     instance = tiny(
         Lognormal(mean=0.3, variance=0.004),
         Deterministic(value=0.5),

@@ -10,14 +10,13 @@ import pytest
 from depl.models.policy.dynamic import lower, upper
 from depl.models.policy.grid import (
     DRIFT,
-    Beyond,
     Cells,
     Expectations,
     Grid,
     correlation_error,
+    lattice_unit,
     noise_cells,
 )
-from depl.models.policy.lattice import lattice_unit
 from depl.models.policy.ledger import EDGE
 from depl.models.policy.process import process
 from depl.models.problem.epochs import Term
@@ -137,8 +136,8 @@ def test_expectations_from_far_above_the_grid_count_a_lump_at_its_worst():
     values = np.array([np.arange(8.0)])
     images = np.array([0, 1, 2, 3, 4, 15, 16, 40])
     exact = [max(0, min(7, z - 40)) / 2 + max(0, min(7, z - 1)) / 2 for z in images]
-    up = Expectations(grid, up=True).bounds(values, [Beyond(0.0, 7.0)], images, noise)[0]
-    down = Expectations(grid, up=False).bounds(values, [Beyond(0.0, 7.0)], images, noise)[0]
+    up = Expectations(grid, up=True).bounds(values, [(0.0, 7.0)], images, noise)[0]
+    down = Expectations(grid, up=False).bounds(values, [(0.0, 7.0)], images, noise)[0]
     assert (up >= np.array(exact) - 1e-12).all()
     assert (down <= np.array(exact) + 1e-12).all()
     assert up[:7] == pytest.approx(exact[:7], abs=1e-9)

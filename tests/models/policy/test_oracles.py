@@ -14,17 +14,17 @@ import pytest
 
 import depl
 from depl.instances.spent_promise import COSTS, VIOLATION, spent_promise
-from depl.models.policy import planner
-from depl.models.policy.dynamic import STOP, Table, lower, upper
+from depl.models.policy import planning
+from depl.models.policy.dynamic import Table, lower, upper
 from depl.models.policy.grid import Expectations, Grid
+from depl.models.policy.planning import solve_policy
 from depl.models.policy.process import process
+from depl.models.policy.request import policy_nodes
 from depl.models.policy.result import PolicyResult
-from depl.models.policy.solve import solve_policy
 from depl.models.policy.static import static_plans
-from depl.models.policy.tables import policy_nodes
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Deterministic, Empirical, Normal
-from depl.models.problem.policy import Policy, PolicyNode
+from depl.models.problem.policy import STOP, Policy, PolicyNode
 from depl.models.solving.result import Termination
 from depl.models.verifier.policy_chain import actions_of
 from tests.cases.memory_cases import instance_of, random_law
@@ -37,7 +37,7 @@ LATTICE = (65_536,)
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planner, "GRIDS", LATTICE)
+    monkeypatch.setattr(planning, "GRIDS", LATTICE)
 
 
 def random_traced(seed: int, epochs: int = 2) -> tuple[Instance, bool]:
@@ -117,7 +117,7 @@ def test_no_bound_is_above_the_best_policy_and_no_certificate_bolder_than_the_tr
 
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_neither_is_so_under_laws_of_runs_whose_first_loss_is_random(seed, monkeypatch):
-    monkeypatch.setattr(planner, "GRIDS", (2048,))
+    monkeypatch.setattr(planning, "GRIDS", (2048,))
     instance, abandon = random_traced(seed)
     found = solved(instance, abandon_at_start=abandon)
     if found is not None:
@@ -125,10 +125,10 @@ def test_neither_is_so_under_laws_of_runs_whose_first_loss_is_random(seed, monke
 
 
 @pytest.mark.parametrize("seed", range(200, 206))
-def test_the_price_of_a_failure_falls_with_finer_grids_and_bounds_hold_at_the_last_one(seed, monkeypatch):
+def test_the_price_of_a_failure_is_that_of_the_first_grid_and_bounds_hold_at_the_last_one(seed, monkeypatch):
     instance, abandon = random_traced(seed)
-    monkeypatch.setattr(planner, "GRIDS", (128, 512, 2048))
-    monkeypatch.setattr(planner, "_FIRST_WORK", 1)
+    monkeypatch.setattr(planning, "GRIDS", (128, 512, 2048))
+    monkeypatch.setattr(planning, "_FIRST_WORK", 1)
     found = solved(instance, abandon_at_start=abandon)
     if found is None or found.policy is None:
         return
@@ -136,12 +136,6 @@ def test_the_price_of_a_failure_falls_with_finer_grids_and_bounds_hold_at_the_la
     assert found.failure_cost == pytest.approx(1.5 * found.ratio[1], rel=1e-12)
     assert found.policy.failure_cost == found.failure_cost
     assert depl.evaluate_policy(instance, found.policy).ok
-    monkeypatch.setattr(planner, "GRIDS", (128,))
-    coarse = solved(instance, abandon_at_start=abandon)
-    if coarse is not None and coarse.ratio is not None:
-        room = 1e-9 * coarse.ratio[1]
-        assert coarse.ratio[0] - room <= found.ratio[0] <= found.ratio[1] <= coarse.ratio[1] + room
-        assert np.ptp(found.ratio) < max(0.9 * np.ptp(coarse.ratio), room) or found.cells == 128
 
 
 @pytest.mark.slow
@@ -261,7 +255,7 @@ def test_no_fixed_plan_that_stops_early_is_below_the_best_policy_of_the_same_led
 
 
 def test_a_random_first_loss_is_quit_where_it_may_be_and_the_ratio_is_then_the_least_of_all(monkeypatch):
-    monkeypatch.setattr(planner, "GRIDS", (2048,))
+    monkeypatch.setattr(planning, "GRIDS", (2048,))
     instance, _ = random_traced(107)
     free, bound = (traced_tree_of(instance, abandon_at_start=flag) for flag in (True, False))
     assert free.ratio() <= bound.ratio()

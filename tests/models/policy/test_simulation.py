@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import depl
-from depl.models.policy import planner, simulation, solve
+from depl.models.policy import planning, simulation
 from depl.models.policy.simulation import RISK, Simulation, _bernstein, simulate
 from depl.models.problem.laws import Empirical, Lognormal, Normal
 from depl.models.risk.counts import both_ends
@@ -20,7 +20,7 @@ from tests.oracles.policy_processes import tree_of
 
 @pytest.fixture
 def planned(monkeypatch):
-    monkeypatch.setattr(planner, "GRIDS", (128,))
+    monkeypatch.setattr(planning, "GRIDS", (128,))
     instance = tiny(
         Empirical(values=(-0.1, 0.1, 0.3), weights=(1.0, 1.0, 2.0)),
         Empirical(values=(0.1, 0.4)),
@@ -28,7 +28,7 @@ def planned(monkeypatch):
         maximum_loss=0.35,
         quantile_level=0.45,
     )
-    return instance, solve.solve_policy(instance, gap=0.0).policy
+    return instance, planning.solve_policy(instance, gap=0.0).policy
 
 
 def claiming(policy, **claims):
@@ -83,7 +83,7 @@ def test_a_ledger_that_falls_below_the_loss_is_noticed(planned, monkeypatch):
 
 
 def test_two_noises_in_an_epoch_are_drawn_and_certified_alike(monkeypatch):
-    monkeypatch.setattr(planner, "GRIDS", (512,))
+    monkeypatch.setattr(planning, "GRIDS", (512,))
     for laws in ((Lognormal(mean=0.3, variance=0.02), Empirical(values=(-0.05, 0.1))),
                  (Normal(mean=0.3, variance=0.02), Normal(mean=0.02, variance=0.01))):  # fmt: skip
         instance = tiny(
@@ -93,7 +93,7 @@ def test_two_noises_in_an_epoch_are_drawn_and_certified_alike(monkeypatch):
             initial_model="large",
             quantile_level=0.5,
         )
-        policy = solve.solve_policy(instance, gap=0.5).policy
+        policy = planning.solve_policy(instance, gap=0.5).policy
         found = simulate(instance, policy, 50_000, seed=1)
         chain = depl.evaluate_policy(instance, policy).course
         assert found.refuted == ()
@@ -115,12 +115,12 @@ def test_the_bound_of_a_mean_is_that_of_maurer_and_pontil():
 
 @pytest.mark.slow
 def test_no_certificate_of_two_hundred_policies_is_refuted_by_a_hundred_thousand_runs_each(monkeypatch):
-    monkeypatch.setattr(planner, "GRIDS", (512,))
+    monkeypatch.setattr(planning, "GRIDS", (512,))
     judged = 0
     for seed in range(2000):
         instance = random_tiny(np.random.default_rng(seed), atoms=3)
         try:
-            policy = solve.solve_policy(instance, gap=0.01).policy
+            policy = planning.solve_policy(instance, gap=0.01).policy
         except depl.NotCoveredError:
             continue
         if policy is None:
@@ -139,7 +139,7 @@ def test_no_certificate_of_fifty_policies_is_refuted_by_a_million_runs_each(monk
     for seed in range(3000, 4000):
         instance = random_tiny(np.random.default_rng(seed), atoms=4)
         try:
-            policy = solve.solve_policy(instance, gap=0.01).policy
+            policy = planning.solve_policy(instance, gap=0.01).policy
         except depl.NotCoveredError:
             continue
         if policy is None:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import depl
-from depl.models.policy import ledger_planner, planner, solve
+from depl.models.policy import planning
+from depl.models.policy.planning import solve_policy
 from depl.models.policy.process import process
-from depl.models.policy.solve import solve_policy
 from depl.models.problem.laws import Deterministic, Empirical, Normal
 from depl.models.solving.result import Termination
 from tests.cases.policy_cases import tiny
@@ -20,7 +20,7 @@ from tests.cases.policy_cases import tiny
 def test_a_policy_of_the_papers_instance_costs_less_than_the_cheapest_plan_and_keeps_its_promise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(planner, "GRIDS", (512,))
+    monkeypatch.setattr(planning, "GRIDS", (512,))
     instance = depl.load("paper-alexnet-9")
     found = solve_policy(instance, gap=0.03, time_limit=None)
     assert found.termination is Termination.GAP_REACHED
@@ -31,7 +31,7 @@ def test_a_policy_of_the_papers_instance_costs_less_than_the_cheapest_plan_and_k
 
 
 def test_what_no_policy_can_promise_is_proved_infeasible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planner, "GRIDS", (512,))
+    monkeypatch.setattr(planning, "GRIDS", (512,))
     instance = depl.load("paper-alexnet-5").replace(maximum_epochs=12)
     found = solve_policy(instance, time_limit=None)
     assert found.termination is Termination.INFEASIBLE
@@ -43,7 +43,7 @@ def test_a_price_below_the_least_expected_cost_of_a_success_is_refused_with_that
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without chance that is the cheapest plan: one epoch of the second model, for 2.5."""
-    monkeypatch.setattr(planner, "GRIDS", (128,))
+    monkeypatch.setattr(planning, "GRIDS", (128,))
     sure = tiny(Deterministic(value=0.3), Deterministic(value=0.7), prices=(1.0, 2.5), maximum_loss=0.35)
     with pytest.raises(depl.InvalidInputError, match=r"2\.5 to 2\.5: not to train would be best"):
         solve_policy(sure, failure_cost=2.4, time_limit=None)
@@ -53,13 +53,13 @@ def test_a_price_that_a_coarse_grid_leaves_open_is_decided_on_a_finer_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     instance = depl.load("paper-alexnet-9")
-    monkeypatch.setattr(planner, "GRIDS", (256, 1024))
+    monkeypatch.setattr(planning, "GRIDS", (256, 1024))
     least = solve_policy(instance, gap=1e-3, time_limit=None).ratio[1]
     found = solve_policy(instance, failure_cost=least, gap=1e-3, time_limit=None)
     assert found.policy is not None
     assert found.failure_cost == least
     assert found.ratio[1] <= least
-    monkeypatch.setattr(planner, "GRIDS", (256,))
+    monkeypatch.setattr(planning, "GRIDS", (256,))
     coarse = solve_policy(instance, gap=1e-3, time_limit=None)
     assert coarse.ratio[1] > least
     assert coarse.termination is Termination.STUCK  # time is left, and no finer grid
@@ -90,13 +90,13 @@ def test_a_search_that_has_no_time_costs_no_more_than_a_fixed_plan_has_on_its_fi
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The promise binds, so there are several sweeps; a clock ticks once for every look."""
-    monkeypatch.setattr(planner, "GRIDS", (512,))
+    monkeypatch.setattr(planning, "GRIDS", (512,))
     noises = Normal(mean=0.14, variance=0.004), Normal(mean=0.25, variance=0.009)
     instance = tiny(*noises, maximum_epochs=4, quantile_level=0.95)
 
     def within(rung, looks):
         ticks = itertools.count()
-        monkeypatch.setattr(solve, "now", lambda: float(next(ticks)))
+        monkeypatch.setattr(planning, "now", lambda: float(next(ticks)))
         return solve_policy(instance, rung, time_limit=looks).objective, next(ticks)
 
     static, enough = within("static", 1e9)
@@ -114,15 +114,15 @@ def test_an_instance_whose_time_may_run_out_is_refused_with_what_to_do() -> None
 
 
 def test_a_policy_that_claims_what_it_does_not_do_never_leaves_the_planner(monkeypatch) -> None:
-    whole = ledger_planner.policy_of
+    whole = planning.policy_of
 
     def bold(*arguments):
         policy = whole(*arguments)
         certificate = msgspec.structs.replace(policy.certificate, cost=0.9 * policy.certificate.cost)
         return msgspec.structs.replace(policy, certificate=certificate)
 
-    monkeypatch.setattr(planner, "GRIDS", (128,))
-    monkeypatch.setattr(ledger_planner, "policy_of", bold)
+    monkeypatch.setattr(planning, "GRIDS", (128,))
+    monkeypatch.setattr(planning, "policy_of", bold)
     with pytest.raises(depl.VerificationError, match="claim: cost"):
         solve_policy(tiny(Deterministic(value=0.3), Deterministic(value=0.5), maximum_loss=0.35))
 
@@ -171,7 +171,9 @@ def test_upper_bounds_of_a_policy_are_never_rounded_down() -> None:
     rng = np.random.default_rng(5)
     rounded = 0
     for cost, failure, reached in rng.uniform(0.01, [9.0, 30.0, 1.0], (300, 3)).tolist():
-        result = replace(found, cost=cost, failure_cost=failure, reached=reached)
+        claims = msgspec.structs.replace(found.policy.certificate, cost=cost, reached=reached)
+        policy = msgspec.structs.replace(found.policy, certificate=claims)
+        result = replace(found, policy=policy, failure_cost=failure)
         missed = 1 - Fraction(reached)
         told = result.to_dict()
         assert told["violation"]["upper"] >= missed

@@ -7,10 +7,10 @@ import pytest
 
 import depl
 from depl.instances.library import full_names, load
-from depl.models.policy import planner, time_limit
+from depl.models.policy import planning, time_limit
+from depl.models.policy.planning import solve_policy
 from depl.models.policy.process import keeps_time
 from depl.models.policy.simulation import simulate
-from depl.models.policy.solve import solve_policy
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical
 from depl.models.solving.result import Termination
@@ -21,9 +21,8 @@ from tests.oracles.policy_processes import tree_of
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planner, "GRIDS", (16_384,))
-    monkeypatch.setattr(time_limit, "_COARSE", 128)
-    monkeypatch.setattr(time_limit, "_FINE", 256)
+    monkeypatch.setattr(planning, "GRIDS", (16_384,))
+    monkeypatch.setattr(time_limit, "_CELLS", 256)
 
 
 def limited(maximum_time: float, **target: float | None) -> Instance:
@@ -113,7 +112,7 @@ and keep their promises; they are followed until the target is reached."""
 @pytest.mark.parametrize("rung", ["static", "optimal"])
 @pytest.mark.parametrize("name", full_names())
 def test_every_shipped_instance_has_a_policy_that_is_accepted(name, rung, monkeypatch):
-    monkeypatch.setattr(planner, "GRIDS", (1024, 4096))
+    monkeypatch.setattr(planning, "GRIDS", (1024, 4096))
     try:
         instance = load(name)
     except depl.InvalidInputError as error:
@@ -136,7 +135,7 @@ def test_every_shipped_instance_has_a_policy_that_is_accepted(name, rung, monkey
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NO_POLICY)
 def test_without_the_margin_they_have_policies_in_a_class_that_may_grow(name, monkeypatch):
-    monkeypatch.setattr(planner, "GRIDS", (1024, 4096))
+    monkeypatch.setattr(planning, "GRIDS", (1024, 4096))
     instance = load(name)
     bold = msgspec.structs.replace(instance.traced_law, deviations=(), care=None)
     found = solve_policy(instance.replace(traced_law=bold), "static", gap=0.05, time_limit=None)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.policy import planner as planning
-from depl.models.policy.solve import solve_policy
+from depl.models.policy import planning
+from depl.models.policy.planning import solve_policy
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical, Law, Lognormal, Normal
 from depl.models.problem.policy import Policy
