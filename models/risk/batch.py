@@ -62,7 +62,7 @@ counted. Greater values move the threshold further, and at 3 the lower bound wou
 
 CLEARLY = 1 - 2e-4
 """Share of the budget up to which a contour may say that it is kept. Nearer to it the evaluator made for the
-loss, which answers for the plan in the end, has the word: it may be wider, by 1e-4 where it conditions."""
+loss, which answers for the plan in the end, has the word: it may be wider, by 1e-4 with cores."""
 
 Counts = NDArray[np.integer[Any]]
 

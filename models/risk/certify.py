@@ -6,7 +6,7 @@ Which evaluator answers depends on the increments alone:
 - a smooth, decaying increment (inverse gamma, lognormal, normal): the contour (`contour`);
 - one or two Student-t, whole or cut, and few atoms: the closed sum over the atoms (`closed_sums`);
 - beside a smooth increment, a Student-t that is not truncated, or so far out that a contour would be too
-  much work: conditioning on the switches (`conditioning`);
+  much work: the contour with the cores of the switches, and bounds beyond these (`cores`);
 - everything else (many atoms, many truncated t): the grid with directed rounding (`grid`).
 
 No evaluator works without a limit: where none is close enough, the interval is wide.
@@ -24,8 +24,6 @@ from scipy import optimize
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss
 from depl.models.risk.closed_sums import closed_quantile, closed_violation
-from depl.models.risk.conditioning import EVALUATOR as CONDITIONING
-from depl.models.risk.conditioning import both, conditioned_quantile, conditioned_violation
 from depl.models.risk.contour import (
     Contour,
     chernoff_probability,
@@ -36,6 +34,8 @@ from depl.models.risk.contour import (
     typical_square,
     violation,
 )
+from depl.models.risk.cores import EVALUATOR as BY_CORES
+from depl.models.risk.cores import cored_quantile, cored_violation
 from depl.models.risk.discrete import exact_quantile, exact_violation
 from depl.models.risk.grid import grid_quantile, grid_violation
 from depl.models.risk.interval import Interval
@@ -85,11 +85,11 @@ def certified_violation(
     shared = None if quantile_budget is None or len(loss.terms) < _MANY_TERMS else float(quantile_budget)
     found = contour_violation(loss, maximum_loss, shared) if has_contour(loss) else None
     if found is None or found.width > _USELESS:
-        found = conditioned_violation(loss, maximum_loss)
+        found = cored_violation(loss, maximum_loss)
     if found is None:
         return grid_violation(loss, maximum_loss)
-    wide = found.width > _USELESS * found.upper and found.evaluator == CONDITIONING
-    return both(found, grid_violation(loss, maximum_loss)) if wide else found
+    wide = found.width > _USELESS * found.upper and found.evaluator == BY_CORES
+    return found.met_with(grid_violation(loss, maximum_loss)) if wide else found
 
 
 def certified_quantile(loss: FinalLoss, budget: Fraction) -> Interval:
@@ -116,11 +116,11 @@ def certified_quantile(loss: FinalLoss, budget: Fraction) -> Interval:
             sizes = (count * abs(term.coefficient) * term.law.mean_rounding() for term, count in loss.terms)
             doubt = 2 * EPSILON * math.fsum([abs(loss.constant), abs(mean), abs(margin.upper), *sizes])
             return Interval(mean + margin.lower - doubt, mean + margin.upper + doubt, margin.evaluator)
-    conditioned = conditioned_quantile(loss, budget)
-    if conditioned is not None and conditioned.width <= _COARSE * abs(conditioned.upper - loss.mean()):
-        return conditioned
+    cored = cored_quantile(loss, budget)
+    if cored is not None and cored.width <= _COARSE * abs(cored.upper - loss.mean()):
+        return cored
     grid = grid_quantile(loss, 1 - budget)
-    return grid if conditioned is None else both(conditioned, grid)
+    return grid if cored is None else cored.met_with(grid)
 
 
 def certified_margin(loss: FinalLoss, budget: Fraction) -> Interval | None:

@@ -28,7 +28,7 @@ from depl.models.risk.discrete import few_atoms
 from depl.models.risk.interval import Interval
 from depl.models.risk.transforms import EPSILON
 
-EVALUATOR = "conditioning"
+EVALUATOR = "closed sum"
 
 _MOST_ATOMS, _MOST_BESIDE_TWO = 20_000, 16
 """Most atoms beside one law and beside two: set by hand. A probability takes some milliseconds with the
@@ -68,9 +68,16 @@ def closed_quantile(loss: FinalLoss, budget: Fraction) -> Interval | None:
         count * abs(term.coefficient) * math.sqrt(term.law.typical_square()) for term, count in loss.terms
     )
     spread = math.fsum(sizes)
-    lower = _edge(lambda value: bounds(value)[0] > budget, loss.mean(), spread)[0]
-    start, first = (lower, _CLOSE * spread) if math.isfinite(lower) else (loss.mean(), spread)
-    return Interval(lower, _edge(lambda value: bounds(value)[1] > budget, start, first)[1], EVALUATOR)
+    return Interval(*quantile_by(bounds, budget, loss.mean(), spread), EVALUATOR)
+
+
+def quantile_by(
+    bounds: Callable[[float], tuple[float, float]], budget: Fraction, centre: float, spread: float
+) -> tuple[float, float]:
+    """Bounds of the (1 - budget)-quantile by bounds of P(loss > value); infinite where none is found."""
+    lower = _edge(lambda value: bounds(value)[0] > budget, centre, spread)[0]
+    start, first = (lower, _CLOSE * spread) if math.isfinite(lower) else (centre, spread)
+    return lower, _edge(lambda value: bounds(value)[1] > budget, start, first)[1]
 
 
 def _edge(holds: Callable[[float], bool], centre: float, first: float) -> tuple[float, float]:

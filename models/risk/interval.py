@@ -33,6 +33,10 @@ class Interval:
         """Whether the value is certified to exceed ``budget``."""
         return (self.lower if self.exact is None else self.exact) > budget
 
+    def met_with(self, other: "Interval") -> "Interval":
+        """What this interval and another one of the same number say together."""
+        return Interval(max(self.lower, other.lower), min(self.upper, other.upper), self.evaluator)
+
     def mapped(self, rising: Callable[[Fraction], Fraction]) -> "Interval":
         """The image under a function that does not fall, rounded outwards; finite bounds only."""
         if self.exact is not None:

@@ -25,7 +25,6 @@ from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, Law
 from depl.models.problem.laws.soundness import require_sound
 from depl.models.risk.certify import SMALLEST_BUDGET, certified_quantile, certified_violation, has_contour
-from depl.models.risk.conditioning import both
 from depl.models.risk.contour import typical_square
 from depl.models.risk.discrete import exact_at_most, exact_level, is_discrete
 from depl.models.risk.far_tails import beyond, jump_bound
@@ -151,7 +150,7 @@ def quantile(terms: Iterable[Given], level: float | Fraction, *, constant: float
     upper = certified_quantile(total, 1 - share) if sides[0] or not sides[1] else None
     if lower is None or upper is None:
         return lower or upper or Interval(-math.inf, math.inf, "none")
-    return both(lower, upper)
+    return lower.met_with(upper)
 
 
 def _sum(terms: Iterable[Given], constant: float) -> FinalLoss:
@@ -186,7 +185,7 @@ def _exceeding(total: FinalLoss, value: float) -> Interval:
     found = _by_contours(total, value)
     if len(total.terms) == 1 and total.terms[0][1] == 1 and found.upper > _SHARP * found.lower:
         gap = Fraction(value) - Fraction(total.constant)
-        return both(found, Interval(*beyond(total.terms[0][0], gap), found.evaluator))
+        return found.met_with(Interval(*beyond(total.terms[0][0], gap), found.evaluator))
     if found.upper <= _FAIR * found.lower:
         return found
     upper, (best, least) = min(found.upper, jump_bound(total, value)), _least_bound(total)
@@ -217,7 +216,7 @@ def _by_contours(total: FinalLoss, value: float) -> Interval:
     upper = certified_violation(turned, -value) if has_contour(turned) else None
     if lower is None or upper is None:
         return lower or _rest(upper or Interval(0.0, 1.0, "none"))
-    return both(lower, _rest(upper))
+    return lower.met_with(_rest(upper))
 
 
 def _at_most_atoms(total: FinalLoss, value: float) -> Interval:

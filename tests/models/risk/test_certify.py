@@ -1,4 +1,4 @@
-"""The dispatcher, conditioning and batches, against evaluators that share nothing with them."""
+"""The dispatcher, cores and batches, against evaluators that share nothing with them."""
 
 import math
 from fractions import Fraction
@@ -16,8 +16,8 @@ from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal,
 from depl.models.risk import certify
 from depl.models.risk.batch import LossClasses, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_margin, certified_quantile, certified_violation
-from depl.models.risk.conditioning import EVALUATOR as CONDITIONING
-from depl.models.risk.conditioning import conditioned_violation
+from depl.models.risk.cores import EVALUATOR as BY_CORES
+from depl.models.risk.cores import cored_violation
 from depl.models.risk.grid import grid_violation
 from depl.models.risk.interval import Interval
 from depl.models.risk.sampling import sample_final_loss
@@ -41,9 +41,9 @@ def jump(nu: float) -> StudentT:
         (loss_of((-1.0, Empirical(values=(1.0, 2.0)), 3)), "exact sum"),
         (loss_of((-1.0, PAPER, 3)), "contour"),
         (loss_of((-1.0, PAPER, 3), (1.0, Empirical(values=(0.1, 0.4)), 1)), "contour"),
-        (loss_of((-1.0, PAPER, 3), (1.0, jump(3), 1)), "conditioning"),
-        (loss_of((1.0, jump(3), 1)), "conditioning"),
-        (loss_of((1.0, jump(3), 2), (-1.0, Empirical(values=(1.0, 2.0)), 3)), "conditioning"),
+        (loss_of((-1.0, PAPER, 3), (1.0, jump(3), 1)), "contour with cores"),
+        (loss_of((1.0, jump(3), 1)), "closed sum"),
+        (loss_of((1.0, jump(3), 2), (-1.0, Empirical(values=(1.0, 2.0)), 3)), "closed sum"),
         (loss_of((1.0, jump(3), 3)), "directed grid"),
     ],
 )
@@ -113,7 +113,7 @@ def test_one_untruncated_switch_agrees_with_direct_integration(nu):
         for a, b in ((-5, 0), (0, 1), (1, 4), (4, 60))
     )
     truth += stats.t.sf(60, nu, 0.3, 0.1)
-    interval = conditioned_violation(loss, value)
+    interval = cored_violation(loss, value)
     assert interval is not None
     assert interval.lower - 1e-11 <= truth <= interval.upper + 1e-11
     assert interval.width <= 1e-3 * interval.upper
@@ -247,13 +247,13 @@ def test_where_a_contour_cannot_bracket_the_quantile_the_grid_has_it(ends, monke
 
 @pytest.mark.parametrize("constant", [-300.0, 0.0, 20.0])
 @pytest.mark.parametrize("above", [2.0, -2.0])
-def test_the_grid_is_asked_where_conditioning_is_wide_for_the_distance_from_the_mean(
+def test_the_grid_is_asked_where_cores_are_too_wide_for_the_distance_from_the_mean(
     constant, above, monkeypatch
 ):
     """Wider than a thousandth of it, wherever the loss is."""
     loss, asked = loss_of((1.0, jump(3), 3), constant=constant), []
     upper = loss.mean() + above
-    narrow, wide = (Interval(upper - width, upper, CONDITIONING) for width in (1.9e-3, 2.1e-3))
+    narrow, wide = (Interval(upper - width, upper, BY_CORES) for width in (1.9e-3, 2.1e-3))
 
     def asking(*arguments):
         asked.append(arguments)
@@ -261,6 +261,6 @@ def test_the_grid_is_asked_where_conditioning_is_wide_for_the_distance_from_the_
 
     monkeypatch.setattr(certify, "grid_quantile", asking)
     for known, calls in ((narrow, 0), (wide, 1)):
-        monkeypatch.setattr(certify, "conditioned_quantile", lambda *arguments, known=known: known)
+        monkeypatch.setattr(certify, "cored_quantile", lambda *arguments, known=known: known)
         assert certified_quantile(loss, HUNDREDTH).width <= narrow.width
         assert len(asked) == calls

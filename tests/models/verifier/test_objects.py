@@ -230,17 +230,17 @@ def test_an_error_in_any_transform_is_objected_to(noise, monkeypatch):
         solve(instance, "enumerate")
 
 
-def test_an_error_in_the_conditioning_is_objected_to(monkeypatch):
+def test_an_error_in_the_cores_is_objected_to(monkeypatch):
     switch = Switch(
         previous="full", following="pruned", law=StudentT(degrees_of_freedom=3, location=0.1, scale=0.05)
     )
     instance = everything().replace(switches=(switch,), maximum_epochs=3, maximum_loss=2.3)
     assert solve(instance, "enumerate").plan is not None
-    right = certify.conditioned_violation
+    right = certify.cored_violation
 
     def off(loss, maximum_loss):
         return right(loss, maximum_loss + 0.02)
 
-    monkeypatch.setattr(certify, "conditioned_violation", off)
+    monkeypatch.setattr(certify, "cored_violation", off)
     with pytest.raises(VerificationError):
         solve(instance, "enumerate")

@@ -11,11 +11,12 @@ from scipy import optimize, special, stats
 
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.risk import conditioning, contour, finite_sums, transforms
+from depl.models.risk import contour, cores, finite_sums, transforms
 from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.risk.conditioning import conditioned_violation
+from depl.models.risk.cores import _Kind, _Split, cored_violation
 from depl.models.risk.grid import grid_violation
+from depl.models.risk.heavy import beyond
 from depl.models.risk.prepared import PreparedVerdicts
 from depl.models.risk.sampling import sample_final_loss
 
@@ -195,7 +196,7 @@ def test_two_switches_that_leave_their_cores_together_are_counted():
     s = np.sinh(x)
     density = stats.t.pdf(s, 1.5) * np.cosh(x) * (x[1] - x[0])
     truth = float(density @ stats.t.sf(distance / 1.5 - s, 1.5))
-    found = conditioned_violation(FinalLoss(1.0 - distance, ((BELL, 1), (Term(1.0, law), 2))), 0.0)
+    found = cored_violation(FinalLoss(1.0 - distance, ((BELL, 1), (Term(1.0, law), 2))), 0.0)
     assert found is not None
     assert found.lower <= truth * (1 + 2e-5)
     assert truth * (1 - 2e-5) <= found.upper
@@ -265,13 +266,118 @@ def test_the_bracket_of_many_switches_holds_the_sum_of_whole_fractions():
     rng = np.random.default_rng(8)
     for count in (1, 30, 1000):
         outside, core, tail = 1e-20, float(rng.uniform(0.1, 0.9)), 1e-6
-        knots = SimpleNamespace(expectation=lambda *_, tail=tail: (tail, tail), exceeded=lambda *_: 0.0)
-        switch = SimpleNamespace(law=None, core=None, count=count, outside=(outside,) * 2, others=knots)
-        whole = lambda _, core=core: (np.array([core]), np.array([core]))  # noqa: E731
-        found = conditioning._bracket(SimpleNamespace(tails=[switch], whole=whole, likely=0.0), 0.0)
+        whole = SimpleNamespace(exceedance=lambda _, core=core: (np.array([core]), np.array([core])))
+        kind = SimpleNamespace(
+            count=count,
+            outside=(outside,) * 2,
+            tail=lambda _, tail=tail: (tail, tail),
+            two_tails=lambda _: 0.0,
+        )
+        lower, upper = _Split(whole, (kind,), 0.0).bounds(0.0)
         kept = 1 - Fraction(outside)
         exact = kept**count * Fraction(core) + count * kept ** (count - 1) * Fraction(tail)
-        assert Fraction(found.lower) <= exact <= Fraction(found.upper)
+        assert Fraction(lower) <= exact <= Fraction(upper)
+
+
+SWITCH = StudentT(degrees_of_freedom=1.7, location=0.3, scale=0.5)
+
+
+def expectation(law, core, function):
+    """E[function(S); S outside of its core], by Gauss's rule on pieces that grow from the core."""
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    edges = np.concatenate([[0.0], np.geomspace(1e-3, 1e40, 6000)])
+    half = np.diff(edges)[:, None] / 2
+    steps, masses = (edges[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
+    both = np.concatenate([core.upper + steps, core.lower - steps])
+    density = stats.t.pdf(both, law.degrees_of_freedom, law.location, law.scale) / law.interval_mass()
+    lower, upper = law.support()
+    density[(both < lower) | (both > upper)] = 0.0
+    return float(np.tile(masses, 2) * density @ function(both))
+
+
+def kind_of(law, core, exceedance, doubt=0.0) -> _Kind:
+    """The switch beside a rest that has this law, known at points and up to a few per cent."""
+    points = (1.0 + cores._KNOTS)[::-1]
+    exact = exceedance(points)
+    return _Kind(law, core, 1, (0.0, 0.0), points, (1 - doubt) * exact, exact + doubt * (1 - exact))
+
+
+def rest(values):
+    """P(R > value) of a Student-t about 1."""
+    return stats.t.sf(values, 1.2, 1.0)
+
+
+@pytest.mark.parametrize("doubt", [0.0, 0.04])
+@pytest.mark.parametrize("value", [-4.0, 1.0, 9.0, 300.0])
+@pytest.mark.parametrize("tails", [0.5, 0.02])
+def test_both_tails_are_enclosed_and_closely_where_the_rest_is_known(value, tails, doubt):
+    core = SWITCH.core(tails)
+    truth = expectation(SWITCH, core, lambda s: rest(value - s))
+    low, high = kind_of(SWITCH, core, rest, doubt).tail(value)
+    assert low <= truth * (1 + 1e-8)
+    assert truth * (1 - 1e-8) <= high
+    assert high - low <= 0.08 * high + doubt * beyond(SWITCH, core)[1]
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_what_lies_beyond_the_last_point_counts_in_full(sign):
+    """R is 1 -+ Y with P(Y > y) = (1 + y)**-0.05: a third of it is beyond all points."""
+    ends = (0.0, 1e30) if sign < 0 else (-1e30, 0.0)
+    law = StudentT(degrees_of_freedom=0.05, location=0.0, scale=1.0, lower=ends[0], upper=ends[1])
+
+    def exceedance(values):
+        far = (1 + np.maximum(sign * (values - 1.0), 0.0)) ** -0.05
+        return far if sign > 0 else 1 - far
+
+    core = law.core(0.5, widest=3.0)
+    truth = expectation(law, core, lambda s: exceedance(2.0 - s))
+    low, high = kind_of(law, core, exceedance).tail(2.0)
+    assert low <= truth <= high
+    assert high >= truth + 0.01 * abs(truth)
+
+
+@pytest.mark.parametrize("value", [-4.0, 9.0, 300.0])
+def test_two_tails_at_once_are_bounded_from_above(value):
+    core = SWITCH.core(0.02)
+    truth = expectation(SWITCH, core, lambda s: np.minimum(2 * rest(value - 2 * s), 1.0))
+    assert truth * (1 - 1e-8) <= kind_of(SWITCH, core, rest).two_tails(value) <= 2 * truth
+
+
+class Doubtful:
+    """The switch with tails that are known to a few per cent only, so that their bounds can be told apart."""
+
+    @staticmethod
+    def exceedance(edges):
+        """Bounds of P(S > edge)."""
+        low, high = SWITCH.exceedance(edges)
+        return 0.97 * low, 1.03 * high
+
+    @staticmethod
+    def shortfall(edges):
+        """Bounds of P(S < edge)."""
+        low, high = SWITCH.shortfall(edges)
+        return 0.97 * low, 1.03 * high
+
+
+@pytest.mark.parametrize("value", [-4.0, 1.0, 9.0])
+def test_with_a_few_points_the_bounds_are_the_sums_of_the_page_cell_by_cell(value):
+    """Two points beyond the core on either side, and three within it, of which the outer ones matter."""
+    core = SWITCH.core(0.05)
+    lower, upper = core.support()
+    edges = np.array([lower - 9.0, lower - 2.0, lower + 0.01, 0.0, upper - 0.01, upper + 0.5, upper + 8.0])
+    low, high = 0.95 * rest(value - edges), 0.05 + 0.95 * rest(value - edges)
+    least, most = Doubtful.exceedance(np.array([upper, *edges[5:]]))
+    right = (
+        least[0] * low[4] + least[1] * (low[5] - low[4]) + least[2] * (low[6] - low[5]),
+        most[0] * high[5] + most[1] * (high[6] - high[5]) + most[2] * (1 - high[6]),
+    )
+    least, most = Doubtful.shortfall(np.array([*edges[:2], lower]))
+    left = (
+        max(least[1] - most[0], 0.0) * low[0] + max(least[2] - most[1], 0.0) * low[1],
+        most[0] * high[0] + (most[1] - least[0]) * high[1] + (most[2] - least[1]) * high[2],
+    )
+    found = _Kind(Doubtful, core, 1, (0.0, 0.0), value - edges, low, high).tail(value)
+    assert found == pytest.approx((right[0] + left[0], right[1] + left[1]), rel=1e-12)
 
 
 @pytest.mark.parametrize("budget", [Fraction(1, 50), Fraction(1, 2), Fraction(9, 10)])
@@ -279,6 +385,6 @@ def test_quantiles_on_both_sides_of_the_mean_are_those_of_the_integral(budget):
     """At a budget above P(loss > mean) the lower end lies below the mean, too."""
     switch = jump(3.0)
     found = certified_quantile(FinalLoss(0.0, ((BELL, 30), (switch, 1))), budget)
-    assert found.evaluator == "conditioning"
+    assert found.evaluator == "contour with cores"
     assert violation(-found.upper, 30, switch) <= float(budget) <= violation(-found.lower, 30, switch)
     assert found.width < 1e-2
