@@ -46,7 +46,6 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     from depl.models.policy.planning import solve_policy as solve_policy
     from depl.models.policy.replay import replay as replay
     from depl.models.policy.result import PolicyResult as PolicyResult
-    from depl.models.policy.rollout import Rollout as Rollout
     from depl.models.policy.simulation import simulate as simulate
     from depl.models.problem.instance import Instance as Instance
     from depl.models.problem.laws import Law as Law
@@ -88,7 +87,6 @@ _NAMES = {
     "models.policy.decisions": "Continue Stop Switch",
     "models.policy.replay": "replay",
     "models.policy.result": "PolicyResult",
-    "models.policy.rollout": "Rollout",
     "models.policy.simulation": "simulate",
     "models.policy.planning": "solve_policy",
     "models.problem.instance": "Instance",

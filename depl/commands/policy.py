@@ -182,14 +182,15 @@ depl policy decide policy.json --log run.jsonl   # or a plan: plan.json --instan
 def decide(options: Options) -> Answer:
     """Decide once, from the log of a run: go on, switch or stop."""
     from depl.models.policy.controller import led
-    from depl.models.policy.followed_plan import plan_rules
 
-    rules = options.policy
     if options.instance is not None:
-        rules = plan_rules(given.read_plan(options.policy), given.read_instance(options))
+        plan, instance = given.read_plan(options.policy), given.read_instance(options)
+        controller = depl.Controller(plan, instance=instance)
     elif options.target is not None:
         raise InvalidInputError("chooses the instance of a plan: name it, too, by --instance", "--target")
-    controller = led(rules, options.log, options.loss, options.epoch)
+    else:
+        controller = depl.Controller(options.policy)
+    led(controller, options.log, options.loss, options.epoch)
     decision = controller.decision
     if decision is None:
         raise InvalidInputError(

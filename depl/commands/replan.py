@@ -56,7 +56,6 @@ def _state(path: str, instance: depl.Instance, plan: depl.Plan) -> depl.State:
     """An observed state, or that of a run that a controller leads, from its log: its time is as planned."""
     from depl.models.foundation.documents import read_text
     from depl.models.policy.controller import led
-    from depl.models.policy.followed_plan import plan_rules
     from depl.models.policy.run_log import FORMAT
     from depl.models.solving.observed_state import check_state, planned_state
 
@@ -65,7 +64,7 @@ def _state(path: str, instance: depl.Instance, plan: depl.Plan) -> depl.State:
     if text and (FORMAT not in first or not more):
         state = depl.State.from_json(text)
     else:
-        controller = led(plan_rules(plan, instance), path)
+        controller = led(depl.Controller(plan, instance=instance), path)
         if controller.decision is None:
             raise InvalidInputError("holds no loss yet; the plan is still as it was made")
         state = planned_state(instance, plan, controller.epoch, controller.decision.loss)

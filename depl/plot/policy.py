@@ -19,7 +19,7 @@ from depl.instances.training.recorded import named_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.decisions import Stop
-from depl.models.policy.rules import Rules, read_rules
+from depl.models.policy.rules import Rules, policy_rules
 from depl.models.problem.policy import Policy, PolicyNode
 from depl.models.traces.table import Traces
 from depl.showing.policies import GIVE_UP, NO_EPOCH_LEFT, REACHED, Action, Site, bands, loss_at, site_of
@@ -167,7 +167,7 @@ def _draw_runs(site: Site, followed: Sequence[Followed], axis: "Axes") -> None:
 def _followed(policy: Policy, runs: Traces | str, metric: str) -> list[Followed]:
     """The runs as far as they trained what the policy decides."""
     traces = named_traces(runs) if isinstance(runs, str) else runs
-    losses, ends, rules = traces.target(metric), traces.bounds, read_rules(policy)
+    losses, ends, rules = traces.target(metric), traces.bounds, policy_rules(policy)
     found = []
     for index, schedule in enumerate(traces.schedules):
         own = losses[ends[index] : ends[index + 1]].tolist()

@@ -27,7 +27,6 @@ import numpy as np
 from depl.models.evaluation.traced_support import extreme_predictions
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.affine_law import (
-    LARGEST_RETENTION,
     AffineLaw,
     Coefficients,
     Epochs,
@@ -44,6 +43,7 @@ from depl.models.problem.affine_law import (
     told,
     with_stand_ins,
 )
+from depl.models.problem.counting import LARGEST_RETENTION
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Traces
 

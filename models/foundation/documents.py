@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 import typing
 from collections.abc import Collection, Iterable
 from fractions import Fraction
@@ -20,7 +21,6 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 import msgspec
-import numpy as np
 from msgspec import Meta
 
 from depl.models.foundation.errors import InvalidInputError
@@ -32,6 +32,8 @@ Name = Annotated[
     # (?![\s\S]) is the very end in Python and in ECMAScript alike, where $ may precede a line break
     Meta(min_length=1, pattern=r"^\S(.*\S)?(?![\s\S])", description="a unique name without outer blanks"),
 ]
+Positive = Annotated[float, Meta(gt=0)]
+NonNegative = Annotated[float, Meta(ge=0)]
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>\$?[^`]*)`)?$", re.DOTALL)
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -456,7 +458,8 @@ def _converted(value: Any, kind: Any, place: str) -> Any:
 
 
 def _without_numpy(value: Any) -> Any:
-    if isinstance(value, np.generic | np.ndarray):
+    numpy = sys.modules.get("numpy")  # training programs that lead a run do not load it
+    if numpy is not None and isinstance(value, numpy.generic | numpy.ndarray):
         return value.tolist()
     if isinstance(value, list | tuple):
         return [_without_numpy(item) for item in value]

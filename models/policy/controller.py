@@ -1,4 +1,4 @@
-"""A policy at work: after every epoch of one run, whether to go on, switch or stop.
+"""What leads one run: after every epoch, whether to go on, switch or stop.
 
 A training loop needs three lines:
 
@@ -7,80 +7,51 @@ A training loop needs three lines:
     while not isinstance(decision, depl.Stop):
         train(decision.model, decision.cluster)
         decision = controller.observe(evaluate())
-
-What is certified of a policy holds for runs that are led like this: every epoch is observed, by the same
-evaluation that the traces of its law held. A run stops as reached as soon as its loss meets the target and
-its model may be the last.
-
-Where nobody recorded the loss before the first epoch, ``controller.start()`` without one begins the run: its
-first epoch is trained whatever that loss is, and what it retains of it is nothing.
-
-A plan is followed in the same way, `Controller(plan, instance=instance)`: its epochs are trained as planned,
-and the run stops as soon as the target is reached.
-
-Nothing but the standard library is imported for a policy, so that it can run wherever a model is trained.
 """
 
 import math
 import os
-from bisect import bisect_left
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from depl.models.foundation.documents import read_text
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.tolerances import ATOM_TOLERANCE
-from depl.models.policy.decisions import Continue, Decision, Reason, Stop, Switch
-from depl.models.policy.ledger import first_index, next_index
-from depl.models.policy.rules import STOP, Place, Rules, Training, read_rules
-from depl.models.policy.run_log import (
-    Record,
-    RunLog,
-    header,
-    is_header,
-    read_lines,
-    read_losses,
-    require_header,
-)
+from depl.models.policy.decisions import Decision, Stop
+from depl.models.policy.rules import Rules, Standing, plan_rules, policy_rules
+from depl.models.policy.run_log import FORMAT, Record, RunLog, header, read_lines, read_losses, require_header
+from depl.models.problem.plan import Plan
+from depl.models.problem.policy import Policy
 
-if TYPE_CHECKING:  # it comes with msgspec and numpy
+if TYPE_CHECKING:  # it comes with numpy, which a policy can do without
+    from depl.models.policy.replanned import Replanned
     from depl.models.problem.instance import Instance
-    from depl.models.problem.plan import Plan
-    from depl.models.problem.policy import Policy
-
-DIVERGED = "the loss is not finite: the run diverged"
-BEYOND = "the loss is beyond the grid of the policy, which ends there"
-
-
-class _Standing(NamedTuple):
-    """Where a run stands after an epoch, and what was decided.
-
-    ``scaled`` is the loss on the scale of the law; None where it was not evaluated, and, as is ``ledger``,
-    where the run diverged.
-    """
-
-    number: int
-    scaled: float | None
-    ledger: int | None
-    cost: float
-    decision: Decision
-    next: Training | None
+    from depl.models.solving.replanning import Replanning
 
 
 class Controller:
-    """What leads one run by a policy, or by a plan: its ledger, its cost, and its log.
+    """What leads one run by a policy, by a plan, or by planning again after every epoch; and its log.
 
-    It can be pickled, and `resume` makes it again from the log of a process that was killed.
+    What is certified holds for runs that are led like this: every epoch is observed, by the same evaluation
+    that the traces of its law held. A run stops as reached as soon as its loss meets the target and its model
+    may be the last. It can be pickled, and `resume` makes it again from the log of a process that was killed.
 
     Parameters
     ----------
-    policy : Policy, Plan, path or str
-        A policy, the path of its file, its JSON text, or its rules as `read_rules` makes them; with
-        ``instance`` a plan.
+    policy : Policy, Plan, Instance, path or str
+        A policy, the path of its file or its JSON text. With ``instance`` a plan, whose epochs are trained
+        as planned until the target is reached. An instance, or one with ``replan``: the rest of the run is
+        planned again after every epoch so that the promise of the first plan is kept, which ``method`` finds.
     log : str or path, optional
         A new file. After every decision, before it is returned, a line of JSON is added and brought to the
         disk.
     instance : Instance, path or str, optional
         That of a plan.
+    replan : bool
+        Plan the rest again after every epoch; with a plan, begin with that.
+    method : str, optional
+        A registered method, for every rest; by default the default one.
+    time_limit : float, optional
+        Wall seconds for each rest.
+    seed : int
 
     Raises
     ------
@@ -100,13 +71,18 @@ class Controller:
 
     def __init__(
         self,
-        policy: "Policy | Plan | Rules | str | os.PathLike[str]",
+        policy: "Policy | Plan | Instance | Rules | str | os.PathLike[str]",
         log: str | os.PathLike[str] | None = None,
         *,
         instance: "Instance | str | os.PathLike[str] | None" = None,
+        replan: bool = False,
+        method: str | None = None,
+        time_limit: float | None = None,
+        seed: int = 0,
     ) -> None:
-        self._rules = read_rules(policy, instance)
-        self._standing: _Standing | None = None
+        asked = {"method": method, "time_limit": time_limit, "seed": seed}
+        self._strategy = _strategy(policy, instance, replan, asked)
+        self._standing: Standing | None = None
         self._records: list[Record] = []
         self._log: RunLog | None = None
         if log is not None:
@@ -115,21 +91,25 @@ class Controller:
                 raise InvalidInputError(
                     "exists already; go on with it by Controller.resume(policy, log), or name a new file", log
                 )
-            self._log = RunLog(log, header(self.fingerprint, self._rules.name))
+            self._log = RunLog(log, self._header)
 
     @classmethod
     def resume(
         cls,
-        policy: "Policy | Plan | Rules | str | os.PathLike[str]",
+        policy: "Policy | Plan | Instance | Rules | str | os.PathLike[str]",
         log: str | os.PathLike[str],
-        *,
-        instance: "Instance | str | os.PathLike[str] | None" = None,
+        **given: Any,
     ) -> Self:
         """The controller of a run whose process has ended, from its log, which it goes on with.
 
         Its `decision` is the last one of the log, None if nothing was observed yet: then call `start`. An
         epoch whose line is unfinished counts as not yet observed. Without the file, or with an empty one,
-        the run is new.
+        the run is new. A plan of the rest is taken from the log as it stands there.
+
+        Parameters
+        ----------
+        **given
+            ``instance``, ``replan``, ``method``, ``time_limit`` and ``seed``, as the run was begun.
 
         Raises
         ------
@@ -137,12 +117,12 @@ class Controller:
             If the log is of another policy, or holds what this policy did not decide.
         """
         log = _file(log)
-        lines, size = read_lines(log) if os.path.exists(log) else ([], 0)
-        found = cls(policy, instance=instance)
+        lines, (size, unfinished) = read_lines(log) if os.path.exists(log) else ([], (0, 0))
+        found = cls(policy, **given)
         if lines:
             found._replay(lines, log)
-        found._log = RunLog(log, header(found.fingerprint, found._rules.name), size if lines else 0)
-        found._log.cut()
+        whole = (size, unfinished) if lines else (0, size + unfinished)
+        found._log = RunLog(log, found._header, *whole)
         return found
 
     def start(self, loss: float | None = None) -> Decision:
@@ -151,8 +131,8 @@ class Controller:
         Parameters
         ----------
         loss : float, optional
-            l(0). Without it the first epoch is trained, if its law retains nothing of it; the decision then
-            has the loss NaN.
+            l(0). Without it a run that is planned again counts on that of its instance; else the first epoch
+            is trained, if its law retains nothing of it, and the decision has the loss NaN.
 
         Raises
         ------
@@ -164,15 +144,17 @@ class Controller:
                 f"the run has begun already, and {self._standing.decision.epoch} epochs are observed; "
                 "call observe after each epoch, or make another Controller for another run"
             )
-        return self._come(loss)
+        return self._come(None if loss is None else _number(loss))
 
-    def observe(self, loss: float) -> Decision:
+    def observe(self, loss: float, elapsed_time: float | None = None) -> Decision:
         """What to do after the epoch that the last decision asked for.
 
         Parameters
         ----------
         loss : float
             After the epoch. A loss that is not finite stops the run as abandoned.
+        elapsed_time : float, optional
+            That the epoch took, for a run that is planned again; by default as planned [time].
 
         Raises
         ------
@@ -188,7 +170,7 @@ class Controller:
                 f"the run stopped after epoch {decision.epoch} ({decision.reason}); make another Controller "
                 "for another run"
             )
-        return self._come(loss)
+        return self._come(_number(loss), elapsed_time)
 
     @property
     def decision(self) -> Decision | None:
@@ -202,28 +184,38 @@ class Controller:
 
     @property
     def last_epoch(self) -> int:
-        """The most epochs that the run may take: K_max of a policy, the length of a plan."""
-        return self._rules.last
+        """The most epochs that the run may take: K_max, or the length of a plan that is followed."""
+        return self._strategy.last
 
     @property
     def models(self) -> tuple[str, ...]:
         """Those that the run may train, by name."""
-        return tuple(sorted({item.model for one in self._rules.places for item in one.trainings}))
+        return tuple(sorted({model for model, _ in self._strategy.sites}))
 
     @property
     def clusters(self) -> tuple[str, ...]:
         """Those that the run may train on, by name."""
-        return tuple(sorted({item.cluster for one in self._rules.places for item in one.trainings}))
+        return tuple(sorted({cluster for _, cluster in self._strategy.sites}))
 
     @property
     def cost(self) -> float:
-        """Of the epochs observed so far, at the resources that the policy counts on [cost]."""
+        """Of the epochs observed so far, at the resources that were planned [cost]."""
         return 0.0 if self._standing is None else self._standing.cost
 
     @property
     def ledger(self) -> int | None:
-        """The index that the policy is looked up at; None before `start`, and where the run diverged."""
+        """The index that a policy is looked up at; None before `start`, and where the run diverged."""
         return None if self._standing is None else self._standing.ledger
+
+    @property
+    def rest(self) -> Plan | None:
+        """The plan that the rest of a run that is planned again follows, with resources; None for others."""
+        return getattr(self._standing and self._standing.at, "plan", None)
+
+    @property
+    def replanning(self) -> "Replanning | None":
+        """What planning again found at the last decision; None where the log alone says it."""
+        return getattr(self._standing and self._standing.at, "found", None)
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -233,16 +225,31 @@ class Controller:
     @property
     def fingerprint(self) -> str:
         """Of all that decides in the policy; logs are of a policy with this one."""
-        return self._rules.fingerprint
+        return self._strategy.fingerprint
 
     def why(self) -> str:
         """The last decision in a sentence, with the losses that it holds for; empty before `start`."""
-        return "" if self._standing is None else _told(self._rules, self._standing)
+        if self._standing is None:
+            return ""
+        decision = self._standing.decision
+        if isinstance(decision, Stop):
+            head = f"stop, {decision.reason}: {decision.note or _REASONS[decision.reason]}"
+        else:
+            where = f"{decision.model} on {decision.cluster}"
+            head = f"{decision.kind}: train epoch {decision.epoch + 1} with {where}"
+            if math.isnan(decision.loss):
+                return f"{head} (whatever the loss before it is, which was not evaluated)"
+        rests_on = self._strategy.why(self._standing)
+        return f"{head} (after epoch {decision.epoch} with loss {decision.loss:.6g}{rests_on})"
 
-    def _come(self, loss: float | None) -> Decision:
+    @property
+    def _header(self) -> Record:
+        return header(self.fingerprint, self._strategy.name)
+
+    def _come(self, loss: float | None, elapsed_time: float | None = None) -> Decision:
         """Note a loss and what follows from it, first on the disk."""
-        standing = _stood(self._rules, self._standing, loss)
-        record = _record(self._standing, standing)
+        standing = self._strategy.arrive(self._standing, loss, elapsed_time, None)
+        record = _record(self._standing, standing, loss)
         if self._log is not None:
             self._log.append(record)
         self._records.append(record)
@@ -250,17 +257,18 @@ class Controller:
         return standing.decision
 
     def _replay(self, lines: list[tuple[int, Record]], path: str) -> None:
-        """Come to the end of a log by its losses alone, and hold each line against it."""
+        """Come to the end of a log by its losses, and hold each line against what is decided."""
         require_header(lines[0][1], self.fingerprint, path)
         for number, record in lines[1:]:
             if isinstance(self.decision, Stop):
                 raise InvalidInputError(f"line {number} stands after the end of the run; remove it", path)
-            before = self._standing
+            loss, first = _read(record.get("loss")), self._standing is None
             try:
-                standing = _stood(self._rules, before, _read(record.get("loss")))
+                given = None if first and loss is None else _number(loss)
+                standing = self._strategy.arrive(self._standing, given, record.get("elapsed_time"), record)
             except InvalidInputError as error:
                 raise InvalidInputError(f"line {number}: {error.message}", path) from error
-            made = _record(before, standing)
+            made = _record(self._standing, standing, given)
             if made != record:
                 raise InvalidInputError(
                     f"line {number} is not what this policy decides: {_difference(made, record)}; the log "
@@ -271,63 +279,35 @@ class Controller:
             self._standing = standing
 
 
-def led(
-    policy: "Policy | Rules | str | os.PathLike[str]",
-    log: str | os.PathLike[str],
-    loss_key: str = "loss",
-    epoch_key: str = "epoch",
-) -> Controller:
-    """The controller that a log leads to, which writes nothing.
+def led(controller: Controller, log: str, loss_key: str = "loss", epoch_key: str = "epoch") -> Controller:
+    """A new controller, led to the end of a log, which it writes nothing to.
 
-    Parameters
-    ----------
-    log : str or path
-        A log of a `Controller`, or lines of JSON each of which holds an epoch and the loss after it, from
-        epoch 0 on, or from epoch 1 where the policy does not decide on l(0); lines without these keys are
-        passed over.
-    loss_key, epoch_key : str
-        Where lines that are not our own hold the two.
+    The log is one of a `Controller`, or lines of JSON each of which holds an epoch and the loss after it,
+    under these keys, from epoch 0 on, or from epoch 1 where the policy does not decide on l(0); other lines
+    are passed over.
 
     Raises
     ------
     InvalidInputError
-        If an epoch is missing or stands twice, or trained something else than the policy decided; if the
-        policy stops before the last one; and as `Controller.resume`.
+        If an epoch is missing or stands twice, or trained something else than was decided; if the run stops
+        before the last one; and as `Controller.resume`.
     """
-    controller, (lines, _), path = Controller(policy), read_lines(log), os.fspath(log)
+    lines, _ = read_lines(log)
     if not os.path.getsize(log):  # a controller that has not begun
         return controller
-    if lines and is_header(lines[0][1]):
-        controller._replay(lines, path)
+    if lines and lines[0][1].get("format") == FORMAT:
+        controller._replay(lines, log)
         return controller
-    unseen = begins_unseen(controller._rules)
-    for line, loss, trained in read_losses(lines, loss_key, epoch_key, path, unseen=unseen):
+    unseen = controller._strategy.begins_unseen
+    for line, loss, trained in read_losses(lines, loss_key, epoch_key, log, unseen=unseen):
         try:
             _require_decided(controller, trained)
             if controller.decision is None and trained[epoch_key] == 1:
                 controller.start()
             controller.start(_read(loss)) if controller.decision is None else controller.observe(_read(loss))
         except InvalidInputError as error:
-            raise InvalidInputError(f"line {line}: {error.message}", path) from error
+            raise InvalidInputError(f"line {line}: {error.message}", log) from error
     return controller
-
-
-def decide(policy: "Policy | Rules | str | os.PathLike[str]", losses: Iterable[float | None]) -> Decision:
-    """What a policy decides after the last of the losses l(0), l(1), ..., l(k) of a run that it has led.
-
-    None stands for an l(0) that was not evaluated; see `Controller.start`.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no loss, or the policy stops before the last one.
-    """
-    controller = Controller(policy)
-    for index, loss in enumerate(losses):
-        decision = controller.observe(_number(loss)) if index else controller.start(loss)
-    if controller.decision is None:
-        raise InvalidInputError("there is none; the first one is that before the first epoch", "losses")
-    return decision
 
 
 def _require_decided(controller: Controller, trained: Record) -> None:
@@ -335,10 +315,10 @@ def _require_decided(controller: Controller, trained: Record) -> None:
     decision = controller.decision
     if decision is None or isinstance(decision, Stop):
         return
-    places = controller._rules.places
-    for key, wanted in (("model", decision.model), ("cluster", decision.cluster)):
+    told = ("model", decision.model, controller.models), ("cluster", decision.cluster, controller.clusters)
+    for key, wanted, known in told:
         found = trained.get(key)
-        if found != wanted and any(found == getattr(item, key) for one in places for item in one.trainings):
+        if found != wanted and found in known:
             raise InvalidInputError(
                 f"the epoch trained {key} {found!r}, and the policy had decided on {wanted!r}: nothing "
                 "is known of a run that did not follow it"
@@ -347,24 +327,12 @@ def _require_decided(controller: Controller, trained: Record) -> None:
 
 def _difference(made: Record, record: Record) -> str:
     """The first key of a line of the log that differs from what is decided there."""
-    for name in {**made, **record}:
-        if name not in made:
-            return f"it has a key {name!r:.80}, which is none of its own"
-        if name not in record:
-            return f"{name} is missing and would be {made[name]!r}"
-        if made[name] != record[name]:
-            return f"{name} is {record[name]!r:.80} and would be {made[name]!r}"
-    return "its keys differ"
+    name = next(name for name in {**made, **record} if made.get(name, ...) != record.get(name, ...))
+    is_there, would = (f"{line[name]!r:.80}" if name in line else "missing" for line in (record, made))
+    return f"{name} is {is_there} and would be {would}"
 
 
 def _file(log: Any) -> str:
-    """The name of a log.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is none.
-    """
     try:
         return os.fsdecode(log)
     except (TypeError, ValueError) as error:
@@ -386,115 +354,19 @@ def _read(loss: Any) -> Any:
     return float(loss) if loss in ("nan", "inf", "-inf") else loss
 
 
-def begins_unseen(rules: Rules) -> bool:
-    """Whether a run may begin without its l(0): it then trains, and the first epoch retains nothing of it."""
-    place = rules.places[rules.start]
-    return place.actions[-1] != STOP and all(training.retention == 0 for training in place.trainings)
-
-
-def _stood(rules: Rules, before: _Standing | None, loss: Any) -> _Standing:
-    """Where a run comes to with a loss as it was given or read; without one only before the first epoch."""
-    if before is not None or loss is not None:
-        return _arrive(rules, before, _number(loss))
-    if not begins_unseen(rules):
-        raise InvalidInputError(
-            "a loss is a number, not None, and this policy decides on that before the first epoch: evaluate "
-            "the model, and give it",
-            "loss",
-        )
-    place = rules.places[rules.start]
-    return _going_on(rules, rules.start, None, rules.cells - 1, 0.0, place.actions[-1], math.nan)
-
-
-def _arrive(rules: Rules, before: _Standing | None, loss: float) -> _Standing:
-    """Where a run comes to with a loss, and what is decided there."""
-    training = None if before is None else before.next
-    number = rules.start if training is None else training.following
-    place = rules.places[number]
-    cost = 0.0 if before is None or training is None else before.cost + training.price
-    if not math.isfinite(loss):
-        return _Standing(number, None, None, cost, _stop(rules, place, loss, STOP, DIVERGED), None)
-    scaled = _scaled(rules, place, loss)
-    index = _index(rules, before, scaled)
-    if before is None and not place.may_stop and begins_unseen(rules):
-        index = min(index, rules.cells - 1)  # nothing depends on l(0), wherever the losses of the law end
-    if place.may_stop and scaled <= rules.limit + ATOM_TOLERANCE:
-        return _Standing(number, scaled, index, cost, Stop("reached", place.epoch, loss), None)
-    if index >= rules.cells:
-        return _Standing(number, scaled, index, cost, _stop(rules, place, loss, index, BEYOND), None)
-    action = place.actions[bisect_left(place.upto, index)]
-    if action == STOP:
-        return _Standing(number, scaled, index, cost, _stop(rules, place, loss, index), None)
-    return _going_on(rules, number, scaled, index, cost, action, loss)
-
-
-def _going_on(
-    rules: Rules, number: int, scaled: float | None, index: int, cost: float, action: int, loss: float
-) -> _Standing:
-    """Where one more epoch is trained."""
-    place = rules.places[number]
-    following = place.trainings[action]
-    stays = place.model is None or (place.model, place.cluster) == (following.model, following.cluster)
-    decided = Continue if stays else Switch
-    decision = decided(following.model, following.cluster, place.epoch, loss)
-    return _Standing(number, scaled, index, cost, decision, following)
-
-
-def _scaled(rules: Rules, place: Place, loss: float) -> float:
-    """A finite loss on the scale of the law; a loss without a logarithm is below all others."""
-    if rules.scale == "loss":
-        return loss
-    if loss > 0:
-        return math.log(loss)
-    if place.may_stop:
-        return -math.inf
-    raise InvalidInputError(
-        f"is {loss:g}, of which there is no logarithm, and the policy is planned on logarithms of the loss; "
-        f"{place.model or 'the model'} may not be the last, so that it does not count as met: check the "
-        "evaluation",
-        "loss",
-    )
-
-
-def _index(rules: Rules, before: _Standing | None, scaled: float) -> int:
-    """The state of the policy: the ledger, or the loss rounded up."""
-    if scaled == -math.inf:
-        return 0
-    if before is None or before.next is None or not rules.ledger:
-        return first_index(scaled, rules.origin, rules.step)
-    index, training = before.ledger, before.next
-    assert index is not None  # noqa: S101 - a run that diverged has stopped
-    old = 0.0 if before.scaled is None else before.scaled  # what was not seen is multiplied by 0
-    return next_index(index, old, scaled, training.shift, training.retention, rules.origin, rules.step)
-
-
-def _stop(rules: Rules, place: Place, loss: float, index: int, note: str = "") -> Stop:
-    reason: Reason = "deadline" if place.epoch == rules.last else "abandoned"
-    if note:
-        reason = "abandoned"
-    elif index <= rules.target and place.may_stop:
-        reason = "reached"
-    return Stop(reason, place.epoch, loss, note)
-
-
-def _record(before: _Standing | None, standing: _Standing) -> Record:
+def _record(before: Standing | None, standing: Standing, loss: float | None) -> Record:
     """A line of the log."""
     decision = standing.decision
-    loss = decision.loss
-    unseen = standing.scaled is None and standing.next is not None
-    found: Record = {"epoch": decision.epoch, "loss": loss if math.isfinite(loss) else str(loss)}
-    if unseen:
-        found["loss"] = None
-    if before is not None and before.next is not None:
-        found |= {"model": before.next.model, "cluster": before.next.cluster}
+    finite = loss is None or math.isfinite(loss)
+    found: Record = {"epoch": decision.epoch, "loss": loss if finite else str(loss)}
+    if before is not None and not isinstance(before.decision, Stop):
+        found |= {"model": before.decision.model, "cluster": before.decision.cluster}
     found |= {"ledger": standing.ledger, "cost": standing.cost, "decision": decision.kind}
     if isinstance(decision, Stop):
-        found["reason"] = decision.reason
-        if decision.note:
-            found["note"] = decision.note
+        found |= {"reason": decision.reason, **({"note": decision.note} if decision.note else {})}
     else:
         found |= {"next_model": decision.model, "next_cluster": decision.cluster}
-    return found
+    return {**found, **(standing.note or {})}
 
 
 _REASONS = {
@@ -502,37 +374,62 @@ _REASONS = {
     "deadline": "the target is not met, and no epoch is left",
     "abandoned": "the target is not met, and the policy goes no further with this run",
 }
+_NEEDS_INSTANCE = (
+    "; a plan is followed with its instance: Controller(plan, instance=instance), or depl policy decide PLAN "
+    "--instance INSTANCE --log RUN.jsonl"
+)
+_HINTS = {
+    "PolicyResult": "; give its policy",
+    "Result": "; give its plan, and instance=",
+    "Plan": _NEEDS_INSTANCE,
+}
+"""What to do with what is no policy, by its class."""
 
 
-def _told(rules: Rules, standing: _Standing) -> str:
-    decision = standing.decision
-    if isinstance(decision, Stop):
-        head = f"stop, {decision.reason}: {decision.note or _REASONS[decision.reason]}"
-    else:
-        where = f"{decision.model} on {decision.cluster}"
-        head = f"{decision.kind}: train epoch {decision.epoch + 1} with {where}"
-    if standing.scaled is None and standing.next is not None:
-        return f"{head} (whatever the loss before it is, which was not evaluated)"
-    return f"{head} (after epoch {decision.epoch} with loss {decision.loss:.6g}{_cell(rules, standing)})"
+def _strategy(policy: Any, instance: Any, replan: bool, asked: dict[str, Any]) -> "Rules | Replanned":
+    """What leads a run, of what a controller is given."""
+    if isinstance(policy, Rules):
+        return policy
+    if replan or type(policy).__name__ == "Instance":
+        from depl.models.policy.replanned import Replanned  # with all that solves
+        from depl.models.problem.instance import Instance
 
+        plan = None if instance is None else given_as(Plan, policy)
+        return Replanned(given_as(Instance, policy if instance is None else instance), plan, asked)
+    if asked != {"method": None, "time_limit": None, "seed": 0}:
+        raise InvalidInputError("method, time_limit and seed are for replan=True; leave them out", "policy")
+    if instance is not None:
+        from depl.models.problem.instance import Instance
 
-def _cell(rules: Rules, standing: _Standing) -> str:
-    """The losses for which the same is decided."""
-    index, place = standing.ledger, rules.places[standing.number]
-    met = standing.scaled is not None and place.may_stop and standing.scaled <= rules.limit + ATOM_TOLERANCE
-    if index is None or index >= rules.cells or met or rules.cells == 1:
-        return ""  # with one cell, as of a plan, the same is decided at any loss above the target
-    row = bisect_left(place.upto, index)
-    high = _loss(rules, place.upto[row])
-    held = f", which counts as at most {_loss(rules, index)}" if rules.ledger else ""
-    if row == 0:
-        return f"{held}; so up to {high}"
-    return f"{held}; so from {_loss(rules, place.upto[row - 1] + 1)} to {high}"
-
-
-def _loss(rules: Rules, index: int) -> str:
-    value = rules.origin + index * rules.step
+        return plan_rules(given_as(Plan, policy), given_as(Instance, instance))
+    if policy is None:
+        raise InvalidInputError("there is no policy: result.reason says why none was found", "policy")
     try:
-        return f"{math.exp(value) if rules.scale == 'log' else value:.6g}"
-    except OverflowError:
-        return "any"
+        return policy_rules(given_as(Policy, policy))
+    except InvalidInputError as error:
+        hint = _NEEDS_INSTANCE if "a 'depl-plan' document" in error.message else ""
+        raise InvalidInputError(error.message + hint, error.path) from error
+
+
+def given_as(kind: Any, given: Any) -> Any:
+    """A document that is given as such, as its JSON text or as the path of its file.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is none of these, or cannot be read.
+    """
+    if isinstance(given, kind):
+        return given
+    if not isinstance(given, str | os.PathLike):
+        found = type(given).__name__
+        hint = _HINTS.get(found, "") if kind is Policy else ""
+        message = f"must be {kind.__name__}, the path of its file or its JSON text, not {found}{hint}"
+        raise InvalidInputError(message, kind.__name__.lower())
+    if isinstance(given, str) and given.lstrip().startswith("{"):
+        return kind.from_json(given)
+    text = read_text(os.fspath(given))
+    try:
+        return kind.from_json(text)
+    except InvalidInputError as error:
+        raise InvalidInputError(error.message, f"{os.fspath(given)}: {error.path}") from error

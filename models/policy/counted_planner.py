@@ -16,14 +16,13 @@ import msgspec
 from depl.models.evaluation.traced_support import FEWEST_DONORS
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.wording import probability
-from depl.models.policy.counted import counted, latest_starts
+from depl.models.policy.counted import Kind, counted, extents, kind_of, latest_starts
 from depl.models.policy.dynamic import Table, careful_table, upper
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.prices import Price, priced, too_cheap
 from depl.models.policy.process import Process
 from depl.models.policy.request import Request, policy_of
 from depl.models.policy.result import PolicyResult
-from depl.models.policy.stages import Kind, extents, kind_of
 from depl.models.policy.static import StaticPlan, static_plans, table_of
 from depl.models.problem.instance import Instance
 from depl.models.problem.traced_law import TracedLaw

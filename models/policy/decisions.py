@@ -11,7 +11,15 @@ Reason = Literal["reached", "deadline", "abandoned"]
 
 
 @dataclass(frozen=True, slots=True)
-class Continue:
+class _Train:
+    model: str
+    cluster: str
+    epoch: int
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class Continue(_Train):
     """Train one more epoch of the same model on the same cluster, or the first epoch of all.
 
     Attributes
@@ -26,32 +34,18 @@ class Continue:
 
     kind: ClassVar[str] = "continue"
 
-    model: str
-    cluster: str
-    epoch: int
-    loss: float
-
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(_Train):
     """Train the next epoch with another model or on another cluster than the last one.
 
     Attributes
     ----------
-    model, cluster : str
-        What the next epoch trains, and where.
-    epoch : int
-        Epochs trained so far.
-    loss : float
-        Observed after them.
+    model, cluster, epoch, loss
+        As of `Continue`.
     """
 
     kind: ClassVar[str] = "switch"
-
-    model: str
-    cluster: str
-    epoch: int
-    loss: float
 
 
 @dataclass(frozen=True, slots=True)

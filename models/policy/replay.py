@@ -9,16 +9,17 @@ was not trained, or beyond its last epoch, the replay is refused with the seed a
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, cast
+
+import numpy as np
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.policy.controller import BEYOND, Controller, begins_unseen
-from depl.models.policy.decisions import Stop
-from depl.models.policy.rules import Rules, read_rules
+from depl.models.policy.follow import Ended, Runs, follow
 from depl.models.policy.simulation import CONFIDENCE, mean_interval
+from depl.models.problem.laws import FloatArray
 from depl.models.problem.policy import Policy
 from depl.models.risk.counts import both_ends
-from depl.models.traces.counterfactuals import Branch, Counterfactuals, branch_name, read_counterfactuals
+from depl.models.traces.counterfactuals import Counterfactuals, branch_name, read_counterfactuals
 from depl.models.traces.table import Traces
 
 End = Literal["reached", "abandoned", "exhausted", "beyond"]
@@ -116,72 +117,86 @@ def replay(policy: Policy, traces: Traces | Counterfactuals, metric: str = "loss
         If a decision leads to what was not trained: with run and epoch.
     """
     table = traces if isinstance(traces, Counterfactuals) else read_counterfactuals(traces, metric)
-    rules = read_rules(policy)
-    runs = tuple(_Follower(rules, table, seed).follow() for seed in table.seeds)
-    return Replay(runs, policy.certificate.reached)
+    source = _Recorded(policy, table)
+    found = {place: run for some in follow(policy, source) for place, run in source.replayed(some)}
+    return Replay(tuple(found[place] for place in sorted(found)), policy.certificate.reached)
 
 
-class _Follower:
-    """One seed on its way."""
+class _Recorded:
+    """Every seed on its way, which is known by its place."""
 
-    def __init__(self, rules: Rules, table: Counterfactuals, seed: str) -> None:
-        self.controller, self.table, self.seed = Controller(rules), table, seed
-        self.rules, self.logarithmic = rules, rules.scale == "log"
-        self.switched: int | None = None
+    def __init__(self, policy: Policy, table: Counterfactuals) -> None:
+        self.policy, self.table = policy, table
+        self.switched: dict[int, int] = {}
+        node = policy.nodes[policy.start]
+        trains = node.rows[-1].action >= 0 and all(item.retention == 0 for item in node.trainings)
+        self.begins_unseen = trains and not node.may_stop
 
-    def follow(self) -> ReplayedRun:
-        decision = self.controller.start(self._first_loss())
-        while not isinstance(decision, Stop):
-            self._train((decision.model, decision.cluster), decision.epoch)
-            decision = self.controller.observe(self._loss(decision.epoch + 1))
-        return ReplayedRun(
-            self.seed, decision.epoch, self.switched, self.controller.cost, decision.loss, _end(decision)
-        )
+    def begin(self) -> Runs:
+        seeds = np.arange(len(self.table.seeds))
+        return Runs(np.array([self._scaled(seed, 0) for seed in seeds.tolist()]), (seeds,))
 
-    def _first_loss(self) -> float | None:
-        """l(0); None where it was not evaluated and the policy does not decide on it."""
-        unseen = math.isnan(float(self.table.first_stage(self.seed)[0])) and begins_unseen(self.rules)
-        return None if unseen else self._loss(0)
+    def train(self, node: int, training: int, runs: Runs) -> tuple[Runs, FloatArray]:
+        told, epoch = self.policy.nodes[node].trainings[training], self.policy.nodes[node].epoch
+        for seed in runs.own[0].tolist():
+            self._train(seed, (told.model, told.cluster), epoch)
+        return runs, np.array([self._scaled(seed, epoch + 1) for seed in runs.own[0].tolist()])
 
-    def _train(self, asked: tuple[str, str], epoch: int) -> None:
+    def replayed(self, some: Ended) -> list[tuple[int, ReplayedRun]]:
+        """Runs that ended alike, with the places of their seeds."""
+        return [
+            (
+                seed,
+                ReplayedRun(
+                    self.table.seeds[seed],
+                    some.epoch,
+                    self.switched.get(seed),
+                    cost,
+                    float(self._losses(seed)[some.epoch]),
+                    cast("End", some.end),
+                ),
+            )
+            for seed, cost in zip(some.runs.own[0].tolist(), some.runs.costs.tolist(), strict=True)
+        ]
+
+    def _losses(self, seed: int) -> FloatArray:
+        name = self.table.seeds[seed]
+        if seed in self.switched:
+            return self.table.losses(name, self.switched[seed])
+        return self.table.first_stage(name)
+
+    def _train(self, seed: int, asked: tuple[str, str], epoch: int) -> None:
         """Go on in the first stage, or switch to the second one, once."""
         first, second = self.table.stages
-        now = first if self.switched is None else second
         if epoch == 0 and asked == second:
-            self._refuse(epoch, f"the policy begins with {asked[0]!r}, the runs with {first[0]!r}")
-        if asked == now:
+            self._refuse(seed, epoch, f"the policy begins with {asked[0]!r}, the runs with {first[0]!r}")
+        if asked == (second if seed in self.switched else first):
             return
-        if asked != second or self.switched is not None:
-            self._refuse(epoch, f"the policy goes on with {asked[0]!r} on {asked[1]!r}, which no run did")
+        if asked != second:
+            self._refuse(
+                seed, epoch, f"the policy goes on with {asked[0]!r} on {asked[1]!r}, which no run did"
+            )
         if epoch not in self.table.switch_epochs:
-            self._refuse(epoch, f"no branch of it switches after epoch {epoch}")
-        self.switched = epoch
+            self._refuse(seed, epoch, f"no branch of it switches after epoch {epoch}")
+        self.switched[seed] = epoch
 
-    def _loss(self, epoch: int) -> float:
-        if self.switched is not None:
-            losses = self.table.losses(self.seed, self.switched)
-        else:
-            losses = self.table.first_stage(self.seed)
+    def _scaled(self, seed: int, epoch: int) -> float:
+        """A loss on the scale of the policy; NaN for an l(0) that was not evaluated and is not decided on."""
+        losses = self._losses(seed)
         if epoch >= losses.size:
-            self._refuse(epoch, f"it was trained for {losses.size - 1} epochs only as the policy asks")
+            self._refuse(seed, epoch, f"it was trained for {losses.size - 1} epochs only as the policy asks")
         loss = float(losses[epoch])
-        if math.isnan(loss):
-            self._refuse(epoch, "the loss was not evaluated there")
-        if self.logarithmic and loss <= 0:
-            self._refuse(epoch, f"a loss of {loss:g} has no logarithm")
-        return loss
+        if math.isnan(loss) and not (epoch == 0 and self.begins_unseen):
+            self._refuse(seed, epoch, "the loss was not evaluated there")
+        if self.policy.grid.scale == "loss" or math.isnan(loss):
+            return loss
+        if loss <= 0:
+            self._refuse(seed, epoch, f"a loss of {loss:g} has no logarithm")
+        return math.log(loss)
 
-    def _refuse(self, epoch: int, why: str) -> NoReturn:
-        last: Branch = self.seed, self.table.switch_epochs[-1] if self.switched is None else self.switched
+    def _refuse(self, seed: int, epoch: int, why: str) -> NoReturn:
+        name = branch_name(self.table.seeds[seed], self.switched.get(seed, self.table.switch_epochs[-1]))
         raise NotCoveredError(
-            f"run {branch_name(*last)!r}, epoch {epoch}: {why}; a replay needs every branch that the policy "
+            f"run {name!r}, epoch {epoch}: {why}; a replay needs every branch that the policy "
             "may take: record them (depl train --stages), or plan with switch_epochs as recorded"
         )
-
-
-def _end(decision: Stop) -> End:
-    if decision.reason == "deadline":
-        return "exhausted"
-    if decision.reason == "abandoned" and decision.note == BEYOND:
-        return "beyond"
-    return decision.reason

@@ -1,29 +1,47 @@
-"""A policy file as plain tuples, read with the standard library alone, as training programs import this.
+"""The rules that a run is led by, made of a policy or of a plan, and what they decide on a loss.
 
-`depl.models.problem.policy.Policy` is the file in full, with all its checks and its schema. Here is what a
-run is led by, and of the checks those without which it could be led astray.
+A plan needs no table: whatever the loss is above the target, its next epoch is trained. What it promises of
+its final loss holds of *reached* here, too: a run that is not stopped early ends as planned, and one that is
+stopped has reached the target. It costs what was planned at most.
+
+Training programs import this for a policy: with msgspec, and without numpy.
 """
 
-import json
 import math
-import os
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Mapping
 from hashlib import sha256
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.json_keys import require_single_keys
+from depl.models.foundation.tolerances import ATOM_TOLERANCE
+from depl.models.policy.decisions import Continue, Decision, Reason, Stop, Switch
+from depl.models.policy.ledger import first_index, next_index
+from depl.models.problem.plan import Plan
+from depl.models.problem.policy import STOP, Policy, PolicyNode
 
-if TYPE_CHECKING:  # it comes with msgspec and numpy
+if TYPE_CHECKING:  # it comes with numpy
     from depl.models.problem.instance import Instance
-    from depl.models.problem.plan import Plan
-    from depl.models.problem.policy import Policy
 
-STOP = -1
-"""The action of a row that ends the run, as in `depl.models.problem.policy`."""
+DIVERGED = "the loss is not finite: the run diverged"
+BEYOND = "the loss is beyond the grid of the policy, which ends there"
 
-FORMAT, VERSION = "depl-policy", 1
+_NO_TARGET = -1
+"""In the place of the greatest cell in which the target is met: the loss itself says it, at every epoch."""
+
+
+class Standing(NamedTuple):
+    """Where a run stands after an epoch, and what was decided.
+
+    ``at`` is what its strategy goes on from, ``ledger`` the index that a policy was looked up at, if any, and
+    ``note`` what a line of the log holds besides.
+    """
+
+    decision: Decision
+    cost: float
+    at: Any = None
+    ledger: int | None = None
+    note: Mapping[str, Any] | None = None
 
 
 class Training(NamedTuple):
@@ -49,28 +67,16 @@ class Place(NamedTuple):
     actions: tuple[int, ...]
 
 
-class Rules(NamedTuple):
-    """All that decides on a run.
+class _At(NamedTuple):
+    """A place by its number, the loss on the scale of the law if it was seen, and what is trained next."""
 
-    Attributes
-    ----------
-    name : str
-        Of the policy.
-    instance : str
-        Fingerprint of the instance that it was planned for.
-    scale : "loss" or "log"
-    origin, step, limit : float
-        Grid and l_max, on the scale.
-    cells, target : int
-        Of the grid; ``target`` is the greatest index at which the target is met.
-    ledger : bool
-        Whether the state is the ledger, and not the loss itself.
-    last : int
-        K_max.
-    start : int
-        The place of epoch 0.
-    places : tuple of Place
-    """
+    number: int
+    scaled: float | None
+    training: Training | None
+
+
+class Rules(NamedTuple):
+    """All that decides on a run, as a policy has it; ``last`` is K_max, and places are its nodes."""
 
     name: str
     instance: str
@@ -90,239 +96,188 @@ class Rules(NamedTuple):
         """SHA-256 of all that decides; policies that differ in what is claimed of them alone share it."""
         return sha256(repr(tuple(self[1:])).encode()).hexdigest()
 
+    @property
+    def sites(self) -> set[tuple[str, str]]:
+        """Models and clusters that may be trained."""
+        return {(item.model, item.cluster) for place in self.places for item in place.trainings}
 
-def read_rules(
-    policy: "Policy | Plan | Rules | str | os.PathLike[str]",
-    instance: "Instance | str | os.PathLike[str] | None" = None,
-) -> Rules:
-    """The rules of a policy, which is given as such, by the path of its file, or as JSON text.
+    @property
+    def begins_unseen(self) -> bool:
+        """Whether a run may begin without its l(0): it trains then, and the epoch retains nothing of it."""
+        place = self.places[self.start]
+        return place.actions[-1] != STOP and all(item.retention == 0 for item in place.trainings)
 
-    With an instance it is a plan of it, which is followed until the target is reached. Who leads many runs
-    reads them once, and makes each controller of them.
+    def arrive(
+        self,
+        before: Standing | None,
+        loss: float | None,
+        elapsed_time: float | None = None,
+        noted: object = None,
+    ) -> Standing:
+        """Where a run comes to with a loss, and what is decided there; without one only before epoch 1."""
+        if elapsed_time is not None:
+            raise InvalidInputError(
+                "is for runs that are planned again; what else leads a run does not watch the time: leave "
+                "it out",
+                "elapsed_time",
+            )
+        training = None if before is None else before.at.training
+        number = self.start if training is None else training.following
+        place, cost = self.places[number], 0.0 if before is None else before.cost
+        cost += 0.0 if training is None else training.price
+        if loss is None:
+            self._require_unseen()
+            return self._next(number, None, self.cells - 1, cost, math.nan)
+        if not math.isfinite(loss):
+            return Standing(Stop("abandoned", place.epoch, loss, DIVERGED), cost, _At(number, None, None))
+        scaled = self._scaled(place, loss)
+        index = self._index(None if before is None else before.ledger, before and before.at, scaled)
+        if before is None and not place.may_stop and self.begins_unseen:
+            index = min(index, self.cells - 1)  # nothing depends on l(0), wherever the losses of the law end
+        return self._next(number, scaled, index, cost, loss)
+
+    def why(self, standing: Standing) -> str:
+        """The losses for which the same is decided; empty where the loss had no part in it."""
+        number, scaled, _ = standing.at
+        index, place = standing.ledger, self.places[number]
+        if index is None or index >= self.cells or self._is_met(place, scaled) or self.cells == 1:
+            return ""  # with one cell, as of a plan, the same is decided at any loss above the target
+        row = bisect_left(place.upto, index)
+        high = self._loss(place.upto[row])
+        held = f", which counts as at most {self._loss(index)}" if self.ledger else ""
+        if row == 0:
+            return f"{held}; so up to {high}"
+        return f"{held}; so from {self._loss(place.upto[row - 1] + 1)} to {high}"
+
+    def _require_unseen(self) -> None:
+        if not self.begins_unseen:
+            raise InvalidInputError(
+                "a loss is a number, not None, and this policy decides on that before the first epoch: "
+                "evaluate the model, and give it",
+                "loss",
+            )
+
+    def _next(self, number: int, scaled: float | None, index: int, cost: float, loss: float) -> Standing:
+        """What is decided at a place."""
+        place = self.places[number]
+        if not self._is_met(place, scaled) and index < self.cells:
+            action = place.actions[bisect_left(place.upto, index)]
+            if action != STOP:
+                training = place.trainings[action]
+                site = training.model, training.cluster
+                stays = place.model is None or (place.model, place.cluster) == site
+                decision = (Continue if stays else Switch)(*site, place.epoch, loss)
+                return Standing(decision, cost, _At(number, scaled, training), index)
+        return Standing(self._stop(place, scaled, index, loss), cost, _At(number, scaled, None), index)
+
+    def _stop(self, place: Place, scaled: float | None, index: int, loss: float) -> Stop:
+        low = place.may_stop and index <= min(self.target, self.cells - 1)
+        reason: Reason = "deadline" if place.epoch == self.last else "abandoned"
+        if low or self._is_met(place, scaled):
+            reason = "reached"
+        elif index >= self.cells:
+            return Stop("abandoned", place.epoch, loss, BEYOND)
+        return Stop(reason, place.epoch, loss)
+
+    def _is_met(self, place: Place, scaled: float | None) -> bool:
+        return scaled is not None and place.may_stop and scaled <= self.limit + ATOM_TOLERANCE
+
+    def _scaled(self, place: Place, loss: float) -> float:
+        """A finite loss on the scale of the law; a loss without a logarithm is below all others."""
+        if self.scale == "loss":
+            return loss
+        if loss > 0:
+            return math.log(loss)
+        if place.may_stop:
+            return -math.inf
+        raise InvalidInputError(
+            f"is {loss:g}, of which there is no logarithm, and the policy is planned on logarithms of the "
+            f"loss; {place.model or 'the model'} may not be the last, so that it does not count as met: "
+            "check the evaluation",
+            "loss",
+        )
+
+    def _index(self, ledger: int | None, at: _At | None, scaled: float) -> int:
+        """The state of the policy: the ledger, or the loss rounded up."""
+        if scaled == -math.inf:
+            return 0
+        if ledger is None or at is None or at.training is None or not self.ledger:
+            return first_index(scaled, self.origin, self.step)
+        old = 0.0 if at.scaled is None else at.scaled  # what was not seen is multiplied by 0
+        law = at.training.shift, at.training.retention
+        return next_index(ledger, old, scaled, *law, self.origin, self.step)
+
+    def _loss(self, index: int) -> str:
+        value = self.origin + index * self.step
+        try:
+            return f"{math.exp(value) if self.scale == 'log' else value:.6g}"
+        except OverflowError:
+            return "any"
+
+
+def policy_rules(policy: Policy) -> Rules:
+    """The rules of a policy."""
+    grid = policy.grid
+    return Rules(
+        policy.name,
+        policy.instance,
+        grid.scale,
+        grid.origin,
+        grid.step,
+        grid.cells,
+        grid.target,
+        grid.limit,
+        policy.state == "ledger",
+        policy.maximum_epochs,
+        policy.start,
+        tuple(map(_place, policy.nodes)),
+    )
+
+
+def _place(node: PolicyNode) -> Place:
+    trainings = tuple(
+        Training(item.model, item.cluster, item.price, item.shift, item.retention, item.following)
+        for item in node.trainings
+    )
+    upto, actions = zip(*((row.upto, row.action) for row in node.rows), strict=True)
+    return Place(node.epoch, node.model, node.cluster, node.may_stop, trainings, upto, actions)
+
+
+def plan_rules(plan: Plan, instance: "Instance") -> Rules:
+    """The rules of a run that follows a plan and stops once its loss meets the target.
+
+    It may stop after each epoch whose model may be the last. The only cell of the grid holds every loss.
 
     Raises
     ------
     InvalidInputError
-        If there is none, or none of this format and version, or if what it says does not fit together.
+        If the plan is none of the instance, or its last model may not be the last.
     """
-    if isinstance(policy, Rules):
-        return policy
-    if instance is not None:
-        # with msgspec and numpy, which a policy can do without
-        from depl.models.policy.followed_plan import plan_rules
-
-        return plan_rules(cast("Plan", policy), instance)
-    text, source = _text(policy)
-    try:
-        return _rules(_Fields(_document(text), "$"))
-    except InvalidInputError as error:
-        if not (source and error.path.startswith("$")):
-            raise
-        raise InvalidInputError(error.message, f"{source}: {error.path}") from error
-
-
-_HINTS = {
-    "PolicyResult": "; give its policy",
-    "Result": "; give its plan, and instance=",
-    "Plan": "; a plan is followed with its instance: Controller(plan, instance=instance), or "
-    "depl policy decide PLAN --instance INSTANCE --log RUN.jsonl",
-}
+    plan.check_names(instance)
+    rules, prices = instance.rules, _prices(instance, plan)
+    model, cluster, may_stop = instance.target.initial_model, None, rules.may_stop
+    places = []
+    for number, epoch in enumerate(plan.epochs):
+        training = Training(epoch.model, epoch.cluster, prices[number], 0.0, 0.0, number + 1)
+        places.append(Place(number, model, cluster, may_stop, (training,), (0,), (0,)))
+        model, cluster, may_stop = epoch.model, epoch.cluster, rules.may_end(epoch.model)
+    if not may_stop:
+        ending = "without an epoch" if model is None else f"with {model!r}, which may not be the last model"
+        raise InvalidInputError(f"ends {ending}; make another plan", "plan")
+    last = len(plan.epochs)
+    places.append(Place(last, model, cluster, may_stop, (), (0,), (STOP,)))
+    one_cell = 0.0, math.inf, 1, _NO_TARGET, instance.target.maximum_loss, False
+    name = f"plan of {last} epochs for {instance.name}"
+    return Rules(name, instance.fingerprint, "loss", *one_cell, last, 0, tuple(places))
 
 
-def _text(policy: Any) -> tuple[str, str]:
-    """The JSON text of a policy, and the file that it stands in."""
-    if isinstance(policy, str) and policy.lstrip().startswith("{"):
-        return policy, ""
-    if isinstance(policy, str | os.PathLike):
-        try:
-            return Path(policy).read_text(encoding="utf-8"), str(policy)
-        except UnicodeDecodeError as error:
-            raise InvalidInputError("not UTF-8 text", str(policy)) from error
-        except (OSError, ValueError) as error:
-            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise InvalidInputError(f"cannot be read ({reason})", str(policy)) from error
-    if type(policy).__name__ == "Policy":
-        return str(policy.to_json()), ""
-    if policy is None:
-        raise InvalidInputError("there is no policy: result.reason says why none was found", "policy")
-    hint = _HINTS.get(type(policy).__name__, "")
-    raise InvalidInputError(
-        f"must be a Policy, the path of its file or its JSON text, not {type(policy).__name__}{hint}",
-        "policy",
-    )
+def _prices(instance: "Instance", plan: Plan) -> list[float]:
+    """Of every epoch, at its resources as planned, with data that its cluster is brought [cost]."""
+    from depl.models.evaluation.evaluate import epoch_loads
 
-
-def _document(text: str) -> Any:
-    try:
-        found = json.loads(text, parse_constant=_not_finite)
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
-        raise InvalidInputError(f"not a JSON document: {error}", "$") from error
-    require_single_keys(text)
-    return found
-
-
-def _not_finite(word: str) -> NoReturn:
-    raise InvalidInputError(f"holds {word}, which is no number of JSON", "$")
-
-
-class _Fields:
-    """The fields of a JSON object, each asked for by its type."""
-
-    def __init__(self, content: Any, place: str) -> None:
-        if not isinstance(content, dict):
-            raise InvalidInputError(f"must be an object, not {_kind(content)}", place)
-        self.content, self.place = content, place
-
-    def text(self, name: str, default: str | None = None) -> str:
-        return cast("str", self._typed(name, str, "text", default))
-
-    def optional_text(self, name: str) -> str | None:
-        return None if self.content.get(name) is None else self.text(name)
-
-    def flag(self, name: str) -> bool:
-        return cast("bool", self._typed(name, bool, "true or false", False))
-
-    def choice(self, name: str, known: tuple[str, ...], default: str | None = None) -> str:
-        found = self.text(name, default)
-        if found not in known:
-            self.refuse(name, f"must be {' or '.join(known)}, not {found!r}")
-        return found
-
-    def whole(self, name: str, least: int, limit: int) -> int:
-        """A whole number from ``least`` on and below ``limit``."""
-        found = self._typed(name, int, "a whole number")
-        if not least <= found < limit:
-            self.refuse(name, f"is {found}, and must be from {least} to {limit - 1}")
-        return cast("int", found)
-
-    def number(self, name: str, least: float = -math.inf) -> float:
-        try:
-            found = float(self._typed(name, (int, float), "a number"))
-        except OverflowError:
-            found = math.inf
-        if not (math.isfinite(found) and found >= least):
-            self.refuse(name, f"is {found:g}, and must be finite and at least {least:g}")
-        return found
-
-    def objects(self, name: str) -> "Iterator[_Fields]":
-        for index, item in enumerate(self._typed(name, list, "an array", [])):
-            yield _Fields(item, f"{self.place}.{name}[{index}]")
-
-    def inner(self, name: str) -> "_Fields":
-        return _Fields(self._typed(name, dict, "an object"), f"{self.place}.{name}")
-
-    def refuse(self, name: str, message: str) -> NoReturn:
-        raise InvalidInputError(message, f"{self.place}.{name}")
-
-    def _typed(self, name: str, kind: Any, words: str, default: Any = None) -> Any:
-        found = self.content.get(name, default)
-        if found is None:
-            self.refuse(name, "is missing")
-        if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
-            self.refuse(name, f"must be {words}, not {_kind(found)}")
-        return found
-
-
-def _kind(value: Any) -> str:
-    kinds = {dict: "an object", list: "an array", str: "text", bool: "true or false", type(None): "null"}
-    return kinds.get(type(value), "a number")
-
-
-_ANY = 2**62
-"""No bound for a whole number."""
-
-
-def _rules(given: _Fields) -> Rules:
-    _require_header(given)
-    grid = given.inner("grid")
-    cells, last = grid.whole("cells", 1, _ANY), given.whole("maximum_epochs", 0, _ANY)
-    step = grid.number("step")
-    if step <= 0:
-        grid.refuse("step", f"must be positive, not {step:g}")
-    count = len(list(given.objects("nodes")))
-    places = tuple(_place(item, cells, count) for item in given.objects("nodes"))
-    start = given.whole("start", 0, count)
-    rules = Rules(
-        given.text("name"),
-        given.text("instance"),
-        cast("Literal['loss', 'log']", grid.choice("scale", ("loss", "log"))),
-        grid.number("origin"),
-        step,
-        cells,
-        grid.whole("target", 0, _ANY),
-        grid.number("limit"),
-        given.choice("state", ("ledger", "observed"), "ledger") == "ledger",
-        last,
-        start,
-        places,
-    )
-    _require_order(rules)
-    return rules
-
-
-def _require_header(given: _Fields) -> None:
-    found = given.text("format")
-    if found != FORMAT:
-        hint = _HINTS["Plan"] if found == "depl-plan" else ""
-        given.refuse("format", f"this is a {found!r} document; a {FORMAT!r} one is needed here{hint}")
-    version = given.whole("version", 0, _ANY)
-    if version != VERSION:
-        given.refuse(
-            "version",
-            f"version {version} is not known to this depl, which reads {VERSION}; update one of them",
-        )
-    given.choice("promise", ("reached",), "reached")
-
-
-def _place(node: _Fields, cells: int, count: int) -> Place:
-    trainings = tuple(
-        Training(
-            item.text("model"),
-            item.text("cluster"),
-            item.number("price", 0.0),
-            item.number("shift"),
-            item.number("retention", 0.0),
-            item.whole("following", 0, count),
-        )
-        for item in node.objects("trainings")
-    )
-    rows = [
-        (row.whole("upto", 0, _ANY), row.whole("action", STOP, len(trainings)))
-        for row in node.objects("rows")
-    ]
-    upto = tuple(end for end, _ in rows)
-    for index in range(1, len(upto)):
-        if upto[index] <= upto[index - 1]:
-            node.refuse(f"rows[{index}].upto", "does not exceed that of the row before")
-    if not upto or upto[-1] != cells - 1:
-        end = f"end at {upto[-1]}" if upto else "are missing"
-        node.refuse("rows", f"{end}; the last row ends with the grid, at {cells - 1}")
-    return Place(
-        node.whole("epoch", 0, _ANY),
-        node.optional_text("model"),
-        node.optional_text("cluster"),
-        node.flag("may_stop"),
-        trainings,
-        upto,
-        tuple(action for _, action in rows),
-    )
-
-
-def _require_order(rules: Rules) -> None:
-    """Refuse epochs that do not lead to the next one."""
-    if rules.places[rules.start].epoch != 0:
-        raise InvalidInputError("names a node after epoch 0; a policy starts before epoch 1", "$.start")
-    for number, place in enumerate(rules.places):
-        for index, training in enumerate(place.trainings):
-            after = rules.places[training.following]
-            where = f"$.nodes[{number}].trainings[{index}].following"
-            if after.epoch > rules.last:
-                raise InvalidInputError(f"is a node of epoch {after.epoch}, beyond maximum_epochs", where)
-            if after.epoch != place.epoch + 1:
-                raise InvalidInputError(
-                    f"is a node of epoch {after.epoch}, not of epoch {place.epoch + 1}", where
-                )
-            if (after.model, after.cluster) != (training.model, training.cluster):
-                raise InvalidInputError("is a node of another model or cluster", where)
+    brought = {
+        row.cluster: math.fsum(instance.transfer_cost(name, row.cluster) for name in row.datasets)
+        for row in plan.data
+    }
+    loads = zip(epoch_loads(instance, plan), plan.epochs, strict=True)
+    return [load.price * epoch.resources + brought.pop(epoch.cluster, 0.0) for load, epoch in loads]

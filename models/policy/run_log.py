@@ -3,8 +3,6 @@
 The first line names the policy by its fingerprint; each further one holds an epoch: the loss after it, what
 it trained, and what was decided then. A process that is killed leaves at most its last line unfinished, and
 that is dropped: its epoch counts as not yet observed.
-
-Nothing but the standard library is imported, as training programs import this.
 """
 
 import contextlib
@@ -13,9 +11,17 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
+from depl.models.foundation.documents import reason_of
 from depl.models.foundation.errors import InvalidInputError
 
+try:
+    import fcntl
+except ImportError:  # not on Windows, where the size of the file alone tells of another writer
+    fcntl = None  # type: ignore[assignment]
+
 FORMAT, VERSION = "depl-run", 1
+_SHOWN = 12
+"""Keys that a message lists."""
 
 Record = dict[str, Any]
 
@@ -23,35 +29,19 @@ Record = dict[str, Any]
 class RunLog:
     """A file that lines are added to, each of which is on the disk before `append` returns.
 
-    Parameters
-    ----------
-    path : str or path
-    first : Record
-        The first line, which is written with the line of the first decision: a run that was refused before
-        it leaves no log that another one would have to go on with.
-    size : int
-        Bytes that the file has.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be written.
+    Its first line is written with that of the first decision: a run that was refused before it leaves no log
+    that another one would have to go on with. ``size`` are the bytes of its whole lines, and ``unfinished``
+    those of one behind them, which is taken away.
     """
 
-    def __init__(self, path: str | os.PathLike[str], first: Record, size: int = 0) -> None:
-        self.path, self.size, self._first = os.fspath(path), size, first
-        if not size:
-            with self._opened():  # refused before the first epoch is trained, and not after it
-                pass
+    def __init__(self, path: str, first: Record, size: int = 0, unfinished: int = 0) -> None:
+        self.path, self.size, self._first = path, size, first
+        with self._opened() as file:  # refused before the first epoch is trained, and not after it
+            if unfinished and file.seek(0, os.SEEK_END) == size + unfinished:
+                file.truncate(size)
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Add a line.
-
-        Raises
-        ------
-        InvalidInputError
-            If it cannot be written, and the file is then as before; or if someone else wrote to the file.
-        """
+        """Add a line, or refuse where it cannot be written, or where someone else wrote to the file."""
         records = [record] if self.size else [self._first, record]
         line = "".join(json.dumps(one, allow_nan=False) + "\n" for one in records).encode()
         with self._opened() as file:
@@ -72,29 +62,19 @@ class RunLog:
                 raise
         self.size += len(line)
 
-    def cut(self) -> None:
-        """Take away what stands behind the last whole line.
-
-        Raises
-        ------
-        InvalidInputError
-            If the file cannot be written.
-        """
-        if os.path.getsize(self.path) > self.size:
-            with self._opened() as file:
-                file.truncate(self.size)
-
     @contextlib.contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
-        """The file, to add to."""
+        """The file, to add to; while it is open, another writer waits."""
         try:
             with open(self.path, "ab") as file:
+                if fcntl is not None:
+                    with contextlib.suppress(OSError):  # of a file system without locks
+                        fcntl.flock(file, fcntl.LOCK_EX)
                 yield file
         except (OSError, ValueError) as error:  # a name with a null byte is a ValueError
             if isinstance(error, InvalidInputError):
                 raise
-            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise InvalidInputError(f"cannot be written ({reason})", self.path) from error
+            raise InvalidInputError(f"cannot be written ({reason_of(error)})", self.path) from error
 
 
 def header(fingerprint: str, name: str) -> Record:
@@ -102,20 +82,13 @@ def header(fingerprint: str, name: str) -> Record:
     return {"format": FORMAT, "version": VERSION, "policy": fingerprint, "name": name}
 
 
-def read_lines(path: str | os.PathLike[str]) -> tuple[list[tuple[int, Record]], int]:
-    """All whole lines that hold an object, with their numbers from 1; and the bytes of all whole lines.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read, or a whole line is no JSON object.
-    """
+def read_lines(path: str) -> tuple[list[tuple[int, Record]], tuple[int, int]]:
+    """All whole lines, with their numbers from 1; the bytes of these, and of what stands behind them."""
     try:
         with open(path, "rb") as file:
             content = file.read()
-    except (OSError, ValueError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise InvalidInputError(f"cannot be read ({reason})", os.fspath(path)) from error
+    except (OSError, ValueError) as error:  # a name with a null byte is a ValueError
+        raise InvalidInputError(f"cannot be read ({reason_of(error)})", path) from error
     whole = content[: content.rfind(b"\n") + 1]
     found = []
     for number, line in enumerate(whole.split(b"\n"), start=1):
@@ -124,59 +97,37 @@ def read_lines(path: str | os.PathLike[str]) -> tuple[list[tuple[int, Record]], 
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InvalidInputError(f"line {number} is not JSON: {error}", os.fspath(path)) from error
+            raise InvalidInputError(f"line {number} is not JSON: {error}", path) from error
         if not isinstance(record, dict):
-            raise InvalidInputError(f"line {number} is no JSON object", os.fspath(path))
+            raise InvalidInputError(f"line {number} is no JSON object", path)
         found.append((number, record))
-    return found, len(whole)
-
-
-def is_header(record: Record) -> bool:
-    """Whether a line is the first one of a log of ours."""
-    return record.get("format") == FORMAT
+    return found, (len(whole), len(content) - len(whole))
 
 
 def require_header(record: Record, fingerprint: str, path: str) -> None:
-    """Refuse a log that is not ours, or of another policy.
-
-    Raises
-    ------
-    InvalidInputError
-        With what to do.
-    """
-    if not is_header(record):
-        raise InvalidInputError(
+    """Refuse a log that is not ours, or of another policy, with what to do."""
+    version, policy = record.get("version"), str(record.get("policy"))
+    message = ""
+    if record.get("format") != FORMAT:
+        message = (
             f"line 1 does not open a {FORMAT!r} log; 'depl policy decide --log' also reads lines with epoch "
-            "and loss",
-            path,
+            "and loss"
         )
-    if record.get("version") != VERSION:
-        raise InvalidInputError(
-            f"version {record.get('version')} is not known to this depl, which reads {VERSION}; update one "
-            "of them",
-            path,
+    elif version != VERSION:
+        message = f"version {version} is not known to this depl, which reads {VERSION}; update one of them"
+    elif policy != fingerprint:
+        message = (
+            f"is the log of another policy, {record.get('name')!r} (fingerprint {policy[:12]}, this one has "
+            f"{fingerprint[:12]}); give that policy, or another log"
         )
-    if record.get("policy") != fingerprint:
-        raise InvalidInputError(
-            f"is the log of another policy, {record.get('name')!r} (fingerprint "
-            f"{str(record.get('policy'))[:12]}, this one has {fingerprint[:12]}); give that policy, or "
-            "another log",
-            path,
-        )
+    if message:
+        raise InvalidInputError(message, path)
 
 
 def read_losses(
-    lines: list[tuple[int, Record]], loss_key: str, epoch_key: str, path: str, *, unseen: bool = False
+    lines: list[tuple[int, Record]], loss_key: str, epoch_key: str, path: str, *, unseen: bool
 ) -> Iterator[tuple[int, Any, Record]]:
-    """Line, loss and all else of epochs 0, 1, ..., from lines that need not be our own.
-
-    Where l(0) may be ``unseen``, they may begin with epoch 1.
-
-    Raises
-    ------
-    InvalidInputError
-        If no line has the keys, or an epoch is missing or stands twice.
-    """
+    """Line, loss and all else of epochs 0, 1, ..., or from 1 on where l(0) may be ``unseen``, of any log."""
     found = [(number, record) for number, record in lines if loss_key in record and epoch_key in record]
     if not found:
         keys = sorted({key for _, record in lines for key in record})
@@ -189,18 +140,11 @@ def read_losses(
     for expected, (number, record) in enumerate(found, start=begun):
         epoch = record[epoch_key]
         if epoch != expected or isinstance(epoch, bool):
-            raise InvalidInputError(f"line {number}: {_out_of_order(epoch, expected, before)}", path)
+            why = f"is of epoch {epoch}, and should be of epoch {expected}"
+            if expected == 0:
+                why = f"begins with epoch {epoch}; the loss before the first epoch stands at epoch 0"
+            elif epoch == expected - 1:
+                why = f"epoch {epoch} stands on line {before} already; keep one of the two"
+            raise InvalidInputError(f"line {number}: {why}", path)
         yield number, record[loss_key], record
         before = number
-
-
-_SHOWN = 12
-"""Keys that a message lists."""
-
-
-def _out_of_order(epoch: Any, expected: int, before: int) -> str:
-    if expected == 0:
-        return f"begins with epoch {epoch}; the loss before the first epoch stands at epoch 0"
-    if epoch == expected - 1:
-        return f"epoch {epoch} stands on line {before} already; keep one of the two"
-    return f"is of epoch {epoch}, and should be of epoch {expected}"

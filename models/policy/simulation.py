@@ -1,35 +1,28 @@
 r"""A policy followed on losses drawn from the law, beside planning backwards and checking forwards.
 
-Runs are drawn as they are defined, l' = shift + retention l + e, with e from the laws of the instance, and
-the policy is followed on them as a controller does: the ledger is carried along, and a run stops at its row
-or once its observed loss meets the target. No grid of probabilities occurs, so that a cell which is counted
-wrongly shows here.
-
-What is claimed is *refuted* where the draws are too unlikely under the claim (`RISK`): fewer runs that reach
-the target than a binomial number would be, or a mean cost above what the empirical Bernstein bound allows
-(Maurer and Pontil, Empirical Bernstein bounds and sample variance penalization, 2009, Thm 4, for independent
-numbers that are alike): with probability 1 - d the mean of n costs in [0, M] with sample variance v exceeds
-the expectation by at most
-
-    sqrt(2 v ln(2 / d) / n) + 7 M ln(2 / d) / (3 (n - 1)).
+Runs are drawn as they are defined, l' = shift + retention l + e, with e from the laws of the instance, so
+that a cell which is counted wrongly shows here. What is claimed is *refuted* where the draws are too unlikely
+under the claim (`RISK`): by the binomial law, or the empirical Bernstein bound (Maurer and Pontil, 2009, Thm
+4): with probability 1 - d the mean of n costs in [0, M] with sample variance v exceeds the expectation by at
+most sqrt(2 v ln(2 / d) / n) + 7 M ln(2 / d) / (3 (n - 1)).
 """
 
 import math
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.users_code import exits_are_errors
-from depl.models.policy.counted import greatest_costs
-from depl.models.policy.grid import DRIFT, Integers, rounded_indices
+from depl.models.policy.follow import Runs, follow, greatest_costs
+from depl.models.policy.grid import DRIFT
 from depl.models.policy.ledger import EDGE
-from depl.models.policy.process import Kernel, Node, Process, process
+from depl.models.policy.process import Kernel, Process, process
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.problem.policy import STOP, Policy, PolicyNode
+from depl.models.problem.policy import Policy
 from depl.models.risk.counts import both_ends
 
 RISK = 1e-6
@@ -40,9 +33,6 @@ CONFIDENCE = 0.95
 
 MOST_RUNS = 10_000_000
 """Most runs that are drawn at once: set by hand, a gigabyte."""
-
-
-_ENDS = ("reached", "abandoned", "exhausted", "beyond")
 
 
 @dataclass(frozen=True)
@@ -127,152 +117,80 @@ def simulate(
         instance = instance.replace(
             maximum_epochs=policy.maximum_epochs, round_deadline=policy.round_deadline
         )
-    whole = process(instance, data, policy.switch_epochs)
     rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
-    walker = _Walker(policy, whole, rng)
-    walker.begin(runs)
-    for number in sorted(range(len(policy.nodes)), key=lambda item: policy.nodes[item].epoch):
-        walker.leave(number)
-    return walker.found(policy)
+    source = _Drawn(policy, process(instance, data, policy.switch_epochs), rng, runs)
+    ended = list(follow(policy, source))
+    for some in ended:
+        source.watch(some.epoch, some.runs)
+    costs = np.concatenate([some.runs.costs for some in ended])
+    counts = Counter[str]()
+    for some in ended:
+        counts[some.end] += some.runs.costs.size
+    epochs = sum(some.epoch * some.runs.costs.size for some in ended) / runs
+    deviation, greatest = float(costs.std(ddof=1)) if runs > 1 else 0.0, greatest_costs(policy)[policy.start]
+    ends = counts["reached"], counts["abandoned"], counts["exhausted"], counts["beyond"]
+    found = Simulation(runs, *ends, float(costs.mean()), deviation, epochs, greatest)
+    return replace(found, refuted=tuple(_refuted(policy, found, source.lowest)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """Runs at one node: losses, ledgers and costs so far, each of shape (n,)."""
+class _Drawn:
+    """Runs drawn from a process: what a policy trains at each node, as the process has it."""
 
-    losses: FloatArray
-    ledgers: Integers
-    costs: FloatArray
+    def __init__(self, policy: Policy, process: Process, rng: np.random.Generator, runs: int) -> None:
+        self.policy, self.rng, self.runs, self.lowest = policy, rng, runs, 0.0
+        first = policy.nodes[policy.start]
+        wanted, places = {(item.model, item.cluster) for item in first.trainings}, dict[int, int]()
+        for start in process.starts:
+            offered = {(item.model, item.cluster) for item in process.nodes[start.node].trainings}
+            if wanted <= offered and not places:
+                self.start, places[policy.start] = start, start.node
+        if not places:
+            raise InvalidInputError(f"no run may begin with {sorted(wanted)}", f".nodes[{policy.start}]")
+        self.kernels = dict[tuple[int, int], Kernel]()
+        for number in sorted(range(len(policy.nodes)), key=lambda item: policy.nodes[item].epoch):
+            for index, told in enumerate(policy.nodes[number].trainings if number in places else ()):
+                nexts = process.nodes[places[number]].trainings
+                same = [item for item in nexts if (item.model, item.cluster) == (told.model, told.cluster)]
+                if not same:
+                    path = f".nodes[{number}].trainings[{index}]"
+                    message = f"the instance does not allow {told.model!r} on {told.cluster!r}"
+                    raise InvalidInputError(message, path)
+                places[told.following] = same[0].following
+                if policy.nodes[told.following].may_stop > process.nodes[same[0].following].may_stop:
+                    message = f"the instance does not allow {told.model!r} to be the last model"
+                    raise InvalidInputError(message, f".nodes[{told.following}].may_stop")
+                self.kernels[number, index] = same[0].kernel
 
-    def some(self, chosen: np.ndarray) -> "_Group":
-        return _Group(self.losses[chosen], self.ledgers[chosen], self.costs[chosen])
+    def begin(self) -> Runs:
+        weights = self.start.weights / self.start.weights.sum()
+        return Runs(self.rng.choice(self.start.losses, self.runs, p=weights))
 
+    def train(self, node: int, training: int, runs: Runs) -> tuple[Runs, FloatArray]:
+        self.watch(self.policy.nodes[node].epoch, runs)
+        kernel = self.kernels[node, training]
+        found = kernel.shift + kernel.retention * runs.losses
+        for term in kernel.noise:
+            found = found + term.coefficient * term.law.sample(self.rng, runs.losses.size)
+        return runs, np.asarray(found)
 
-@dataclass(eq=False)
-class _Walker:
-    """Runs on their way through the nodes of a policy, whose places in the process are found as they go."""
-
-    policy: Policy
-    process: Process
-    rng: np.random.Generator
-    here: dict[int, list[_Group]] = field(default_factory=dict)
-    places: dict[int, int] = field(default_factory=dict)
-    costs: list[FloatArray] = field(default_factory=list)
-    ends: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_ENDS, 0))
-    epochs: int = 0
-    lowest: float = 0.0
-
-    def begin(self, runs: int) -> None:
-        """Draw l(0)."""
-        start = self._start()
-        losses = self.rng.choice(start[1], runs, p=start[2])
-        self.places[self.policy.start] = start[0]
-        grid = self.policy.grid
-        ledgers = np.maximum(rounded_indices(losses - grid.origin, grid.step, up=True), 0)
-        self.here[self.policy.start] = [_Group(losses, ledgers, np.zeros(runs))]
-
-    def _start(self) -> tuple[int, FloatArray, FloatArray]:
-        first = self.policy.nodes[self.policy.start]
-        wanted = {(item.model, item.cluster) for item in first.trainings}
-        for start in self.process.starts:
-            offered = {(item.model, item.cluster) for item in self.process.nodes[start.node].trainings}
-            if wanted <= offered:
-                return start.node, start.losses, start.weights / start.weights.sum()
-        raise InvalidInputError(f"no run may begin with {sorted(wanted)}", f".nodes[{self.policy.start}]")
-
-    def leave(self, number: int) -> None:
-        """End the runs of a node that stop, and train the others."""
-        groups = self.here.pop(number, [])
-        if not groups:
-            return
-        node, place = self.policy.nodes[number], self.process.nodes[self.places[number]]
-        group = _Group(
-            np.concatenate([item.losses for item in groups]),
-            np.concatenate([item.ledgers for item in groups]),
-            np.concatenate([item.costs for item in groups]),
-        )
-        grid = self.policy.grid
-        self._watch(group, node.epoch)
-        met = (group.losses <= grid.limit + ATOM_TOLERANCE) & place.may_stop
-        actions = _actions(node, np.minimum(group.ledgers, grid.cells - 1))
-        counted = place.may_stop & (actions == STOP) & (group.ledgers <= grid.target)
-        beyond = ~met & (group.ledgers >= grid.cells)
-        self._end("reached", group, met | counted)
-        self._end("beyond", group, beyond)
-        going = ~met & ~counted & ~beyond
-        last = "exhausted" if node.epoch == self.policy.maximum_epochs else "abandoned"
-        self._end(last, group, going & (actions == STOP))
-        for index in range(len(node.trainings)):
-            self._train(number, index, place, group.some(going & (actions == index)))
-
-    def _watch(self, group: _Group, epoch: int) -> None:
+    def watch(self, epoch: int, runs: Runs) -> None:
         """How far the ledger is below the loss, beyond what it may drift."""
         grid = self.policy.grid
         if self.policy.state == "ledger":
-            values = grid.origin + (group.ledgers + EDGE + DRIFT * epoch) * grid.step
-            self.lowest = min(self.lowest, float((values - group.losses).min()))
-
-    def _end(self, name: str, group: _Group, chosen: np.ndarray) -> None:
-        self.ends[name] += int(chosen.sum())
-        self.costs.append(group.costs[chosen])
-
-    def _train(self, number: int, index: int, place: Node, group: _Group) -> None:
-        told = self.policy.nodes[number].trainings[index]
-        found = [item for item in place.trainings if (item.model, item.cluster) == (told.model, told.cluster)]
-        if not found:
-            path = f".nodes[{number}].trainings[{index}]"
-            raise InvalidInputError(f"the instance does not allow {told.model!r} on {told.cluster!r}", path)
-        self.places[told.following] = found[0].following
-        size = group.losses.size
-        if size == 0:
-            return
-        self.epochs += size
-        losses = self._drawn(found[0].kernel, group.losses)
-        grid = self.policy.grid
-        if self.policy.state == "ledger":
-            noise = losses - (told.shift + told.retention * group.losses)
-            values = np.asarray(grid.origin + group.ledgers * grid.step, dtype=np.float64)
-            image = told.shift + told.retention * values - grid.origin
-            ledgers = rounded_indices(image, grid.step, up=True) + rounded_indices(noise, grid.step, up=True)
-        else:
-            ledgers = rounded_indices(losses - grid.origin, grid.step, up=True)
-        after = _Group(losses, np.maximum(ledgers, 0), group.costs + told.price)
-        self.here.setdefault(told.following, []).append(after)
-
-    def _drawn(self, kernel: Kernel, losses: FloatArray) -> FloatArray:
-        found = kernel.shift + kernel.retention * losses
-        for term in kernel.noise:
-            found = found + term.coefficient * term.law.sample(self.rng, losses.size)
-        return np.asarray(found)
-
-    def found(self, policy: Policy) -> Simulation:
-        """The numbers, and what they refute."""
-        costs = np.concatenate(self.costs)
-        runs = costs.size
-        deviation = float(costs.std(ddof=1)) if runs > 1 else 0.0
-        ends = [self.ends[name] for name in _ENDS]
-        counted = (runs, ends[0], ends[1], ends[2], ends[3])
-        greatest = greatest_costs(policy.nodes)[policy.start]
-        result = Simulation(*counted, float(costs.mean()), deviation, self.epochs / runs, greatest)
-        return replace(result, refuted=tuple(self._refuted(policy, result)))
-
-    def _refuted(self, policy: Policy, result: Simulation) -> list[str]:
-        claimed, found = policy.certificate, []
-        if stats.binom.cdf(result.reached, result.runs, claimed.reached) < RISK:
-            share = result.reached / result.runs
-            found.append(f"P(reached) >= {claimed.reached:.9g}: {share:.9g} of {result.runs} runs reached it")
-        if result.runs > 1 and result.cost - _bernstein(result) > claimed.cost * (1 + 1e-9):
-            found.append(
-                f"expected cost <= {claimed.cost:.9g}: the mean of {result.runs} is {result.cost:.9g}"
-            )
-        if self.lowest < -1e-12 * max(abs(policy.grid.limit), abs(policy.grid.origin), 1e-6):
-            found.append(f"the ledger is never below the loss: it was, by {-self.lowest:.3g}")
-        return found
+            values = grid.origin + (runs.states + EDGE + DRIFT * epoch) * grid.step
+            self.lowest = min(self.lowest, float((values - runs.losses).min(initial=0.0)))
 
 
-def _actions(node: PolicyNode, ledgers: Integers) -> Integers:
-    ends = np.array([row.upto for row in node.rows])
-    return np.array([row.action for row in node.rows])[np.searchsorted(ends, ledgers)]
+def _refuted(policy: Policy, found: Simulation, lowest: float) -> list[str]:
+    claimed, told = policy.certificate, []
+    if stats.binom.cdf(found.reached, found.runs, claimed.reached) < RISK:
+        share = found.reached / found.runs
+        told.append(f"P(reached) >= {claimed.reached:.9g}: {share:.9g} of {found.runs} runs reached it")
+    if found.runs > 1 and found.cost - _bernstein(found) > claimed.cost * (1 + 1e-9):
+        told.append(f"expected cost <= {claimed.cost:.9g}: the mean of {found.runs} is {found.cost:.9g}")
+    if lowest < -1e-12 * max(abs(policy.grid.limit), abs(policy.grid.origin), 1e-6):
+        told.append(f"the ledger is never below the loss: it was, by {-lowest:.3g}")
+    return told
 
 
 def _bernstein(result: Simulation) -> float:

@@ -36,10 +36,6 @@ Trained = tuple[str, str]
 Scale = Literal["loss", "log"]
 """What the law is a law of: the loss, or its logarithm, whose residuals spread alike at all levels."""
 
-LARGEST_RETENTION = 1.0 - 2.0**-20
-"""Greatest rho: below 1, so that what a loss was before is forgotten, by a factor of e in a million epochs; a
-double keeps that distance from 1 to 33 bits."""
-
 
 class Position(NamedTuple):
     """What decides the law of an epoch.

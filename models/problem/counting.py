@@ -8,6 +8,10 @@ dips; and, with a confidence, the upper ends of Clopper and Pearson instead of s
 
 from dataclasses import dataclass
 
+LARGEST_RETENTION = 1.0 - 2.0**-20
+"""Greatest retention of a fitted law: below 1, so that what a loss was before is forgotten, by a factor of e
+in a million epochs; a double keeps that distance from 1 to 33 bits."""
+
 LEAST_TOGETHER = 19
 """Fewest runs of the whole schedule that make up its law alone, unless a law says otherwise: just enough for
 the level 0.95."""

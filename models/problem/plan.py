@@ -2,15 +2,16 @@
 
 import functools
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from depl.models.foundation.documents import Checked, Name, decode_document, encode_document
+from depl.models.foundation.documents import Checked, Name, NonNegative, decode_document, encode_document
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown
-from depl.models.problem.instance import Instance
-from depl.models.problem.laws import NonNegative
+
+if TYPE_CHECKING:  # with numpy, which a policy, that names the data of clusters as a plan does, does not need
+    from depl.models.problem.instance import Instance
 
 
 class ClusterData(Checked, frozen=True, kw_only=True):
@@ -109,7 +110,7 @@ class Plan(Shown, Checked, frozen=True, kw_only=True):
         """Model and cluster of epochs 1, ..., K."""
         return tuple((epoch.model, epoch.cluster) for epoch in self.epochs)
 
-    def check_names(self, instance: Instance) -> None:
+    def check_names(self, instance: "Instance") -> None:
         """Refuse a plan that does not speak of ``instance``.
 
         Raises

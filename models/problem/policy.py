@@ -13,11 +13,18 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
-from depl.models.foundation.documents import Checked, Name, decode_document, encode_document, schema_of
+from depl.models.foundation.documents import (
+    Checked,
+    Name,
+    NonNegative,
+    Positive,
+    decode_document,
+    encode_document,
+    schema_of,
+)
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown
-from depl.models.problem.affine_law import LARGEST_RETENTION, Scale
-from depl.models.problem.laws import NonNegative, Positive
+from depl.models.problem.counting import LARGEST_RETENTION
 from depl.models.problem.plan import ClusterData
 
 StateOfRun = Literal["ledger", "observed"]
@@ -35,7 +42,7 @@ RETENTION_ONE = 1.0
 class LossGrid(Checked, frozen=True, kw_only=True):
     """The losses origin + step * index, index 0, ..., cells - 1, on the scale of the law."""
 
-    scale: Scale
+    scale: Literal["loss", "log"]
     origin: float
     step: Positive
     cells: Annotated[int, Meta(ge=4, le=2**22)]

@@ -16,7 +16,6 @@ from depl.models.foundation.documents import Checked, Name, require_unique
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import counted
 from depl.models.problem.affine_law import (
-    LARGEST_RETENTION,
     AffineLaw,
     AffineStep,
     Coefficients,
@@ -29,7 +28,7 @@ from depl.models.problem.affine_law import (
     assembled,
     positions,
 )
-from depl.models.problem.counting import LEAST_TOGETHER, MOST_DIVERGED, Counting
+from depl.models.problem.counting import LARGEST_RETENTION, LEAST_TOGETHER, MOST_DIVERGED, Counting
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Schedule
 

@@ -214,7 +214,7 @@ def replan(
         watching: dict[str, Any] = {"progress": progress, "on_phase": on_phase}
         given: dict[str, Any] = {"seed": seed, "scenarios": scenarios, "options": options, **watching}
         result = _asked(solve(remaining, method, gap=gap, time_limit=left, **given), time_limit)
-    met, paid = _met(instance, state), sunk_cost(instance, plan, state)
+    met, paid = is_met(instance, state), sunk_cost(instance, plan, state)
     rest = _cheapest_rest(remaining, old, result, met, keep_promise)
     about = instance, keep_promise, loss_law(instance).conditional
     return Replanning(state, remaining, met, old, result, paid, level, *rest, *about)
@@ -228,7 +228,7 @@ def _asked(result: Result, time_limit: float | None) -> Result:
     return replace(result, plan=msgspec.structs.replace(result.plan, asked=asked))
 
 
-def _met(instance: Instance, state: State) -> bool:
+def is_met(instance: Instance, state: State) -> bool:
     """Whether the observed loss meets the target, and the present model may be the last."""
     low = Fraction(state.loss) <= Fraction(instance.target.maximum_loss) + EXACT_ATOM_TOLERANCE
     return low and instance.rules.may_end(state.model if state.epoch else instance.target.initial_model)

@@ -403,7 +403,7 @@ def loaders() -> dict[str, Loader]:
         "plan": Loader(".json", (plan().to_json().encode(),), as_json, read_plan),
         "state": Loader(".json", (json.dumps(STATE).encode(),), as_json, read_state),
         "policy": Loader(".json", (by_hand().to_json().encode(),), as_json, read_policy),
-        "run-log": Loader(".jsonl", (run_log(),), as_table, lambda path: led(by_hand(), path)),
+        "run-log": Loader(".jsonl", (run_log(),), as_table, lambda path: led(Controller(by_hand()), path)),
         "setup": Loader(".json", (setup,), as_json, read_setup),
         "traces-csv": Loader(".csv", (csv,), as_table, use_traces),
         "traces-npz": Loader(".npz", (npz, small), as_npz, use_traces),

@@ -5,6 +5,7 @@ deterministic, empirical or registered here), a switch changes the loss by a Stu
 deterministic, empirical or registered amount.
 """
 
+from depl.models.foundation.documents import NonNegative, Positive
 from depl.models.problem.laws.finite import Deterministic, Empirical
 from depl.models.problem.laws.inverse_gamma import InverseGamma
 from depl.models.problem.laws.law import (
@@ -12,8 +13,6 @@ from depl.models.problem.laws.law import (
     FloatArray,
     Law,
     Moments,
-    NonNegative,
-    Positive,
     TailedLaw,
 )
 from depl.models.problem.laws.lognormal import Lognormal

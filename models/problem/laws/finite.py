@@ -7,6 +7,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import ArrayLike
 
+from depl.models.foundation.documents import Positive
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import counted, number
 from depl.models.problem.laws.law import (
@@ -16,7 +17,6 @@ from depl.models.problem.laws.law import (
     Law,
     Moments,
     Nodes,
-    Positive,
     moments_in_words,
     sum_rounding,
 )

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 from scipy.special import expm1
 
+from depl.models.foundation.documents import Positive
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws.debye import DEBYE_FROM, debye
 from depl.models.problem.laws.law import (
@@ -20,7 +21,6 @@ from depl.models.problem.laws.law import (
     Law,
     Moments,
     Nodes,
-    Positive,
     no_spread,
     require_one_pair,
     require_spread,

@@ -11,10 +11,9 @@ assumption, for the laws of this toolkit as for those of others.
 
 import functools
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
-from msgspec import Meta
 from numpy.typing import ArrayLike, NDArray
 
 from depl.models.foundation.documents import Checked
@@ -22,8 +21,6 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import number
 from depl.models.problem.laws.log_variable import LogVariable
 
-Positive = Annotated[float, Meta(gt=0)]
-NonNegative = Annotated[float, Meta(ge=0)]
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 Bounds = tuple[FloatArray, FloatArray]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 from scipy.special import lambertw
 
+from depl.models.foundation.documents import Positive
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.laws.law import (
     MOMENT_ROUNDING,
@@ -18,7 +19,6 @@ from depl.models.problem.laws.law import (
     Law,
     Moments,
     Nodes,
-    Positive,
     require_one_pair,
     require_spread,
 )

@@ -8,6 +8,7 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy import special
 
+from depl.models.foundation.documents import Positive
 from depl.models.problem.laws.law import (
     EPSILON,
     MOMENT_ROUNDING,
@@ -15,7 +16,6 @@ from depl.models.problem.laws.law import (
     FloatArray,
     Law,
     Moments,
-    Positive,
 )
 
 

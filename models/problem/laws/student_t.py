@@ -10,6 +10,7 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy import special
 
+from depl.models.foundation.documents import Positive
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import number
 from depl.models.problem.laws.law import (
@@ -21,7 +22,6 @@ from depl.models.problem.laws.law import (
     FloatArray,
     Moments,
     Nodes,
-    Positive,
     TailedLaw,
     sum_rounding,
 )

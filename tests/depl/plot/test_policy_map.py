@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 
 import depl
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.policy.controller import decide
 from depl.models.policy.decisions import Stop
 from depl.models.traces.table import Traces
 from depl.plot.policy import colours, trained
 from depl.showing.policies import GIVE_UP, NO_EPOCH_LEFT, REACHED
+from tests.cases.decided import decide
 from tests.cases.picture_cases import require_readable
 from tests.cases.policy_files import LARGE, SMALL, by_hand, document
 

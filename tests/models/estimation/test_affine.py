@@ -8,7 +8,8 @@ from depl.models.estimation.affine import FEWEST, STRAY, constrained_step, fit_a
 from depl.models.evaluation.traced_prediction import independent_step
 from depl.models.evaluation.traced_support import extreme_predictions
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.affine_law import LARGEST_RETENTION, Position, Scale, maturity, positions
+from depl.models.problem.affine_law import Position, Scale, maturity, positions
+from depl.models.problem.counting import LARGEST_RETENTION
 from depl.models.problem.epochs import compose
 from depl.models.traces.table import Schedule, Traces, joined
 from tests.cases.fit_cases import without_first_epoch

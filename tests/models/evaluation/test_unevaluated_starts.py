@@ -18,7 +18,6 @@ from depl.models.evaluation.traced_support import outside_support
 from depl.models.evaluation.traced_survival import traced_survival
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy import planning
-from depl.models.policy.controller import decide
 from depl.models.policy.planning import solve_policy
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -30,6 +29,7 @@ from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import decimal
 from depl.models.verifier.traces import traced_loss
 from depl.models.verifier.verify import verify
+from tests.cases.decided import decide
 from tests.cases.memory_cases import FAR, FULL, every_schedule, fitted, instance_of, random_law, run_of
 from tests.cases.traced_law_cases import plan_of, reading
 from tests.oracles.traced_law import Oracle, Schedule

@@ -101,7 +101,9 @@ def test_a_plan_without_its_instance_and_with_another_one_is_refused(
             Controller(given)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="made for another instance"):
         Controller(msgspec.structs.replace(plan, instance="0" * 64), instance=instance)
-    with pytest.raises(InvalidInputError, match="not as dict"):
+    with pytest.raises(
+        InvalidInputError, match="must be Plan, the path of its file or its JSON text, not dict"
+    ):
         Controller({}, instance=instance)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="cannot be read"):
         Controller(tmp_path / "none.json", instance=instance)

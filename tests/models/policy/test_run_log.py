@@ -1,9 +1,11 @@
 """The log of a run: what is on the disk before a decision is known, and how a killed process goes on."""
 
+import fcntl
 import json
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -167,7 +169,12 @@ def test_the_log_of_another_policy_is_refused(policy: Path, log: Path) -> None:
         (2, "0.82", "0.2", "line 3 is not what this policy decides: ledger is 9 and would be 2"),
         (2, '"switch"', '"continue"', "line 3 is not what this policy decides: decision is 'continue'"),
         (2, '"loss": 0.82', '"loss": "low"', "line 3: a loss is a number"),
-        (2, "{", '{"mine": null, ', "line 3 is not what this policy decides: it has a key 'mine'"),
+        (
+            2,
+            "{",
+            '{"mine": null, ',
+            "line 3 is not what this policy decides: mine is None and would be missing",
+        ),
         (2, '"cost": 1.0, ', "", "line 3 is not what this policy decides: cost is missing and would be 1.0"),
         (2, "{", "", "line 3 is not JSON"),
         (2, "", "[]", "line 3 is not JSON"),
@@ -194,9 +201,17 @@ def test_lines_after_the_end_of_the_run_are_refused(policy: Path, log: Path) -> 
         Controller.resume(policy, log)
 
 
-def test_two_processes_do_not_write_to_one_log(policy: Path, log: Path) -> None:
+def test_a_second_writer_waits_for_the_first_and_is_then_refused(policy: Path, log: Path) -> None:
     one, two = begun(policy, log, 1), Controller.resume(policy, log)
-    one.observe(0.82)
+    writer = threading.Thread(target=one.observe, args=(0.82,))
+    with log.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        writer.start()
+        writer.join(0.2)
+        assert writer.is_alive()
+        assert len(lines(log)) == 2
+    writer.join()
+    assert len(lines(log)) == 3
     with pytest.raises(InvalidInputError, match="something else has written to it"):
         two.observe(0.82)
     assert two.epoch == 0

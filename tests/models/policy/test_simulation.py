@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import depl
-from depl.models.policy import planning, simulation
+from depl.models.policy import follow, planning, simulation
 from depl.models.policy.simulation import RISK, Simulation, _bernstein, simulate
 from depl.models.problem.laws import Empirical, Lognormal, Normal
 from depl.models.risk.counts import both_ends
@@ -77,7 +77,7 @@ def test_a_policy_of_another_instance_or_of_no_epoch_that_is_allowed_is_refused(
 def test_a_ledger_that_falls_below_the_loss_is_noticed(planned, monkeypatch):
     instance, policy = planned
     monkeypatch.setattr(
-        simulation, "rounded_indices", lambda values, step, up: np.floor(values / step).astype(np.int64)
+        follow, "rounded_indices", lambda values, step, up: np.floor(values / step).astype(np.int64)
     )
     assert any("never below the loss: it was" in text for text in simulate(instance, policy, 100).refuted)
 

@@ -7,7 +7,6 @@ import pytest
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import (
-    LARGEST_RETENTION,
     AffineLaw,
     Coefficients,
     Position,
@@ -16,6 +15,7 @@ from depl.models.problem.affine_law import (
     positions,
     told,
 )
+from depl.models.problem.counting import LARGEST_RETENTION
 from tests.cases.memory_cases import CUT, FAR, FULL, random_law
 from tests.oracles.traced_law import Oracle, places
 

@@ -297,8 +297,8 @@ READERS = {
     "models/estimation/instance.py": {"Improvement", "InverseSqrtImprovement", "ConstantImprovement"}
     | {"Switch"},
     # the Switch of these two is a decision of a run, not a law
-    "models/policy/controller.py": {"Switch"},
-    "models/policy/rollout.py": {"Switch"},
+    "models/policy/replanned.py": {"Switch"},
+    "models/policy/rules.py": {"Switch"},
     "models/estimation/setup.py": {"Improvement", "ConstantImprovement", "demand", "ComputeTable"},
     "models/solving/explain.py": {"switch_law", "learning_factor"},  # shows the numbers behind the steps
     # `Learning.switches` are loss steps of `depl.models.problem.epochs`, not the laws of an instance

@@ -11,7 +11,8 @@ from depl.instances import library
 from depl.models.estimation.affine import fit_affine
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem import traced_law as documents
-from depl.models.problem.affine_law import LARGEST_RETENTION, Scale, positions
+from depl.models.problem.affine_law import Scale, positions
+from depl.models.problem.counting import LARGEST_RETENTION
 from depl.models.problem.instance import Instance, json_schema
 from depl.models.problem.laws import Normal
 from depl.models.problem.traced_law import FittedStep, RecordedRun, Stage, TracedLaw, traced_law

@@ -89,7 +89,7 @@ def test_the_verifier_reaches_only_the_data_numpy_and_scipy():
 def test_only_the_data_validate_themselves_with_it():
     inner = {f"depl.models.{name}" for name in VALIDATION}
     users = {module for module in reachable() - VALIDATION if inner & imports(module)}
-    assert users == {"problem.instance", "problem.policy", "problem.traced_law", "traces.fingerprints"}
+    assert users == {"problem.instance", "problem.traced_law", "traces.fingerprints"}
 
 
 def test_the_verifier_reads_only_recorded_fields_of_a_traced_law():

@@ -1,0 +1,125 @@
+"""A run that is planned again after every epoch keeps the promise of its first plan, over all outcomes."""
+
+import copy
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import depl
+from depl.instances.spent_promise import VIOLATION, promised_plan, spent_promise
+from depl.models.policy import replanned
+from depl.models.policy.controller import Controller
+from depl.models.policy.decisions import Continue, Stop, Switch
+from depl.models.policy.rules import DIVERGED
+
+UNLUCKY = Fraction(5, 19)
+GAINS = {
+    "full": ((2, 1 - UNLUCKY), (1, UNLUCKY)),
+    "distilled": ((2, 1 - VIOLATION / UNLUCKY), (1, VIOLATION / UNLUCKY)),
+    "pruned": ((1, 1 - VIOLATION), (0, VIOLATION)),
+}
+
+
+def promised(log: Path | None = None) -> Controller:
+    return Controller(promised_plan(), log, instance=spent_promise(), replan=True, method="exact")
+
+
+def outcomes(run, loss, share=Fraction(1)):
+    """Probability, cost and reason of all ways that a run may go."""
+    for gain, probability in GAINS[run.decision.model]:
+        there = copy.deepcopy(run)
+        decision = there.observe(loss - gain)
+        if isinstance(decision, Stop):
+            yield share * probability, there.cost, decision.reason
+        else:
+            yield from outcomes(there, loss - gain, share * probability)
+
+
+def test_the_promise_is_kept_exactly_where_planning_again_for_omega_spends_it() -> None:
+    run = promised()
+    assert run.start() == Continue("full", "site", 0, 3.0)
+    ends = list(outcomes(run, 3.0))
+    assert sum(share for share, _, _ in ends) == 1
+    assert sum(share for share, _, reason in ends if reason == "reached") == 1 - VIOLATION
+    assert float(sum(share * Fraction(cost) for share, cost, _ in ends)) == pytest.approx(4 + 5 / 19)
+
+
+def test_a_run_goes_on_from_its_log_without_solving_anything_again(tmp_path, monkeypatch) -> None:
+    log, short = tmp_path / "run.jsonl", tmp_path / "short.jsonl"
+    run = promised(log)
+    run.start()
+    assert run.observe(2.0) == Switch("distilled", "site", 1, 2.0)
+    assert run.rest is not None
+    assert (run.rest.schedule, run.replanning.holds_over_all_runs) == ((("distilled", "site"),), True)
+    assert "as the old rest says" in run.why()
+    text, begun = log.read_text(encoding="utf-8"), run.rest
+    assert run.observe(0.0) == Stop("reached", 2, 0.0)
+    with pytest.raises(depl.InvalidInputError, match="stopped after epoch 2"):
+        run.observe(0.0)
+    monkeypatch.setattr(replanned, "solve", None)
+    monkeypatch.setattr(replanned, "replan", None)
+    given = {"instance": spent_promise(), "replan": True, "method": "exact"}
+    again = Controller.resume(promised_plan(), log, **given)
+    assert (again.decision, again.records, again.cost) == (run.decision, run.records, run.cost)
+    short.write_text(text, encoding="utf-8")
+    again = Controller.resume(promised_plan(), short, **given)
+    assert (again.rest, again.replanning) == (begun, None)
+    monkeypatch.undo()
+    assert again.observe(0.0) == run.decision
+    assert short.read_text(encoding="utf-8") == log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"full"', '"pruned"', "line 2 is not what this policy decides: next_model is 'full' and would be"),
+        ('"resources": ', '"resources": -', "line 2: Expected `float` >= 0.0"),
+        ('"next_model": "full"', '"next_model": "pruned"', "next_model is 'pruned' and would be 'full'"),
+        ('"plan": {', '"plans": {', "line 2"),
+        ("depl-run", "depl-plan", "line 1 does not open a 'depl-run' log"),
+    ],
+)
+def test_a_log_that_was_changed_is_refused(tmp_path: Path, old: str, new: str, words: str) -> None:
+    log = tmp_path / "run.jsonl"
+    promised(log).start()
+    head, line = log.read_text(encoding="utf-8").splitlines()
+    record = json.loads(line)
+    if old == '"full"':
+        record["plan"] = json.loads(json.dumps(record["plan"]).replace(old, new))
+        line = json.dumps(record)
+    else:
+        head, line = head.replace(old, new), line.replace(old, new)
+    log.write_text(f"{head}\n{line}\n", encoding="utf-8")
+    with pytest.raises(depl.InvalidInputError, match=words):
+        Controller.resume(promised_plan(), log, instance=spent_promise(), replan=True)
+
+
+def test_a_run_of_an_instance_begins_with_the_plan_that_is_found_and_counts_on_the_time_it_took(
+    tmp_path: Path,
+) -> None:
+    log, instance = tmp_path / "run.jsonl", depl.load("tiny")
+    run = Controller(instance, log, method="exact")
+    assert run.start(15.0).kind == "continue"
+    assert run.rest.schedule == depl.solve(instance, "exact").plan.schedule
+    assert (run.last_epoch, run.models, run.clusters) == (
+        instance.target.maximum_epochs,
+        tuple(sorted(item.name for item in instance.models)),
+        tuple(sorted(item.name for item in instance.clusters)),
+    )
+    assert run.observe(11.0, elapsed_time=6.0) == Stop("deadline", 1, 11.0)
+    assert Controller.resume(instance, log, method="exact").records == run.records
+    assert Controller(instance).start(math.inf) == Stop("abandoned", 0, math.inf, DIVERGED)
+
+
+def test_what_is_not_known_of_a_run_is_refused_with_what_to_do() -> None:
+    with pytest.raises(depl.InvalidInputError, match="no plan was found"):
+        Controller(depl.load("tiny").replace(maximum_loss=-50.0), method="exact").start()
+    with pytest.raises(depl.InvalidInputError, match="are for replan=True; leave them out"):
+        Controller(promised_plan(), instance=spent_promise(), method="exact")
+    followed = Controller(promised_plan(), instance=spent_promise())
+    followed.start(3.0)
+    with pytest.raises(depl.InvalidInputError, match="elapsed_time: is for runs that are planned again"):
+        followed.observe(2.0, 1.0)
