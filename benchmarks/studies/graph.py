@@ -25,7 +25,7 @@ from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.setting import least_weight
 from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.models.evaluation.evaluate import evaluate
-from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.compiling import compiled_at_once
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance

@@ -26,7 +26,7 @@ from depl.models.estimation.combinations import fit_traces, schedule_label
 from depl.models.estimation.curve import Curve
 from depl.models.estimation.instance import fit_instance
 from depl.models.evaluation.traced_prediction import final_atoms, final_loss, order_statistic
-from depl.models.exact.traced_search import search_under_law
+from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import AffineLaw, Known, positions
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
@@ -109,7 +109,7 @@ def judged(task: Mapping[str, Any]) -> Iterator[Row]:
         law = msgspec.structs.replace(fitted.traced_law, confidence=confidence)
         for target in targets_of(traces, task["quantiles"]):
             asked = fitted.replace(traced_law=law, quantile_level=level, maximum_loss=target)
-            plan = search_under_law(asked, Limits()).plan
+            plan = enumerate_plans(asked, Limits()).plan
             row = {"confidence": confidence, "promised": level, "made": plan is not None}
             yield row | _counted(() if plan is None else plan.schedule, target, level, judges)
 

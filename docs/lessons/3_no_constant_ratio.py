@@ -36,8 +36,7 @@ from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.instances.reductions.partition import partition_by_epoch
 from depl.lessons.check import check
 from depl.lessons.drawing import draw_curves
-from depl.models.exact.enumeration import build_plan
-from depl.models.exact.plan_classes import Configuration
+from depl.models.exact.choices import build_plan
 from depl.models.risk.rounded import Rounding
 
 tiny = depl.load("tiny")
@@ -117,9 +116,7 @@ check("3.2", counted_levels)
 # The graph finds nothing, although the plan is feasible with time to spare.
 
 family_a = short_epochs(200)
-plan = build_plan(
-    family_a, {"site": frozenset({"data"})}, [Configuration("site", "only")] * 101
-)
+plan = build_plan(family_a, {"site": frozenset({"data"})}, [("only", "site")] * 101)
 found = depl.evaluate(family_a, plan)
 assert found.feasible
 assert depl.solve(family_a, "depl-paper", options={"eta": 200}).plan is None

@@ -28,8 +28,8 @@ from depl.heuristics.depl.method import depl
 from depl.models.evaluation.evaluate import plan_cost
 from depl.models.exact.assignments import LARGEST_ASSIGNMENTS, count_assignments
 from depl.models.exact.choices import Choices
-from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.law_search import exact
+from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.compiling import compiling_seconds
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import NotCoveredError

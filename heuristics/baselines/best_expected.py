@@ -17,8 +17,9 @@ import numpy as np
 
 from depl.heuristics.baselines.expected import lowest_expected_sequences
 from depl.models.evaluation.evaluate import epoch_loads, final_loss
-from depl.models.exact.enumeration import MAXIMUM_CLASSES, build_plan, loss_classes, only_assignment
-from depl.models.exact.plan_classes import Configuration, plan_classes
+from depl.models.exact.choices import build_plan
+from depl.models.exact.listing import MOST_LISTED, data_assignments, placements
+from depl.models.exact.plan_classes import plan_classes
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.allocation import allocate
@@ -49,7 +50,7 @@ def expected_greedy(instance: Instance, limits: Limits) -> Outcome:
     ends: list[FinalLoss] = []
     for models in sequences:
         keep_time()  # K plans of up to K epochs
-        plans.append(build_plan(instance, data, [Configuration(place, model) for model in models]))
+        plans.append(build_plan(instance, data, [(model, place) for model in models]))
         ends.append(final_loss(instance, plans[-1]))
     losses = LossClasses.of(ends)
     first = first_met(losses, target.maximum_loss, target.violation_budget, lambda: not limits.expired())
@@ -62,7 +63,7 @@ def expected_greedy(instance: Instance, limits: Limits) -> Outcome:
     return Outcome(Termination.EXHAUSTED, plans[first], 0.0)
 
 
-def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MAXIMUM_CLASSES) -> Outcome:
+def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MOST_LISTED) -> Outcome:
     """Cheapest plan under a target for the expected loss, tightened until the certified quantile holds.
 
     Raises
@@ -81,13 +82,8 @@ def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MAX
     if classes is None:
         return Outcome(Termination.TIME_LIMIT, None, 0.0)
     ending = instance.rules.last_models([model.name for model in instance.models])
-    rows = sorted(
-        (float(cost), epochs, row)
-        for epochs, level in enumerate(classes.levels[1:], start=1)
-        for row, cost in enumerate(level.costs)
-        if ending[level.last[row]]
-    )
-    losses = loss_classes(classes, rows, target.initial_loss)
+    rows = classes.cheapest_first(ending)
+    losses = classes.losses(rows)
     means = losses.means()
     least = np.minimum.accumulate(np.concatenate([[math.nextafter(target.maximum_loss, math.inf)], means]))
     records = np.flatnonzero(means < least[:-1])
@@ -97,15 +93,15 @@ def expected_cost(instance: Instance, limits: Limits, maximum_classes: int = MAX
     if first is None:
         return _without_plan(limits, "models: no plan within the limits has a low enough expected loss")
     _, epochs, row = rows[records[first]]
-    return Outcome(Termination.EXHAUSTED, build_plan(instance, data, classes.sequence(epochs, row)), 0.0)
+    return Outcome(Termination.EXHAUSTED, build_plan(instance, data, classes.schedule(epochs, row)), 0.0)
 
 
 def _given_data(instance: Instance, method: str) -> dict[str, frozenset[str]]:
-    data = only_assignment(instance)
-    if data is None:
+    if placements(instance) != 1:
         raise NotCoveredError(
             f"{method} chooses models for given data and clusters; leave one dataset and one cluster"
         )
+    ((_, data),) = data_assignments(instance)
     return data
 
 

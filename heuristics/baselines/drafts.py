@@ -16,8 +16,7 @@ from scipy import special
 
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, transfers_of
-from depl.models.exact.enumeration import build_plan
-from depl.models.exact.plan_classes import Configuration
+from depl.models.exact.choices import build_plan
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.wording import probability
@@ -233,8 +232,7 @@ class Appraiser:
         instance = self.instance
         names = [item.name for item in instance.clusters]
         sequence = [
-            Configuration(names[n], instance.models[m].name)
-            for m, n in zip(draft.models, draft.clusters, strict=True)
+            (instance.models[m].name, names[n]) for m, n in zip(draft.models, draft.clusters, strict=True)
         ]
         data = {names[n]: draft.data[n] for n in sorted(set(draft.clusters))}
         return build_plan(instance, data, sequence)

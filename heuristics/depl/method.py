@@ -11,7 +11,7 @@
    calibrates the next step. A choice with longer sequences, and every incumbent, is polished at its own exact
    prices: data, models and resources at once (`depl.heuristics.depl.improve`).
 4. *List.* Where all this ends without a plan, and there are few classes of plans, all of them are listed
-   (`depl.models.exact.enumeration`): a plan that labels miss is found, or it is proved that there is none.
+   (`depl.models.exact.listing`): a plan that labels miss is found, or it is proved that there is none.
 
 Long sequences, of which there are too many to be ranked, are improved at their prices at once and not listed.
 Every plan is certified, the gap is between its cost and a proved bound, and every decision is recorded.
@@ -44,7 +44,7 @@ from depl.heuristics.depl.improve import Polish, Start
 from depl.heuristics.depl.model_stage import Candidate, Kind, ModelStage, Searched
 from depl.heuristics.depl.most_certain import most_certain
 from depl.heuristics.depl.record import Record
-from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE, counts_as_proved

@@ -2,5 +2,5 @@
 
 The searches share subproblems explored by increasing bound (`tree`), assignments of data, prices of time, the
 cheapest clusters of a sequence, and reasons. `law_search` is exact under the law itself; `scenario_search`
-goes on where the mathematical programs give up; `traced_search` is for laws with memory, fitted to traces.
+goes on where the mathematical programs give up; `listing` judges all plans, also under laws with memory.
 """

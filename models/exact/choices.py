@@ -8,16 +8,18 @@ clusters in the order of the instance.
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.memory import GIBIBYTE, require_memory
 from depl.models.foundation.wording import choices_of
+from depl.models.problem.affine_law import Trained
 from depl.models.problem.allocation import Allocation, allocate
 from depl.models.problem.epochs import Load, LossStep, load, loss_step
 from depl.models.problem.instance import Instance
@@ -31,6 +33,35 @@ each, measured)."""
 _CHOICE, _LOAD = 120, 300
 """Bytes of a configuration, and of what it asks for in one epoch with its row in arrays of costs: measured
 with CPython 3.11."""
+
+
+def build_plan(
+    instance: Instance,
+    data: Mapping[str, frozenset[str]],
+    schedule: Sequence[Trained],
+    allocation: Allocation | None = None,
+) -> Plan:
+    """The plan with these (model, cluster) epochs, on the data of their clusters, and the cheapest resources.
+
+    Clusters without epochs are left out. The time limits must be within reach.
+    """
+    if allocation is None:
+        target = instance.target
+        loads = [load(instance, k, *trained, data[trained[1]]) for k, trained in enumerate(schedule, start=1)]
+        allocation = allocate(loads, target.maximum_time, target.round_deadline)
+    used = {cluster for _, cluster in schedule}
+    names = [item.name for item in instance.datasets]
+    return Plan(
+        data=tuple(
+            ClusterData(cluster=place, datasets=tuple(name for name in names if name in data[place]))
+            for place in (item.name for item in instance.clusters)
+            if place in used
+        ),
+        epochs=tuple(
+            PlannedEpoch(model=model, cluster=cluster, resources=float(x))
+            for (model, cluster), x in zip(schedule, allocation.resources, strict=True)
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -194,25 +225,14 @@ class Choices:
 
         Every cluster must use one dataset subset throughout, and the time limits must be within reach.
         """
-        resources = self.allocation(choices).resources
-        instance = self.instance
-        given = {g.cluster: g.datasets for g in choices}
-        data = tuple(
-            ClusterData(
-                cluster=instance.clusters[cluster].name,
-                datasets=tuple(item.name for item in instance.datasets if item.name in given[cluster]),
-            )
-            for cluster in sorted(given)
+        places, models = self.instance.clusters, self.instance.models
+        plan = build_plan(
+            self.instance,
+            {places[g.cluster].name: g.datasets for g in choices},
+            [(models[g.model].name, places[g.cluster].name) for g in choices],
+            self.allocation(choices),
         )
-        epochs = tuple(
-            PlannedEpoch(
-                model=instance.models[g.model].name,
-                cluster=instance.clusters[g.cluster].name,
-                resources=float(x),
-            )
-            for g, x in zip(choices, resources, strict=True)
-        )
-        return Plan(instance=instance.fingerprint, data=data, epochs=epochs)
+        return replace(plan, instance=self.instance.fingerprint)
 
     def _load(self, epoch: int, chosen: Configuration) -> Load:
         keep_time()

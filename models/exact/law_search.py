@@ -362,7 +362,7 @@ class LawSearch(TreeSearch):
         return replace(found, reason=reason)
 
     def _why_infeasible(self) -> str:
-        first = obstacle(self.problem, self._prices)
+        first = obstacle(self.problem.instance)
         if first:
             return first
         target = self._target

@@ -17,13 +17,15 @@ from depl.models.exact.assignments import (
     count_assignments,
     undominated,
 )
-from depl.models.exact.choices import Choices, Configuration
+from depl.models.exact.choices import Configuration
 from depl.models.exact.clusters import smallest
 from depl.models.exact.incumbents import Neighbourhood
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
-from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.foundation.wording import counted, probability
+from depl.models.problem.allocation import allocate
+from depl.models.problem.epochs import load
+from depl.models.problem.instance import Instance
 from depl.models.problem.site_rules import why_not_idle
 
 SIMPLE_PLAN = "plan that changes model or data at most once"
@@ -44,9 +46,8 @@ def infeasibility_reason(
     best_gain : float
         Gain that no plan exceeds in S - p scenarios [loss].
     """
-    first = obstacle(problem, prices)
-    if first:
-        return first
+    if nothing_to_train := obstacle(problem.instance):
+        return nothing_to_train
     target = problem.instance.target
     found = max((reached(problem, prices, item) for item in assigned), default=-math.inf)
     seen = f"; the best quantile of a {SIMPLE_PLAN} is {target.initial_loss - found:.6g}"
@@ -86,29 +87,32 @@ def fastest(
     return best
 
 
-def obstacle(problem: Choices, prices: Prices) -> str:
+def obstacle(instance: Instance) -> str:
     """Why not even one epoch can be trained, or nothing."""
-    target = problem.instance.target
-    if not problem.epochs:
-        return f"models: maximum_epochs is 0, and {why_not_idle(problem.instance)}"
-    if barred := problem.instance.rules.obstacle():
+    target, rules = instance.target, instance.rules
+    if not target.maximum_epochs:
+        too_high = "a plan without an epoch misses the target too often"
+        known = () if not instance.has_memory else (too_high,)
+        return f"models: maximum_epochs is 0, and {why_not_idle(instance, *known)}"
+    if barred := rules.obstacle():
         return barred
-    first = problem.initial_model
-    startable = [
-        model
-        for model in range(len(problem.instance.models))
-        if first is None or problem.may_follow[first, model]
-    ]
+    first = target.initial_model
+    startable = [model.name for model in instance.models if instance.may_follow(first, model.name)]
     if not startable:
-        return f"models: none may follow the initial model {target.initial_model!r}"
-    usable = [index for index, g in enumerate(problem.configurations) if g.model in startable]
-    if not usable:
-        return f"models: none that may follow {target.initial_model!r} fits on a cluster with data"
-    least = prices.costs.shortest[0, usable]
-    limit = math.inf if target.maximum_time is None else target.maximum_time
-    if np.all(prices.costs.late[0, usable]) or least.min() > limit * (1 + TIME_TOLERANCE):
-        return f"resources: no epoch keeps the time limits; the fastest takes {least.min():.6g}"
-    return ""
+        return f"models: none may follow the initial model {first!r}"
+    loads = [
+        load(instance, 1, model, place.name, frozenset([dataset]))
+        for place in instance.clusters
+        for model in startable
+        if rules.may_train(model, place.name)
+        for dataset in rules.data[place.name]
+    ]
+    if not loads:
+        return f"models: none that may follow {first!r} fits on a cluster with data"
+    fastest = min(loads, key=lambda one: one.communication + one.work / one.capacity)
+    found = allocate([fastest], target.maximum_time, target.round_deadline)
+    slow = f"resources: no epoch keeps the time limits; the fastest takes {found.fastest_time:.6g}"
+    return "" if found.feasible else slow
 
 
 def _time_needed(problem: CountedProblem, prices: Prices, assigned: list[Assignment]) -> str:

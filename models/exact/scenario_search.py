@@ -23,13 +23,13 @@ from depl.models.exact.certificate import certificate_in_time
 from depl.models.exact.charged import MOST_MULTIPLIERS
 from depl.models.exact.clusters import Clustered
 from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.listing import enumerate_on_scenarios
 from depl.models.exact.priced_plans import LONG
 from depl.models.exact.prices import GAIN_PRICES
 from depl.models.exact.reasons import infeasibility_reason
 from depl.models.exact.sampled import CountedProblem, SampledProblem
 from depl.models.exact.scenario_bounds import length_bounds, usual_time_price
 from depl.models.exact.scenario_subproblem import Subproblem
-from depl.models.exact.traced_search import search_under_scenarios
 from depl.models.exact.tree import Task, TreeSearch
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.instance import Instance
@@ -63,7 +63,7 @@ def scenario_search(instance: Instance, limits: Limits) -> Outcome:
     if sample is None:
         sample = draw_scenarios(instance, DEFAULT_SCENARIOS, limits.seed)
     if instance.has_memory:
-        return search_under_scenarios(instance, limits, sample)
+        return enumerate_on_scenarios(instance, limits, sample)
     problem = SampledProblem(instance, sample)
     search = ScenarioSearch(problem, limits)
     found = search.answer()

@@ -17,10 +17,10 @@ from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.assignments import Assignment, assignments
 from depl.models.exact.choices import Choices
-from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.law_grid import Grid, GridSteps, make_grid
 from depl.models.exact.law_kernels import Paths, _change, _least_violation
 from depl.models.exact.law_subproblem import LawSubproblem
+from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.prices import Prices
 from depl.models.problem.epochs import FinalLoss, compose, loss_step
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target

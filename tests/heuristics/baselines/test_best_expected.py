@@ -8,7 +8,7 @@ import pytest
 from depl.heuristics.baselines.best_expected import expected_cost, expected_greedy
 from depl.instances.library import load
 from depl.models.evaluation.evaluate import evaluate
-from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination

@@ -9,8 +9,7 @@ from depl.heuristics.paper.models import PaperLabel, Selector, StoppedError
 from depl.heuristics.paths.additive_problem import Weight
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import final_loss
-from depl.models.exact.enumeration import build_plan
-from depl.models.exact.plan_classes import Configuration
+from depl.models.exact.choices import build_plan
 from depl.models.problem.instance import Instance
 from depl.models.risk.certify import certified_violation
 
@@ -33,7 +32,7 @@ def test_chernoffs_bound_asks_for_an_epoch_more_than_the_quantile(long_bell: Ins
     path = next(graph.paths())
     assert len(path.models) == 4
     assert label.safe
-    plan = build_plan(long_bell, {"site": DATA}, [Configuration("site", "net")] * 3)
+    plan = build_plan(long_bell, {"site": DATA}, [("net", "site")] * 3)
     loss = final_loss(long_bell, plan)
     assert certified_violation(loss, 7.0).at_most(long_bell.target.violation_budget)
 
@@ -81,7 +80,7 @@ def test_paths_have_the_law_of_the_plan_that_trains_them() -> None:
         if path is None:
             continue
         place = instance.clusters[0].name
-        sequence = [Configuration(place, name) for name in chosen.names(path)]
+        sequence = [(name, place) for name in chosen.names(path)]
         plan = build_plan(instance, {place: everything}, sequence)
         assert chosen.final_loss(everything, path) == final_loss(instance, plan)
         compared += 1

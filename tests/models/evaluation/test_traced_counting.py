@@ -9,7 +9,7 @@ from scipy import stats
 
 from depl.models.evaluation.traced_counting import confident_weights, runs_to_carry, settled_losses
 from depl.models.evaluation.traced_prediction import mixture_of
-from depl.models.exact.traced_search import exceedance
+from depl.models.exact.traced_verdicts import exceedances
 from depl.models.problem.affine_law import AffineLaw, Coefficients, RunRecord, assembled, positions
 from depl.models.problem.counting import Counting
 from tests.cases.memory_cases import CUT, FAR, FULL
@@ -106,7 +106,7 @@ def promised_whole(finals: np.ndarray, confidence: float | None = None, diverged
     counting = Counting(unseen=UNSEEN, whole_runs=1, confidence=confidence, diverged=diverged)
     mixed = mixture_of(AffineLaw({}, {}, runs), places, counting)
     assert mixed.together
-    return float(exceedance(mixed, np.zeros(1), LIMIT))
+    return float(*exceedances(mixed, np.zeros(1), [LIMIT]))
 
 
 def promised_staged(first: np.ndarray, second: np.ndarray, diverged: int = 0) -> float:
@@ -120,7 +120,7 @@ def promised_staged(first: np.ndarray, second: np.ndarray, diverged: int = 0) ->
     )
     mixed = mixture_of(law, positions((FULL, FAR)), Counting(unseen=UNSEEN, diverged=diverged))
     assert [part.size - diverged for part in mixed.parts] == [len(first) + 1, len(second) + 1]
-    return float(exceedance(mixed, np.zeros(1), LIMIT))
+    return float(*exceedances(mixed, np.zeros(1), [LIMIT]))
 
 
 @pytest.mark.parametrize("lost", [1, 2, 5])

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from depl.models.evaluation.traced_grid import NOISE, POINTS, LossGrid
 from depl.models.evaluation.traced_loss import end_law
-from depl.models.exact.traced_schedules import Candidates, all_candidates, propagated
-from depl.models.problem.affine_law import AffineLaw, Position, positions
+from depl.models.exact.traced_schedules import Candidates, all_candidates
+from depl.models.problem.affine_law import AffineLaw, positions
 from depl.models.problem.traced_law import FittedStep, TracedLaw
 from tests.cases.memory_cases import FULL, instance_of, random_law, run_of
 from tests.oracles.traced_law import Oracle, Schedule
@@ -30,6 +30,10 @@ def state(grid: LossGrid, schedule: Schedule) -> Floats:
     for place in later:
         laws = grid.further(laws, place)
     return laws
+
+
+def states(grid: LossGrid, listed: Candidates) -> list[tuple[int, Floats]]:
+    return [(node, state(grid, listed.schedule(node))) for node in range(len(listed.nodes))]
 
 
 def walk(spread: float, epochs: int, retention: float = 0.96875, runs: int = 8) -> TracedLaw:
@@ -103,7 +107,7 @@ def test_the_bounds_contain_the_probability(
         listed = candidates_of(document)
         grid = LossGrid.of(document.law, points)
         offsets = np.array(document.deviations or (0.0,))
-        for node, laws in propagated(listed, grid.first, grid.further):
+        for node, laws in states(grid, listed):
             whole, of_node = of_nodes[node]
             apart = NONE if whole else offsets
             for maximum, wanted in of_node:
@@ -118,7 +122,7 @@ def test_the_bounds_contain_what_is_certified_of_a_single_plan(documents: list[T
     for document in documents:
         listed, apart = candidates_of(document), np.array(document.deviations or (0.0,))
         grid = LossGrid.of(document.law)
-        for node, laws in propagated(listed, grid.first, grid.further):
+        for node, laws in states(grid, listed):
             schedule, mean = listed.schedule(node), listed.nodes[node].mean
             certified = end_law(document, schedule).exceedance(mean)
             lower, upper = grid.exceedance(laws, mean - apart, 6)
@@ -134,7 +138,7 @@ def test_more_points_bring_the_bounds_together(documents: list[TracedLaw]) -> No
         for document in documents[:8]:
             oracle, listed = Oracle(document), candidates_of(document)
             grid = LossGrid.of(document.law, points)
-            for node, laws in propagated(listed, grid.first, grid.further):
+            for node, laws in states(grid, listed):
                 values, _ = oracle.independent(listed.schedule(node))
                 for level in np.linspace(0.05, 0.95, 7):
                     lower, upper = grid.exceedance(laws, np.array([np.quantile(values, level)]), 6)
@@ -148,7 +152,7 @@ def test_bounds_fall_in_the_maximum_and_stay_between_zero_and_one(documents: lis
         listed = candidates_of(document)
         grid = LossGrid.of(document.law, 128)
         maxima = np.linspace(grid.lower - 0.5, grid.lower + grid.width * 127 + 0.5, 100)
-        for _, laws in propagated(listed, grid.first, grid.further):
+        for _, laws in states(grid, listed):
             bounds = np.array([grid.exceedance(laws, np.array([maximum]), 6) for maximum in maxima])
             assert (np.diff(bounds, axis=0) <= 1e-15).all()
             assert (bounds >= 0).all()
@@ -160,7 +164,7 @@ def test_a_mean_over_maxima_is_the_mean_of_the_bounds(documents: list[TracedLaw]
     grid = LossGrid.of(documents[1].law)
     listed = candidates_of(documents[1])
     limits = np.array([0.9, 1.1, 1.3, 1.6])
-    for _, laws in propagated(listed, grid.first, grid.further):
+    for _, laws in states(grid, listed):
         apart = np.array([grid.exceedance(laws, limits[index : index + 1], 6) for index in range(4)])
         lower, upper = grid.exceedance(laws, limits, 6)
         assert lower == pytest.approx(apart[:, 0].mean(), abs=2 * NOISE)
@@ -269,27 +273,10 @@ def test_retention_zero_forgets_what_has_left_the_grid_on_neither_side() -> None
         assert lower <= wanted <= upper
 
 
-# --- the states of all schedules --------------------------------------------------------------------------
-
-
-def test_every_schedule_gets_its_own_state_once(documents: list[TracedLaw]) -> None:
-    def first(place: Position) -> Schedule:
-        return (place.trained,)
-
-    def further(before: Schedule, place: Position) -> Schedule:
-        return (*before, place.trained)
-
-    for document in documents:
-        listed = candidates_of(document)
-        found = list(propagated(listed, first, further))
-        assert [node for node, _ in found] == list(range(len(listed.nodes)))
-        assert all(listed.schedule(node) == told for node, told in found)
-
-
 def test_a_residual_law_is_transformed_once_per_step(documents: list[TracedLaw]) -> None:
     document: AffineLaw = documents[0].law
     grid, listed = LossGrid.of(document, 64), candidates_of(documents[0])
-    list(propagated(listed, grid.first, grid.further))
+    states(grid, listed)
     used = {
         id(document.step(place))
         for node in range(len(listed.nodes))

@@ -13,9 +13,9 @@ from depl.instances.tiny_sampled import tiny_sampled
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.assignments import assignments, count_assignments
 from depl.models.exact.choices import Choices
+from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.scenario_bounds import root_bound
-from depl.models.exact.traced_search import search_under_law
 from depl.models.problem.instance import Instance
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits, find
@@ -233,9 +233,9 @@ def test_schedules_of_a_traced_law_keep_the_rules(seed):
     """By parts: of those that end with each model the cheapest is cheapest; so it is without a cluster."""
     case = drawn(seed)
     limits = Limits()
-    best = _cost(search_under_law(case.instance, limits))
+    best = _cost(enumerate_plans(case.instance, limits))
     names = [model.name for model in case.instance.models]
-    ends = [search_under_law(case.instance.replace(deployable=(name,)), limits) for name in names]
+    ends = [enumerate_plans(case.instance.replace(deployable=(name,)), limits) for name in names]
     assert same(min(map(_cost, ends)), best)
     for name, found in zip(names, ends, strict=True):
         assert found.plan is None or not found.plan.epochs or found.plan.epochs[-1].model == name
@@ -246,7 +246,7 @@ def test_schedules_of_a_traced_law_keep_the_rules(seed):
             ),
             transfers=tuple(row for row in case.instance.transfers if row.cluster == place.name),
         )
-        found = search_under_law(ruled, limits)
+        found = enumerate_plans(ruled, limits)
         assert _cost(found) >= best * (1 - 1e-9)
         if found.plan is not None:
             assert {epoch.cluster for epoch in found.plan.epochs} <= {place.name}

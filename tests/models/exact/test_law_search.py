@@ -11,8 +11,8 @@ from scipy import stats
 import depl
 from depl.models.exact import law_search as module
 from depl.models.exact.choices import Choices
-from depl.models.exact.enumeration import enumerate_plans
 from depl.models.exact.law_search import LawSearch, exact
+from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.tree import Task
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term

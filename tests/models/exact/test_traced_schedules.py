@@ -138,16 +138,14 @@ def test_nodes_lead_back_to_the_schedules_that_they_continue(instances: list[Ins
             assert node.place == last
             assert node.parent < index
             assert (found[node.parent] if node.parent >= 0 else ()) == found[index][:-1]
-            before = found[node.before_stage] if node.before_stage >= 0 else ()
-            assert before == found[index][: node.place.start]
             stages = [(trained, len(list(items))) for trained, items in itertools.groupby(found[index])]
-            assert [(end.trained, end.age) for end in candidates.ends(index)] == stages
+            assert [(end.trained, end.age) for end in node.ends] == stages
 
 
 def test_the_cheapest_come_first(instances: list[Instance]) -> None:
     for instance in instances:
         candidates = listed(instance)
-        order = candidates.by_cost().tolist()
+        order = candidates.by_cost(range(len(candidates.nodes))).tolist()
         assert sorted(order) == list(range(len(candidates.nodes)))
         costs = [candidates.nodes[node].cost for node in order]
         assert costs == sorted(costs)
@@ -205,8 +203,8 @@ def test_the_listing_can_be_stopped_between_epochs() -> None:
 
 def test_nothing_is_listed_where_no_epoch_keeps_the_limits() -> None:
     candidates = listed(drawn(1, maximum_time=0.01))
-    assert candidates.nodes == ()
-    assert candidates.by_cost().size == 0
+    assert not candidates.nodes
+    assert candidates.by_cost(()).size == 0
 
 
 def test_clusters_that_cost_nothing_are_listed_at_no_cost() -> None:
@@ -234,6 +232,13 @@ def test_the_three_kinds_occur(instances: list[Instance]) -> None:
     )  # a model is left and returned to
 
 
+def _stage_ends(places: list[Position]) -> list[Position]:
+    nexts = [*places[1:], None]
+    return [
+        place for place, after in zip(places, nexts, strict=True) if not after or after.start != place.start
+    ]
+
+
 def test_a_past_of_several_stages_is_not_counted_among_the_epochs_to_come() -> None:
     """A stage begins after the epochs of those before it; the first to come may go on with the last."""
     one, other = ("m", "c"), ("n", "c")
@@ -242,15 +247,10 @@ def test_a_past_of_several_stages_is_not_counted_among_the_epochs_to_come() -> N
         places: list[Position] = []
         for trained in (*past, *ahead):
             places.append(following(places[-1] if places else None, trained))
-        ends = [
-            place for place, after in itertools.pairwise(places[: len(past)]) if after.start != place.start
-        ]
-        nodes, stage = [], -1
-        for index, place in enumerate(places[len(past) :]):
-            if index and place.start != places[len(past) + index - 1].start:
-                stage = index - 1
-            nodes.append(Node(place, index - 1, stage, 0.0, 0.0))
-        found = Candidates(tuple(nodes), (*ends, places[len(past) - 1]))
+        last = range(len(past), len(places) + 1)  # how many epochs are trained
+        ends = [tuple(_stage_ends(places[:count])) for count in last]
+        nodes = [Node(each, index - 1, 0.0, 0.0) for index, each in enumerate(ends[1:])]
+        found = Candidates(nodes, ends[0])
         for node in range(len(ahead)):
             assert found.epochs(node) == node + 1
             assert found.schedule(node) == ahead[: node + 1]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from depl.instances.library import load
-from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.solving import front as module

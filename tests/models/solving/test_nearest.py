@@ -4,7 +4,7 @@ import pytest
 
 import depl
 from depl.instances.library import load
-from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Undeclared

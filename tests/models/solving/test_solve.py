@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate
-from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import DeplError, InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch

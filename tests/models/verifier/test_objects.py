@@ -8,7 +8,7 @@ import pytest
 
 from depl.instances.library import load as load_instance
 from depl.models.evaluation import end_law, evaluate, loss_law
-from depl.models.exact import enumeration, plan_classes
+from depl.models.exact import choices, plan_classes
 from depl.models.problem import allocation, epochs
 from depl.models.problem.epochs import LossStep, Term
 from depl.models.problem.instance import (
@@ -76,7 +76,7 @@ def altered_load(**changes):
             load, **{name: change(getattr(load, name)) for name, change in changes.items()}
         )
 
-    return [(module, "load", wrong) for module in (enumeration, evaluate, plan_classes)]
+    return [(module, "load", wrong) for module in (choices, evaluate, plan_classes)]
 
 
 def altered_step(change):
@@ -140,8 +140,8 @@ ALTERATIONS = {
     "nodes not paid": altered_load(price=lambda value: value / 2),
     "capacity r too large": altered_load(capacity=lambda value: 4 * value, work=lambda value: 8 * value),
     "communication s/b forgotten": altered_load(communication=lambda value: 0.0),
-    "x not at the KKT point": [(enumeration, "allocate", wasteful)],
-    "x too small for the time budget": [(enumeration, "allocate", stingy)],
+    "x not at the KKT point": [(choices, "allocate", wasteful)],
+    "x too small for the time budget": [(choices, "allocate", stingy)],
     "transfers forgotten, eq. (2)": [(Instance, "transfer_cost", no_transfers)],
     "improvement too large, eq. (8)": altered_step(scaled_terms(1.02)),
     "epoch index off by one, eq. (8)": altered_step(next_epoch),

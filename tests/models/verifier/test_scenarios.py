@@ -9,7 +9,7 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instances, random_plan
-from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.instance import ConstantImprovement, Model
 from depl.models.problem.laws import Deterministic, Empirical, InverseGamma, Lognormal, Normal, StudentT

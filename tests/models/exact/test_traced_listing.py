@@ -1,5 +1,6 @@
 """Cheapest plans under a traced law: against all schedules, judged by brute force and costed by hand."""
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -14,20 +15,21 @@ from depl.models.evaluation import traced_loss as traced_module
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.evaluation.traced_loss import end_law
 from depl.models.evaluation.traced_prediction import Mixed
-from depl.models.exact import traced_search as search_module
-from depl.models.exact.enumeration import enumerate_plans
+from depl.models.exact import listing as listing_module
+from depl.models.exact import traced_verdicts as verdicts_module
+from depl.models.exact.listing import enumerate_on_scenarios, enumerate_plans
 from depl.models.exact.scenario_search import scenario_search
 from depl.models.exact.traced_schedules import all_candidates
-from depl.models.exact.traced_search import exceedance, search_under_law, search_under_scenarios
+from depl.models.exact.traced_verdicts import UnderLaw, exceedances
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss
-from depl.models.problem.instance import Cluster, Instance, Switch
+from depl.models.problem.instance import Instance, Switch
 from depl.models.problem.laws import Forbidden
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import FittedStep, TracedLaw
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.interval import Interval
-from depl.models.scenarios.draws import Scenarios, allowed_misses, draw_scenarios
+from depl.models.scenarios.draws import allowed_misses, draw_scenarios
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
@@ -68,7 +70,14 @@ def check_plan(case: Case, outcome: Outcome) -> None:
     assert outcome.lower_bound == pytest.approx(found.cost, rel=1e-9, abs=1e-12)
 
 
-# --- under the law ----------------------------------------------------------------------------------------
+def searches(case: Case, size: int = 30, seed: int = 4) -> list[tuple[Search, list[tuple[float, Schedule]]]]:
+    """Both searches with the schedules that they may take."""
+    scenarios = draw_scenarios(case.instance, size, seed)
+    assert allowed_misses(case.instance, size) < size
+    return [
+        (enumerate_plans, case.met()),
+        (functools.partial(enumerate_on_scenarios, scenarios=scenarios), met_on(case, size, seed)),
+    ]
 
 
 def test_the_cases_are_of_all_kinds(cases: list[Case]) -> None:
@@ -84,20 +93,30 @@ def test_the_cases_are_of_all_kinds(cases: list[Case]) -> None:
 
 
 def test_the_plan_is_a_cheapest_of_all_that_meet_the_target(cases: list[Case]) -> None:
-    for case in cases:
-        outcome = search_under_law(case.instance, Limits())
-        met = case.met()
-        assert (outcome.termination is Termination.INFEASIBLE) == (not met)
-        if not met:
-            assert outcome.plan is None
-            assert outcome.lower_bound == math.inf
-            assert outcome.reason is not None
-            continue
-        assert outcome.termination is Termination.OPTIMAL
-        check_plan(case, outcome)
-        assert outcome.lower_bound == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
-        assert case.violation(schedule_of(outcome)) <= case.budget
-        assert evaluate(case.instance, outcome.plan).feasible  # type: ignore[arg-type]
+    """Under the law and on scenarios; also where plans cost nothing."""
+    optimal, free = [0, 0], 0
+    for index, case in enumerate(cases):
+        for place, (search, met) in enumerate(searches(case, (7, 20, 60)[index % 3], index)):
+            outcome = search(case.instance, Limits())
+            assert (outcome.termination is Termination.INFEASIBLE) == (not met)
+            if not met:
+                assert (outcome.plan, outcome.lower_bound) == (None, math.inf)
+                assert outcome.reason is not None
+                continue
+            optimal[place] += 1
+            assert outcome.termination is Termination.OPTIMAL
+            check_plan(case, outcome)
+            assert outcome.lower_bound == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
+            assert schedule_of(outcome) in {schedule for _, schedule in met}
+            if place == 0:
+                assert evaluate(case.instance, outcome.plan).feasible  # type: ignore[arg-type]
+            if index < 12:
+                priced = [msgspec.structs.replace(item, unit_cost=0) for item in case.instance.clusters]
+                unpriced = search(case.instance.replace(clusters=tuple(priced), transfers=()), Limits())
+                assert (unpriced.termination, unpriced.lower_bound) == (Termination.OPTIMAL, 0)
+                free += 1
+    assert len(cases) * 25 / 60 < optimal[1] < len(cases) - 5
+    assert free > 5
 
 
 @pytest.mark.parametrize("residuals", ["per_run", "independent"])
@@ -106,13 +125,8 @@ def test_plans_that_enough_runs_went_through_do_not_deviate(residuals: str) -> N
     per_run = residuals == "per_run"
     for runs, maximum, plan in ((19, 2.5, per_run), (18, 2.5, False), (18, 12.5, True)):
         law = halves(runs, residuals=residuals, deviations=(10.0,))
-        outcome = search_under_law(instance_of(law, maximum_loss=maximum), Limits())
+        outcome = enumerate_plans(instance_of(law, maximum_loss=maximum), Limits())
         assert (outcome.plan is not None) == plan
-
-
-def test_the_method_enumerate_is_this_search(cases: list[Case]) -> None:
-    for case in cases[:6]:
-        assert enumerate_plans(case.instance, Limits()).plan == search_under_law(case.instance, Limits()).plan
 
 
 def test_solve_takes_the_plan_through_the_verifier(cases: list[Case]) -> None:
@@ -133,22 +147,17 @@ def test_solve_takes_the_plan_through_the_verifier(cases: list[Case]) -> None:
 @pytest.mark.parametrize("residuals", ["per_run", "independent"])
 def test_a_target_that_is_met_before_training_needs_no_plan(residuals: str) -> None:
     instance = instance_of(halves(residuals=residuals), maximum_loss=50.0)
-    outcome = search_under_law(instance, Limits())
+    outcome = enumerate_plans(instance, Limits())
     assert (outcome.termination, outcome.plan, outcome.lower_bound) == (Termination.OPTIMAL, Plan(), 0)
-    assert search_under_scenarios(instance, Limits(), draw_scenarios(instance, 5)).plan == Plan()
+    assert enumerate_on_scenarios(instance, Limits(), draw_scenarios(instance, 5)).plan == Plan()
 
 
-def test_a_target_of_no_loss_at_all_is_unreachable_where_losses_have_logarithms() -> None:
-    for residuals in ("per_run", "independent"):
-        instance = instance_of(halves(residuals=residuals, scale="log"), maximum_loss=0.0)
-        scenarios = draw_scenarios(instance, 10)
-        for outcome in (
-            search_under_law(instance, Limits()),
-            search_under_scenarios(instance, Limits(), scenarios),
-        ):
-            assert outcome.termination is Termination.INFEASIBLE
-            assert outcome.reason is not None
-            assert outcome.reason.startswith("models: target 0 at omega 0.9 unreachable")
+def test_the_method_scenario_search_lists_the_same_schedules(cases: list[Case]) -> None:
+    for case in cases[:6]:
+        hundred = draw_scenarios(case.instance, 100, 2)
+        wanted = enumerate_on_scenarios(case.instance, Limits(), hundred).plan
+        assert scenario_search(case.instance, Limits(seed=2)).plan == wanted
+        assert scenario_search(case.instance, Limits(scenarios=hundred)).plan == wanted
 
 
 def test_forbidden_switches_stay_forbidden(cases: list[Case]) -> None:
@@ -164,7 +173,7 @@ def test_forbidden_switches_stay_forbidden(cases: list[Case]) -> None:
             for cost, schedule in case.met()
             if not any((one[0], other[0]) == ("full", "cut") for one, other in itertools.pairwise(schedule))
         ]
-        outcome = search_under_law(instance, Limits())
+        outcome = enumerate_plans(instance, Limits())
         assert (outcome.plan is None) == (not allowed)
         if allowed:
             assert outcome.lower_bound == pytest.approx(allowed[0], rel=1e-9, abs=1e-12)
@@ -172,107 +181,75 @@ def test_forbidden_switches_stay_forbidden(cases: list[Case]) -> None:
     assert fewer > 3
 
 
-def free(instance: Instance) -> Instance:
-    clusters = [
-        Cluster(name=item.name, capacity=item.capacity, bandwidth=item.bandwidth, unit_cost=0)
-        for item in instance.clusters
-    ]
-    return instance.replace(clusters=tuple(clusters), transfers=())
-
-
-def test_plans_that_cost_nothing_are_found_too(cases: list[Case]) -> None:
-    found = 0
-    for case in cases[:12]:
-        instance = free(case.instance)
-        scenarios = draw_scenarios(instance, 20)
-        for outcome in (
-            search_under_law(instance, Limits()),
-            search_under_scenarios(instance, Limits(), scenarios),
-        ):
-            if outcome.plan is not None:
-                assert (outcome.termination, outcome.lower_bound) == (Termination.OPTIMAL, 0)
-                found += 1
-        assert (search_under_law(instance, Limits()).plan is None) == (not case_of(instance).met())
-    assert found > 5
-
-
 def test_progress_is_reported_once(cases: list[Case]) -> None:
     case = next(case for case in cases if case.met())
     rows: list[tuple[float, float, float]] = []
-    search_under_law(case.instance, Limits(progress=lambda *row: rows.append(row)))
+    enumerate_plans(case.instance, Limits(progress=lambda *row: rows.append(row)))
     ((seconds, incumbent, bound),) = rows
     assert seconds >= 0
     assert incumbent == bound == pytest.approx(case.met()[0][0], rel=1e-9)
 
 
-def test_an_instance_without_a_law_is_none_of_its_business() -> None:
-    with pytest.raises(InvalidInputError, match="no law to search under") as caught:
-        search_under_law(instance_of(None), Limits())
-    assert caught.value.path == ".traced_law"
-
-
 def test_more_schedules_than_allowed_are_refused(cases: list[Case], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "MAXIMUM_SCHEDULES", 1)
+    monkeypatch.setattr(listing_module, "MOST_LISTED", 1)
     case = next(case for case in cases if len(case.ranked) > 2 and case.met())
     with pytest.raises(NotCoveredError, match="more than 1 schedules"):
-        search_under_law(case.instance, Limits(), 1)
+        enumerate_plans(case.instance, Limits(), 1)
     with pytest.raises(NotCoveredError, match="more than 1 schedules"):
-        search_under_scenarios(case.instance, Limits(), draw_scenarios(case.instance, 5))
+        enumerate_on_scenarios(case.instance, Limits(), draw_scenarios(case.instance, 5))
 
 
-# --- why there is none ------------------------------------------------------------------------------------
+def least_count(instance: Instance) -> int:
+    """Half the runs end at 1 and half at 2, so 1.5 is missed by as many scenarios as draw the latter."""
+    ended = by_statement(Oracle(halves()), (("full", "edge"), ("cut", "far")), stream(0, 40))
+    return int((ended > instance.target.maximum_loss).sum())
 
 
-def test_an_unreachable_target_is_told_with_the_quantile_that_is_nearest() -> None:
-    """Half the runs end at 1 and half at 2: nothing is below 1 with probability 0.9, and 2 always is."""
+def test_what_is_infeasible_is_told_with_what_can_be_reached() -> None:
     instance = instance_of(halves(), maximum_loss=1.5, quantile_level=0.9)
-    outcome = search_under_law(instance, Limits())
-    assert outcome.termination is Termination.INFEASIBLE
-    assert outcome.reason == (
-        "models: target 1.5 at omega 0.9 unreachable within 4 epochs, the time limits and the support of the "
-        "traces: the schedule that misses it least often has the quantile 2"
-    )
-
-
-def test_a_target_unreachable_on_scenarios_is_told_with_the_least_count() -> None:
-    instance = instance_of(halves(), maximum_loss=1.5, quantile_level=0.9)
-    scenarios = draw_scenarios(instance, 40)
-    (count,) = {
-        int((by_statement(Oracle(halves()), (("full", "edge"), ("cut", "far")), stream(0, 40)) > 1.5).sum())
-    }
-    outcome = search_under_scenarios(instance, Limits(), scenarios)
-    assert outcome.termination is Termination.INFEASIBLE
-    assert outcome.reason == (
-        "models: target 1.5 at omega 0.9 unreachable on 40 scenarios within 4 epochs, the time limits and "
-        f"the support of the traces: {count} of them miss it at least, 4 may"
-    )
-
-
-def test_without_a_schedule_that_keeps_the_time_limits_there_is_nothing_to_compare() -> None:
-    outcome = search_under_law(instance_of(halves(), maximum_time=0.01), Limits())
-    assert outcome.termination is Termination.INFEASIBLE
-    assert outcome.reason is not None
-    assert outcome.reason.endswith("no schedule inside the support of the traces keeps the time limits")
-    outcome = search_under_law(instance_of(halves(), maximum_epochs=0), Limits())
-    assert (
-        outcome.reason
-        == "models: maximum_epochs is 0, and a plan without an epoch misses the target too often"
-    )
-
-
-# --- time limits ------------------------------------------------------------------------------------------
-
-
-def searches(case: Case) -> list[tuple[Search, list[tuple[float, Schedule]]]]:
-    """Both searches with the schedules that they may take."""
-    scenarios = draw_scenarios(case.instance, 30, 4)
-    return [
-        (search_under_law, case.met()),
+    within = "within 4 epochs, the time limits and the support of the traces"
+    unreachable = "models: target 1.5 at omega 0.9 unreachable"
+    where = f"on 40 scenarios {within}"
+    rows: list[tuple[Instance, str, str]] = [
         (
-            lambda instance, limits: search_under_scenarios(instance, limits, scenarios),
-            met_on(case, 30, 4),
-        ),
+            instance,
+            f"{unreachable} {within}: the schedule that misses it least often has the quantile 2",
+            f"{unreachable} {where}: {least_count(instance)} of them miss it at least, 4 may",
+        )
     ]
+    slow = "resources: no epoch keeps the time limits; the fastest takes 0.625"
+    none = "models: maximum_epochs is 0, and a plan without an epoch misses the target too often"
+    rows += [
+        (instance.replace(maximum_time=0.01), slow, slow),
+        (instance.replace(maximum_epochs=0), none, none),
+    ]
+    for asked, by_law, on_scenarios in rows:
+        found = enumerate_plans(asked, Limits())
+        counted = enumerate_on_scenarios(asked, Limits(), draw_scenarios(asked, 40))
+        assert (found.termination, counted.termination) == (Termination.INFEASIBLE,) * 2
+        assert (found.reason, counted.reason) == (by_law, on_scenarios)
+
+
+@pytest.mark.parametrize("residuals", ["per_run", "independent"])
+def test_a_target_of_no_loss_at_all_is_unreachable_where_losses_have_logarithms(residuals: str) -> None:
+    instance = instance_of(halves(residuals=residuals, scale="log"), maximum_loss=0.0)
+    on_ten_draws = enumerate_on_scenarios(instance, Limits(), draw_scenarios(instance, 10))
+    for outcome in (enumerate_plans(instance, Limits()), on_ten_draws):
+        assert outcome.termination is Termination.INFEASIBLE
+        assert outcome.reason is not None
+        assert outcome.reason.startswith("models: target 0 at omega 0.9 unreachable")
+
+
+def test_a_clock_and_an_interrupt_end_in_an_outcome(cases: list[Case]) -> None:
+    class Interrupted(Limits):
+        def expired(self) -> bool:
+            raise KeyboardInterrupt
+
+    stopped = (Limits(time_limit=1e-9), Termination.TIME_LIMIT), (Interrupted(), Termination.INTERRUPTED)
+    for limits, ending in stopped:
+        outcome = enumerate_plans(cases[0].instance, limits)
+        assert (outcome.termination, outcome.plan, outcome.lower_bound) == (ending, None, 0)
+        assert outcome.reason == "stopped before a plan that meets the target was found; allow more time"
 
 
 def test_whenever_time_runs_out_the_bound_holds(cases: list[Case]) -> None:
@@ -297,10 +274,10 @@ def test_whenever_time_runs_out_the_bound_holds(cases: list[Case]) -> None:
 
 
 def on_ten(instance: Instance, limits: Limits) -> Outcome:
-    return search_under_scenarios(instance, limits, draw_scenarios(instance, 10))
+    return enumerate_on_scenarios(instance, limits, draw_scenarios(instance, 10))
 
 
-@pytest.mark.parametrize("search", [search_under_law, on_ten])
+@pytest.mark.parametrize("search", [enumerate_plans, on_ten])
 def test_judging_that_is_cut_short_leaves_schedules_open(search: Search) -> None:
     """The cheaper of two models is listed second; as long as it was not judged, it may be the best."""
     runs = [run_of([(trained, 1)], [2.0, 1.0]) for trained in (CUT, FULL) for _ in range(8)]
@@ -323,26 +300,6 @@ def test_judging_that_is_cut_short_leaves_schedules_open(search: Search) -> None
     assert schedule_of(outcome) == (FULL,)
 
 
-def test_a_real_clock_stops_it_too(cases: list[Case]) -> None:
-    outcome = search_under_law(cases[0].instance, Limits(time_limit=1e-9))
-    assert outcome.termination is Termination.TIME_LIMIT
-    assert (outcome.plan, outcome.lower_bound) == (None, 0)
-    assert outcome.reason == "stopped while schedules were listed"
-
-
-def test_an_interrupt_ends_in_an_outcome(cases: list[Case]) -> None:
-    class Interrupted(Limits):
-        def expired(self) -> bool:
-            raise KeyboardInterrupt
-
-    outcome = search_under_law(cases[0].instance, Interrupted())
-    assert outcome.termination is Termination.INTERRUPTED
-    assert (outcome.plan, outcome.lower_bound) == (None, 0)
-
-
-# --- what is not decided ----------------------------------------------------------------------------------
-
-
 def undecided(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """The first certificates say nothing, two of a schedule: of all losses seen, and of the target."""
     left = [None] * count
@@ -353,7 +310,7 @@ def undecided(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
             return Interval(0.0, 1.0, "nothing")
         return certified_violation(loss, maximum_loss)
 
-    for module in (search_module, traced_module, end_module):
+    for module in (traced_module, end_module):
         monkeypatch.setattr(module, "certified_violation", certified, raising=False)
 
 
@@ -374,38 +331,29 @@ def test_a_cheaper_schedule_that_is_not_decided_becomes_the_bound(
     for case in chosen:
         (first, _), _, (cost, schedule), *_ = case.met()
         undecided(monkeypatch, 5)
-        outcome = search_under_law(case.instance, Limits())
+        outcome = enumerate_plans(case.instance, Limits())
         assert outcome.termination is Termination.EXHAUSTED
         assert schedule_of(outcome) == schedule
         assert outcome.lower_bound == pytest.approx(first, rel=1e-9)
         gap = (cost - first) / cost
         undecided(monkeypatch, 5)
-        assert search_under_law(case.instance, Limits(gap=gap * 1.001)).termination is Termination.GAP_REACHED
+        assert enumerate_plans(case.instance, Limits(gap=gap * 1.001)).termination is Termination.GAP_REACHED
         undecided(monkeypatch, 5)
-        assert search_under_law(case.instance, Limits(gap=gap * 0.999)).termination is Termination.EXHAUSTED
+        assert enumerate_plans(case.instance, Limits(gap=gap * 0.999)).termination is Termination.EXHAUSTED
 
 
+@pytest.mark.parametrize("residuals", ["per_run", "independent"])
 def test_if_nothing_is_decided_there_is_no_plan_and_no_verdict(
-    cases: list[Case], monkeypatch: pytest.MonkeyPatch
+    residuals: str, cases: list[Case], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for residuals in ("per_run", "independent"):
-        for case in several_met(cases, 0, residuals)[:6]:
-            undecided(monkeypatch, 10_000)
-            outcome = search_under_law(case.instance, Limits())
-            assert outcome.termination is Termination.EXHAUSTED
-            assert outcome.plan is None
-            assert outcome.lower_bound <= case.met()[0][0] * (1 + 1e-9)
-            assert outcome.reason is not None
-            assert "no schedule is certified to meet the target" in outcome.reason
-
-
-def test_what_the_grid_calls_met_has_to_be_certified(
-    cases: list[Case], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else `solve` would refuse the plan."""
-    for case in several_met(cases, 1, "independent"):
+    """What counts or the grid call met has to be certified, else `solve` would refuse the plan."""
+    for case in several_met(cases, 0, residuals):
         undecided(monkeypatch, 10_000)
-        assert search_under_law(case.instance, Limits()).plan is None
+        outcome = enumerate_plans(case.instance, Limits())
+        assert (outcome.termination, outcome.plan) == (Termination.EXHAUSTED, None)
+        assert outcome.lower_bound <= case.met()[0][0] * (1 + 1e-9)
+        assert outcome.reason is not None
+        assert "no plan is certified to meet the target" in outcome.reason
 
 
 def scaled(document: TracedLaw, factor: float) -> TracedLaw:
@@ -453,7 +401,7 @@ def test_sums_as_large_as_their_rounding_are_left_to_the_evaluator(factor: float
                 for cost, item in bare.ranked
                 if end_law(document, item).exceedance(maximum).at_most(budget)
             ]
-            outcome = search_under_law(instance, Limits())
+            outcome = enumerate_plans(instance, Limits())
             assert (outcome.plan is None) == (not met)
             if met:
                 assert outcome.lower_bound == pytest.approx(met[0], rel=1e-9)
@@ -468,72 +416,60 @@ def test_what_counts_of_runs_say_holds_where_sums_are_as_large_as_their_rounding
         rng = np.random.default_rng(400 + seed)
         document = scaled(random_law(rng, deviations=(-0.1, 0.05) if seed % 2 else ()), 1e9)
         bare = case_of(instance_of(document, initial_loss=50e9))
-        listed = all_candidates(bare.instance, document.law, 10_000, lambda: True)
+        listed = all_candidates(bare.instance, document.law, 10_000)
         assert listed is not None
         for node in range(0, len(listed.nodes), max(1, len(listed.nodes) // 6)):
             schedule = listed.schedule(node)
             loss, values = end_law(document, schedule).scaled, np.unique(bare.oracle.law(schedule)[0])
             for maximum in values[:: max(1, len(values) // 4)].tolist():
                 share = certified_violation(loss, maximum).exact
-                instance = bare.instance.replace(maximum_loss=maximum)
-                lower, upper = search_module._UnderLaw(instance, document, listed, Limits()).misses(node)
+                lower, upper = UnderLaw(bare.instance.replace(maximum_loss=maximum)).bounds(listed, node)
                 assert share is not None
                 assert lower <= share <= upper
                 apart += lower < upper
     assert apart > 30  # the atom itself counts on one side alone
 
 
-def test_exceedance_counts_all_combinations() -> None:
+def test_exceedances_count_all_combinations() -> None:
     rng = np.random.default_rng(5)
+    limits = (-3.0, 0.0, 0.5, 4.0)
     for _ in range(20):
         parts = tuple(rng.integers(-4, 5, int(rng.integers(1, 9))).astype(float) for _ in range(3))
         offsets = rng.integers(-1, 2, 2).astype(float)
         sums = 1.0 + sum(np.meshgrid(*parts, offsets))  # type: ignore[arg-type]
-        for limit in (-3.0, 0.0, 0.5, 4.0):
-            wanted = Fraction(int((sums > limit).sum()), sums.size)
-            assert exceedance(Mixed(1.0, parts, 1, together=False), offsets, limit) == wanted
-            weights = rng.integers(1, 9, parts[0].size)
-            likely = sum(int(weights[1.0 + parts[0] + offset > limit].sum()) for offset in offsets)
-            weighted = Mixed(1.0, parts[:1], 1, together=True, weights=weights)
-            assert exceedance(weighted, offsets, limit) == Fraction(likely, 2 * int(weights.sum()))
+        wanted = [Fraction(int((sums > limit).sum()), sums.size) for limit in limits]
+        assert exceedances(Mixed(1.0, parts, 1, together=False), offsets, limits) == wanted
+        weights = rng.integers(1, 9, parts[0].size)
+        likely = [
+            sum(int(weights[1.0 + parts[0] + offset > limit].sum()) for offset in offsets) for limit in limits
+        ]
+        weighted = Mixed(1.0, parts[:1], 1, together=True, weights=weights)
+        assert exceedances(weighted, offsets, limits) == [Fraction(n, 2 * int(weights.sum())) for n in likely]
 
 
-# --- under scenarios --------------------------------------------------------------------------------------
-
-
-def test_on_scenarios_the_plan_is_a_cheapest_of_all_that_few_enough_miss(cases: list[Case]) -> None:
-    optimal = 0
-    for index, case in enumerate(cases):
-        size = (7, 20, 60)[index % 3]
-        met = met_on(case, size, index)
-        scenarios = draw_scenarios(case.instance, size, index)
-        outcome = search_under_scenarios(case.instance, Limits(), scenarios)
-        assert allowed_misses(case.instance, size) < size
-        assert (outcome.termination is Termination.INFEASIBLE) == (not met)
-        if not met:
-            assert outcome.plan is None
-            assert outcome.lower_bound == math.inf
-            continue
-        optimal += 1
-        assert outcome.termination is Termination.OPTIMAL
-        check_plan(case, outcome)
-        assert outcome.lower_bound == pytest.approx(met[0][0], rel=1e-9, abs=1e-12)
-        assert schedule_of(outcome) in {schedule for _, schedule in met}
-    assert len(cases) * 25 / 60 < optimal < len(cases) - 5
-
-
-def test_the_method_scenario_search_is_this_search(cases: list[Case]) -> None:
-    for case in cases[:6]:
-        scenarios: Scenarios = draw_scenarios(case.instance, 15, 2)
-        wanted = search_under_scenarios(case.instance, Limits(), scenarios)
-        assert scenario_search(case.instance, Limits(scenarios=scenarios)).plan == wanted.plan
-        drawn_there = scenario_search(case.instance, Limits(seed=2))
-        hundred = draw_scenarios(case.instance, 100, 2)
-        assert drawn_there.plan == search_under_scenarios(case.instance, Limits(), hundred).plan
+@pytest.mark.parametrize("kept", [1, 3, 10_000])
+def test_every_schedule_gets_its_own_state_however_few_are_kept(
+    cases: list[Case], kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verdicts_module, "_STATES", kept)
+    for case in cases[:12]:
+        verdicts, law = UnderLaw(case.instance), case.instance.traced_law
+        assert law is not None
+        listed = all_candidates(case.instance, law.law, 10_000)
+        assert listed is not None
+        for node in listed.by_cost(range(len(listed.nodes))).tolist():
+            state = verdicts._state(
+                listed,
+                node,
+                lambda place: [place.trained],
+                lambda before, place: [*before, place.trained],  # type: ignore[arg-type, return-value]
+            )
+            assert tuple(state) == listed.schedule(node)
+            assert len(verdicts._states) <= kept
 
 
 def test_scenarios_of_other_epochs_are_refused() -> None:
     instance = instance_of(halves())
     scenarios = draw_scenarios(instance.replace(maximum_epochs=2), 5)
     with pytest.raises(InvalidInputError, match="draw them for this instance"):
-        search_under_scenarios(instance, Limits(), scenarios)
+        enumerate_on_scenarios(instance, Limits(), scenarios)
