@@ -78,10 +78,11 @@ def follow(policy: Policy, source: Source) -> Iterator[Ended]:
             beyond = ~reached & (runs.states >= grid.cells)
             actions = np.where(reached | beyond, STOP - 1, actions)
             for end, chosen in (("reached", reached), ("beyond", beyond), (last, actions == STOP)):
-                yield Ended(end, node.epoch, runs.at(chosen))
+                if chosen.any():
+                    yield Ended(end, node.epoch, runs.at(chosen))
             for index, training in enumerate(node.trainings):
-                if (going := runs.at(actions == index)).losses.size:
-                    found, after = source.train(number, index, going)
+                if (chosen := actions == index).any():
+                    found, after = source.train(number, index, runs.at(chosen))
                     states = _states(policy, training, found, after)
                     costs = found.costs + training.price
                     here[training.following].append(found._replace(losses=after, costs=costs, states=states))

@@ -84,7 +84,7 @@ class Replanned:
 
     def _first_plan(self, noted: Mapping[str, Any] | None) -> Plan:
         if noted is not None:
-            return _plan(noted)
+            return _plan(noted) if "plan" in noted else Plan()  # of a run that stopped before epoch 1
         if self.plan is not None:
             return self.plan
         found = solve(self.instance, **self.asked)

@@ -125,9 +125,14 @@ class Rules(NamedTuple):
         number = self.start if training is None else training.following
         place, cost = self.places[number], 0.0 if before is None else before.cost
         cost += 0.0 if training is None else training.price
-        if loss is None:
-            self._require_unseen()
+        if loss is None and self.begins_unseen:
             return self._next(number, None, self.cells - 1, cost, math.nan)
+        if loss is None:
+            raise InvalidInputError(
+                "a loss is a number, not None, and this policy decides on that before the first epoch: "
+                "evaluate the model, and give it",
+                "loss",
+            )
         if not math.isfinite(loss):
             return Standing(Stop("abandoned", place.epoch, loss, DIVERGED), cost, _At(number, None, None))
         scaled = self._scaled(place, loss)
@@ -148,14 +153,6 @@ class Rules(NamedTuple):
         if row == 0:
             return f"{held}; so up to {high}"
         return f"{held}; so from {self._loss(place.upto[row - 1] + 1)} to {high}"
-
-    def _require_unseen(self) -> None:
-        if not self.begins_unseen:
-            raise InvalidInputError(
-                "a loss is a number, not None, and this policy decides on that before the first epoch: "
-                "evaluate the model, and give it",
-                "loss",
-            )
 
     def _next(self, number: int, scaled: float | None, index: int, cost: float, loss: float) -> Standing:
         """What is decided at a place."""
@@ -218,20 +215,9 @@ class Rules(NamedTuple):
 def policy_rules(policy: Policy) -> Rules:
     """The rules of a policy."""
     grid = policy.grid
-    return Rules(
-        policy.name,
-        policy.instance,
-        grid.scale,
-        grid.origin,
-        grid.step,
-        grid.cells,
-        grid.target,
-        grid.limit,
-        policy.state == "ledger",
-        policy.maximum_epochs,
-        policy.start,
-        tuple(map(_place, policy.nodes)),
-    )
+    scale = grid.scale, grid.origin, grid.step, grid.cells, grid.target, grid.limit
+    state = policy.state == "ledger", policy.maximum_epochs, policy.start
+    return Rules(policy.name, policy.instance, *scale, *state, tuple(map(_place, policy.nodes)))
 
 
 def _place(node: PolicyNode) -> Place:
@@ -239,8 +225,8 @@ def _place(node: PolicyNode) -> Place:
         Training(item.model, item.cluster, item.price, item.shift, item.retention, item.following)
         for item in node.trainings
     )
-    upto, actions = zip(*((row.upto, row.action) for row in node.rows), strict=True)
-    return Place(node.epoch, node.model, node.cluster, node.may_stop, trainings, upto, actions)
+    rows = tuple(row.upto for row in node.rows), tuple(row.action for row in node.rows)
+    return Place(node.epoch, node.model, node.cluster, node.may_stop, trainings, *rows)
 
 
 def plan_rules(plan: Plan, instance: "Instance") -> Rules:

@@ -51,6 +51,13 @@ def by_hand(**changes: Any) -> Policy:
     return Policy(**{name: value for name, value in fields.items() if name not in ("format", "version")})
 
 
+def forgetful(**changes: Any) -> Policy:
+    """Nothing is retained of the first loss, and whatever it is, the first epoch is trained."""
+    nodes = document()["nodes"]
+    nodes[0] |= {"trainings": [training(SMALL, 1, 1.0, 0.0)], "rows": [{"upto": 19, "action": 0}]}
+    return by_hand(nodes=nodes, **changes)
+
+
 def logarithmic() -> dict[str, Any]:
     """One model, losses 2^-10, ..., 2^9 on the grid of their logarithms to base 2 (about), target 1/4."""
     step = 0.6931471805599453

@@ -16,16 +16,15 @@ from hypothesis import strategies as st
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy import planning
 from depl.models.policy.controller import Controller, led
-from depl.models.policy.decisions import Continue, Stop, Switch
+from depl.models.policy.decisions import Continue, Decision, Stop, Switch
 from depl.models.policy.grid import Grid, rounded_indices
 from depl.models.policy.ledger import first_index, next_index, rounded_up
 from depl.models.policy.planning import solve_policy
 from depl.models.policy.rules import BEYOND, DIVERGED
 from depl.models.problem.laws import Empirical
-from depl.models.problem.policy import Policy
 from tests.cases.decided import decide
 from tests.cases.policy_cases import tiny
-from tests.cases.policy_files import LARGE, SMALL, by_hand, document, logarithmic, training
+from tests.cases.policy_files import LARGE, SMALL, by_hand, document, forgetful, logarithmic, training
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -49,24 +48,40 @@ def test_a_run_goes_on_switches_and_stops_as_the_rows_say() -> None:
     assert (controller.epoch, controller.cost) == (3, 1.0 + 2.5 + 2.5)
 
 
-def test_the_end_of_the_epochs_above_the_target_is_the_deadline_and_before_it_the_run_is_abandoned() -> None:
-    assert decide(by_hand(), [1.0, 0.8, 0.7, 0.31]) == Stop("deadline", 3, 0.31)
-    assert decide(by_hand(), [1.0, 1.6]) == Stop("abandoned", 1, 1.6)
-    assert decide(by_hand(), [1.55]) == Stop("abandoned", 0, 1.55)
+DIVERGES = [
+    ([*before, loss], Stop("abandoned", len(before), loss, DIVERGED))
+    for before in ([], [1.0], [1.0, 0.8, 0.7])
+    for loss in (math.inf, -math.inf)
+]
 
 
-def test_a_loss_that_meets_the_target_goes_on_while_its_model_may_not_be_the_last() -> None:
-    assert decide(by_hand(), [0.1]).kind == "continue"
-    assert decide(by_hand(), [1.0, 0.1]).kind == "continue"
-    assert decide(by_hand(), [1.0, 0.1, 0.1]) == Switch(*LARGE, 2, 0.1)
-    assert decide(by_hand(), [1.0, 0.9, 0.3 + 1e-10]) == Stop("reached", 2, 0.3 + 1e-10)
+@pytest.mark.parametrize(
+    ("losses", "last"),
+    [
+        ([1.0, 0.8, 0.7, 0.31], Stop("deadline", 3, 0.31)),
+        ([1.0, 1.6], Stop("abandoned", 1, 1.6)),
+        ([1.55], Stop("abandoned", 0, 1.55)),
+        ([0.1], Continue(*SMALL, 0, 0.1)),  # small may not be the last
+        ([1.0, 0.1], Continue(*SMALL, 1, 0.1)),
+        ([1.0, 0.1, 0.1], Switch(*LARGE, 2, 0.1)),
+        ([1.0, 0.9, 0.3 + 1e-10], Stop("reached", 2, 0.3 + 1e-10)),
+        ([1.01, 0.82, 0.43, 0.29], Stop("reached", 3, 0.29)),  # the ledger is above the target by rounding
+        ([1.95], Stop("abandoned", 0, 1.95, BEYOND)),
+        ([1.0, 1e300], Stop("abandoned", 1, 1e300, BEYOND)),
+        ([-1e300], Continue(*SMALL, 0, -1e300)),
+        *DIVERGES,
+    ],
+)
+def test_what_is_decided_after_the_last_of_some_losses(losses: list[float], last: Decision) -> None:
+    assert decide(by_hand(), losses) == last
 
 
-def test_the_target_may_be_met_before_the_first_epoch() -> None:
+def test_the_target_may_be_met_before_the_first_epoch_and_a_loss_that_is_no_number_stops_the_run() -> None:
     nodes = document()["nodes"]
     nodes[0]["may_stop"] = True
     assert decide(by_hand(nodes=nodes), [0.3]) == Stop("reached", 0, 0.3)
     assert decide(by_hand(nodes=nodes), [0.31]).kind == "continue"
+    assert decide(by_hand(), [1.0, math.nan]).note == DIVERGED
 
 
 def test_the_ledger_counts_up_and_the_observed_loss_does_not() -> None:
@@ -81,29 +96,6 @@ def test_the_ledger_counts_up_and_the_observed_loss_does_not() -> None:
     ledger.observe(0.49)  # the shift is -0.4, the noise 0.08 counts as 0.1
     observed.observe(0.49)
     assert (ledger.ledger, observed.ledger) == (6, 5)
-
-
-def test_the_loss_itself_decides_where_the_ledger_only_knows_a_bound() -> None:
-    """Two epochs that lose half a cell by rounding each: the ledger is above the target, the loss is not."""
-    controller = Controller(by_hand())
-    assert told(controller, 1.01, 0.82, 0.43, 0.29)[-1] == Stop("reached", 3, 0.29)
-    assert controller.ledger is not None
-    assert controller.ledger > 3
-
-
-@pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
-def test_a_run_that_diverges_is_abandoned_at_once(loss: float) -> None:
-    for before in ([], [1.0], [1.0, 0.8, 0.7]):
-        found = decide(by_hand(), [*before, loss])
-        assert isinstance(found, Stop)
-        assert (found.reason, found.epoch, found.note) == ("abandoned", len(before), DIVERGED)
-
-
-def test_a_loss_beyond_the_grid_is_abandoned_and_noted_however_great() -> None:
-    for loss in (1.95, 1e300):
-        assert decide(by_hand(), [loss]) == Stop("abandoned", 0, loss, BEYOND)
-        assert decide(by_hand(), [1.0, loss]) == Stop("abandoned", 1, loss, BEYOND)
-    assert decide(by_hand(), [-1e300]).kind == "continue"
 
 
 def test_on_a_scale_of_logarithms_a_loss_of_nothing_is_met_or_refused() -> None:
@@ -335,13 +327,6 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "policy.json").write_bytes(b"\xff{}")
     with pytest.raises(InvalidInputError, match="not UTF-8"):
         Controller(tmp_path / "policy.json")
-
-
-def forgetful() -> Policy:
-    """Of the first epoch nothing is retained, and what is trained first is so whatever l(0) is."""
-    fields = document()
-    fields["nodes"][0] |= {"trainings": [training(SMALL, 1, 1.0, 0.0)], "rows": [{"upto": 19, "action": 0}]}
-    return by_hand(nodes=Policy.from_json(json.dumps(fields)).nodes)
 
 
 def test_a_run_begins_without_its_first_loss_where_nothing_depends_on_it(tmp_path: Path) -> None:

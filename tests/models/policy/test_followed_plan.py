@@ -1,5 +1,6 @@
 """A plan that is followed until the target is reached: where it stops, what it costs, and its log."""
 
+import copy
 import math
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import depl
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.controller import Controller
 from depl.models.policy.decisions import Continue, Stop, Switch
+from depl.models.policy.rules import DIVERGED
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 
@@ -36,6 +38,7 @@ def test_a_run_follows_its_plan_whatever_it_loses_and_ends_with_it(instance: Ins
     found = [controller.start(50.0), controller.observe(60.0), controller.observe(1e9)]
     (first, second, third) = plan.schedule
     assert found == [Continue(*first, 0, 50.0), Switch(*second, 1, 60.0), Switch(*third, 2, 1e9)]
+    assert copy.deepcopy(controller).observe(math.inf).note == DIVERGED
     assert controller.observe(50.0) == Stop("deadline", 3, 50.0)
     assert controller.last_epoch == 3
     assert controller.models == tuple(sorted({model for model, _ in plan.schedule}))
@@ -66,14 +69,6 @@ def test_a_model_that_may_not_be_the_last_is_trained_on_below_the_target(
     other = msgspec.structs.replace(target, deployable=(plan.epochs[0].model,))
     with pytest.raises(InvalidInputError, match=r"ends with '.*', which may not be the last model"):
         Controller(plan, instance=msgspec.structs.replace(instance, target=other))
-
-
-def test_a_run_that_diverges_is_abandoned(instance: Instance, plan: Plan) -> None:
-    controller = Controller(plan, instance=instance)
-    controller.start(50.0)
-    assert controller.observe(math.nan).kind == "stop"
-    assert controller.decision is not None
-    assert controller.records[-1]["reason"] == "abandoned"
 
 
 def test_a_run_is_resumed_from_its_log_and_from_files(instance: Instance, plan: Plan, tmp_path: Path) -> None:

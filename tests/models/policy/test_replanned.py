@@ -104,14 +104,23 @@ def test_a_run_of_an_instance_begins_with_the_plan_that_is_found_and_counts_on_t
     run = Controller(instance, log, method="exact")
     assert run.start(15.0).kind == "continue"
     assert run.rest.schedule == depl.solve(instance, "exact").plan.schedule
-    assert (run.last_epoch, run.models, run.clusters) == (
-        instance.target.maximum_epochs,
-        tuple(sorted(item.name for item in instance.models)),
-        tuple(sorted(item.name for item in instance.clusters)),
-    )
+    assert run.last_epoch == instance.target.maximum_epochs
+    assert run.models == tuple(sorted(item.name for item in instance.models))
+    assert run.clusters == tuple(sorted(item.name for item in instance.clusters))
+    with pytest.raises(depl.InvalidInputError, match="elapsed_time"):
+        run.observe(11.0, elapsed_time=-1.0)
     assert run.observe(11.0, elapsed_time=6.0) == Stop("deadline", 1, 11.0)
     assert Controller.resume(instance, log, method="exact").records == run.records
-    assert Controller(instance).start(math.inf) == Stop("abandoned", 0, math.inf, DIVERGED)
+
+
+@pytest.mark.parametrize(
+    ("loss", "stop"),
+    [(1.0, Stop("reached", 0, 1.0)), (math.inf, Stop("abandoned", 0, math.inf, DIVERGED))],
+)
+def test_a_run_that_stops_before_its_first_epoch_is_read_from_its_log(loss, stop, tmp_path: Path) -> None:
+    instance = depl.load("tiny").replace(initial_model="full")
+    assert Controller(instance, tmp_path / "run.jsonl", method="exact").start(loss) == stop
+    assert Controller.resume(instance, tmp_path / "run.jsonl").decision == stop
 
 
 def test_what_is_not_known_of_a_run_is_refused_with_what_to_do() -> None:

@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import pytest
 
 import depl
@@ -95,26 +96,38 @@ def test_the_ledger_counts_roundings_which_the_observed_loss_does_not():
     assert [run.switched for run in found.runs] == [1, 2]
 
 
-def test_what_was_not_trained_is_refused_with_run_and_epoch():
-    with pytest.raises(depl.NotCoveredError, match=r"run 'b/1', epoch 2: it was trained for 1 epochs only"):
-        replay(policy(), traces("b", (1,)))
-    with pytest.raises(depl.NotCoveredError, match=r"run 'a/2', epoch 1: no branch of it switches"):
-        replay(policy(), traces("a", (2,)))
+def of_one_seed(*losses, first: int = 0) -> Traces:
+    """A branch with the given models and losses, from a first epoch on."""
+    run, epoch, model, cluster, loss = zip(
+        *(("s/1", epoch, *pair, loss) for epoch, (pair, loss) in enumerate(losses, first)), strict=True
+    )
+    return Traces(run, epoch, model, cluster, loss)
 
 
-def test_another_first_model_is_refused():
-    rows_of = [("s/1", 0, *SMALL, 2.0), ("s/1", 1, *SMALL, 1.5), ("s/1", 2, "other", "edge", 1.0)]
-    run, epoch, model, cluster, loss = zip(*rows_of, strict=True)
-    other = Traces(run, epoch, model, cluster, loss)
-    with pytest.raises(
-        depl.NotCoveredError,
-        match=r"run 's/1', epoch 0: the policy goes on with 'big' on 'edge', which no run did",
-    ):
-        replay(policy(), other)
+OTHER = of_one_seed((SMALL, 2.0), (SMALL, 1.5), (("other", "edge"), 1.0))
+BELOW = of_one_seed((BIG, 2.0), (BIG, -1.5), (SMALL, 1.0))
 
 
-def test_a_loss_without_a_logarithm_is_refused_under_a_law_of_logarithms():
-    rows_of = [("s/1", 0, *BIG, 2.0), ("s/1", 1, *BIG, -1.5), ("s/1", 2, *SMALL, 1.0)]
-    run, epoch, model, cluster, loss = zip(*rows_of, strict=True)
-    with pytest.raises(depl.NotCoveredError, match=r"epoch 1: a loss of -1.5 has no logarithm"):
-        replay(policy(scale="log"), Traces(run, epoch, model, cluster, loss))
+@pytest.mark.parametrize(
+    ("scale", "runs", "words"),
+    [
+        ("loss", traces("b", (1,)), r"run 'b/1', epoch 2: it was trained for 1 epochs only"),
+        ("loss", traces("a", (2,)), r"run 'a/2', epoch 1: no branch of it switches"),
+        ("loss", OTHER, r"run 's/1', epoch 0: the policy goes on with 'big' on 'edge', which no run did"),
+        ("log", BELOW, r"epoch 1: a loss of -1.5 has no logarithm"),
+    ],
+)
+def test_what_was_not_trained_is_refused_with_run_and_epoch(scale: Scale, runs: Traces, words: str):
+    with pytest.raises(depl.NotCoveredError, match=words):
+        replay(policy(scale), runs)
+
+
+def test_a_run_begins_without_its_first_loss_where_the_policy_does_not_decide_on_it():
+    forgetful, nodes = msgspec.structs.replace(training(BIG, 2.0, 1, 1.5), retention=0.0), policy().nodes
+    first = msgspec.structs.replace(nodes[0], trainings=(forgetful,), may_stop=False)
+    unseen = of_one_seed((BIG, 1.5), (SMALL, 0.9), first=1)
+    for state in ("observed", "ledger"):
+        found = replay(msgspec.structs.replace(policy(state=state), nodes=(first, *nodes[1:])), unseen)
+        assert [(run.epochs, run.switched, run.end) for run in found.runs] == [(2, 1, "reached")]
+    with pytest.raises(depl.NotCoveredError, match="epoch 0: the loss was not evaluated there"):
+        replay(policy(), unseen)

@@ -127,14 +127,6 @@ def test_losses_that_are_not_finite_stand_in_the_log_as_words(policy: Path, log:
     assert (again.decision.reason, again.records[-1]["note"]) == ("abandoned", lines(log)[-1]["note"])
 
 
-def test_a_log_that_exists_is_not_begun_again(policy: Path, log: Path) -> None:
-    begun(policy, log, 2)
-    with pytest.raises(
-        InvalidInputError, match=r"run.jsonl: exists already; go on with it by Controller.resume"
-    ):
-        Controller(policy, log)
-
-
 def test_a_first_call_that_was_wrong_leaves_the_log_to_the_next_run(policy: Path, log: Path) -> None:
     for wrong in (lambda run: run.observe(1.0), lambda run: run.start("high")):
         with pytest.raises(InvalidInputError):
@@ -153,13 +145,6 @@ def test_a_log_that_is_no_name_of_a_file_is_refused(policy: Path, name: object, 
             begin(policy, name)  # type: ignore[arg-type]
 
 
-def test_the_log_of_another_policy_is_refused(policy: Path, log: Path) -> None:
-    begun(policy, log, 2)
-    other = by_hand(state="observed", name="other")
-    with pytest.raises(InvalidInputError, match=r"is the log of another policy, 'by hand' \(fingerprint"):
-        Controller.resume(other, log)
-
-
 @pytest.mark.parametrize(
     ("line", "old", "new", "words"),
     [
@@ -169,12 +154,7 @@ def test_the_log_of_another_policy_is_refused(policy: Path, log: Path) -> None:
         (2, "0.82", "0.2", "line 3 is not what this policy decides: ledger is 9 and would be 2"),
         (2, '"switch"', '"continue"', "line 3 is not what this policy decides: decision is 'continue'"),
         (2, '"loss": 0.82', '"loss": "low"', "line 3: a loss is a number"),
-        (
-            2,
-            "{",
-            '{"mine": null, ',
-            "line 3 is not what this policy decides: mine is None and would be missing",
-        ),
+        (2, "{", '{"mine": null, ', "line 3 is not what this policy decides: mine is None and would be"),
         (2, '"cost": 1.0, ', "", "line 3 is not what this policy decides: cost is missing and would be 1.0"),
         (2, "{", "", "line 3 is not JSON"),
         (2, "", "[]", "line 3 is not JSON"),
@@ -191,14 +171,6 @@ def test_a_log_that_was_changed_is_refused_with_its_line(policy, log, line, old,
     with pytest.raises(InvalidInputError) as found:
         Controller.resume(policy, log)
     assert words in str(found.value)
-
-
-def test_lines_after_the_end_of_the_run_are_refused(policy: Path, log: Path) -> None:
-    begun(policy, log, 4)
-    with log.open("a", encoding="utf-8") as file:
-        file.write('{"epoch": 4, "loss": 0.1}\n')
-    with pytest.raises(InvalidInputError, match="line 6 stands after the end of the run"):
-        Controller.resume(policy, log)
 
 
 def test_a_second_writer_waits_for_the_first_and_is_then_refused(policy: Path, log: Path) -> None:
@@ -227,3 +199,15 @@ def test_where_the_log_cannot_be_written_nothing_is_decided(policy: Path, tmp_pa
     with pytest.raises(InvalidInputError, match="cannot be written"):
         controller.observe(0.82)
     assert controller.epoch == 0
+
+
+def test_a_log_of_another_run_or_with_lines_after_its_end_is_refused(policy: Path, log: Path) -> None:
+    begun(policy, log, 4)
+    with pytest.raises(InvalidInputError, match=r"run.jsonl: exists already; go on with it by"):
+        Controller(policy, log)
+    with pytest.raises(InvalidInputError, match=r"is the log of another policy, 'by hand' \(fingerprint"):
+        Controller.resume(by_hand(state="observed", name="other"), log)
+    with log.open("a", encoding="utf-8") as file:
+        file.write('{"epoch": 4, "loss": 0.1}\n')
+    with pytest.raises(InvalidInputError, match="line 6 stands after the end of the run"):
+        Controller.resume(policy, log)
