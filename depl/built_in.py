@@ -12,9 +12,9 @@ from depl.heuristics.baselines.density import density_greedy
 from depl.heuristics.baselines.peers import DRAWS, fastest_cluster, random_drafts
 from depl.heuristics.depl.method import depl
 from depl.heuristics.paper.loop import OPTIONS, depl_paper
-from depl.models.exact.law_search import exact
+from depl.models.exact.counted import scenario_search
+from depl.models.exact.law import exact
 from depl.models.exact.listing import enumerate_plans
-from depl.models.exact.scenario_search import scenario_search
 from depl.models.programs.methods import milp
 from depl.models.solving.methods import Meaning, Proof
 from depl.models.solving.methods import register as register_method

@@ -1,6 +1,6 @@
 """The method ``auto``: exact search first, a greedy plan and the loop beside it, and one answer of them all.
 
-Most instances are small enough for `depl.models.exact.law_search.exact`, which proves what it finds; where it
+Most instances are small enough for `depl.models.exact.law.exact`, which proves what it finds; where it
 does not, or not in time, the loop (`depl.heuristics.depl.method.depl`) finds good plans with a proved gap at
 any size. So the phases are:
 
@@ -28,7 +28,7 @@ from depl.heuristics.depl.method import depl
 from depl.models.evaluation.evaluate import plan_cost
 from depl.models.exact.assignments import LARGEST_ASSIGNMENTS, count_assignments
 from depl.models.exact.choices import Choices
-from depl.models.exact.law_search import exact
+from depl.models.exact.law import exact
 from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.compiling import compiling_seconds
 from depl.models.foundation.deadline import OutOfTimeError, deadline

@@ -1,6 +1,6 @@
 """Proved optima: enumeration and searches, under the law, on scenarios and on traces.
 
-The searches share subproblems explored by increasing bound (`tree`), assignments of data, prices of time, the
-cheapest clusters of a sequence, and reasons. `law_search` is exact under the law itself; `scenario_search`
-goes on where the mathematical programs give up; `listing` judges all plans, also under laws with memory.
+One search explores subproblems by increasing bound (`search`), for three meanings of the quantile: counted
+scenarios (`counted`), chords of normal increments (`chords`), and the law itself (`law`). `listing`
+judges all plans, also under laws with memory.
 """

@@ -16,6 +16,7 @@ from depl.models.problem.laws import FloatArray
 SinglePrecision = NDArray[np.float32]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
+ComplexArray = NDArray[np.complex128]
 
 FINISHED, LEAF, PAUSED = 0, 1, 2
 """What `descend` returns: the tree is exhausted, a leaf was reached, the node budget is used up."""
@@ -62,6 +63,71 @@ class Sample(NamedTuple):
     needed: float
     allowed: int
     may_end: Booleans
+
+
+class Counts(NamedTuple):
+    """Prefixes judged on scenarios: all but ``most_misses`` of them have to reach ``needed``.
+
+    Attributes
+    ----------
+    gains : float array (K, J, S)
+    switch_losses : float array (K, M, M, S)
+    allowed : bool array (M + 1, J)
+        Whether a kind may follow a model, or none (the last row).
+    models : int array (J,)
+    first_model : int
+        Model before epoch 1; -1 for none.
+    table : float32 array (K + 1, M, cells, S)
+        From `reachable_gains`.
+    """
+
+    gains: FloatArray
+    switch_losses: FloatArray
+    allowed: Booleans
+    models: NDArray[np.intp]
+    first_model: int
+    table: SinglePrecision
+    needed: float
+    most_misses: int
+
+
+class Laws(NamedTuple):
+    """Prefixes judged by the transforms of their tilted laws; see `depl.models.exact.law_completions`.
+
+    Attributes
+    ----------
+    transforms, clipped : complex array (K, M + 1, J, F)
+    rises : int array (K, M + 1, J)
+    allowed : bool array (M + 1, J)
+    models : int array (J,)
+    first_model : int
+        Model before epoch 1; -1 for none.
+    table : complex array (K + 1, M, cells, F)
+    norms : float array (K + 1, M, cells)
+    least : int array (K + 1, M)
+    tops : int array (K + 1,)
+        Largest change of the loss after k epochs of the current path, in steps; changed by `descend`.
+    highest : int
+        Top of the grid.
+    most : float
+        A child is kept iff its violation may be at most this.
+    rounding : float
+        What a violation may be off, relative to mass times norm; see `product_rounding`.
+    """
+
+    transforms: ComplexArray
+    clipped: ComplexArray
+    rises: Integers
+    allowed: Booleans
+    models: NDArray[np.intp]
+    first_model: int
+    table: ComplexArray
+    norms: FloatArray
+    least: Integers
+    tops: Integers
+    highest: int
+    most: float
+    rounding: float
 
 
 class Charges(NamedTuple):
@@ -135,64 +201,54 @@ def reachable_gains(sample: Sample, steps: Integers, cells: int) -> SinglePrecis
     return table
 
 
-@compiled  # up to 200,000 nodes in one call
+@interpreted
 def descend(
-    sample: Sample,
-    charges: Charges,
-    table: SinglePrecision,
-    scale: float,
-    order: Integers,
-    state: Integers,
-    reached: FloatArray,
-    nodes: int,
+    risk: Any, charges: Charges, scale: float, order: Integers, state: Integers, reached: Any, nodes: int
 ) -> int:
     """Depth-first search over the kinds of K epochs, from where it stopped, for at most ``nodes`` children.
 
-    A child stays if all charges can keep their limits and all scenarios but ``allowed`` can reach ``needed``.
+    A child stays if all charges can keep their limits and the target can still be met; children are visited
+    by increasing key of the risk.
 
     Parameters
     ----------
-    table : float32 array (K + 1, M, cells, S)
-        From `reachable_gains`.
+    risk : Counts or Laws
+        What a child adds to a prefix, and what still may follow it.
     scale : float
         Cells of the table per unit of charge 0.
-    order : int array (K, J)
-        In which order to try the kinds.
+    order : int array (K, J + 1)
+        Changed: [k] are the kinds to visit at depth k, their number last.
     state : int array (K + 2,)
-        Changed: [k] is the number of kinds tried at depth k, [K + 1] the depth.
-    reached : float array (K + 1, S)
-        Changed: gains after k epochs.
+        Changed: [k] is the number of kinds visited at depth k, [K + 1] the depth.
+    reached : array (K + 1, S or F)
+        Changed: gains, or the transforms, after k epochs.
 
     Returns
     -------
     int
         `FINISHED`, `LEAF` or `PAUSED`. At a leaf the choices are order[k, state[k] - 1].
     """
-    length, kinds = order.shape
+    length, kinds = order.shape[0], order.shape[1] - 1
     depth = state[length + 1]
     while depth >= 0:
         if depth == length:
             state[length + 1] = depth - 1
             return LEAF
-        if nodes <= 0:
-            state[length + 1] = depth
-            return PAUSED
-        if state[depth] == kinds:
+        before = risk.first_model if depth == 0 else risk.models[order[depth - 1, state[depth - 1] - 1]]
+        if state[depth] == 0:
+            if nodes <= 0:
+                state[length + 1] = depth
+                return PAUSED
+            nodes -= kinds
+            _expand(risk, charges, scale, order[depth], reached, depth, before)
+        if state[depth] >= order[depth, kinds]:
             state[depth] = 0
             depth -= 1
             continue
         kind = order[depth, state[depth]]
         state[depth] += 1
-        nodes -= 1
-        before = sample.first_model if depth == 0 else sample.models[order[depth - 1, state[depth - 1] - 1]]
-        if before >= 0 and not sample.may_follow[before, sample.models[kind]]:
-            continue
-        if not affordable(charges, depth, kind):
-            continue
-        left = charges.limits[0] - charges.spent[0, depth + 1] - charges.rest[0, depth + 1]
-        cell = min(int(left * scale + CELL_ROUNDING), table.shape[2] - 1)
-        rest = table[depth + 1, sample.models[kind], cell]
-        if _reachable(sample, rest, reached[depth], reached[depth + 1], depth, before, kind):
+        if affordable(charges, depth, kind):
+            _enter(risk, reached[depth], reached[depth + 1], depth, before, kind)
             depth += 1
     state[length + 1] = depth
     return FINISHED
@@ -327,30 +383,95 @@ def affordable(charges: Charges, depth: int, kind: int) -> bool:
     return True
 
 
-@compiled
-def _reachable(
-    sample: Sample,
-    rest: SinglePrecision,
-    now: FloatArray,
-    following: FloatArray,
-    depth: int,
-    before: int,
-    kind: int,
-) -> bool:
-    """Write the gains after one more epoch; False as soon as too many scenarios cannot reach the target."""
-    after = sample.models[kind]
+@interpreted
+def _expand(
+    risk: Any, charges: Charges, scale: float, order: Integers, reached: Any, depth: int, before: int
+) -> None:
+    """Write the kinds of the next epoch that may still meet the target, by increasing key."""
+    kinds = order.size - 1
+    keys = np.empty(kinds)
+    count = 0
+    for kind in range(kinds):
+        if not risk.allowed[before, kind] or not affordable(charges, depth, kind):
+            continue
+        left = charges.limits[0] - charges.spent[0, depth + 1] - charges.rest[0, depth + 1]
+        cell = min(int(left * scale + CELL_ROUNDING), risk.table.shape[2] - 1)
+        if hasattr(risk, "tops"):  # told apart when it is compiled
+            key = _violation(risk, reached[depth], depth, before, kind, cell)
+        elif _misses(risk, reached, depth, before, kind, cell):
+            key = np.inf
+        else:
+            key = charges.spent[0, depth + 1]
+        if key == np.inf:
+            continue
+        place = count
+        while place > 0 and keys[place - 1] > key:
+            keys[place], order[place] = keys[place - 1], order[place - 1]
+            place -= 1
+        keys[place], order[place] = key, kind
+        count += 1
+    order[kinds] = count
+
+
+@interpreted
+def _enter(risk: Any, now: Any, following: Any, depth: int, before: int, kind: int) -> None:
+    """Write what is reached after one more epoch."""
+    if hasattr(risk, "tops"):
+        change, rise = _change(risk, depth, before, kind)
+        for f in range(len(change)):  # one by one: assigning whole rows takes two seconds more to compile
+            following[f] = now[f] * change[f]
+        risk.tops[depth + 1] = risk.tops[depth] + rise
+    else:
+        gains, after = risk.gains[depth, kind], risk.models[kind]
+        for s in range(len(now)):
+            following[s] = now[s] + gains[s]
+        if before >= 0 and before != after:
+            losses = risk.switch_losses[depth, before, after]
+            for s in range(len(now)):
+                following[s] -= losses[s]
+
+
+@interpreted
+def _misses(risk: Counts, reached: FloatArray, depth: int, before: int, kind: int, cell: int) -> bool:
+    """Whether too many scenarios cannot reach the target after a child, whatever follows."""
+    after, now = risk.models[kind], reached[depth]
+    rest, gains = risk.table[depth + 1, after, cell], risk.gains[depth, kind]
     switching = before >= 0 and before != after
     misses = 0
     for s in range(now.size):
-        value = now[s] + sample.gains[depth, kind, s]
+        value = now[s] + gains[s]
         if switching:
-            value -= sample.switch_losses[depth, before, after, s]
-        following[s] = value
-        if value + np.float64(rest[s]) < sample.needed:
+            value -= risk.switch_losses[depth, before, after, s]
+        if value + np.float64(rest[s]) < risk.needed:
             misses += 1
-            if misses > sample.allowed:
-                return False
-    return True
+            if misses > risk.most_misses:
+                return True
+    return False
+
+
+@interpreted
+def _violation(risk: Laws, now: ComplexArray, depth: int, before: int, kind: int, cell: int) -> float:
+    """At most what every completion of a child misses the target with; infinite if that is too much."""
+    model = risk.models[kind]
+    if cell < risk.least[depth + 1, model]:
+        return np.inf
+    change = _change(risk, depth, before, kind)[0]
+    rest = risk.table[depth + 1, model, cell]
+    violation = 0.0
+    for f in range(now.size):
+        value = now[f] * change[f]
+        violation += value.real * rest[f].real - value.imag * rest[f].imag
+    doubt = risk.rounding * abs(now[0].real * change[0].real) * risk.norms[depth + 1, model, cell]
+    return np.inf if violation - doubt > risk.most else float(violation - doubt)
+
+
+@interpreted
+def _change(risk: Laws, depth: int, before: int, kind: int) -> tuple[ComplexArray, int]:
+    """Transform of an epoch and by how much it may raise the loss, without rises near the top of the grid."""
+    rise = risk.rises[depth, before, kind]
+    if risk.tops[depth] + rise > risk.highest:
+        return risk.clipped[depth, before, kind], 0
+    return risk.transforms[depth, before, kind], rise
 
 
 @interpreted

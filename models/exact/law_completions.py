@@ -16,15 +16,15 @@ from scipy import fft
 
 from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices
-from depl.models.exact.kernels import Integers
+from depl.models.exact.kernels import ComplexArray, Integers
 from depl.models.exact.law_grid import (
-    ComplexArray,
     Grid,
     GridLaw,
     GridSteps,
     rounded_units,
     transform_units,
 )
+from depl.models.exact.subproblem import allowed_kinds
 from depl.models.problem.laws import FloatArray
 
 _LARGEST = 1e3
@@ -68,8 +68,7 @@ def make_changes(
 ) -> Changes:
     """Round and transform all epochs of an assignment."""
     count, kinds = len(problem.instance.models), len(assignment.models)
-    allowed = np.ones((count + 1, kinds), dtype=bool)
-    allowed[:count] = problem.may_follow[:, assignment.models]
+    allowed = allowed_kinds(problem, assignment.models)
     shape = (length, count + 1, kinds)
     transforms = np.zeros((*shape, grid.size // 2 + 1), dtype=np.complex128)
     clipped = np.zeros_like(transforms)
@@ -206,3 +205,25 @@ def _stored(values: FloatArray, grid: Grid) -> tuple[ComplexArray, FloatArray]:
     result = np.conj(fft.rfft(turned, axis=-1)) / grid.size
     result[..., 1 : (grid.size + 1) // 2] *= 2.0
     return result, np.sqrt(np.square(values).sum(axis=-1))
+
+
+def product_rounding(epochs: int, points: int) -> float:
+    r"""What the violation of a prefix and its rest may be off, relative to tilted mass times norm of V.
+
+    Proofs rest on it. With u = 2**-53 and n points, for so many epochs: transforms of run and switch err by
+    `transform_units` each in every entry, relative to their masses; their product, the share and the product
+    with the epochs before by 8 u (a product of complex numbers by sqrt(5) u, compiled or not, or less where
+    products and sums are fused). So the transform of the prefix errs by the sum of these over the epochs,
+    relative to its mass. The row of the table errs by one transform in the 2-norm; a sum of n/2 + 1 terms, in
+    any order, by n/2 + 1 roundings, and the sum of their moduli is at most mass times norm (Parseval and
+    Cauchy). The page "Exact search" has the proof.
+
+    Parameters
+    ----------
+    epochs : int
+        Of the longest prefix, K.
+    points : int
+        n, size of the grid.
+    """
+    transform = transform_units(points)
+    return rounded_units(epochs * (2 * transform + 8) + transform + points // 2 + 16)

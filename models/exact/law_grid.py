@@ -17,18 +17,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 
 from depl.models.exact.choices import Choices
+from depl.models.exact.kernels import ComplexArray
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.laws.law import UNIT_ROUNDOFF
 from depl.models.risk.rounded import rounded
-
-ComplexArray = NDArray[np.complex128]
 
 _TRANSFORM = 12
 """What a transform of n points may be off in every entry, relative to the sum of the magnitudes of what is

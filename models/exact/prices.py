@@ -14,10 +14,6 @@ from depl.models.exact.choices import Choices
 from depl.models.problem.epoch_costs import EpochCosts
 from depl.models.problem.laws import FloatArray
 
-GAIN_PRICES = 2.0 ** np.arange(-2.0, 3.1, 0.5)
-"""Prices of gain at which subproblems are bounded, in costs of the incumbent over the gain asked for: set by
-hand, a quarter to eight times that in steps of sqrt(2). Each costs a dynamic program; any price is sound."""
-
 _LARGEST_WHOLE = 2.0**52
 """Sums of whole numbers below it have no rounding, and halves of them can be told."""
 

@@ -2,7 +2,7 @@
 
 The search under scenarios needs no more than linear gains, at least some of which have to reach what is
 needed. That is a `CountedProblem`; draws make one (`SampledProblem`), chords of a deviation another
-(`depl.models.exact.normal_search`).
+(`depl.models.exact.chords`).
 """
 
 import functools

@@ -26,10 +26,10 @@ from typing import Any
 
 from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
+from depl.models.exact.counted import Counted
 from depl.models.exact.reasons import why_infeasible
 from depl.models.exact.sampled import SampledProblem
-from depl.models.exact.scenario_search import ScenarioSearch
-from depl.models.exact.tree import UNEXPLAINED
+from depl.models.exact.search import UNEXPLAINED, Search
 from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
@@ -224,10 +224,10 @@ class CuttingLoop:
 
     def _first_plan(self) -> Choices | None:
         """A feasible plan by the intent of (2) and (6), whose cost is a unit for the program."""
-        search = ScenarioSearch(self.problem, replace(self.limits, progress=None))
+        search = Search(Counted(self.problem), replace(self.limits, progress=None))
         with contextlib.suppress(OutOfTimeError):  # what was found by then will do
             search.build()
-            search.first_plans()
+            search.risk.first_plans(search)
         return None if search.best is None else list(search.best.choices)
 
     @property

@@ -19,7 +19,7 @@ _PROVED = (Termination.OPTIMAL, Termination.INFEASIBLE)
 def milp(instance: Instance, limits: Limits) -> Outcome:
     """Cheapest plan under scenarios by a mixed-integer program in the form ``price`` and HiGHS; proves it.
 
-    The dual bound that comes with a plan (`depl.models.exact.certificate`) has no part in the proof of an
+    The dual bound that comes with a plan (`depl.models.exact.root_bounds`) has no part in the proof of an
     optimum; where the solver was stopped, the lower bound is the greater one of HiGHS's and the dual bound.
 
     Parameters
@@ -65,7 +65,7 @@ def _tolerances(found: "ProgramSolution") -> dict[str, float]:
 
 def _certificate(problem: SampledProblem, found: "ProgramSolution", limits: Limits) -> DualBound | None:
     """The bound that can be proved again; None if there was no time for it."""
-    from depl.models.exact.certificate import certificate_in_time
+    from depl.models.exact.root_bounds import certificate_in_time
 
     multiplier = problem.allocation(found.choices or []).multiplier
     return certificate_in_time(problem, multiplier, found.cost, limits, found.termination)

@@ -74,7 +74,7 @@ class Range:
 
 @dataclass(frozen=True)
 class DualBound:
-    """A lower bound under scenarios without a search tree: `depl.models.exact.scenario_bounds.root_bound`.
+    """A lower bound under scenarios without a search tree: `depl.models.exact.root_bounds.root_bound`.
 
     Attributes
     ----------

@@ -17,11 +17,13 @@ from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.assignments import Assignment, assignments
 from depl.models.exact.choices import Choices
+from depl.models.exact.kernels import _change, _violation
+from depl.models.exact.law import Law, LawSubproblem
 from depl.models.exact.law_grid import Grid, GridSteps, make_grid
-from depl.models.exact.law_kernels import Paths, _change, _least_violation
-from depl.models.exact.law_subproblem import LawSubproblem
+from depl.models.exact.law_judge import LawJudge
 from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.prices import Prices
+from depl.models.exact.search import Search
 from depl.models.problem.epochs import FinalLoss, compose, loss_step
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target
 from depl.models.problem.laws import (
@@ -196,22 +198,27 @@ def sequences(problem: Choices, assignment: Assignment, length: int) -> Iterator
 
 def prefix_bound(search: LawSubproblem, prefix: Sequence[int], budget: float) -> float:
     """What the search says of the last child of a prefix with ``budget`` of extra charge left after it."""
-    paths = search._paths
-    now = np.ones(paths.table.shape[-1], dtype=np.complex128)
-    top, before = 0, paths.first_model
+    laws = search._risk._replace(tops=np.zeros(search.length + 1, dtype=np.int64), most=math.inf)
+    now = np.ones(laws.table.shape[-1], dtype=np.complex128)
+    before = laws.first_model
     for depth, kind in enumerate(prefix[:-1]):
-        change, rise = _change(paths, top, depth, before, kind)
-        now, top, before = now * change, top + rise, int(paths.models[kind])
+        change, rise = _change(laws, depth, before, kind)
+        now, laws.tops[depth + 1], before = now * change, laws.tops[depth] + rise, int(laws.models[kind])
     cell = min(int(budget * search._scale + 1e-6), search._cells - 1)
-    depth = len(prefix) - 1
-    return float(_least_violation(paths, now, top, depth, before, prefix[-1], cell))
+    return float(min(_violation(laws, now, len(prefix) - 1, before, prefix[-1], cell), 2.0))
 
 
 def doubt(search: LawSubproblem) -> float:
     """What wraps round and what the laws' distribution functions may be off, as the search reckons it."""
-    paths: Paths = search._paths
-    level = search.problem.instance.target.quantile_level
-    return float(paths.most - (1 - level))
+    return float(search._risk.most - (1 - search.problem.instance.target.quantile_level))
+
+
+def law_search(instance: Instance) -> Search:
+    """Ready to search by laws on grids, whatever they are."""
+    problem = Choices(instance)
+    search = Search(Law(problem, LawJudge(problem, 0)), Limits())
+    search.build()
+    return search
 
 
 def best_completion(search: LawSubproblem, prefix: Sequence[int], budget: float) -> float:

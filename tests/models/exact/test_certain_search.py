@@ -8,10 +8,10 @@ import pytest
 import depl
 from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
 from depl.instances.reductions.to_planning import ByCost
-from depl.models.exact import law_search
+from depl.models.exact import law
 from depl.models.exact.choices import Choices
-from depl.models.exact.normal_search import random_terms
-from depl.models.exact.tree import UNEXPLAINED
+from depl.models.exact.law_judge import LawJudge, random_terms
+from depl.models.exact.search import UNEXPLAINED
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.problem.instance import ConstantImprovement
 from depl.models.problem.laws import Deterministic, Zero
@@ -74,27 +74,17 @@ def test_a_loss_that_ties_with_its_target_is_met_as_everywhere():
 
 
 def test_a_proof_that_there_is_no_plan_outlasts_the_time_for_its_explanation(monkeypatch):
-    def late(search):
+    def late(judge, search):
         raise OutOfTimeError
 
     instance = certain(depl.load("tiny"), np.random.default_rng(1)).replace(
         maximum_epochs=2, maximum_loss=0.01
     )
-    assert law_search.exact(instance, Limits()).termination is Termination.INFEASIBLE
-    monkeypatch.setattr(law_search.LawSearch, "build", late)
-    found = law_search.exact(instance, Limits())
+    assert law.exact(instance, Limits()).termination is Termination.INFEASIBLE
+    monkeypatch.setattr(LawJudge, "why_infeasible", late)
+    found = law.exact(instance, Limits())
     assert found.termination is Termination.INFEASIBLE
     assert found.reason == UNEXPLAINED
-
-
-def test_where_the_plan_is_not_certified_the_search_under_the_law_decides(monkeypatch):
-    rng = np.random.default_rng(3)
-    instance = certain(depl.load("tiny"), rng).replace(
-        maximum_epochs=3, maximum_loss=depl.load("tiny").target.initial_loss - 0.5
-    )
-    expected = depl.solve(instance, "exact").cost
-    monkeypatch.setattr(law_search, "_where_all_is_certain", lambda problem, limits: None)
-    assert depl.solve(instance, "exact").cost == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_default_proves_a_knapsack_of_a_hundred_and_fifty_items():
@@ -106,7 +96,7 @@ def test_the_default_proves_a_knapsack_of_a_hundred_and_fifty_items():
         capacity=sum(weights) // 2,
     )
     instance = ByCost.reduce(items)
-    found = law_search.exact(instance, Limits())
+    found = law.exact(instance, Limits())
     assert found.termination is Termination.OPTIMAL
     cost = depl.evaluate(instance, found.plan, quantile=False).cost
     assert ByCost.value_of_cost(items, cost) == best_by_capacity(items).value

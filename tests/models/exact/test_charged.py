@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from depl.models.exact import kernels
-from depl.models.exact.charged import Charged, cell_scale, whole_cells
+from depl.models.exact.subproblem import Subproblem, cell_scale, whole_cells
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 
 EPOCHS = 1000
@@ -31,7 +31,7 @@ def test_limits_allow_for_the_rounding_of_sums_and_for_no_more(
         _priced=None,
         length=EPOCHS,
     )
-    *costs, time = Charged._limit_values(subproblem).tolist()
+    *costs, time = Subproblem._limit_values(subproblem).tolist()
     for multiplier, found in zip(prices_of_time, costs, strict=True):
         paid = Fraction(multiplier) * Fraction(maximum_time or 0)
         exact, size = Fraction(cutoff) - Fraction(transfers) + paid, Fraction(cutoff) + paid

@@ -11,9 +11,10 @@ import pytest
 from scipy import fft
 
 from depl.models.exact.choices import Choices
+from depl.models.exact.kernels import Laws, _violation
+from depl.models.exact.law import LawSubproblem
+from depl.models.exact.law_completions import product_rounding
 from depl.models.exact.law_grid import rounded_units, transform_units
-from depl.models.exact.law_kernels import Paths, _least_violation, product_rounding
-from depl.models.exact.law_subproblem import LawSubproblem
 from depl.models.problem.laws import Empirical
 from tests.cases.law_search_cases import AWKWARD, SURE, constant, grid_for, make, prefix_bound, subproblem
 
@@ -51,7 +52,7 @@ def written(search: LawSubproblem, prefix: tuple[int, ...] = ()) -> Iterator[lis
         ]
         if min(left) >= 0 and (before is None or problem.may_follow[before, model]):
             bound = prefix_bound(search, kinds, left[0])
-            if bound <= search._paths.most:
+            if bound <= search._risk.most:
                 children.append((bound, kinds))
     for _, kinds in sorted(children):
         yield from written(search, kinds)
@@ -122,22 +123,23 @@ def power(law: list[int], epochs: int, wrapped: int | None = None) -> list[int]:
     return result
 
 
-def one_kind(change: np.ndarray, values: np.ndarray, epochs: int) -> Paths:
+def one_kind(change: np.ndarray, values: np.ndarray, epochs: int) -> Laws:
     """Paths whose next epoch has this transform, and whose rest has these values."""
     size = len(values)
     row = np.conj(fft.rfft(values)) / size
     row[1 : (size + 1) // 2] *= 2.0
     transforms = change.reshape(1, 1, 1, -1).repeat(2, axis=1)
-    return Paths(
+    return Laws(
         transforms=transforms,
         clipped=transforms,
         rises=np.zeros((1, 2, 1), dtype=np.int64),
         allowed=np.ones((2, 1), dtype=bool),
         models=np.zeros(1, dtype=np.int64),
-        first_model=1,
+        first_model=-1,
         table=np.stack([row, row]).reshape(2, 1, 1, -1),
         norms=np.full((2, 1, 1), float(np.linalg.norm(values))),
         least=np.zeros((2, 1), dtype=np.int64),
+        tops=np.zeros(epochs + 1, dtype=np.int64),
         highest=size,
         most=math.inf,
         rounding=product_rounding(epochs, size),
@@ -153,12 +155,12 @@ def violation_and_truth(
     for _ in range(epochs - 1):
         before = before * change
     paths = one_kind(change, values, epochs)
-    arguments = paths, before, 0, 0, 1, 0, 0
-    written = getattr(_least_violation, "py_func", _least_violation)
+    arguments = paths, before, 0, -1, 0, 0
+    written = getattr(_violation, "py_func", _violation)
     known = sum(map(int.__mul__, power(whole(law.tolist()), epochs, len(law)), whole(values.tolist())))
     truth = float(Fraction(known, 1 << 2 * BITS))
     doubt = paths.rounding * float(abs(before[0] * change[0])) * float(paths.norms[1, 0, 0])
-    return _least_violation(*arguments), written(*arguments), truth, doubt
+    return _violation(*arguments), written(*arguments), truth, doubt
 
 
 @pytest.mark.parametrize("epochs", [71, 200, 1000])

@@ -9,19 +9,28 @@ from msgspec.structs import replace
 from scipy import stats
 
 import depl
-from depl.models.exact import law_search as module
-from depl.models.exact.choices import Choices
-from depl.models.exact.law_search import LawSearch, exact
+from depl.models.exact import law as module
+from depl.models.exact.law import Law, exact
+from depl.models.exact.law_judge import LawJudge
 from depl.models.exact.listing import enumerate_plans
-from depl.models.exact.tree import Task
+from depl.models.exact.search import Task
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model, Switch, Transfer
-from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal
+from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal, StudentT
 from depl.models.risk.batch import Verdict
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
-from tests.cases.law_search_cases import BELL, SKEW, constant, drawn, make, require_agreement, tabled
+from tests.cases.law_search_cases import (
+    BELL,
+    SKEW,
+    constant,
+    drawn,
+    law_search,
+    make,
+    require_agreement,
+    tabled,
+)
 from tests.cases.law_search_cases import cost_of as cost_of_plan
 
 TINY = depl.load("tiny")
@@ -185,7 +194,7 @@ def test_an_interrupt_before_there_is_a_plan_says_so(monkeypatch):
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(LawSearch, "_first_plans", interrupted)
+    monkeypatch.setattr(Law, "first_plans", interrupted)
     outcome = exact(TINY, Limits())
     assert (outcome.termination, outcome.plan) == (Termination.INTERRUPTED, None)
     assert "stopped before a plan was found" in outcome.reason
@@ -219,20 +228,20 @@ def test_what_cannot_be_decided_is_neither_accepted_nor_excluded():
 
 def with_undecided(monkeypatch, instance: Instance, optimum: float) -> None:
     """Let what meets the target below a cost be undecided."""
-    usual = LawSearch._verdict
+    usual = LawJudge.verdict
 
-    def verdict(self, plan):
-        found = usual(self, plan)
-        cheap = depl.evaluate(instance, plan).cost < optimum
-        return Verdict.UNDECIDED if found is Verdict.MET and cheap else found
+    def verdict(self, choices):
+        found = usual(self, choices)
+        cheap = found is Verdict.MET and depl.evaluate(instance, self.problem.plan(choices)).cost < optimum
+        return Verdict.UNDECIDED if cheap else found
 
-    monkeypatch.setattr(LawSearch, "_verdict", verdict)
+    monkeypatch.setattr(LawJudge, "verdict", verdict)
 
 
 def test_the_bound_never_exceeds_the_cost_of_an_undecided_plan(monkeypatch):
     """The optimum, of cost 28, is made undecided: 28 is then the bound, also when the user interrupts."""
     with_undecided(monkeypatch, TINY, 28.5)
-    monkeypatch.setattr(LawSearch, "_first_plans", lambda self: None)
+    monkeypatch.setattr(module, "TIGHTENINGS", 0)  # no first plans
     outcome = exact(TINY, Limits())
     assert outcome.termination is Termination.EXHAUSTED
     assert outcome.plan is not None
@@ -367,20 +376,12 @@ def test_equal_solves_give_equal_plans_and_other_seeds_equal_costs():
 
 
 def test_a_finished_search_counts_the_leaves_it_judged():
-    search = LawSearch(Choices(TINY), Limits())
+    search = law_search(TINY)
     assert search.answer().termination is Termination.OPTIMAL
     assert 0 < search.leaves < 50
 
 
 # Parts.
-
-
-def prepared(instance: Instance) -> LawSearch:
-    """A search before its first plan."""
-    search = LawSearch(Choices(instance), Limits())
-    search.build()
-    search._prepare()
-    return search
 
 
 def scripted(root_bound: float = 0.0, most: int = 100) -> SimpleNamespace:
@@ -396,42 +397,45 @@ def scripted(root_bound: float = 0.0, most: int = 100) -> SimpleNamespace:
 
 
 @pytest.mark.parametrize("nodes", [1, 100, 2_000, 2_001, 9_000])
-def test_a_subproblem_is_left_after_its_nodes_and_the_clock_is_looked_at_between(nodes):
-    search, found = prepared(make([BELL])), scripted(most=10)
-    assert not search._searched(found, Task(0.0, search._assigned[0], 3, 0.0), nodes)
-    assert all(0 < asked <= min(nodes, module._NODES_PER_CALL) for asked in found.asked)
-    assert nodes <= sum(found.asked) < nodes + module._NODES_PER_CALL
+def test_a_subproblem_is_left_after_its_nodes_and_the_clock_is_looked_at_between(nodes, monkeypatch):
+    search, found = law_search(make([BELL])), scripted(most=10)
+    monkeypatch.setattr(search, "_subproblem", lambda *_: found)
+    assert search._explored(Task(0.0, search.assigned[0], 3, 0.0), nodes) is not None
+    assert all(0 < asked <= min(nodes, Law.nodes_per_call) for asked in found.asked)
+    assert nodes <= sum(found.asked) < nodes + Law.nodes_per_call
 
 
 @pytest.mark.parametrize("bound", [1e-9, 7.0, 1e9])
 def test_a_task_that_is_left_keeps_no_bound_above_that_of_its_table(bound, monkeypatch):
     """By the rounding that is granted to proofs it stays below."""
-    search = prepared(make([BELL]))
-    search._grids = module._GRIDS[:1]
+    search = law_search(make([BELL]))
     monkeypatch.setattr(search, "_subproblem", lambda *_: scripted(bound))
-    left = search._explored(Task(0.5 * bound, search._assigned[0], 3, 0.0), 1_000_000)
+    left = search._explored(Task(0.5 * bound, search.assigned[0], 3, 0.0), 1_000)
     assert bound * (1 - 1e-8) <= left.bound < bound
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
 def test_before_the_first_plan_a_share_of_the_fall_stands_for_the_deviation(unit):
     models = [constant(Normal(mean=1.5 * unit, variance=0.3 * unit**2))]
-    search = prepared(make(models, initial_loss=10.0 * unit, maximum_loss=6.0 * unit))
-    assert 0.01 < search._deviation() / (4.0 * unit) < 1.0
+    search = law_search(make(models, initial_loss=10.0 * unit, maximum_loss=6.0 * unit))
+    loss = FinalLoss(9.0, ((Term(-1.0, StudentT(degrees_of_freedom=1.5, location=0.0, scale=1.0)), 1),))
+    assert 0.01 < search.risk.judge.deviation(loss) / (4.0 * unit) < 1.0
+    grid = search.risk._grid(search, 3, 512)
+    assert grid.highest * grid.step >= 0.04 * unit
 
 
 def test_where_neither_a_fall_nor_a_loss_gives_a_scale_grids_have_one_all_the_same():
     """Of a model that may not be the last: it has to be left at a loss of 0, which is to stay."""
-    search = prepared(make([BELL], initial_loss=0.0, maximum_loss=0.0))
-    assert search._deviation() > 0
-    assert search._grid(3, 512).step > 0
+    search = law_search(make([BELL], initial_loss=0.0, maximum_loss=0.0))
+    assert search.risk.judge.fall > 0
+    assert search.risk._grid(search, 3, 512).step > 0
 
 
 @pytest.mark.parametrize("deviation", [0.01, 0.3, 4.0])
 def test_the_grid_holds_the_start_the_target_and_a_deviation_above_the_start(deviation):
-    search = prepared(make([BELL]))
-    search._spread = deviation
-    grid = search._grid(3, 512)
+    search = law_search(make([BELL]))
+    search.risk._spread = deviation
+    grid = search.risk._grid(search, 3, 512)
     assert grid.size == 512
     assert grid.highest * grid.step >= deviation
     assert grid.lowest * grid.step <= -4.0
@@ -439,6 +443,6 @@ def test_the_grid_holds_the_start_the_target_and_a_deviation_above_the_start(dev
 
 def test_the_excess_of_a_quantile_is_about_that_of_the_closed_form():
     """Of a normal loss, 2 % more, from draws."""
-    search = prepared(make([BELL]))
+    search = law_search(make([BELL]))
     loss = FinalLoss(9.0, ((Term(-1.0, Normal(mean=2.0, variance=1.0)), 1),))
-    assert search._excess(loss) == pytest.approx(1.02 * (7.0 + stats.norm.isf(0.1) - 6.0), rel=0.05)
+    assert search.risk.judge.excess(loss) == pytest.approx(1.02 * (7.0 + stats.norm.isf(0.1) - 6.0), rel=0.05)

@@ -11,7 +11,7 @@ import depl
 from depl.instances.generator import random_instances
 from depl.models.exact.assignments import assignments
 from depl.models.exact.choices import Choices
-from depl.models.exact.law_bounds import Moments, mean_bounds
+from depl.models.exact.clusters import Clustered
 from depl.models.exact.law_grid import Grid, GridLaw, GridSteps, make_grid
 from depl.models.exact.prices import Prices
 from depl.models.problem.epochs import loss_step
@@ -27,6 +27,7 @@ from tests.cases.law_search_cases import (
     final_loss_of,
     grid_for,
     interval_of,
+    law_search,
     make,
     prefix_bound,
     sequences,
@@ -156,7 +157,7 @@ def test_rounding_in_transforms_stays_below_a_violation_that_meets_the_budget_ex
         tilt = math.log(reach / budget) / 12.0
         search = subproblem(problem, 5, make_grid(instance, points, tilt, 5, 3.0, 1.5))
         for depth in range(1, 6):
-            assert prefix_bound(search, kinds[:depth], 0.0) <= search._paths.most
+            assert prefix_bound(search, kinds[:depth], 0.0) <= search._risk.most
     assert prefix_bound(search, kinds, 0.0) >= 0.99 * budget
 
 
@@ -354,11 +355,18 @@ def test_a_plan_that_wraps_round_and_meets_the_budget_exactly_is_kept():
     noise = Empirical(values=(-1000.0, 5.2), weights=(1.0, 9.0))
     instance = make([constant(noise)], maximum_epochs=1)
     search = subproblem(Choices(instance), 1, make_grid(instance, 128, 1.4, 1, 0.5, 1.0))
-    assert 0.1 * (1 + 1e-6) < prefix_bound(search, (0,), 0.0) <= search._paths.most
+    assert 0.1 * (1 + 1e-6) < prefix_bound(search, (0,), 0.0) <= search._risk.most
     assert search.proceed(10) == [0]
 
 
 # Bounds from mean gains.
+
+
+def mean_bounds(problem: Choices, time_price: float, cost: float) -> list[float]:
+    """By number of epochs, beside an incumbent of that cost."""
+    search = law_search(problem.instance)
+    search.best, search.risk.time_prices = Clustered((), cost, time_price), (1.0,)
+    return [math.nan, *(task.bound for task in search._bounded(next(assignments(problem))))]
 
 
 @pytest.mark.parametrize("name", AWKWARD)
@@ -366,9 +374,9 @@ def test_bounds_from_mean_gains_hold_for_every_plan_that_meets_the_target(name):
     checked = 0
     for level in (0.5, 0.9, 0.99):
         problem = Choices(AWKWARD[name].replace(quantile_level=level, maximum_epochs=3))
-        moments, prices, assignment = Moments.of(problem), Prices.of(problem), next(assignments(problem))
+        prices, assignment = Prices.of(problem), next(assignments(problem))
         for time_price, cost in ((0.3, 4.0), (1.0, 20.0), (4.0, 1.0)):
-            bounds = mean_bounds(problem, moments, prices, assignment, time_price, cost)
+            bounds = mean_bounds(problem, time_price, cost)
             psi = assignment.cheapest(prices.at(time_price))
             for length in (1, 2, 3):
                 for kinds in sequences(problem, assignment, length):
@@ -389,7 +397,7 @@ def test_bounds_from_mean_gains_are_what_cantelli_says(switching):
     switch = Normal(mean=0.0, variance=switching) if switching else Zero()
     problem = Choices(make(learning, switch=switch, quantile_level=0.8))
     prices, assignment = Prices.of(problem), next(assignments(problem))
-    bounds = mean_bounds(problem, Moments.of(problem), prices, assignment, 1.0, 8.0)
+    bounds = mean_bounds(problem, 1.0, 8.0)
     psi = float(assignment.cheapest(prices.at(1.0))[0, 0])
     for length in (1, 2, 3, 4):
         missing = fall - math.sqrt(length * (variance + switching) * 0.25) - length * mean
@@ -399,12 +407,7 @@ def test_bounds_from_mean_gains_are_what_cantelli_says(switching):
 
 
 def test_an_infinite_variance_asks_for_nothing():
-    instance = AWKWARD["heavy tails"]
-    problem = Choices(instance)
-    bounds = mean_bounds(
-        problem, Moments.of(problem), Prices.of(problem), next(assignments(problem)), 1.0, 9.0
-    )
-    assert np.all(bounds[1:] == -math.inf)
+    assert set(mean_bounds(Choices(AWKWARD["heavy tails"]), 1.0, 9.0)[1:]) == {-math.inf}
 
 
 def switches_apart(**changes: object) -> Instance:
@@ -445,7 +448,7 @@ def test_the_cells_without_which_nothing_stays_within_the_budget_are_those_of_th
     problem = Choices(make(models, switches=forbidden))
     search = subproblem(problem, 4, grid_for(problem.instance, 128, 2.0, 4), cells=200)
     steps, models_of = search._steps, search.assignment.models.tolist()
-    least = search._paths.least
+    least = search._risk.least
     for k, model in itertools.product(range(1, 5), range(3)):
         spent = [
             sum(int(steps[k + place, kind]) for place, kind in enumerate(kinds))
@@ -467,7 +470,7 @@ def test_the_cells_without_which_nothing_stays_within_the_budget_are_those_of_th
 def test_what_cannot_raise_the_loss_is_the_same_without_rises_and_what_can_is_not(switch, rising, gains):
     atoms, sure = constant(Empirical(values=gains)), constant(Deterministic(value=0.7))
     problem = Choices(make([atoms, sure], switch=switch))
-    found = subproblem(problem, 3, grid_for(problem.instance, 256, 1.0, 3))._paths
+    found = subproblem(problem, 3, grid_for(problem.instance, 256, 1.0, 3))._risk
     places = [place for place in np.ndindex(found.rises.shape) if found.allowed[place[1:]]]
     same = [bool(np.array_equal(found.clipped[place], found.transforms[place])) for place in places]
     assert same == [int(found.rises[place]) == 0 for place in places]

@@ -11,9 +11,11 @@ from scipy import special
 
 from depl.instances.reductions.chance import Chance, ChanceKnapsack, best_by_value_and_variance
 from depl.models.evaluation.evaluate import final_loss
-from depl.models.exact import normal_search
+from depl.models.exact import chords
 from depl.models.exact.choices import Choices
-from depl.models.exact.normal_search import ChordedProblem, ChordSearch, all_normal
+from depl.models.exact.chords import ChordedProblem, Chords, ChordSearch
+from depl.models.exact.law import _on_chords
+from depl.models.exact.law_judge import LawJudge, Moments
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target
 from depl.models.problem.laws import Deterministic, Normal, StudentT, Zero
 from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
@@ -22,6 +24,12 @@ from depl.models.solving.result import Solution, Termination
 from depl.models.solving.solve import solve
 from tests.cases.knapsack_cases import random_chance_knapsack, subsets
 from tests.cases.law_search_cases import constant, make
+
+
+def chorded(instance: Instance) -> ChordedProblem:
+    """On all chords."""
+    problem = Choices(instance)
+    return ChordedProblem(instance, LawJudge(problem, 0), Moments.of(problem))
 
 
 def normal_instance(rng: np.random.Generator, level: float, switching: bool) -> Instance:
@@ -67,7 +75,7 @@ def test_a_plan_that_meets_the_target_meets_a_chord_and_one_that_meets_a_chord_a
     seed: int, level: float
 ) -> None:
     instance = normal_instance(np.random.default_rng(seed), level, switching=True)
-    problem = ChordedProblem(instance)
+    problem = chorded(instance)
     needed = instance.target.initial_loss - instance.target.maximum_loss
     safety = float(special.ndtri(level))
     largest = max(problem.ends)
@@ -79,7 +87,6 @@ def test_a_plan_that_meets_the_target_meets_a_chord_and_one_that_meets_a_chord_a
         # The largest distance between root and chord, at the first of equal steps: step / 4.
         assert best <= reached + safety * largest / problem.size / 4 + 1e-7
         assert (reached >= needed) == (problem.misses(choices) == 0)
-    assert not problem.ties
     assert problem.allowed == problem.size - 1
 
 
@@ -89,7 +96,7 @@ def test_a_plan_that_meets_the_target_meets_a_chord_and_one_that_meets_a_chord_a
 def test_exact_on_chords_agrees_with_enumeration(seed: int) -> None:
     rng = np.random.default_rng([1, seed])
     instance = normal_instance(rng, float(rng.choice([0.5, 0.9, 0.99])), switching=bool(seed % 2))
-    assert all_normal(Choices(instance))
+    assert _on_chords(Choices(instance))
     found, listed = solve(instance, "exact"), solve(instance, "enumerate")
     assert found.termination is listed.termination
     if listed.cost is not None:
@@ -100,8 +107,8 @@ def test_exact_on_chords_agrees_with_enumeration(seed: int) -> None:
 @pytest.fixture
 def always_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every plan counts as long: one chord after another, split after few nodes."""
-    monkeypatch.setattr(normal_search, "LONG", 1)
-    monkeypatch.setattr(normal_search, "_FEW_NODES", 3)
+    monkeypatch.setattr(chords, "LONG", 1)
+    monkeypatch.setattr(chords, "_FEW_NODES", 3)
 
 
 @pytest.mark.usefixtures("always_long")
@@ -139,7 +146,7 @@ def test_bounds_on_chords_told_on_the_way_are_never_above_the_optimum(seed: int)
     best = best_by_value_and_variance(knapsack).value
     told: list[tuple[float, float]] = []
     limits = Limits(progress=lambda seconds, cost, bound: told.append((cost, bound)))
-    outcome = ChordSearch(ChordedProblem(instance), limits).answer()
+    outcome = ChordSearch(Chords(chorded(instance)), limits).answer()
     optimum = float(sum(knapsack.values) - best)
     assert outcome.termination is Termination.OPTIMAL
     assert all(bound <= optimum <= cost for cost, bound in told)
@@ -149,11 +156,11 @@ def test_bounds_on_chords_told_on_the_way_are_never_above_the_optimum(seed: int)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_plan_that_gains_enough_by_a_tangent_meets_the_target(seed: int) -> None:
     instance = normal_instance(np.random.default_rng(seed), 0.95, switching=True)
-    whole = ChordedProblem(instance)
+    whole = chorded(instance)
     reached = 0
     for share in (0.3, 0.7, 1.0):
         deviation = share * float(whole.ends[-1])
-        tangent = whole.between(deviation, deviation)
+        tangent = Chords(whole).between(deviation, deviation).problem
         for choices in itertools.product(whole.configurations, repeat=4):
             if (tangent.gain(choices) >= tangent.needed + 1e-7).all():
                 reached += 1
@@ -170,16 +177,16 @@ def test_of_the_random_instances_some_are_feasible_and_some_are_not() -> None:
     assert seen == {Termination.OPTIMAL, Termination.INFEASIBLE}
 
 
-def test_only_instances_of_normal_increments_and_a_level_of_a_half_are_searched_on_chords() -> None:
+def test_only_normal_increments_with_a_level_of_a_half_and_certain_ones_are_searched_on_chords() -> None:
     normal = normal_instance(np.random.default_rng(0), 0.9, switching=True)
-    assert all_normal(Choices(normal))
-    assert not all_normal(Choices(normal.replace(quantile_level=0.4)))
+    assert _on_chords(Choices(normal))
+    assert not _on_chords(Choices(normal.replace(quantile_level=0.4)))
     certain = [ConstantImprovement(noise=Deterministic(value=1.0)) for _ in normal.models]
     fixed = tuple(
         Model(name=model.name, size=0, improvement=law)
         for model, law in zip(normal.models, certain, strict=True)
     )
-    assert not all_normal(Choices(normal.replace(models=fixed, switches=())))
+    assert _on_chords(Choices(normal.replace(models=fixed, switches=(), quantile_level=0.4)))
 
 
 @pytest.mark.parametrize("budget", [f"{digit}e-{power}" for digit in (1, 3, 7) for power in range(9, 15)])
@@ -193,7 +200,7 @@ def test_the_quantile_that_proofs_rest_on_is_not_above_the_true_one_however_near
         true = mpmath.findroot(
             lambda z: mpmath.erfc(z / mpmath.sqrt(2)) / 2 / tail - 1, -special.ndtri(float(exact))
         )
-        found = ChordedProblem(instance)._safety
+        found = chorded(instance)._slopes[0] * np.sum(chorded(instance).ends[:2])
         assert 0 <= true - found <= 2e-9 * true
 
 
@@ -256,7 +263,7 @@ def test_the_chords_reach_as_far_as_the_deviation_of_any_plan(seed):
     laws = [Normal(mean=float(rng.uniform(0.1, 0.5)), variance=float(rng.uniform(1, 3))) for _ in range(2)]
     switch = Normal(mean=0.1, variance=2.0 if seed % 2 else 0.01)
     instance = make([constant(law) for law in laws], switch=switch)
-    largest = ChordedProblem(instance).ends[-1]
+    largest = chorded(instance).ends[-1]
     for models in itertools.product(range(2), repeat=4):
         switches = sum(one != other for one, other in itertools.pairwise(models))
         variance = math.fsum(laws[model].variance for model in models) + switches * switch.variance
@@ -268,5 +275,5 @@ def test_a_switch_of_another_law_is_not_normal_even_before_the_last_epoch(epochs
     jump = StudentT(degrees_of_freedom=3.0, location=0.1, scale=0.2)
     bells = [constant(Normal(mean=1.0, variance=0.1))] * 2
     instance = make(bells, switch=jump, initial_model="m0", maximum_epochs=epochs)
-    assert not all_normal(Choices(instance))
-    assert all_normal(Choices(make(bells, initial_model="m0", maximum_epochs=epochs)))
+    assert not _on_chords(Choices(instance))
+    assert _on_chords(Choices(make(bells, initial_model="m0", maximum_epochs=epochs)))

@@ -12,11 +12,11 @@ from depl.instances.generator import random_instance
 from depl.instances.paper_like import CHEAP_SWITCHES, paper_like
 from depl.models.exact import incumbents
 from depl.models.exact.assignments import assignments
+from depl.models.exact.counted import Counted, scenario_search
 from depl.models.exact.incumbents import Neighbourhood
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
-from depl.models.exact.scenario_search import ScenarioSearch, scenario_search
-from depl.models.exact.tree import FIRST_ROUND
+from depl.models.exact.search import Search
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
@@ -190,7 +190,7 @@ def test_an_interrupt_leaves_a_plan_and_a_valid_bound(monkeypatch):
     def interrupted(*_: object) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ScenarioSearch, "_explored", interrupted)
+    monkeypatch.setattr(Search, "_explored", interrupted)
     found, outcome = searched(problem)
     assert outcome.termination is Termination.INTERRUPTED
     assert outcome.lower_bound <= optimum <= found < math.inf
@@ -259,7 +259,7 @@ def infeasible(seed: int) -> SampledProblem:
 def test_no_plan_gains_more_than_an_infeasible_search_says(seed):
     """Of all sequences, in the scenarios that may not miss; and the plans with one switch are among them."""
     problem = infeasible(seed)
-    search = ScenarioSearch(problem, Limits())
+    search = Search(Counted(problem), Limits())
     assert search.answer().termination is Termination.INFEASIBLE
     most = max(
         float(np.partition(problem.gain(choices), problem.allowed)[problem.allowed])
@@ -267,18 +267,18 @@ def test_no_plan_gains_more_than_an_infeasible_search_says(seed):
         for choices in itertools.product(problem.configurations, repeat=length)
         if consistent(problem, choices)
     )
-    assert most * (1 - 1e-12) <= search._best_gain < problem.needed
+    assert most * (1 - 1e-12) <= search.risk._best_gain < problem.needed
 
 
 def test_the_effort_for_a_first_plan_grows_until_it_is_decided_whether_there_is_one(monkeypatch):
     """By a subproblem that takes a thousand times the effort of the first round."""
-    search, efforts = ScenarioSearch(sampled(TINY, 5), Limits()), []
+    search, efforts = Search(Counted(sampled(TINY, 5)), Limits()), []
 
     def explored(task, effort):
         efforts.append(effort)
         if len(efforts) > 2000:
             raise RuntimeError("the effort does not grow")
-        return None if effort >= 1000 * FIRST_ROUND else task
+        return None if effort >= 1000 * Counted.first_round else task
 
     search.build()
     monkeypatch.setattr(search, "_explored", explored)
@@ -295,12 +295,12 @@ def test_beside_a_priced_plan_one_switch_is_tried_for_few_epochs_alone(monkeypat
     def noted(near, multiplier, cutoff):
         asked.append(near)
 
-    monkeypatch.setattr("depl.models.exact.scenario_search.LONG", 1)
-    monkeypatch.setattr("depl.models.exact.scenario_search._LONGEST_SCANNED", longest)
+    monkeypatch.setattr("depl.models.exact.counted.LONG", 1)
+    monkeypatch.setattr("depl.models.exact.counted._LONGEST_SCANNED", longest)
     monkeypatch.setattr(Neighbourhood, "one_switch", noted)
-    search = ScenarioSearch(problem, Limits())
+    search = Search(Counted(problem), Limits())
     search.build()
-    search.first_plans()
+    search.risk.first_plans(search)
     assert search.best is not None
     assert bool(asked) == scanned
 
@@ -329,10 +329,10 @@ def test_where_time_is_over_the_longest_plans_are_looked_at_all_the_same():
 
 
 def test_a_proof_that_time_cuts_short_loses_its_reason_alone(monkeypatch):
-    def late(search: ScenarioSearch) -> str:
+    def late(risk: Counted, search: Search) -> str:
         raise OutOfTimeError
 
-    monkeypatch.setattr(ScenarioSearch, "_why_infeasible", late)
+    monkeypatch.setattr(Counted, "why_infeasible", late)
     outcome = scenario_search(certain(2, 50.0), Limits())
     assert outcome.termination is Termination.INFEASIBLE
     assert outcome.reason == "models: no plan meets the target within the epochs and the time limits"

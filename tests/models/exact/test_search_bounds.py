@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -16,15 +17,14 @@ from depl.models.exact.assignments import (
     kind_gains,
     make_sample,
 )
-from depl.models.exact.charged import cell_scale
 from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import cheapest_clusters
+from depl.models.exact.counted import CountedSubproblem, required_mean
 from depl.models.exact.kernels import Sample, priced_prefixes, reachable_gains
 from depl.models.exact.prices import Prices
+from depl.models.exact.root_bounds import best_root_bound, length_bounds, root_bound
 from depl.models.exact.sampled import SampledProblem
-from depl.models.exact.scenario_bounds import best_root_bound, length_bounds, root_bound
-from depl.models.exact.scenario_mean_bound import required_means
-from depl.models.exact.scenario_subproblem import Subproblem
+from depl.models.exact.subproblem import cell_scale
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epoch_costs import price
 from depl.models.problem.laws import FloatArray
@@ -75,7 +75,7 @@ def test_no_feasible_plan_below_the_cutoff_is_pruned(seed):
         multiplier = problem.allocation(choices).multiplier
         cutoff = cost * (1 + 1e-9) + 1e-9
         prices_of_time = tuple(f * multiplier for f in (1.0, 0.3, 2.0)) if multiplier else (0.0,)
-        search = Subproblem(problem, prices, assignment, len(choices), prices_of_time, cutoff, order)
+        search = CountedSubproblem(problem, prices, assignment, len(choices), prices_of_time, cutoff, order)
         positions = [problem.configurations.index(g) for g in choices]
         wanted = [next(j for j, row in enumerate(assignment.options) if g in row) for g in positions]
         leaves = []
@@ -173,7 +173,7 @@ def test_the_root_bound_is_its_definition_and_no_more_than_the_optimum(seed):
         bound = root_bound(problem, time_price, gain_price)
         assert bound == pytest.approx(written_root_bound(problem, time_price, gain_price), rel=1e-9, abs=1e-9)
         assert bound <= optimum * (1 + 1e-9)
-    best = best_root_bound(problem)
+    best = best_root_bound(problem, 1.0 if timed else 0.0)
     assert best.bound == root_bound(problem, best.time_price, best.gain_price)
     assert 0 <= best.bound <= optimum * (1 + 1e-9)
 
@@ -183,26 +183,41 @@ def test_where_a_plan_needs_no_epoch_or_may_have_none_the_best_root_bound_is_zer
     """At prices that can be charged: time has none without T_max."""
     for changed in ({"maximum_loss": TINY.target.initial_loss}, {"maximum_epochs": 0}):
         problem = sampled(TINY.replace(**changed, **limits), 20)
-        assert best_root_bound(problem, 3.0 if not limits else None) == DualBound(0.0, 0.0, 0.0)
+        assert best_root_bound(problem, 0.0 if limits else 3.0) == DualBound(0.0, 0.0, 0.0)
 
 
 def test_the_best_root_bound_says_something():
-    assert best_root_bound(sampled(TINY, 50)).bound > 10
+    assert best_root_bound(sampled(TINY, 50), 4.0).bound > 10
+
+
+def bounds_at(problem: SampledProblem, assignment: Assignment, gain_prices: Sequence[float]) -> FloatArray:
+    """By number of epochs, at the price 5 of time."""
+    prices, sample = Prices.of(problem), make_sample(problem, assignment, np.arange(problem.size))
+    bounds = length_bounds(sample, assignment.cheapest(prices.at(5.0)), gain_prices, problem.needed)
+    return bounds + (assignment.transfers - 5.0 * prices.maximum_time)
 
 
 def test_bounds_by_length_hold_for_every_plan():
     problem = sampled(TINY, 20)
-    prices = Prices.of(problem)
     plans = list(feasible_plans(problem))
     assert plans
     for assignment in assignments(problem):
-        bounds = length_bounds(problem, prices, assignment, 5.0, (1.0, 4.0))
-        single = [length_bounds(problem, prices, assignment, 5.0, (price,)) for price in (1.0, 4.0)]
+        bounds = bounds_at(problem, assignment, (1.0, 4.0))
+        single = [bounds_at(problem, assignment, (price,)) for price in (1.0, 4.0)]
         np.testing.assert_array_equal(bounds, np.maximum(*single))
         inside = offered(problem, assignment)
         for cost, choices in plans:
             if {(g.cluster, g.datasets) for g in choices} == inside:
                 assert bounds[len(choices)] <= cost * (1 + 1e-9)
+
+
+def required_of(sample: Sample) -> float:
+    """Where any kind may be used."""
+    mean = sample._replace(
+        gains=sample.gains.mean(axis=-1, keepdims=True),
+        switch_losses=sample.switch_losses.mean(axis=-1, keepdims=True),
+    )
+    return required_mean(sample, mean, np.ones(sample.gains.shape[:2], dtype=bool))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -211,18 +226,14 @@ def test_every_feasible_plan_has_the_mean_gain_that_is_required(seed):
     order = np.arange(len(problem.scenarios))
     required = {}
     for assignment in assignments(problem):
-        sample = make_sample(problem, assignment, order)
-        mean = sample._replace(
-            gains=sample.gains.mean(axis=-1, keepdims=True),
-            switch_losses=sample.switch_losses.mean(axis=-1, keepdims=True),
-        )
-        everything = np.ones(sample.gains.shape[:2], dtype=bool)
-        required[frozenset(offered(problem, assignment))] = required_means(sample, mean, everything)
+        used = frozenset(offered(problem, assignment))
+        for length in range(1, problem.epochs + 1):
+            required[used, length] = required_of(make_sample(problem, assignment, order, length))
     plans = [choices for _, choices in feasible_plans(problem) if choices]
     assert plans
     for choices in plans:
         used = frozenset((g.cluster, g.datasets) for g in choices)
-        assert problem.gain(choices).mean() >= required[used][len(choices)]
+        assert problem.gain(choices).mean() >= required[used, len(choices)]
 
 
 def test_gains_far_above_what_is_needed_ask_for_no_more_than_they_are():
@@ -234,12 +245,8 @@ def test_gains_far_above_what_is_needed_ask_for_no_more_than_they_are():
         none = np.zeros((3, 1, 1, 40))
         yes = np.ones((1, 1), dtype=bool)
         sample = Sample(gains, none, yes, np.zeros(1, dtype=np.intp), -1, 4.0, 2, np.ones(1, dtype=bool))
-        mean = sample._replace(
-            gains=gains.mean(axis=-1, keepdims=True), switch_losses=none.mean(axis=-1, keepdims=True)
-        )
-        required = required_means(sample, mean, np.ones((3, 1), dtype=bool))
-        assert (required[1:] <= gains.mean(axis=-1).ravel().cumsum()).all()
-        seen = max(seen, float((gains - mean.gains).sum(axis=-1).max()))
+        assert required_of(sample) <= gains.mean(axis=-1).sum()
+        seen = max(seen, float((gains - gains.mean(axis=-1, keepdims=True)).sum(axis=-1).max()))
     assert seen > 1e-9 * 40 * (4 + 5)  # more than a slack without the gains would have granted
 
 
@@ -257,8 +264,8 @@ def test_bounds_by_length_do_not_depend_on_the_unit_of_the_loss(unit):
     plain = sampled(TINY, 20)
     problem = Scaled(plain.instance, plain.scenarios)
     for one, other in zip(assignments(plain), assignments(problem), strict=True):
-        expected = length_bounds(plain, Prices.of(plain), one, 5.0, (1.0, 4.0))
-        found = length_bounds(problem, Prices.of(problem), other, 5.0, (1.0 / unit, 4.0 / unit))
+        expected = bounds_at(plain, one, (1.0, 4.0))
+        found = bounds_at(problem, other, (1.0 / unit, 4.0 / unit))
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
@@ -268,9 +275,7 @@ def test_scenarios_that_agree_require_their_mean_to_reach_the_target():
     sample = sample._replace(
         gains=np.ones_like(sample.gains), switch_losses=np.zeros_like(sample.switch_losses), allowed=1
     )
-    mean = sample._replace(gains=sample.gains[..., :1], switch_losses=sample.switch_losses[..., :1])
-    required = required_means(sample, mean, np.ones(sample.gains.shape[:2], dtype=bool))
-    np.testing.assert_allclose(required, problem.needed, rtol=1e-6)
+    assert required_of(sample) == pytest.approx(problem.needed, rel=1e-6)
 
 
 def test_prices_that_make_no_sense_are_refused():
@@ -308,7 +313,7 @@ def test_more_assignments_than_the_root_bound_tells_apart_are_relaxed_together()
     assert count_assignments(problem) == 12 * 3 + 66 * 3**2 + 220 * 3**3 > LARGEST_ASSIGNMENTS  # three epochs
     relaxed = everything_allowed(problem)
     assert sorted(g for row in relaxed.options for g in row) == list(range(len(problem.configurations)))
-    assert 0 < best_root_bound(problem).bound < math.inf
+    assert 0 < best_root_bound(problem, 1.0).bound < math.inf
 
 
 def test_prices_are_those_of_the_allocation():

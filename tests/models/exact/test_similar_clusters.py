@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -14,7 +15,8 @@ from depl.models.exact.assignments import Assignment, make_assignment
 from depl.models.exact.choices import Choices
 from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.prices import Prices
-from depl.models.problem.instance import Cluster, ComputeTable, Instance, Model
+from depl.models.problem.instance import Cluster, ComputeTable, ConstantImprovement, Instance, Model
+from depl.models.problem.laws import Normal
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 
@@ -158,6 +160,24 @@ def test_exact_proves_its_plan_cheapest_on_ten_similar_clusters(
     monkeypatch.setattr(Limits, "expired", lambda _: next(looks) > 10 * CHOICES)
     result = depl.solve(similar(bell, 0), "exact", time_limit=10)
     assert result.termination is Termination.OPTIMAL
+
+
+@pytest.mark.parametrize("method", ["exact", "scenario-search"])
+def test_a_leaf_has_its_cheapest_clusters_of_however_many_choices(bell: Instance, method: str) -> None:
+    """Two hundred choices, as for a first plan, are not enough here: they leave 149.2209."""
+    (model,) = similar(bell, 7, sites=4, epochs=7, vary=True).models
+    steady = msgspec.structs.replace(
+        model, improvement=ConstantImprovement(noise=Normal(mean=2.0, variance=0.01))
+    )
+    instance = similar(bell, 7, sites=4, epochs=7, vary=True).replace(
+        models=(steady,), maximum_time=1.7 * 7, maximum_loss=10 - 1.9 * 7
+    )
+    found = depl.solve(instance, method)
+    problem, prices, assignment = parts(instance)
+    best = cheapest_clusters(problem, prices, assignment, [0] * 7, 1.0, math.inf)
+    assert best is not None
+    assert found.termination is Termination.OPTIMAL
+    assert found.cost == pytest.approx(best.cost, rel=1e-9)
 
 
 @pytest.mark.parametrize("slack", [0.0, 0.3, 1.0, math.inf])

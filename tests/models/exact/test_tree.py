@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-from depl.models.exact import tree
+from depl.models.exact import search as module
 from depl.models.exact.choices import Configuration
 from depl.models.exact.clusters import Clustered
+from depl.models.exact.counted import Counted
 from depl.models.exact.data_parts import DataPart, DataParts
+from depl.models.exact.root_bounds import usual_time_price
 from depl.models.exact.sampled import SampledProblem
-from depl.models.exact.scenario_bounds import usual_time_price
-from depl.models.exact.scenario_search import ScenarioSearch
-from depl.models.exact.tree import Task
+from depl.models.exact.search import Search, Task
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.oracles.search import consistent, feasible_plans, sampled, tiny_problems
@@ -22,13 +22,13 @@ Priced = tuple[float, tuple[Configuration, ...]]
 @pytest.fixture
 def divided(monkeypatch: pytest.MonkeyPatch) -> None:
     """No assignments are listed, and two sets of data of a cluster are already halved."""
-    monkeypatch.setattr(tree, "LARGEST_ASSIGNMENTS", 0)
+    monkeypatch.setattr(module, "LARGEST_ASSIGNMENTS", 0)
     monkeypatch.setattr("depl.models.exact.data_parts.MOST_CHILDREN", 1)
 
 
-def search_of(problem: SampledProblem) -> ScenarioSearch:
+def search_of(problem: SampledProblem) -> Search:
     """Ready to search, without a plan."""
-    search = ScenarioSearch(problem, Limits())
+    search = Search(Counted(problem), Limits())
     search.build()
     return search
 
@@ -56,7 +56,7 @@ def has(problem: SampledProblem, task: Task, choices: tuple[Configuration, ...])
     return len(choices) == task.length and places <= options and paid
 
 
-def require_kept(search: ScenarioSearch, part: DataPart, plans: list[Priced]) -> int:
+def require_kept(search: Search, part: DataPart, plans: list[Priced]) -> int:
     """Every plan of a part below the threshold is one of what it is divided into, all the way down."""
     problem, followed = search.problem, 0
     assert isinstance(problem, SampledProblem)
@@ -91,11 +91,11 @@ def test_every_plan_below_the_incumbent_is_in_one_of_the_tasks_that_a_part_comes
         if len(plans) < 2:
             continue
         search = search_of(problem)
-        search.best = Clustered(plans[-1][1], plans[-1][0], usual_time_price(search._prices))
+        search.best = Clustered(plans[-1][1], plans[-1][0], usual_time_price(search.prices))
         assert isinstance(search._parts, DataParts)
         followed += require_kept(search, search._parts.everything(), plans)
-        search.best = Clustered(plans[-1][1], plans[-1][0], usual_time_price(search._prices))
-        assert search._proved(search.tasks()) is Termination.OPTIMAL
+        search.best = Clustered(plans[-1][1], plans[-1][0], usual_time_price(search.prices))
+        assert search.proved() is Termination.OPTIMAL
         assert search.cost == pytest.approx(plans[0][0], rel=1e-9)
     assert followed > 20
 
@@ -114,7 +114,7 @@ def test_a_plan_is_found_on_parts_just_where_there_is_one() -> None:
             problem = sampled(easy.instance.replace(**limits), 5, place)
             search = search_of(problem)
             assert isinstance(search._parts, DataParts)
-            found = search._feasible_in_parts(search._parts)
+            found = search._feasible()
             known = plans_of(problem)
             assert found == (search.best is not None) == bool(known)
             outcomes.append(found)
@@ -133,7 +133,7 @@ def test_what_is_left_of_a_task_keeps_the_bound_down(
     """Two subproblems that run out of effort: no bound is claimed above either of the two that are left."""
     (problem,) = tiny_problems(70, 1)
     search = search_of(problem)
-    assignment = search._assigned[0]
+    assignment = search.assigned[0]
     rests = [Task(bound, assignment, 1, 0.0) for bound in bounds]
     monkeypatch.setattr(search, "_explored", lambda task, effort: rests[task.length])
     monkeypatch.setattr(search, "_unit", 0)

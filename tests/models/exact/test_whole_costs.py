@@ -9,9 +9,10 @@ import pytest
 
 from depl.instances.reductions.knapsack import Knapsack
 from depl.instances.reductions.to_planning import ByCost
+from depl.models.exact.counted import Counted
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
-from depl.models.exact.scenario_search import ScenarioSearch
+from depl.models.exact.search import Search
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.scenarios.draws import draw_scenarios
@@ -67,7 +68,7 @@ def test_below_a_cutoff_the_cheapest_plan_is_found_or_proved_absent(number, away
     instance, optimum = reduced(number)
     told: list[float] = []
     limits = Limits(cutoff=Cutoff(optimum + away), progress=lambda seconds, cost, bound: told.append(bound))
-    search = ScenarioSearch(sampled(instance), limits)
+    search = Search(Counted(sampled(instance)), limits)
     outcome = search.answer()
     assert all(bound <= optimum for bound in told)
     if away > 0:  # otherwise there is nothing to find below it
@@ -82,7 +83,7 @@ def test_below_a_cutoff_the_cheapest_plan_is_found_or_proved_absent(number, away
 @pytest.mark.parametrize("gap", [0.001, 0.05, 0.3])
 def test_with_a_gap_the_bound_keeps_it_and_is_none_too_great(number, gap):
     instance, optimum = reduced(number)
-    search = ScenarioSearch(sampled(instance), Limits(gap=gap))
+    search = Search(Counted(sampled(instance)), Limits(gap=gap))
     outcome = search.answer()
     assert outcome.termination is Termination.GAP_REACHED
     assert outcome.lower_bound <= optimum <= search.cost
@@ -94,7 +95,7 @@ def test_only_plans_half_a_unit_below_the_next_that_is_excluded_are_looked_for(n
     """With a cutoff, the greatest multiple of the unit below it, and nothing half a unit above that."""
     instance, optimum = reduced(number)
     for away in (-1.0, 0.0, 0.25, 1.0, 1.5, 2.0, UNIT):
-        search = ScenarioSearch(sampled(instance), Limits(cutoff=Cutoff(optimum + away)))
+        search = Search(Counted(sampled(instance)), Limits(cutoff=Cutoff(optimum + away)))
         search.build()
         unit = search._unit
         assert unit == UNIT
@@ -105,7 +106,7 @@ def test_only_plans_half_a_unit_below_the_next_that_is_excluded_are_looked_for(n
 def test_a_bound_is_as_good_as_the_next_multiple_unless_only_rounding_puts_it_beyond_one():
     """A plan may cost a multiple that the bound exceeds or misses by what sums are off."""
     instance, _ = reduced(0)
-    search = ScenarioSearch(sampled(instance), Limits())
+    search = Search(Counted(sampled(instance)), Limits())
     search.build()
     for multiple in (0, 1, 7, 1000):
         for beyond in (-1e-6, -1e-12, 0.0, 1e-12, 5e-4):
@@ -116,6 +117,6 @@ def test_a_bound_is_as_good_as_the_next_multiple_unless_only_rounding_puts_it_be
             found = search._next_cost((multiple + beyond) * UNIT)
             assert following * (1 - PROOF_TOLERANCE) <= found <= following
     assert search._next_cost(math.inf) == math.inf
-    search = ScenarioSearch(sampled(instance.replace(maximum_time=7.5)), Limits())
+    search = Search(Counted(sampled(instance.replace(maximum_time=7.5))), Limits())
     search.build()
     assert search._next_cost(7.3) == 7.3

@@ -8,8 +8,8 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instances
-from depl.models.exact import certificate
-from depl.models.exact.certificate import root_certificate
+from depl.models.exact import root_bounds
+from depl.models.exact.root_bounds import root_certificate
 from depl.models.exact.sampled import SampledProblem
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits
@@ -81,9 +81,9 @@ def test_without_time_a_great_bound_is_left_out_and_a_small_one_is_not(tiny, mon
     assert root_certificate(problem, 4.0, 28.0, seconds=-1.0).bound > 0
     best = root_certificate(problem, 4.0, 28.0)
     assert root_certificate(problem, 4.0, 28.0, seconds=math.inf) == best
-    monkeypatch.setattr(certificate, "ALLOWANCE", 0.0)
+    monkeypatch.setattr(root_bounds, "ALLOWANCE", 0.0)
     assert root_certificate(problem, 4.0, 28.0, seconds=-1.0) is None
-    monkeypatch.setattr(certificate, "_EVALUATIONS", math.inf)
+    monkeypatch.setattr(root_bounds, "_EVALUATIONS", math.inf)
     paid = 28 + 4 * tiny.target.maximum_time
     plain = root_certificate(problem, 4.0, 28.0, seconds=60.0)
     assert plain.time_price == 4.0
@@ -95,7 +95,7 @@ def test_an_interrupt_at_the_last_moment_leaves_the_plan(tiny, monkeypatch):
     def pressed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(certificate, "root_certificate", pressed)
+    monkeypatch.setattr(root_bounds, "root_certificate", pressed)
     outcome = next(item for item in depl.methods() if item.name == "milp").run(
         tiny, Limits(scenarios=draw_scenarios(tiny, 10))
     )

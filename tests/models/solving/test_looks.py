@@ -14,8 +14,7 @@ import depl
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.instances.heterogeneous import heterogeneous_instance
 from depl.models.exact.choices import Choices
-from depl.models.exact.law_bounds import Moments
-from depl.models.exact.normal_search import random_terms
+from depl.models.exact.law_judge import Moments, random_terms
 from depl.models.exact.plan_classes import plan_classes
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation import clock as clocks

@@ -1,31 +1,28 @@
-"""Charges of a subproblem, one assignment of data and one number of epochs: what a plan may spend, and where.
+"""One subproblem: an assignment of data and a number of epochs, searched depth first.
 
-Every plan of a subproblem is a path of kinds. It is cut off where a linear charge exceeds its limit: for some
-prices lam of time, sum of psi(lam) <= cutoff - transfers + lam T_max for every plan that costs less than the
-cutoff (weak duality); the same less a price of gain, where a plan must gain so much (`Priced`); and the
-fastest times sum to at most T_max.
-
-What a path can still achieve is tabulated by the *extra* charge that is left, the first charge less the least
-charge of each epoch, in whole cells. Extra charges are rounded down to cells, so the table allows too much
-rather than too little.
+Every plan of it is a path of kinds. A path is cut off where a linear charge exceeds its limit: of costs at
+some prices of time, less a price of gain (`Priced`), or of the fastest times. What it can still achieve is
+tabulated by the *extra* charge that is left, the first charge less the least charge of each epoch, rounded
+down to whole cells, so the table allows too much rather than too little. Derived on the page "Optima under
+the law" (``exact``), under "Charges: what a plan may spend".
 """
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from depl.models.exact import kernels
 from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices
-from depl.models.exact.kernels import CELL_ROUNDING, Charges
+from depl.models.exact.kernels import CELL_ROUNDING, Charges, Counts, Laws
 from depl.models.exact.prices import Prices
 from depl.models.foundation.tolerances import TIME_TOLERANCE, sum_rounding
 from depl.models.problem.laws import FloatArray
-
-MOST_MULTIPLIERS = 6
-"""Prices of time charged at once at most, set by hand. Each is one more sum at every node, and excludes more
-plans that cost too much; with fewer, more leaves are costed, and what is proved is the same."""
 
 _FEW = 40
 """Different extra charges up to which cells are made to fit one of them exactly: set by hand. Candidates, and
@@ -66,16 +63,11 @@ class Priced(NamedTuple):
 
 
 @dataclass(eq=False)
-class Charged:
-    """The part of a subproblem that does not depend on what the quantile means.
+class Subproblem(ABC):
+    """Depth-first search over the plans of ``length`` epochs under one assignment.
 
     Parameters
     ----------
-    problem : Choices
-    prices : `depl.models.exact.prices.Prices`
-    assignment : Assignment
-    length : int
-        Number of epochs.
     multipliers : sequence of float
         Prices lam of time of the cost charges; the first one's extra charges are the table's budget. None of
         them: the fastest times are (to find out whether anything is feasible).
@@ -86,6 +78,8 @@ class Charged:
     ----------
     finished : bool
         Nothing is left to be searched.
+    root_bound : float
+        No plan of the subproblem that meets the target costs less [cost]; from the table.
     """
 
     problem: Choices
@@ -95,15 +89,31 @@ class Charged:
     multipliers: Sequence[float]
     cutoff: float
     finished: bool = field(default=False, init=False)
+    root_bound: float = field(default=-math.inf, init=False)
     _priced: Priced | None = field(default=None, init=False)
+    _charges: Charges = field(init=False)
+    _risk: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        """Build the charges; finished if they exclude every plan."""
-        rows = [] if self._priced is None else [self._priced.values]
-        rows += [self._cost_row(value) for value in self.multipliers]
-        self._charges = self._charged(np.stack([*rows, self._time_row()]))
-        self._state = np.zeros(self.length + 2, dtype=np.int64)
-        self.finished = not self._affordable()
+        """Build charges, and the table unless the charges alone exclude every plan."""
+        self._charge()
+        if self.finished:
+            self.root_bound = self.cutoff
+        else:
+            self._risk, self._reached = self._tabulated()
+            self._bound_root()
+
+    def proceed(self, nodes: int) -> list[int] | None:
+        """Search on; the kinds of a leaf, or None when finished or after ``nodes`` more children."""
+        if self.finished:
+            return None
+        code = kernels.descend(
+            self._risk, self._charges, self._scale, self._order, self._state, self._reached, nodes
+        )
+        if code == kernels.LEAF:
+            return [int(self._order[k, self._state[k] - 1]) for k in range(self.length)]
+        self.finished = code == kernels.FINISHED
+        return None
 
     def lower_cutoff(self, cutoff: float) -> None:
         """A better plan is known: from now on only plans below ``cutoff`` are of interest."""
@@ -120,6 +130,22 @@ class Charged:
         for k in range(self._state[-1]):
             spent[:, k + 1] = spent[:, k] + values[:, k, self._order[k, self._state[k] - 1]]
 
+    @abstractmethod
+    def _tabulated(self) -> tuple[Counts | Laws, NDArray[np.inexact]]:
+        """What the kernel needs of the risk, and what is reached along a path; makes the cells."""
+
+    @abstractmethod
+    def _able(self, kind: int) -> NDArray[np.bool_]:
+        """By cells left after a first epoch of that kind, whether the target may still be met."""
+
+    def _charge(self) -> None:
+        rows = [] if self._priced is None else [self._priced.values]
+        rows += [self._cost_row(value) for value in self.multipliers]
+        self._charges = self._charged(np.stack([*rows, self._time_row()]))
+        self._state = np.zeros(self.length + 2, dtype=np.int64)
+        self._order = np.zeros((self.length, len(self.assignment.models) + 1), dtype=np.int64)
+        self.finished = not self._affordable()
+
     def _make_cells(self, most: int, most_whole: int = 0) -> None:
         """Cells of extra charge: ``_scale`` per unit, ``_cells`` in all, ``_steps`` by epoch and kind.
 
@@ -135,11 +161,25 @@ class Charged:
         with np.errstate(invalid="ignore"):
             cells = np.floor(extras * self._scale + CELL_ROUNDING / (2 * self.length + 2))
         self._steps = np.where(extras <= budget, cells, -1.0).astype(np.int64)
-        self._order = np.argsort(extras, axis=1, kind="stable").astype(np.int64)
 
-    def _chosen(self) -> list[int]:
-        """Kinds of the leaf that has just been reached."""
-        return [int(self._order[k, self._state[k] - 1]) for k in range(self.length)]
+    def _bound_root(self) -> None:
+        """From the least budget with which a first epoch may lead to the target."""
+        least = self._least_cells()
+        if least >= self._cells:
+            self.finished, self.root_bound = True, self.cutoff
+        elif self._scale > 0 and self.multipliers:
+            room = float(self._charges.limits[0] - self._charges.rest[0, 0])
+            self.root_bound = self.cutoff - room + max(0.0, least - CELL_ROUNDING) / self._scale
+
+    def _least_cells(self) -> int:
+        """The least budget, in cells, with which a first epoch may lead to the target; all if none may."""
+        least = self._cells
+        for kind in range(len(self.assignment.models)):
+            step = int(self._steps[0, kind])
+            if step >= 0 and self._risk.allowed[self._risk.first_model, kind]:
+                able = np.flatnonzero(self._able(kind))
+                least = min(least, int(able[0]) + step) if able.size else least
+        return least
 
     def _cost_row(self, multiplier: float) -> FloatArray:
         return self.assignment.cheapest(self.prices.at(multiplier)[: self.length])
@@ -155,15 +195,14 @@ class Charged:
         rounding = sum_rounding(self.length)
         limit = self.prices.maximum_time
         values = []
-        if self._priced is not None:
-            paid = 0.0 if limit is None else self.multipliers[0] * limit
-            room = self.cutoff - self.assignment.transfers + paid - self._priced.paid - self._priced.least
-            size = abs(self.cutoff) + paid + abs(self._priced.paid) + self._priced.size
-            values.append(room + rounding * size)
-        for multiplier in self.multipliers:
+        priced = [] if self._priced is None else [(self.multipliers[0], self._priced)]
+        for multiplier, gain in [*priced, *((value, None) for value in self.multipliers)]:
             paid = 0.0 if limit is None else multiplier * limit
             room = self.cutoff - self.assignment.transfers + paid
-            values.append(room + rounding * (abs(self.cutoff) + paid))
+            size = abs(self.cutoff) + paid
+            if gain is not None:
+                room, size = room - gain.paid - gain.least, size + abs(gain.paid) + gain.size
+            values.append(room + rounding * size)
         time = 0.5 if limit is None else limit * (1 + TIME_TOLERANCE) * (1 + rounding)
         return np.array([*values, time])
 
@@ -177,15 +216,15 @@ class Charged:
         return bool(np.all(self._charges.rest[:, 0] <= self._charges.limits))
 
 
+def allowed_kinds(problem: Choices, models: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether a kind may follow a model, or none (the last row); shape (M + 1, J)."""
+    return np.vstack([problem.may_follow[:, models], np.ones((1, len(models)), dtype=bool)])
+
+
 def whole_cells(extras: FloatArray, budget: float, most: int) -> tuple[float, int] | None:
-    """Cells per unit of charge, and how many cells, such that no extra charge is rounded; None if too many.
+    """Cells per unit of charge, and how many, such that no whole extra charge is rounded; None if too many.
 
-    Covers extra charges that are whole numbers: then their greatest common divisor is a cell.
-
-    Parameters
-    ----------
-    extras, budget, most
-        As for `cell_scale`.
+    The greatest common divisor of the extras is a cell; parameters as for `cell_scale`.
     """
     values = extras[extras > 0]
     if not values.size or budget >= 2**52 or np.any(values != np.floor(values)):

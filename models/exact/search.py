@@ -1,0 +1,469 @@
+"""One exact search for every meaning of the quantile: subproblems explored by increasing lower bound.
+
+Every assignment of data and every number of epochs is a *subproblem*. Where assignments are too many to list,
+parts of them are bounded together and divided (`data_parts`). Subproblems get little effort each in the first
+round and more in every further one. The lower bound at any moment is the least bound of an unfinished one.
+What the quantile means is a `Risk`. Rounding and whole costs: page "Optima under the law" (``exact``).
+"""
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from depl.models.exact.assignments import (
+    LARGEST_ASSIGNMENTS,
+    Assignment,
+    assignments,
+    count_assignments,
+    undominated,
+)
+from depl.models.exact.choices import Choices, Configuration
+from depl.models.exact.clusters import Clustered, cheapest_clusters
+from depl.models.exact.data_parts import DataPart, DataParts
+from depl.models.exact.kernels import Sample
+from depl.models.exact.prices import Prices
+from depl.models.exact.root_bounds import length_bounds, usual_time_price
+from depl.models.exact.subproblem import Subproblem
+from depl.models.foundation.best_first import BestFirst
+from depl.models.foundation.deadline import OutOfTimeError
+from depl.models.foundation.tolerances import SEARCH_TOLERANCE
+from depl.models.problem.laws import FloatArray
+from depl.models.problem.plan import Plan
+from depl.models.risk.batch import Verdict
+from depl.models.solving.methods import Limits, Outcome
+from depl.models.solving.result import Termination
+
+UNEXPLAINED = "models: no plan meets the target within the epochs and the time limits"
+"""Said where the proof that there is no plan stands, and time is over before its explanation."""
+
+GROWTH = 8
+"""How many times more effort than in the round before there is in every further one."""
+
+_GAIN_PRICES = 2.0 ** np.arange(-2.0, 3.1, 0.5)
+"""Prices of gain at which subproblems are bounded, in costs of the incumbent over the gain asked for: set by
+hand, a quarter to eight times that in steps of sqrt(2). Each costs a dynamic program; any price is sound."""
+
+_MOST_MULTIPLIERS = 6
+"""Prices of time charged at once at most, set by hand. Each is one more sum at every node, and excludes more
+plans that cost too much; with fewer, more leaves are costed, and what is proved is the same."""
+
+_ROUNDED_UP = 1e-3
+"""Share of a unit by which a lower bound may exceed a multiple and still be taken for it: far above what
+rounding adds to a bound, which the next multiple must not be made of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A subproblem that is still open: its lower bound, and the price of time that gives it."""
+
+    bound: float
+    assignment: Assignment
+    length: int
+    multiplier: float
+
+
+class Risk(ABC):
+    """What the quantile means to a search: counted scenarios, chords, or the law.
+
+    Attributes
+    ----------
+    first_round : int
+        Nodes for every subproblem in the first round.
+    nodes_per_call : int
+        Nodes between two looks at the clock.
+    nodes_per_leaf : int
+        Nodes that the judging of a leaf counts as.
+    time_prices : tuple of float
+        Prices of time at which subproblems are bounded, in multipliers of the incumbent.
+    """
+
+    problem: Choices
+    first_round: int
+    nodes_per_call: int
+    nodes_per_leaf: int
+    time_prices: tuple[float, ...] = (1.0,)
+
+    @abstractmethod
+    def verdict(self, choices: Sequence[Configuration]) -> Verdict:
+        """Whether a sequence meets the target and may end so."""
+
+    @abstractmethod
+    def first_plans(self, search: "Search") -> None:
+        """Look for an incumbent; nothing is proved by it."""
+
+    @abstractmethod
+    def relaxed(self, assignment: Assignment) -> tuple[Sample, float | FloatArray]:
+        """Gains whose sums have to reach something, and what, for all numbers of epochs or by each."""
+
+    @abstractmethod
+    def subproblem(
+        self, search: "Search", task: Task, multipliers: tuple[float, ...], effort: int
+    ) -> Subproblem:
+        """The search of one subproblem."""
+
+    @abstractmethod
+    def why_infeasible(self, search: "Search") -> str:
+        """What stands in the way of every plan, in the user's words."""
+
+
+@dataclass
+class Search:
+    """The state of one search.
+
+    Attributes
+    ----------
+    best : Clustered or None
+        The incumbent.
+    lower : float
+        No feasible plan costs less [cost].
+    undecided : float
+        Least cost of a leaf of which it is not decided whether it meets the target.
+    leaves : int
+        Leaves of the search that were judged exactly.
+    build_seconds : float
+        Of the tables that do not depend on any plan [s].
+    """
+
+    risk: Risk
+    limits: Limits
+    best: Clustered | None = None
+    lower: float = 0.0
+    undecided: float = field(default=math.inf, init=False)
+    leaves: int = field(default=0, init=False)
+    build_seconds: float = field(default=0.0, init=False)
+    assigned: list[Assignment] = field(default_factory=list, init=False)
+    _parts: DataParts | None = field(default=None, init=False)
+    _unit: int = field(default=0, init=False)
+
+    def answer(self) -> Outcome:
+        """Build and run; what can be said in the end, or when the time limit or the user stops the search."""
+        started = time.perf_counter()
+        try:
+            self.build()
+            self.build_seconds = time.perf_counter() - started
+            termination = self.run()
+        except KeyboardInterrupt:
+            termination = Termination.INTERRUPTED
+        except OutOfTimeError:
+            termination = Termination.TIME_LIMIT
+        return self._outcome(termination)
+
+    def build(self) -> None:
+        """Tables that do not depend on any plan."""
+        self.problem = self.risk.problem
+        self.prices = Prices.of(self.problem)
+        if count_assignments(self.problem) > LARGEST_ASSIGNMENTS:
+            self._parts = DataParts(self.problem, self.prices)
+            self.assigned = self._parts.first_assignments()
+        else:
+            self.assigned = undominated(assignments(self.problem))
+        self.assigned.sort(key=lambda item: item.transfers)
+        self._unit = self._common_unit()
+
+    def on(self, risk: Risk) -> "Search":
+        """A search with the same incumbent and tables, of a risk whose problem differs in gains alone."""
+        other = Search(risk, replace(self.limits, progress=None), self.best)
+        other.problem, other.prices, other.assigned = risk.problem, self.prices, self.assigned
+        other._parts, other._unit = self._parts, self._unit
+        return other
+
+    def run(self) -> Termination:
+        """Search until something is proved."""
+        if self.risk.verdict(()) is Verdict.MET:
+            self.best = Clustered((), 0.0, 0.0)
+            return Termination.OPTIMAL
+        self.risk.first_plans(self)
+        return self.settled(
+            self.proved() if self.best is not None or self._feasible() else self._without_plan()
+        )
+
+    def settled(self, ending: Termination) -> Termination:
+        """An undecided plan that costs less than the incumbent may be the optimum."""
+        if self.undecided < self.threshold:
+            self.lower = self.undecided * (1 - SEARCH_TOLERANCE)
+            return Termination.EXHAUSTED
+        return ending
+
+    @property
+    def cost(self) -> float:
+        """Cost of the incumbent [cost]; infinite without one."""
+        return math.inf if self.best is None else self.best.cost
+
+    @property
+    def multiplier(self) -> float:
+        """Price of time of the incumbent, or a usual one without [cost / time]."""
+        return usual_time_price(self.prices) if self.best is None else self.best.multiplier
+
+    @property
+    def threshold(self) -> float:
+        """Only plans that cost less are looked for [cost]."""
+        cost = min(self.cost, self.limits.cutoff_cost)
+        if math.isinf(cost):
+            return cost
+        limit = cost * (1 - max(self.limits.gap, SEARCH_TOLERANCE))
+        return min(limit, (math.ceil(limit / self._unit) - 0.5) * self._unit) if self._unit else limit
+
+    @property
+    def listed(self) -> list[Assignment]:
+        """All assignments, those apart whose plans are plans of others; none if they are too many to list."""
+        return self.assigned if self._parts is None else []
+
+    @property
+    def relaxations(self) -> list[Assignment]:
+        """Assignments whose plans are all plans, or one that allows more."""
+        return self.assigned if self._parts is None else [self._parts.relaxed(self._parts.everything())]
+
+    @property
+    def most_kinds(self) -> int:
+        """Ways to learn that an assignment can offer, at most."""
+        if self._parts is None:
+            return max((len(item.models) for item in self.assigned), default=0)
+        used = min(self.problem.epochs, len(self.problem.instance.clusters))
+        return min(used, len(set(self.problem.first_alike))) * len(self.problem.instance.models)
+
+    def proved(self) -> Termination:
+        """Explore every subproblem that may hold a better plan."""
+        tasks, effort = self.tasks(), self.risk.first_round
+        while tasks:
+            tasks = self.explore(tasks, effort)
+            effort *= GROWTH
+        return self.ended()
+
+    def ended(self) -> Termination:
+        """What is proved once no plan below the threshold is left beside the incumbent.
+
+        Where a cheaper plan is known elsewhere, that is about the other plan alone.
+        """
+        self.lower = max(self.lower, self._next_cost(self.threshold))
+        if self.limits.cutoff_cost < self.cost:
+            return Termination.EXHAUSTED
+        return Termination.GAP_REACHED if self.limits.gap > SEARCH_TOLERANCE else Termination.OPTIMAL
+
+    def tasks(self) -> list[Task | DataPart]:
+        """All subproblems whose bound is below the incumbent, by increasing bound, or the part of all."""
+        if self._parts is not None:
+            return [self._parts.everything()]
+        found: list[Task] = []
+        for assignment in self.assigned:
+            self.require_time()
+            if assignment.transfers >= self.threshold:
+                break
+            found += [task for task in self._bounded(assignment) if task.bound < self.threshold]
+        return [*sorted(found, key=lambda task: task.bound)]
+
+    def explore(self, tasks: Sequence[Task | DataPart], effort: int) -> list[Task | DataPart]:
+        """Give every task, by increasing bound, at most so much effort, and divide parts; what is left."""
+        waiting = BestFirst[Task | DataPart]()
+        for task in tasks:
+            waiting.push(task.bound, task)
+        left: list[Task | DataPart] = []
+        least = math.inf
+        while waiting.least < self.threshold:
+            _, task = waiting.pop()
+            if isinstance(task, DataPart):
+                for item in self._divided(task):
+                    waiting.push(item.bound, item)
+            else:
+                rest = self._explored(task, effort)
+                if rest is not None:
+                    left.append(rest)
+                    least = min(least, rest.bound)
+            self.raise_bound(min(least, waiting.least, self.threshold))
+        return sorted(left, key=lambda task: task.bound)
+
+    def accept(self, plan: Clustered) -> None:
+        """Make a plan the incumbent if it costs less."""
+        if plan.cost < self.cost:
+            self.best = plan
+            self.limits.report(self.cost, min(self.lower, self.cost))
+
+    def raise_bound(self, bound: float) -> None:
+        """No plan costs less; but an undecided one may be the optimum."""
+        bound = self._next_cost(min(bound, self.undecided * (1 - SEARCH_TOLERANCE)))
+        if bound > self.lower:
+            self.lower = bound
+            self.limits.report(self.cost, min(self.lower, self.cost))
+
+    def in_time(self) -> bool:
+        """Whether the time limit has not been reached."""
+        return not self.limits.expired()
+
+    def require_time(self) -> None:
+        """Raise `OutOfTimeError` once it has been reached."""
+        if not self.in_time():
+            raise OutOfTimeError
+
+    def paid(self, multiplier: float) -> float:
+        """lam T_max, nothing without T_max [cost]."""
+        return 0.0 if self.prices.maximum_time is None else multiplier * self.prices.maximum_time
+
+    def _divided(self, part: DataPart) -> list[Task | DataPart]:
+        """Smaller parts, or the subproblems of a single assignment, whose bounds are below the incumbent."""
+        parts = self._required_parts()
+        self.require_time()
+        if part.whole:
+            tasks = self._bounded(parts.assignment(part))
+            tasks = [replace(task, bound=max(task.bound, part.bound)) for task in tasks]
+            return [task for task in tasks if task.length in part.lengths and task.bound < self.threshold]
+        found: list[Task | DataPart] = []
+        for child in parts.divided(part, parts.relaxed(part), self.prices.at(self.multiplier)):
+            self.require_time()
+            bounds = {task.length: task.bound for task in self._bounded(parts.relaxed(child))}
+            lengths = tuple(length for length in child.lengths if bounds[length] < self.threshold)
+            if lengths:
+                least = max(part.bound, min(bounds[length] for length in lengths))
+                found.append(replace(child, bound=least, lengths=lengths))
+        return found
+
+    def _bounded(self, assignment: Assignment) -> list[Task]:
+        """The subproblems of an assignment, bounded at prices of time and of gain."""
+        sample, required = self.risk.relaxed(assignment)
+        # nothing may have to be gained where only the last model is to be another one
+        usual = self.cost / sample.needed if sample.needed > 0 else 0.0
+        best: list[Task] = []
+        for factor in self.risk.time_prices if self.multiplier > 0 else (1.0,):
+            multiplier = factor * self.multiplier
+            costs = assignment.cheapest(self.prices.at(multiplier))
+            bounds = length_bounds(sample, costs, usual * _GAIN_PRICES, required)
+            bounds = (bounds + (assignment.transfers - self.paid(multiplier))) * (1 - SEARCH_TOLERANCE)
+            tasks = [Task(float(bounds[n]), assignment, n, multiplier) for n in range(1, len(bounds))]
+            best = [max(pair, key=lambda item: item.bound) for pair in zip(best or tasks, tasks, strict=True)]
+        return best
+
+    def _explored(self, task: Task, effort: int) -> Task | None:
+        """Search a subproblem; None if it is finished, otherwise the task that is left, better bounded."""
+        self.require_time()
+        known, nodes = self.best is not None, effort
+        subproblem = self._subproblem(task, effort)
+        task = replace(task, bound=max(task.bound, subproblem.root_bound * (1 - SEARCH_TOLERANCE)))
+        if known and task.bound >= self.threshold:
+            return None
+        while not subproblem.finished and nodes > 0:
+            self.require_time()
+            kinds = subproblem.proceed(min(nodes, self.risk.nodes_per_call))
+            nodes -= self.risk.nodes_per_call if kinds is None else self.risk.nodes_per_leaf
+            if kinds is not None:
+                self._judge(subproblem, kinds)
+                if not known and self.best is not None:
+                    return task
+        return None if subproblem.finished else task
+
+    def _subproblem(self, task: Task, effort: int) -> Subproblem:
+        """At the price of time that bounds it best, and that of the incumbent; without one, in time."""
+        prices = () if self.best is None else (task.multiplier, self.multiplier)
+        return self.risk.subproblem(self, task, tuple(dict.fromkeys(prices)), effort)
+
+    def _judge(self, subproblem: Subproblem, kinds: Sequence[int]) -> None:
+        """Cost and judge a leaf exactly: a new incumbent, or one more price of time that excludes it."""
+        self.leaves += 1
+        plan = cheapest_clusters(
+            self.problem,
+            self.prices,
+            subproblem.assignment,
+            kinds,
+            self.multiplier,
+            math.inf,
+            self.in_time,
+        )
+        if plan is not None and plan.cost < self.cost:
+            verdict = self.risk.verdict(plan.choices)
+            if verdict is Verdict.MET:
+                self.accept(plan)
+                subproblem.lower_cutoff(self.threshold)
+            elif verdict is Verdict.UNDECIDED:
+                self.undecided = min(self.undecided, plan.cost)
+        self.require_time()  # not all clusters were tried if it ran out on the way
+        if plan is not None and 0 < len(subproblem.multipliers) < _MOST_MULTIPLIERS:
+            subproblem.add_multiplier(plan.multiplier)
+
+    def _feasible(self) -> bool:
+        """Find any plan, or prove that there is none, with the fastest times in place of costs.
+
+        Parts of assignments are divided depth first; a set of data may change from epoch to epoch there.
+        """
+        lengths = range(1, self.problem.epochs + 1)
+        left: list[Task | DataPart] = [Task(0.0, item, n, 0.0) for item in self.assigned for n in lengths]
+        if self._parts is not None:
+            left = [self._parts.everything()]
+        effort = self.risk.first_round
+        while left:
+            waiting, left = left[::-1], []
+            while waiting:
+                self.require_time()
+                item = waiting.pop()
+                if isinstance(item, DataPart):
+                    waiting += reversed(self._feasible_parts(item))
+                elif self._explored(item, effort) is not None:
+                    left.append(item)
+                if self.best is not None:
+                    return True
+            effort *= GROWTH
+        return False
+
+    def _feasible_parts(self, part: DataPart) -> list[Task | DataPart]:
+        """Smaller parts, or the subproblems of a single assignment, of which a short search leaves any."""
+        parts = self._required_parts()
+        if part.whole:
+            return [Task(0.0, parts.assignment(part), length, 0.0) for length in part.lengths]
+        allowed, lengths = parts.uncharged(part), []
+        for length in part.lengths:
+            subproblem = self._subproblem(Task(0.0, allowed, length, 0.0), self.risk.first_round)
+            if subproblem.proceed(self.risk.nodes_per_call) is not None or not subproblem.finished:
+                lengths.append(length)
+        smaller = replace(part, lengths=tuple(lengths))
+        return [*parts.divided(smaller, allowed, self.prices.fastest)] if lengths else []
+
+    def _without_plan(self) -> Termination:
+        """What is proved once no plan below the threshold can be found."""
+        if math.isinf(self.threshold):
+            return Termination.INFEASIBLE
+        self.lower = max(self.lower, self._next_cost(self.threshold))
+        return Termination.EXHAUSTED
+
+    def _outcome(self, termination: Termination) -> Outcome:
+        """What can be said now."""
+        if self.best is not None:
+            plan = self.problem.plan(self.best.choices) if self.best.choices else Plan()
+            lower = min(self.lower, self.best.cost)
+            return Outcome(termination, plan, lower, build_seconds=self.build_seconds)
+        reason, lower = "stopped before a plan was found or proved impossible; allow more time", self.lower
+        if termination is Termination.INFEASIBLE:
+            reason, lower = self.reason(), math.inf
+        elif termination is Termination.EXHAUSTED and self.undecided < math.inf:
+            reason = (
+                f"the violation of a plan that costs {self.undecided:.6g} is too close to 1 - omega to be "
+                "decided, and no plan is certain to meet the target; change maximum_loss or omega a little"
+            )
+        elif termination is Termination.EXHAUSTED:
+            reason = "no plan is cheaper than the one that is known"
+        return Outcome(termination, None, lower, reason, build_seconds=self.build_seconds)
+
+    def reason(self) -> str:
+        """What is in the way of every plan, once it is known that there is none."""
+        try:
+            return self.risk.why_infeasible(self)
+        except OutOfTimeError:
+            return UNEXPLAINED
+
+    def _required_parts(self) -> DataParts:
+        if self._parts is None:
+            raise RuntimeError("assignments are listed, not divided")
+        return self._parts
+
+    def _common_unit(self) -> int:
+        """A whole number that divides what every plan costs; 0 if there is none."""
+        instance = self.problem.instance
+        known = [instance.transfer_cost(d.name, n.name) for d in instance.datasets for n in instance.clusters]
+        whole = all(cost == math.floor(cost) for cost in known)
+        return math.gcd(self.prices.unit, *map(int, known)) if whole and self.prices.unit else 0
+
+    def _next_cost(self, bound: float) -> float:
+        """The least that a plan can cost which does not cost less than ``bound`` [cost], less a slack."""
+        if not self._unit or math.isinf(bound):
+            return bound
+        following = math.ceil(bound / self._unit - _ROUNDED_UP) * self._unit
+        return max(bound, following * (1 - SEARCH_TOLERANCE))
