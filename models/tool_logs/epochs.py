@@ -11,6 +11,7 @@ promise everything an epoch too early; so the caller has to say (``--first``).
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.points import LoggedRun, Point, figure_of, shown
@@ -22,49 +23,14 @@ ROW = "row"
 """The key that numbers what was logged with a loss, where nothing tells the epoch and the caller says so."""
 _LARGEST = 2**53
 """From here on floating-point numbers are no longer all whole numbers."""
-_AMBIGUOUS = (
-    "epochs begin at 0: say --first 0 if that is the first trained epoch, or --first 1 if it is the "
-    "evaluation before training"
-)
 
 
-def clock_key(
-    run: LoggedRun,
-    points: Sequence[Point],
-    given: str | None,
-    known: Sequence[str] = (*EPOCH_KEYS, *STEP_KEYS),
-) -> str:
-    """The key that tells epochs: the one given, or the first that is known and logged with every point.
+class Clock(NamedTuple):
+    """What tells the epochs of some points: a key, what it says of each, and global steps of an epoch."""
 
-    Raises
-    ------
-    InvalidInputError
-        If none is known, or the one given is not there.
-    """
-    there = {key for point in points for key in point.values}
-    everywhere = {key for key in there if all(key in point.values for point in points)}
-    if given is not None:
-        if given not in everywhere:
-            which = "not logged with every loss" if given in there else "not logged"
-            raise InvalidInputError(
-                f"{given!r} is {which}; logged are {', '.join(sorted(there))}: choose one with --epoch",
-                run.path,
-            )
-        return given
-    found = next((key for key in known if key in everywhere), None)
-    if found is None and known == STEP_KEYS:
-        raise InvalidInputError(
-            f"no key of global steps is logged with the loss, but {', '.join(sorted(there))}: leave "
-            "--steps-per-epoch out, which is for global steps",
-            run.path,
-        )
-    if found is None:
-        raise InvalidInputError(
-            f"no key tells the epoch; logged with it are {', '.join(sorted(there))}: say which by --epoch "
-            f"KEY, or --epoch {ROW} if there is one row an epoch, and not one a batch",
-            run.path,
-        )
-    return found
+    key: str
+    numbers: list[int]
+    steps: int | None
 
 
 def with_rows(run: LoggedRun, loss: str, first: int) -> LoggedRun:
@@ -78,37 +44,86 @@ def with_rows(run: LoggedRun, loss: str, first: int) -> LoggedRun:
     return replace(run, points=tuple(points))
 
 
-def numbers_of(run: LoggedRun, points: Sequence[Point], key: str) -> list[int]:
-    """What a key says, as whole numbers.
+def clock_of(run: LoggedRun, points: Sequence[Point], given: str | None, per_epoch: int | None) -> Clock:
+    """The clock of some points, by the key that was given, or the first that is known and in all of them.
 
     Raises
     ------
     InvalidInputError
-        With the row of one that is none.
+        If no key is, if it says no whole numbers, or if the distances of the evaluations differ.
     """
-    found = []
-    for point in points:
-        value = figure_of(point.values[key])
-        if value is None or not value.is_integer() or abs(value) >= _LARGEST:
-            told = shown(point.values[key])[:40]
-            message = (
-                f"must be a whole number below 2^53, not {told}; say with --epoch which key tells the epoch"
-            )
-            raise InvalidInputError(message, f"{run.path}, row {point.row}, {key}")
-        found.append(int(value))
-    return found
+    there = {key for point in points for key in point.values}
+    everywhere = {key for key in there if all(key in point.values for point in points)}
+    logged = ", ".join(sorted(there))
+    known = STEP_KEYS if per_epoch is not None else (*EPOCH_KEYS, *STEP_KEYS)
+    if given is not None and given not in everywhere:
+        which = "not logged with every loss" if given in there else "not logged"
+        message = f"{given!r} is {which}; logged are {logged}: choose one with --epoch"
+        raise InvalidInputError(message, run.path)
+    key = given or next((key for key in known if key in everywhere), None)
+    if key is None and per_epoch is not None:
+        raise InvalidInputError(
+            f"no key of global steps is logged with the loss, but {logged}: leave --steps-per-epoch out, "
+            "which is for global steps",
+            run.path,
+        )
+    if key is None:
+        raise InvalidInputError(
+            f"no key tells the epoch; logged with it are {logged}: say which by --epoch KEY, or "
+            f"--epoch {ROW} if there is one row an epoch, and not one a batch",
+            run.path,
+        )
+    numbers = [_number(run, point, key) for point in points]
+    counted = key in EPOCH_KEYS and per_epoch is None
+    return Clock(key, numbers, None if counted else per_epoch or _steps(run, numbers))
 
 
-def steps_of_epoch(run: LoggedRun, numbers: Sequence[int], given: int | None) -> int | None:
-    """Global steps of an epoch; None if the numbers count epochs one by one.
+def epochs_of(
+    run: LoggedRun, points: Sequence[Point], clock: Clock, first: int | None
+) -> tuple[list[int], str]:
+    """Epochs of points, and how they were told, where ``first`` is what the first trained one is called.
 
     Raises
     ------
     InvalidInputError
-        If the distances of the evaluations differ.
+        If a step is not at the end of an epoch, or epochs begin at 0 and nobody says what that is.
     """
-    if given is not None:
-        return given
+    key, numbers, steps = clock
+    if steps is not None:
+        for step in numbers:
+            if step and step % steps not in (0, steps - 1):
+                raise InvalidInputError(
+                    f"step {step} is not the end of an epoch of {steps} steps: say --steps-per-epoch, or the "
+                    "key of the epoch by --epoch",
+                    run.path,
+                )
+        return [(step + 1) // steps if step else 0 for step in numbers], f"{key}, {steps} steps an epoch"
+    if first is None and min(numbers) == 0:
+        raise InvalidInputError(
+            "epochs begin at 0: say --first 0 if that is the first trained epoch, or --first 1 if it is the "
+            "evaluation before training",
+            run.path,
+        )
+    begins = 1 if first is None else first
+    epochs = [number - begins + 1 for number in numbers]
+    firsts = [place for place, epoch in enumerate(epochs) if epoch == 1]
+    at_once = [place for place in firsts if figure_of(points[place].values.get("step")) == 0.0]
+    if len(firsts) > 1 and len(at_once) == 1:
+        epochs[at_once[0]] = 0  # an evaluation at step 0 of the first epoch, before another one of it
+    return epochs, key if begins == 1 else f"{key}, the first of which is called {begins}"
+
+
+def _number(run: LoggedRun, point: Point, key: str) -> int:
+    value = figure_of(point.values[key])
+    if value is None or not value.is_integer() or abs(value) >= _LARGEST:
+        told = shown(point.values[key])[:40]
+        message = f"must be a whole number below 2^53, not {told}; say with --epoch which key tells the epoch"
+        raise InvalidInputError(message, f"{run.path}, row {point.row}, {key}")
+    return int(value)
+
+
+def _steps(run: LoggedRun, numbers: Sequence[int]) -> int | None:
+    """Global steps of an epoch by the distances of evaluations; None if they count epochs one by one."""
     ordered = sorted(set(numbers))
     if len(ordered) == 1 < len(numbers):
         raise InvalidInputError(
@@ -131,40 +146,3 @@ def steps_of_epoch(run: LoggedRun, numbers: Sequence[int], given: int | None) ->
         )
     (distance,) = distances
     return None if distance == 1 else distance
-
-
-def from_steps(run: LoggedRun, numbers: Sequence[int], steps: int) -> list[int]:
-    """Epochs of global steps.
-
-    Raises
-    ------
-    InvalidInputError
-        If a step is not at the end of an epoch.
-    """
-    found = []
-    for step in numbers:
-        if step and step % steps not in (0, steps - 1):
-            raise InvalidInputError(
-                f"step {step} is not the end of an epoch of {steps} steps: say --steps-per-epoch, or the key "
-                "of the epoch by --epoch",
-                run.path,
-            )
-        found.append((step + 1) // steps if step else 0)
-    return found
-
-
-def first_called(run: LoggedRun, least: int, given: int | None, convention: int | None) -> int:
-    """What is called the first epoch.
-
-    Raises
-    ------
-    InvalidInputError
-        If epochs begin at 0, and nobody says what that is.
-    """
-    if given is not None:
-        return given
-    if convention is not None:
-        return convention
-    if least == 0:
-        raise InvalidInputError(_AMBIGUOUS, run.path)
-    return 1

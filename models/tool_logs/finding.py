@@ -1,45 +1,94 @@
 """Files and folders of logs: which tool wrote them, which runs are there, and how these are called."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.foundation.wording import counted
 from depl.models.tool_logs.epochs import EPOCH_KEYS, STEP_KEYS
-from depl.models.tool_logs.folders import files_within
-from depl.models.tool_logs.json_files import read_json
-from depl.models.tool_logs.json_lines import holds_lines, objects_of, run_of
-from depl.models.tool_logs.mlflow import DELETED, SQLITE, is_deleted, is_run, read_database, read_store
-from depl.models.tool_logs.plain_yaml import read_flat
-from depl.models.tool_logs.points import TOOLS, LoggedRun, ToolLog, shown
-from depl.models.tool_logs.reading import reader
-from depl.models.tool_logs.tables import charts, run_of_table, runs_of_charts
+from depl.models.tool_logs.folders import Folder
+from depl.models.tool_logs.mlflow import DELETED, SQLITE, read_database, read_store, stage_of
+from depl.models.tool_logs.points import TOOLS, LoggedRun, Reader, runs_of
 from depl.models.tool_logs.tensorboard import SHUT, read_events
-from depl.models.tool_logs.transformers import STATE, read_states, run_folder
-from depl.models.tool_logs.unread import LostRuns, alike
-from depl.models.tool_logs.wandb import MAGIC, inspected, read_offline
+from depl.models.tool_logs.text_logs import (
+    SETTINGS,
+    flat_settings,
+    holds_lines,
+    read_json,
+    read_lines,
+    read_table,
+)
+from depl.models.tool_logs.transformers import STATE, folder_of, read_states
+from depl.models.tool_logs.unread import PICKLES, LostRuns, alike, suffix_of
+from depl.models.tool_logs.wandb import MAGIC, read_offline
 from depl.models.traces.log_rules import matching
 from depl.models.traces.lost import LEAVE_OUT
-from depl.models.traces.sheets import read_sheet
 from depl.models.traces.text_files import first_bytes, require_end, unpacked
 
 _EVENTS = ".tfevents."
-_LINES, _TABLES = (".jsonl", ".ndjson"), (".csv", ".tsv")
-_CLOCKS = ("_step", "_runtime", "_timestamp")
-"""Columns that Weights & Biases adds."""
 _FIRST = {"lightning": 0, "keras": 0, "flower": 1, "transformers": 1}
 """What a tool calls the first epoch, where it counts them itself; 0 is before training at the last two."""
+_STORES = (".db", ".sqlite")
+_PICKLE = "is a pickle, which may run any program when it is read: write JSON instead"
 
-_SETTINGS_OF_LIGHTNING = "hparams.yaml"
-_RUNS_ALONE = (".wandb", ".db", ".sqlite")
-"""Files that hold runs and nothing else."""
 
-_Found = tuple[str, str, list[LoggedRun], list[str]]
-"""Tool, by what it was recognised, runs, and what is passed over."""
+class Kind(NamedTuple):
+    """Files of one form: how they begin or end, which tools write them, and what reads them."""
+
+    start: bytes
+    suffixes: tuple[str, ...]
+    tools: tuple[str, ...]
+    read: Callable[[Path, str | None], Iterator[LoggedRun]]
+
+
+_LINES = Kind(b"", (".jsonl", ".ndjson"), ("jsonl", "wandb"), read_lines)
+_TABLE = Kind(b"", (".csv", ".tsv"), ("lightning", "keras", "wandb", "csv"), read_table)
+KINDS = (
+    Kind(SQLITE, (), ("mlflow",), lambda path, _: read_database(path)),
+    Kind(MAGIC, (".wandb",), ("wandb",), lambda path, _: read_offline(path)),
+    _LINES,
+    Kind(b"", (".json",), ("keras", "flower", "transformers", "jsonl", "wandb"), read_json),
+    _TABLE,
+)
+
+
+@dataclass(frozen=True)
+class ToolLog:
+    """What one tool has logged.
+
+    Attributes
+    ----------
+    tool : str
+        One of `depl.models.tool_logs.points.TOOLS`.
+    why : str
+        By what it was recognised; empty where it was told.
+    runs : tuple of LoggedRun
+    first : int or None
+        What the tool calls the first epoch; None where its users decide.
+    passed_over : tuple of str
+        What is not read and no run, in words, such as columns of extremes.
+    lost : mapping of str to str
+        Runs of which there is nothing to read, by name, and why: files that are logs and cannot be read, and
+        logs of the same tool without the key of the loss.
+    unread : mapping of str to str
+        Files that are no logs, and why.
+    left_out : mapping of str to str
+        Files and runs that were to be left out, and by what.
+    """
+
+    tool: str
+    why: str
+    runs: tuple[LoggedRun, ...]
+    first: int | None = None
+    passed_over: tuple[str, ...] = ()
+    lost: Mapping[str, str] = field(default_factory=dict)
+    unread: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_logs(
@@ -71,16 +120,33 @@ def read_logs(
         if path.is_dir():
             search.look_into(path)
         elif not search.leaves_out(path, path.parent):
-            search.found.append(_in_file(path, tool, unpacked(path).stem))
+            search.found += runs_of(partial(_in_file, tool=tool), path)
     return search.log(", ".join(map(str, paths)))
 
 
-def _first_epoch(tool: str, runs: Sequence[LoggedRun]) -> int | None:
-    if tool == "tensorboard" and all(
-        set(SHUT) & {key.split("/")[0] for key in run.logged_keys()} for run in runs
-    ):
-        return 0  # Keras
-    return _FIRST.get(tool)
+def kind_of(path: Path) -> Kind | None:
+    """The kind of a file by how it begins and what it is called; None where it is none that is known."""
+    start, suffix = first_bytes(path, len(SQLITE)), suffix_of(path)
+    by_start = next((kind for kind in KINDS if kind.start and start.startswith(kind.start)), None)
+    if by_start is not None:
+        return by_start
+    by_suffix = next((kind for kind in KINDS if suffix in kind.suffixes), None)
+    if by_suffix not in (_LINES, _TABLE) and holds_lines(path):
+        return (by_suffix or _LINES)._replace(read=read_lines)
+    return by_suffix
+
+
+def _in_file(path: Path, tool: str | None) -> Iterator[LoggedRun]:
+    """The runs of a file that was named, which is a table where nothing tells what it is."""
+    if _EVENTS in path.name:
+        return read_events(path.parent, [path], path.name)
+    kind, suffix = kind_of(path), suffix_of(path)
+    if kind is None and suffix in PICKLES:
+        message = f"{_PICKLE}, such as json.dumps(vars(history)) of a History of Flower"
+        raise InvalidInputError(message, str(path))
+    if kind is None and suffix in _STORES:
+        raise InvalidInputError("is no database of SQLite, as mlflow keeps its runs in", str(path))
+    return (kind or _TABLE).read(path, tool)
 
 
 class _Search:
@@ -88,7 +154,7 @@ class _Search:
 
     def __init__(self, tool: str | None, loss: str, leave_out: Sequence[str]) -> None:
         self.tool, self.loss, self.patterns = tool, loss, leave_out
-        self.found: list[_Found] = []
+        self.found: list[LoggedRun] = []
         self.failed: dict[Path, str] = {}
         self.lost: dict[str, str] = {}
         self.unread: dict[str, str] = {}
@@ -98,7 +164,7 @@ class _Search:
     def leaves_out(self, path: Path, folder: Path) -> bool:
         """Whether a file is to be left out, by its name or that of a folder that it is in."""
         within = path.relative_to(folder)
-        names = [str(path), unpacked(path).stem, *(part for part in within.parts)]
+        names = [str(path), unpacked(path).stem, *within.parts]
         names += [part.as_posix() for part in (within, *within.parents)]
         pattern = matching(self.patterns, *names)
         if pattern is not None:
@@ -106,133 +172,139 @@ class _Search:
         return pattern is not None
 
     def look_into(self, folder: Path) -> None:
-        """Read what is in a folder and those within; event files and file stores by the folder of a run."""
-        files, unread, folders = files_within(folder)
-        self.unread |= {str(path): why for path, why in unread.items()}
-        files = [path for path in files if not self.leaves_out(path, folder)]
-        self.folders += [path for path in folders if not self.leaves_out(path, folder)]
-        events = [path for path in files if _EVENTS in path.name]
-        self._events(folder, events)
+        """Read what a folder and those within hold: events, states and file stores by the folder of a run."""
+        inside = Folder(folder)
+        self.unread |= {str(path): why for path, why in inside.unread.items()}
+        files = [path for path in inside.files if not self.leaves_out(path, folder)]
+        self.folders += [path for path in inside.folders if not self.leaves_out(path, folder)]
+        self._events(folder, [path for path in files if _EVENTS in path.name])
         states = [path for path in files if path.name == STATE]
-        for run, own in _by_run(states).items():
-            self._try(
-                "transformers", run, partial(_of_states, run, own, f"{counted(len(states), 'file')} {STATE}")
-            )
-        stores = [path.parent for path in files if path.name == "meta.yaml" and is_run(path.parent)]
-        for store in stores:
-            if is_deleted(store):
-                self.unread[str(store)] = DELETED
+        why = f"{counted(len(states), 'file')} {STATE}"
+        for run in dict.fromkeys(map(folder_of, states)):
+            own = [path for path in states if folder_of(path) == run]
+            self._try("transformers", run, partial(read_states, files=own, why=why))
+        stores = {path.parent: stage_of(path.parent) for path in files if path.name == "meta.yaml"}
+        stores = {store: stage for store, stage in stores.items() if stage is not None}
+        for store, stage in stores.items():
+            if stage == "active":
+                self._try("mlflow", store, read_store)
             else:
-                self._try("mlflow", store, partial(_of_store, store))
-        within = set(stores)
+                self.unread[str(store)] = DELETED
         for path in files:
-            if _EVENTS not in path.name and path.name != STATE and within.isdisjoint(path.parents):
+            elsewhere = _EVENTS in path.name or path.name in (STATE, SETTINGS)
+            if not elsewhere and stores.keys().isdisjoint(path.parents):
                 self._one(path)
-
-    def _events(self, folder: Path, files: Sequence[Path]) -> None:
-        """Read event files, a run a folder; folders within those of a run may be parts of it."""
-        why = f"{counted(len(files), 'event file')}, such as {files[0].name}" if files else ""
-        by_folder = _event_runs(folder, files)
-        alone = {run: _readable(run, own) for run, own in by_folder.items()}
-        parts: dict[Path, list[Path]] = {run: [] for run in by_folder}
-        for run in sorted(by_folder, key=lambda path: len(path.parts), reverse=True):
-            around = next((path for path in run.parents if path in by_folder), None)
-            if around is not None and _is_part(alone[run], alone[around], self.loss):
-                by_folder[around] += by_folder.pop(run)
-                parts[around] += [run, *parts.pop(run)]
-        for run, own in by_folder.items():
-            found = alone[run]
-            above = any(run in other.parents for other in by_folder)
-            if above and not parts[run] and found is not None and not found.keys_of(self.loss):
-                self.unread[str(run)] = f"event files without {self.loss!r}, above the folders of runs"
-                continue
-            self._try("tensorboard", run, partial(_run_of_events, run, own, parts[run], why))
 
     def _one(self, path: Path) -> None:
         """Read a file if it may be a log."""
-        kind = _kind(path)
-        if path.name == _SETTINGS_OF_LIGHTNING:
-            return  # it is read with the log beside it
-        if not kind:
-            self.failed[path] = _UNKNOWN.get(path.suffix.lower(), "is of no kind that is read")
-        elif self.tool is not None and self.tool not in kind:
+        kind = kind_of(path)
+        if kind is None:
+            pickle = path.suffix.lower() in PICKLES
+            self.failed[path] = _PICKLE if pickle else "is of no kind that is read"
+        elif self.tool is not None and self.tool not in kind.tools:
             self.unread[str(path)] = f"is no log of {self.tool}"
         else:
-            self._try(None, path, partial(_in_file, path, self.tool, unpacked(path).stem))
+            self._try(None, path, lambda found: kind.read(found, self.tool))
 
-    def _try(self, tool: str | None, path: Path, read: Callable[[], _Found]) -> None:
+    def _try(self, tool: str | None, path: Path, read: Reader) -> None:
         """Read, or keep why that cannot be; a run of event files or of a store is lost then."""
         if tool is not None and self.tool not in (None, tool):
             self.unread[str(path)] = f"is no log of {self.tool}"
             return
         try:
-            self.found.append(read())
+            self.found += runs_of(read, path)
         except InvalidInputError as error:
             if tool is not None or path.suffix.lower() == ".wandb":
                 self.lost[str(path)] = str(error)
             else:
                 self.failed[path] = str(error).removeprefix(f"{path}: ")
 
+    def _events(self, folder: Path, files: Sequence[Path]) -> None:
+        """Read event files, a run a folder; folders within those of a run may be parts of it."""
+        why = f"{counted(len(files), 'event file')}, such as {files[0].name}" if files else ""
+        own: dict[Path, list[Path]] = {}
+        for path in files:
+            run = path.parent
+            while run.name in SHUT and run != folder:  # at Keras the folder around both of its parts
+                run = run.parent
+            own.setdefault(run, []).append(path)
+        alone: dict[Path, LoggedRun] = {}
+        for run in own:
+            try:
+                (alone[run],) = runs_of(partial(read_events, files=own[run]), run)
+            except InvalidInputError:
+                continue
+        parts: dict[Path, list[Path]] = {run: [] for run in own}
+        for run in sorted(own, key=lambda path: len(path.parts), reverse=True):
+            around = next((path for path in run.parents if path in own), None)
+            both = run in alone and around in alone
+            if around is not None and both and _is_part(alone[run], alone[around], self.loss):
+                own[around] += own.pop(run)
+                parts[around] += [run, *parts.pop(run)]
+        for run in own:
+            above = any(run in other.parents for other in own)
+            if above and not parts[run] and run in alone and not alone[run].keys_of(self.loss):
+                self.unread[str(run)] = f"event files without {self.loss!r}, above the folders of runs"
+                continue
+            named = {*SHUT, *(part.relative_to(run).as_posix() for part in parts[run])}
+            read = partial(_events_and_settings, files=own[run], why=why, named=named)
+            self._try("tensorboard", run, read)
+
     def log(self, place: str) -> ToolLog:
         """All that was found, if it is of one tool."""
-        holding = [item for item in self.found if any(self._has_loss(run) for run in item[2])] or self.found
-        self._judge([Path(run.path) for item in holding for run in item[2]])
+        with_loss = {run.path for run in self.found if not self.loss or run.keys_of(self.loss)}
+        holding = [run for run in self.found if run.path in with_loss] or self.found
+        lost_runs = LostRuns([Path(run.path) for run in holding], self.loss)
+        for path, why in self.failed.items():
+            if lost := lost_runs.why(path):
+                self.lost[str(path)] = f"{lost}, but {why}"
+            else:  # what would make a log of it does not matter
+                self.unread[str(path)] = why.partition(": ")[0]
+        tools = list(dict.fromkeys(run.tool for run in holding))
         if not holding:
             if self.lost:
                 name, why = next(iter(self.lost.items()))
                 raise InvalidInputError(why, name)
-            wanted = f"of {self.tool}" if self.tool else f"of {', '.join(TOOLS)}"
+            wanted = self.tool or ", ".join(TOOLS)
             told = "".join(f"; {name}: {why}" for name, why in list(self.unread.items())[:1])
-            raise InvalidInputError(f"holds no log {wanted}{told}", place)
-        tools = list(dict.fromkeys(item[0] for item in holding))
+            raise InvalidInputError(f"holds no log of {wanted}{told}", place)
         if len(tools) > 1:
             message = (
                 f"are of several tools ({', '.join(tools)}): name the files of one, or say which by --from"
             )
             raise InvalidInputError(message, place)
-        others = [item for item in self.found if item not in holding]
-        for item in self.found:
-            for run in item[2]:
-                self.unread |= run.remarks
-        runs = _renamed([run for item in holding for run in item[2]])
-        self._without_loss(tools[0], runs, [(item[0], run) for item in others for run in item[2]])
-        self._without_log(runs)
-        passed = tuple(dict.fromkeys(text for item in holding for text in item[3]))
-        why = "" if self.tool else holding[0][1]
-        first = _first_epoch(tools[0], runs)
+        for run in self.found:
+            self.unread |= run.remarks
+        runs = _renamed(holding)
+        self._without_loss(runs, [run for run in self.found if with_loss and run.path not in with_loss])
+        self._without_log({Path(run.path) for run in runs})
+        first = _FIRST.get(tools[0])
+        if tools[0] == "tensorboard" and all(
+            {*SHUT} & {key.partition("/")[0] for key in run.logged_keys()} for run in runs
+        ):
+            first = 0  # Keras
+        passed = tuple(dict.fromkeys(text for run in holding for text in run.passed_over))
+        why = "" if self.tool else holding[0].why
         return ToolLog(tools[0], why, tuple(runs), first, passed, self.lost, self.unread, self.left_out)
 
-    def _has_loss(self, run: LoggedRun) -> bool:
-        return bool(run.keys_of(self.loss)) if self.loss else True
-
-    def _judge(self, logs: Sequence[Path]) -> None:
-        """Tell lost runs from other files, where something was not read."""
-        lost_runs = LostRuns(logs, self.loss)
-        for path, why in self.failed.items():
-            lost = lost_runs.why(path)
-            if lost:
-                self.lost[str(path)] = f"{lost}, but {why}"
-            else:  # what would make a log of it does not matter
-                self.unread[str(path)] = why.partition(": ")[0]
-
-    def _without_loss(
-        self, tool: str, runs: Sequence[LoggedRun], others: Sequence[tuple[str, LoggedRun]]
-    ) -> None:
+    def _without_loss(self, runs: Sequence[LoggedRun], others: Sequence[LoggedRun]) -> None:
         """A log of the same tool that has keys of the others, but no loss, is that of a lost run."""
         names = {alike(Path(run.path).name) for run in runs}
         known = {key for run in runs for key in run.logged_keys()} | {*EPOCH_KEYS, *STEP_KEYS}
-        for other, run in others:
-            path = Path(run.path)
-            keys = run.logged_keys().keys() - ({"epoch"} if path.suffix.lower() == ".json" else set())
-            alone = path.is_dir() or path.suffix.lower() in _RUNS_ALONE
-            same = other == tool if alone else tool in _kind(path) and bool(keys & known)
+        for run in others:
+            path, suffix = Path(run.path), Path(run.path).suffix.lower()
+            keys = run.logged_keys().keys() - ({"epoch"} if suffix == ".json" else set())
+            if path.is_dir() or suffix in (".wandb", *_STORES):  # which hold runs and nothing else
+                same = run.tool == runs[0].tool
+            else:
+                kind = kind_of(path)
+                same = kind is not None and runs[0].tool in kind.tools and bool(keys & known)
             lost = same or alike(path.name) in names
             place = run.path if path.stem == run.name else f"{run.path}, {run.name}"
             (self.lost if lost else self.unread)[place] = f"holds no {self.loss!r}"
 
-    def _without_log(self, runs: Sequence[LoggedRun]) -> None:
+    def _without_log(self, logs: set[Path]) -> None:
         """A folder without a log that is named like those of single runs is that of a lost one."""
-        logs = {Path(run.path) for run in runs}
         within = Counter(folder for log in logs for folder in (log, *log.parents))
         of_runs = {(folder.parent, alike(folder.name)) for folder, count in within.items() if count == 1}
         known = {Path(name) for name in (*self.lost, *self.left_out)}
@@ -242,143 +314,13 @@ class _Search:
                 self.lost[str(folder)] = "is named like the folders of runs, but holds no log"
 
 
-_UNKNOWN = dict.fromkeys(
-    (".pkl", ".pickle", ".pt"), "is a pickle, which may run any program when it is read: write JSON instead"
-)
+def _events_and_settings(run: Path, files: Sequence[Path], why: str, named: set[str]) -> Iterator[LoggedRun]:
+    """A run with the hyperparameters that Lightning writes beside its logs, too."""
+    for found in read_events(run, files, why, named):
+        yield replace(found, settings={**flat_settings(run), **found.settings})
 
 
-def _kind(path: Path) -> tuple[str, ...]:
-    """Which tools may have written a file, by its name and how it begins; none for other files."""
-    suffix = unpacked(path).suffix.lower()
-    if suffix in _TABLES:
-        return ("lightning", "keras", "wandb", "csv")
-    if suffix in _LINES:
-        return ("jsonl", "wandb")
-    if suffix == ".json":
-        return ("keras", "flower", "transformers", "jsonl", "wandb")
-    if suffix == ".wandb":
-        return ("wandb",)
-    if suffix in (".db", ".sqlite"):
-        return ("mlflow",) if _begins(path, SQLITE) else ()
-    return ("jsonl", "wandb") if holds_lines(path) else ()
-
-
-def _begins(path: Path, start: bytes) -> bool:
-    return first_bytes(path, len(start)) == start
-
-
-def _in_file(path: Path, tool: str | None, name: str) -> _Found:
-    if _EVENTS in path.name:
-        return "tensorboard", path.name, [read_events(path.parent, [path], path.parent.name)], []
-    if unpacked(path).suffix.lower() in (".pkl", ".pickle", ".pt"):
-        raise InvalidInputError(
-            "is a pickle, which may run any program when it is read: write JSON instead, such as "
-            "json.dumps(vars(history)) of a History of Flower",
-            str(path),
-        )
-    for starts, read in _BY_START:
-        if _begins(path, starts):
-            return read(path)
-    if unpacked(path).suffix.lower() in (".db", ".sqlite"):
-        raise InvalidInputError("is no database of SQLite, as mlflow keeps its runs in", str(path))
-    if unpacked(path).suffix.lower() in _LINES or holds_lines(path):
-        return _lines(path, tool, name)
-    if unpacked(path).suffix.lower() == ".json":
-        found, run = read_json(path, path.parent.name if path.name == STATE else name)
-        return found, path.name, [run], []
-    return _table(path, tool, name)
-
-
-def _database(path: Path) -> _Found:
-    return "mlflow", f"{path.name}, a SQLite store", read_database(path), []
-
-
-def _offline(path: Path) -> _Found:
-    return "wandb", path.name, [read_offline(path)], []
-
-
-_BY_START: tuple[tuple[bytes, Callable[[Path], _Found]], ...] = ((SQLITE, _database), (MAGIC, _offline))
-
-
-def _lines(path: Path, tool: str | None, name: str) -> _Found:
-    objects = objects_of(path)
-    if {"type", "num"} <= objects[0][1].keys():
-        return "wandb", f"{path.name}: records of wandb", [inspected(path, name, objects)], []
-    run = run_of(path, name, objects)
-    if tool == "wandb" or (tool is None and set(_CLOCKS) & run.logged_keys().keys()):
-        return "wandb", f"{path.name}: key {_clock(run)}", [run], []
-    return "jsonl", path.name, [_with_settings(run)], []
-
-
-def _clock(run: LoggedRun) -> str:
-    return next((key for key in _CLOCKS if key in run.logged_keys()), _CLOCKS[0])
-
-
-def _with_settings(run: LoggedRun) -> LoggedRun:
-    """A line whose keys lie below one, such as ``{"hparams": {...}}``, tells the settings of the run."""
-    settings, points = dict(run.settings), []
-    for point in run.points:
-        heads = {key.partition("/")[0] for key in point.values if "/" in key}
-        if len(heads) == 1 and heads <= set(_SETTINGS) and all("/" in key for key in point.values):
-            settings |= {key.partition("/")[2]: shown(value) for key, value in point.values.items()}
-        else:
-            points.append(point)
-    return LoggedRun(run.name, run.path, tuple(points), settings)
-
-
-_SETTINGS = ("hparams", "hyperparameters", "config", "params", "settings")
-
-
-@reader
-def _table(path: Path, tool: str | None, name: str) -> _Found:
-    """A CSV file: its columns say who wrote it."""
-    sheet = read_sheet(path)
-    header = sheet.header
-    if tool == "wandb" or tool is None:
-        if charts(sheet) and any(column.endswith("__MIN") for column in header):
-            runs, passed = runs_of_charts(sheet)
-            return "wandb", f"{path.name}: columns RUN - METRIC", runs, passed
-        if tool == "wandb" or set(_CLOCKS) & set(header):
-            return "wandb", f"{path.name}: column {_CLOCKS[0]}", [run_of_table(sheet, name)], []
-    settings = path.with_name(_SETTINGS_OF_LIGHTNING)
-    if tool == "lightning" or (tool is None and {"epoch", "step"} <= set(header)):
-        told = read_flat(settings) if settings.is_file() else {}
-        run = replace(run_of_table(sheet, name), settings=told)
-        return "lightning", f"{path.name}: columns epoch and step", [run], []
-    if tool in (None, "keras") and {"loss", "val_loss"} <= set(header) and header[0] in ("", "epoch"):
-        index = "" if "epoch" in header else "epoch"  # of pandas, from 0 as epochs are
-        why = f"{path.name}: columns epoch, loss and val_loss"
-        return "keras", why, [run_of_table(sheet, name, index)], []
-    if tool == "keras":
-        return "keras", path.name, [run_of_table(sheet, name)], []
-    return "csv", path.name, [run_of_table(sheet, name)], []
-
-
-def _event_runs(folder: Path, files: Sequence[Path]) -> dict[Path, list[Path]]:
-    """Event files by the folder that they are in, those of Keras by the folder of both its parts."""
-    found: dict[Path, list[Path]] = {}
-    for path in files:
-        run = path.parent
-        while run.name in SHUT and run != folder:
-            run = run.parent
-        found.setdefault(run, []).append(path)
-    return found
-
-
-def _run_of_events(run: Path, files: Sequence[Path], parts: Sequence[Path], why: str) -> _Found:
-    named = {*SHUT, *(part.relative_to(run).as_posix() for part in parts)}
-    return "tensorboard", why, [_with_flat_settings(read_events(run, files, run.name, named))], []
-
-
-def _readable(run: Path, files: Sequence[Path]) -> LoggedRun | None:
-    """What is logged in a folder by itself; None where that cannot be read."""
-    try:
-        return read_events(run, files, run.name)
-    except InvalidInputError:
-        return None
-
-
-def _is_part(inner: LoggedRun | None, around: LoggedRun | None, loss: str) -> bool:
+def _is_part(inner: LoggedRun, around: LoggedRun, loss: str) -> bool:
     """Whether what is logged in a folder within that of a run belongs to this one.
 
     ``add_scalars`` makes a folder for each line of a plot, which begins with the name of the plot, and
@@ -390,8 +332,6 @@ def _is_part(inner: LoggedRun | None, around: LoggedRun | None, loss: str) -> bo
     InvalidInputError
         If both log the loss, and so may be two runs, or training and evaluation of one.
     """
-    if inner is None or around is None:
-        return False
     name = Path(inner.path).relative_to(around.path).as_posix()
     asked = loss.startswith(f"{name}/") and inner.keys_of(loss.removeprefix(f"{name}/"))
     plots = tuple(key.replace("/", "_") + "_" for key in inner.logged_keys())
@@ -408,45 +348,18 @@ def _is_part(inner: LoggedRun | None, around: LoggedRun | None, loss: str) -> bo
     )
 
 
-def _with_flat_settings(run: LoggedRun) -> LoggedRun:
-    """A run with the hyperparameters that Lightning writes beside its logs, too."""
-    path = Path(run.path, _SETTINGS_OF_LIGHTNING)
-    return replace(run, settings={**read_flat(path), **run.settings}) if path.is_file() else run
-
-
-def _by_run(states: Sequence[Path]) -> dict[Path, list[Path]]:
-    """States by the folder of their run."""
-    found: dict[Path, list[Path]] = {}
-    for path in states:
-        found.setdefault(run_folder(path), []).append(path)
-    return found
-
-
-def _of_states(run: Path, files: list[Path], why: str) -> _Found:
-    return "transformers", why, [read_states(run, files, run.name)], []
-
-
-def _of_store(store: Path) -> _Found:
-    return "mlflow", f"{store.name}/metrics and meta.yaml, a file store", [read_store(store)], []
-
-
 def _renamed(runs: Sequence[LoggedRun]) -> list[LoggedRun]:
     """Runs with names of their own: those of folders where files share theirs, numbers as the last resort."""
-    names = [run.name for run in runs]
-    if len(set(names)) < len(names) and all(unpacked(Path(run.path)).stem == run.name for run in runs):
-        names = _by_folders([Path(run.path) for run in runs])
-    seen: dict[str, int] = {}
+    names, paths = [run.name for run in runs], [Path(run.path) for run in runs]
+    stems = [unpacked(path).stem for path in paths]
+    if len(set(names)) < len(names) and stems == names:
+        parts = [path.parent.parts for path in paths]  # the folders in which files of the same name differ
+        least = min(map(len, parts))
+        common = next((i for i in range(least) if len({part[i] for part in parts}) > 1), max(least - 1, 0))
+        names = ["/".join(part[common:]) or path.stem for part, path in zip(parts, paths, strict=True)]
+    seen = Counter[str]()
     found = []
     for run, name in zip(runs, names, strict=True):
-        seen[name] = seen.get(name, 0) + 1
-        own = name if seen[name] == 1 else f"{name} ({seen[name]})"
-        found.append(LoggedRun(own, run.path, run.points, run.settings))
+        seen[name] += 1
+        found.append(replace(run, name=name if seen[name] == 1 else f"{name} ({seen[name]})"))
     return found
-
-
-def _by_folders(paths: Sequence[Path]) -> list[str]:
-    """The folders in which files of the same name differ."""
-    parts = [path.parent.parts for path in paths]
-    least = min(map(len, parts))
-    common = next((i for i in range(least) if len({part[i] for part in parts}) > 1), max(least - 1, 0))
-    return ["/".join(part[common:]) or path.stem for part, path in zip(parts, paths, strict=True)]

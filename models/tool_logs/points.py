@@ -1,10 +1,13 @@
 """What a tool has logged, before anything is decided: runs, and points of named values in their order."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
+from depl.models.foundation.documents import reason_of
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.sheets import number
 
 Value = float | str
@@ -12,6 +15,12 @@ Value = float | str
 
 TOOLS = ("lightning", "keras", "tensorboard", "wandb", "mlflow", "flower", "transformers", "jsonl", "csv")
 """Whose logs are read."""
+EMPTY = ("", "na", "n/a", "null", "none", "-")
+"""What cells say that hold nothing."""
+_NOT_FINITE = ("nan", "inf", "-inf", "infinity", "-infinity")
+"""Texts that stand for numbers JSON does not have."""
+UNFINISHED = "unfinished, as a process that was killed leaves it: not read"
+"""What is said of the last record of a file, or its last line."""
 
 
 class Point(NamedTuple):
@@ -38,6 +47,10 @@ class LoggedRun:
 
     Attributes
     ----------
+    tool : str
+        One of `TOOLS`.
+    why : str
+        By what it was recognised.
     name : str
         As the tool calls it, or as its file or folder is called.
     path : str
@@ -48,13 +61,18 @@ class LoggedRun:
         Hyperparameters that were logged with it.
     remarks : mapping of str to str
         What of its files is not read, and why.
+    passed_over : tuple of str
+        Columns of its file that are no runs.
     """
 
+    tool: str
+    why: str
     name: str
     path: str
     points: tuple[Point, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
+    passed_over: tuple[str, ...] = ()
 
     def logged_keys(self) -> dict[str, int]:
         """The keys with how many points have them, in the order in which they first occur."""
@@ -70,38 +88,31 @@ class LoggedRun:
         return [name] if name in keys else [key for key in keys if key.endswith(f"/{name}")]
 
 
-@dataclass(frozen=True)
-class ToolLog:
-    """What one tool has logged.
+Reader = Callable[[Path], Iterator[LoggedRun]]
+"""What makes runs of a file, or of a folder that is a run."""
 
-    Attributes
-    ----------
-    tool : str
-        One of `TOOLS`.
-    why : str
-        By what it was recognised; empty where it was told.
-    runs : tuple of LoggedRun
-    first : int or None
-        What the tool calls the first epoch; None where its users decide.
-    passed_over : tuple of str
-        What is not read and no run, in words, such as columns of extremes.
-    lost : mapping of str to str
-        Runs of which there is nothing to read, by name, and why: files that are logs and cannot be read, and
-        logs of the same tool without the key of the loss.
-    unread : mapping of str to str
-        Files that are no logs, and why.
-    left_out : mapping of str to str
-        Files and runs that were to be left out, and by what.
-    """
 
-    tool: str
-    why: str
-    runs: tuple[LoggedRun, ...]
-    first: int | None = None
-    passed_over: tuple[str, ...] = ()
-    lost: Mapping[str, str] = field(default_factory=dict)
-    unread: Mapping[str, str] = field(default_factory=dict)
-    left_out: Mapping[str, str] = field(default_factory=dict)
+class TrippedError(InvalidInputError):
+    """A file that no reader was written for: it is refused, and the reader has to learn of it."""
+
+
+def runs_of(read: Reader, path: Path) -> list[LoggedRun]:
+    """All runs that a reader makes, which then raises nothing but `InvalidInputError` with a place."""
+    try:
+        return list(read(path))
+    except InvalidInputError as error:
+        if error.path:
+            raise
+        raise InvalidInputError(error.message, str(path)) from error
+    except OSError as error:
+        raise InvalidInputError(f"cannot be read ({reason_of(error)})", str(path)) from error
+    except RecursionError as error:
+        raise InvalidInputError("is nested too deeply to be read", str(path)) from error
+    except MemoryError as error:
+        raise InvalidInputError("does not fit into the memory", str(path)) from error
+    except Exception as error:
+        message = f"cannot be read as a log ({type(error).__name__}: {error}); leave it out"
+        raise TrippedError(message, str(path)) from error
 
 
 def point_of(row: int, found: Iterable[tuple[str, Value | None]]) -> Point:
@@ -137,21 +148,6 @@ def figure_of(value: Value | None) -> float | None:
 def shown(value: Value) -> str:
     """A value as a text: a whole number has no point."""
     return value if isinstance(value, str) else f"{value:.15g}"
-
-
-def cell_values(header: Iterable[str], cells: Iterable[str]) -> dict[str, Value | None]:
-    """The cells of a line by the names of their columns, None where one is empty."""
-    found: dict[str, Value | None] = {}
-    for key, cell in zip(header, cells, strict=True):
-        value = number(cell)
-        found[key] = None if cell.lower() in EMPTY else cell if value is None else value
-    return found
-
-
-EMPTY = ("", "na", "n/a", "null", "none", "-")
-"""What cells say that hold nothing."""
-_NOT_FINITE = ("nan", "inf", "-inf", "infinity", "-infinity")
-"""Texts that stand for numbers JSON does not have."""
 
 
 def merged(points: Iterable[tuple[int, float, str, Value | None]], clock: str) -> tuple[Point, ...]:

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from depl.models.foundation.errors import InvalidInputError
 
 Field = int | bytes
-"""A whole number or bits of a floating-point one, or bytes."""
+"""A whole number, or bytes: those of a floating-point one, a text or a message."""
 
-_VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
+_SIZES = {1: 8, 5: 4}
+"""Bytes of fields of the kinds that have as many."""
 _LONGEST_VARINT = 10
 """Bytes of a whole number of 64 bits, 7 bits each."""
 
@@ -22,27 +23,18 @@ class BrokenMessageError(InvalidInputError):
 
 
 def fields(message: bytes) -> Iterator[tuple[int, Field]]:
-    """Number and value of every field, in order; floating-point numbers as their bytes.
-
-    Raises
-    ------
-    BrokenMessageError
-        If the bytes end within a field, or a field is of an unknown kind.
-    """
+    """Number and value of every field, in order."""
     place = 0
     while place < len(message):
         tag, place = _varint(message, place)
         kind = tag & 7
-        if kind == _VARINT:
+        if kind == 0:
             value, place = _varint(message, place)
             yield tag >> 3, value
             continue
-        if kind == _BYTES:
-            size, place = _varint(message, place)
-        elif kind in (_EIGHT, _FOUR):
-            size = 8 if kind == _EIGHT else 4
-        else:
+        if kind != 2 and kind not in _SIZES:
             raise BrokenMessageError(f"holds a field of the unknown kind {kind}")
+        size, place = (_SIZES[kind], place) if kind in _SIZES else _varint(message, place)
         if place + size > len(message):
             raise BrokenMessageError("ends within a field")
         yield tag >> 3, message[place : place + size]
@@ -87,9 +79,7 @@ def varints(value: Field | None) -> list[int]:
 
 def signed(value: Field | None) -> int:
     """A whole number of 64 bits that may be negative."""
-    if not isinstance(value, int):
-        return 0
-    return value - (1 << 64) if value >= 1 << 63 else value
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63) if isinstance(value, int) else 0
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:

@@ -18,17 +18,8 @@ _LOOKED_AT = 2**20
 """Bytes of a file of an unknown kind that are looked at."""
 _JSON = (".json", ".jsonl", ".ndjson")
 _SHEETS = (".csv", ".tsv")
-_TABLES = (*_SHEETS, ".jsonl", ".ndjson")
-"""Files that are logs if others of that kind are."""
-_PICKLES = (".pkl", ".pickle")
-"""Files that are logs if logs of another kind are called so, and there is none of that kind."""
+PICKLES = (".pkl", ".pickle", ".pt")
 _LIST = re.compile(r'"([^"\n]+)"\s*:\s*[\[{]')
-_SEPARATED = re.compile(r"[,;\t]")
-
-
-def is_key(key: str, loss: str) -> bool:
-    """Whether a key is that of the loss, or a longer one that ends with it."""
-    return key == loss or key.endswith(f"/{loss}")
 
 
 def alike(name: str) -> str:
@@ -36,83 +27,77 @@ def alike(name: str) -> str:
     return re.sub(r"\d+", "0", name)
 
 
-def _kind(path: Path) -> str:
+def suffix_of(path: Path) -> str:
+    """The suffix of a file without its packing."""
     return unpacked(path).suffix.lower()
 
 
 class LostRuns:
-    """Which files that were not read are taken for the logs of lost runs.
+    """Which files that were not read are taken for the logs of lost runs, by those that were, with the loss.
 
-    Parameters
-    ----------
-    logs : sequence of Path
-        Those that were read, with the loss.
-    loss : str
-        Its key; without one files are told by their names alone.
+    Without the key of a loss files are told by their names alone.
     """
 
     def __init__(self, logs: Sequence[Path], loss: str) -> None:
         self.loss = loss
         self.names = {alike(path.name) for path in logs}
         self.stems = {path.stem for path in logs}
-        self.kinds = {_kind(path) for path in logs} & {*_TABLES}
-        known = next((path for path in logs if _kind(path) == ".json"), None)
+        self.kinds = {suffix_of(path) for path in logs} & {*_SHEETS, ".jsonl", ".ndjson"}
+        known = next((path for path in logs if suffix_of(path) == ".json"), None)
         self.lists = set(_LIST.findall(_text(known))) if known else set()
 
     def why(self, path: Path) -> str:
         """Why a file is taken for the log of a run; empty if it is not."""
-        pickled = path.suffix.lower() in _PICKLES and path.stem not in self.stems
+        pickled = path.suffix.lower() in PICKLES[:2] and path.stem not in self.stems
         if alike(path.name) in self.names or (pickled and alike(path.stem) in map(alike, self.stems)):
             return "is named like the logs that were read"
-        if _kind(path) in self.kinds:
+        if suffix_of(path) in self.kinds:
             return "is of the kind of the logs that were read"
-        held = _held(path, self.loss, self.lists) if self.loss else ""
+        held = self._held(path) if self.loss else ""
         return f"holds {held!r}" if held else ""
 
+    def _held(self, path: Path) -> str:
+        """What of a log a file holds: figures of the loss; if it is cut its key, or a list that logs have."""
+        text, loss = _text(path), self.loss
+        if suffix_of(path) not in _JSON and text.lstrip("\ufeff \n\r\t")[:1] not in ("{", "["):
+            return loss if self._is_column(path, text) else ""
+        try:
+            return loss if self._figures(json.loads(text)) > 1 else ""
+        except (ValueError, RecursionError):
+            quoted = re.search(rf'"([^"\n]*/)?{re.escape(loss)}"', text)
+            return loss if quoted else min(self.lists & set(_LIST.findall(text)), default="")
 
-def _held(path: Path, loss: str, lists: set[str]) -> str:
-    """What of a log a file holds: figures of the loss; its key, or a list that logs have, where it is cut."""
-    text = _text(path)
-    start = text.lstrip("\ufeff \n\r\t")[:1]
-    if _kind(path) not in _JSON and start not in ("{", "["):
-        return loss if _is_column(path, text, loss) else ""
-    try:
-        return loss if _figures(json.loads(text), loss) > 1 else ""
-    except (ValueError, RecursionError):
-        quoted = re.search(rf'"([^"\n]*/)?{re.escape(loss)}"', text)
-        return loss if quoted else min(lists & set(_LIST.findall(text)), default="")
+    def _is_key(self, key: str) -> bool:
+        return key == self.loss or key.endswith(f"/{self.loss}")
 
+    def _is_column(self, path: Path, text: str) -> bool:
+        """Whether a table has a column of the loss, and more than one line."""
+        header, *rows = [line for line in text.split("\n") if line.strip()][:3] or [""]
+        cells = [cell.strip(" \"'\r\ufeff") for cell in re.split(r"[,;\t]", header)]
+        named = len(cells) > 1 and any(map(self._is_key, cells))
+        return named and (suffix_of(path) in _SHEETS or len(rows) > 1)
 
-def _is_column(path: Path, text: str, loss: str) -> bool:
-    """Whether a table has a column of the loss, and more than one line."""
-    header, *rows = [line for line in text.split("\n") if line.strip()][:3] or [""]
-    cells = [cell.strip(" \"'\r\ufeff") for cell in _SEPARATED.split(header)]
-    named = len(cells) > 1 and any(is_key(cell, loss) for cell in cells)
-    return named and (_kind(path) in _SHEETS or len(rows) > 1)
+    def _figures(self, content: Any) -> int:
+        """How many values stand under the key, in objects within objects and lists."""
+        if isinstance(content, list):
+            return sum(map(self._figures, content))
+        found = 0
+        for key, value in content.items() if isinstance(content, dict) else ():
+            if self._is_key(key) and not isinstance(value, dict):
+                found += len(value) if isinstance(value, list) else not isinstance(value, str)
+            else:
+                found += self._figures(value)
+        return found
 
 
 def _text(path: Path) -> str:
     """The text of a file, of one of an unknown kind its beginning; none where it is no text."""
     try:
-        if _kind(path) in _JSON:
+        if suffix_of(path) in _JSON:
             return log_text(path)
     except InvalidInputError:
         return ""
     content = first_bytes(path, _LOOKED_AT)
     encoding = encoding_of(content)
-    return "" if b"\0" in content and encoding == "utf-8-sig" else content.decode(encoding, errors="replace")
-
-
-def _figures(content: Any, loss: str) -> int:
-    """How many values stand under the key, in objects within objects and lists."""
-    if isinstance(content, list):
-        return sum(_figures(item, loss) for item in content)
-    if not isinstance(content, dict):
-        return 0
-    found = 0
-    for key, value in content.items():
-        if is_key(key, loss) and not isinstance(value, dict):
-            found += len(value) if isinstance(value, list) else not isinstance(value, str)
-        else:
-            found += _figures(value, loss)
-    return found
+    binary = b"\0" in content and encoding != "utf-16"
+    return "" if binary else content.decode(encoding, errors="replace")

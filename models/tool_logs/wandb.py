@@ -1,4 +1,4 @@
-"""Logs of Weights & Biases: its offline files, ``wandb leet inspect --json``, exported charts and histories.
+"""Logs of Weights & Biases: its offline files, and what ``wandb leet inspect --json`` shows of them.
 
 An offline file (``run-ID.wandb``) is a log of records in blocks of 32 KiB, each record in parts with a header
 of a checksum (CRC-32 of kind and data), a length and a kind (whole, first, middle, last), after 7 bytes that
@@ -8,34 +8,26 @@ and the run (17) are read.
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.json_lines import Objects, flat, leaves, load_json
-from depl.models.tool_logs.points import LoggedRun, point_of, shown
+from depl.models.tool_logs.json_text import leaves, load_json, settings_of
+from depl.models.tool_logs.points import UNFINISHED, LoggedRun, point_of
 from depl.models.tool_logs.protobuf import BrokenMessageError, fields, first, text, within
-from depl.models.tool_logs.reading import UNFINISHED, reader
 from depl.models.traces.text_files import log_bytes
 
 BLOCK, HEADER = 32_768, 7
 """Bytes of a block, and of the header of a part (and of the file)."""
 MAGIC = b":W&B"
-_WHOLE, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
+_WHOLE, _FIRST, _LAST = 1, 2, 4
 _HISTORY, _CONFIG, _RUN = 2, 5, 17
 _DISPLAY_NAME, _RUN_CONFIG = 8, 4
 
 
-@reader
-def read_offline(path: Path) -> LoggedRun:
-    """The run of an offline file.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file is damaged, with the record; an unfinished record is left out, with a remark.
-    """
+def read_offline(path: Path) -> Iterator[LoggedRun]:
+    """The run of an offline file; an unfinished record is left out, with a remark."""
     points, settings, name = [], dict[str, str](), path.stem
     remarks: dict[str, str] = {}
     for row, record in enumerate(_records(path, remarks), start=1):
@@ -44,19 +36,18 @@ def read_offline(path: Path) -> LoggedRun:
                 if not isinstance(value, bytes):
                     continue
                 if number == _HISTORY:
-                    points.append(point_of(row, leaves(dict(_items(value, 1)))))
+                    points.append(point_of(row, leaves(dict(_items(value)))))
                 elif number == _CONFIG:
-                    settings |= _texts(dict(_items(value, 1)))
+                    settings |= _settings(dict(_items(value)))
                 elif number == _RUN:
                     name = text(first(value, _DISPLAY_NAME)) or name
-                    settings |= _texts(dict(_items(within(value, _RUN_CONFIG), 1)))
+                    settings |= _settings(dict(_items(within(value, _RUN_CONFIG))))
         except BrokenMessageError as error:
             raise InvalidInputError(f"is no record ({error.message})", f"{path}, record {row}") from error
-    return LoggedRun(name, str(path), tuple(points), settings, remarks)
+    yield LoggedRun("wandb", path.name, name, str(path), tuple(points), settings, remarks)
 
 
-@reader
-def inspected(path: str | Path, name: str, lines: Objects) -> LoggedRun:
+def run_of_records(path: Path, name: str, lines: Sequence[tuple[int, dict[str, Any]]]) -> LoggedRun:
     """The run of a file that ``wandb leet inspect --json`` has made."""
     points, settings = [], dict[str, str]()
     for row, line in lines:
@@ -68,27 +59,26 @@ def inspected(path: str | Path, name: str, lines: Objects) -> LoggedRun:
             points.append(point_of(row, leaves(content.get("item"))))
         elif kind in ("run", "config"):
             config = content if kind == "config" else content.get("config")
-            settings |= _texts(config.get("update") if isinstance(config, dict) else None)
+            settings |= _settings(config.get("update") if isinstance(config, dict) else None)
             name = str(content.get("display_name") or name)
-    return LoggedRun(name, str(path), tuple(points), settings)
+    return LoggedRun("wandb", f"{path.name}: records of wandb", name, str(path), tuple(points), settings)
 
 
-def _texts(config: Any) -> dict[str, str]:
-    told = flat(config)
-    return {key: shown(value) for key, value in told.items() if key.partition("/")[0] != "_wandb"}
+def _settings(config: Any) -> dict[str, str]:
+    return {key: value for key, value in settings_of(config).items() if key.partition("/")[0] != "_wandb"}
 
 
-def _items(message: bytes, number: int) -> Iterator[tuple[str, Any]]:
-    """Keys and values of items: key (1), nested key (2), JSON (16)."""
+def _items(message: bytes) -> Iterator[tuple[str, Any]]:
+    """Keys and values of items (1): key (1), nested key (2), JSON (16)."""
     for found, item in fields(message):
-        if found != number or not isinstance(item, bytes):
+        if found != 1 or not isinstance(item, bytes):
             continue
         names = [text(value) for place, value in fields(item) if place == 2]
-        key = text(first(item, 1)) or "/".join(names)
         try:
-            yield key, load_json(text(first(item, 16)), key)
+            value = load_json(text(first(item, 16)), "")
         except InvalidInputError:
             continue  # such as a picture: no number either
+        yield text(first(item, 1)) or "/".join(names), value
 
 
 def _records(path: Path, remarks: dict[str, str]) -> Iterator[bytes]:
@@ -102,11 +92,8 @@ def _records(path: Path, remarks: dict[str, str]) -> Iterator[bytes]:
     place, parts, row = HEADER, list[bytes](), 1
     while place + HEADER <= len(data):
         left = BLOCK - place % BLOCK
-        if left < HEADER:
-            place += left
-            continue
         checksum, size, kind = struct.unpack_from("<IHB", data, place)
-        if not checksum and not size and not kind:
+        if left < HEADER or not (checksum or size or kind):
             place += left
             continue
         end = place + HEADER + size

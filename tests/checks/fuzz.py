@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.reading import TrippedError
+from depl.models.tool_logs.points import TrippedError
 from tests.checks.fuzz_loaders import loaders
 
 FAILED = Path(__file__).with_name("fuzz_failed.txt")

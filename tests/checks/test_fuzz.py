@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from depl.models.tool_logs.reading import reader
+from depl.models.tool_logs.points import runs_of
 from tests.checks import fuzz
 from tests.checks.fuzz import TooLongError, drawn, judge, once_failed, outcome, within_seconds
 from tests.checks.fuzz_loaders import loaders
@@ -71,9 +71,11 @@ def test_what_is_not_documented_is_found(monkeypatch, tmp_path, capsys):
             while True:
                 pass
 
-    @reader
     def trips(path):
-        raise KeyError("for a test")
+        def read(_):
+            raise KeyError("for a test")
+
+        runs_of(read, path)
 
     kinds = {breaks: "KeyError", trips: "KeyError", warns: "UserWarning", hangs: "TooLongError"}
     for read, what in kinds.items():

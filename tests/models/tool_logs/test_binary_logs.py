@@ -9,10 +9,11 @@ import pytest
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.finding import read_logs
+from depl.models.tool_logs.points import UNFINISHED, LoggedRun, runs_of
 from depl.models.tool_logs.protobuf import BrokenMessageError, fields, signed
-from depl.models.tool_logs.reading import UNFINISHED
 from depl.models.tool_logs.tensorboard import masked_checksum
-from depl.models.tool_logs.wandb import BLOCK, HEADER, read_offline
+from depl.models.tool_logs.wandb import BLOCK, HEADER
+from depl.models.tool_logs.wandb import read_offline as reader_of_offline_files
 from tests.cases.tool_log_cases import EVERY, LOGS, unpacked
 
 
@@ -164,6 +165,11 @@ def offline(*records: bytes) -> bytes:
 def history(**values: object) -> bytes:
     items = [told(1, key.encode()) + told(16, json.dumps(value).encode()) for key, value in values.items()]
     return told(2, b"".join(told(1, item) for item in items))
+
+
+def read_offline(path: Path) -> LoggedRun:
+    (run,) = runs_of(reader_of_offline_files, path)
+    return run
 
 
 def test_records_of_an_offline_file_may_go_over_blocks(tmp_path: Path) -> None:

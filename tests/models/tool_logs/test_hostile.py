@@ -1,13 +1,14 @@
 """Files that a reader may trip over: each is read, or refused in words, within a second."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.importing import Choices, import_logs
-from depl.models.tool_logs.reading import TrippedError, reader
+from depl.models.tool_logs.points import LoggedRun, TrippedError, runs_of
 from tests.cases.hostile_logs import CASES
 
 
@@ -40,11 +41,10 @@ def test_hostile_logs_are_read_or_refused_soon(name: str, tmp_path: Path) -> Non
 def test_whatever_a_reader_trips_over_becomes_a_refusal_with_the_file(
     error: Exception, message: str, kind: type
 ) -> None:
-    @reader
-    def trips(path: str) -> None:
+    def trips(path: Path) -> Iterator[LoggedRun]:
         raise error
 
     with pytest.raises(InvalidInputError) as caught:
-        trips("a.json")
+        runs_of(trips, Path("a.json"))
     assert (type(caught.value), caught.value.path) == (kind, "a.json")
     assert message in caught.value.message

@@ -7,8 +7,8 @@ import pytest
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.importing import Choices, Imported, import_logs
-from depl.models.tool_logs.plain_yaml import read_flat
-from depl.models.tool_logs.stages import Stages, stages_by_pattern, stages_of, told
+from depl.models.tool_logs.json_text import read_flat
+from depl.models.tool_logs.stages import read_stages, schedule_of, stages_by_pattern, stages_for, told
 
 STAGES = ("net@edge",)
 
@@ -252,10 +252,13 @@ def test_runs_of_one_file_without_the_loss_are_lost(tmp_path: Path) -> None:
 
 def test_stages_of_all_runs_and_of_some_that_match() -> None:
     found = stages_by_pattern(["a@e:2,b@f", "seed1*=a@e:1,b@f:3", "seed13=c@g"])
-    assert told(stages_of("other", found).schedule(5)) == "a@e:2,b@f:3"
-    assert told(stages_of("seed12", found).schedule(5)) == "a@e:1,b@f:3"
-    assert told(stages_of("seed13", found).schedule(5)) == "c@g:5"
-    assert told(stages_of("other", found).schedule(1)) == "a@e:1"
+    for run, epochs, wanted in (
+        ("other", 5, "a@e:2,b@f:3"),
+        ("seed12", 5, "a@e:1,b@f:3"),
+        ("seed13", 5, "c@g:5"),
+        ("other", 1, "a@e:1"),
+    ):
+        assert told(schedule_of(stages_for(run, found), epochs)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -269,7 +272,7 @@ def test_stages_of_all_runs_and_of_some_that_match() -> None:
 )
 def test_stages_of_another_form_are_refused(text: str, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        Stages.of(text)
+        read_stages(text)
 
 
 def test_stages_that_leave_open_what_a_run_trained_are_refused(tmp_path: Path) -> None:
