@@ -15,7 +15,7 @@ from depl.heuristics.paper.loop import OPTIONS, depl_paper
 from depl.models.exact.counted import scenario_search
 from depl.models.exact.law import exact
 from depl.models.exact.listing import enumerate_plans
-from depl.models.programs.methods import milp
+from depl.models.programs.methods import FORM, milp
 from depl.models.solving.methods import Meaning, Proof
 from depl.models.solving.methods import register as register_method
 
@@ -39,5 +39,5 @@ def register_all() -> None:
     register("fastest-cluster", fastest_cluster, proof=nothing)
     register("random", random_drafts, options=(DRAWS,), proof=nothing)
     register("exact", _WITH_FALLBACK[exact], proof=optimum)
-    register("milp", milp, meaning=sampled, proof=optimum, needs=programs, rows=True)
+    register("milp", milp, meaning=sampled, options=(FORM,), proof=optimum, needs=programs, rows=True)
     register("scenario-search", scenario_search, meaning=sampled, memory=True, proof=optimum)

@@ -19,7 +19,7 @@ from pyomo.repn.plugins.nl_writer import NLWriter
 
 from depl.models.foundation.documents import write_bytes
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.programs.notes import RELAXATION, is_linear, is_relaxation, note_lines, note_of
+from depl.models.programs.notes import is_linear, note_lines
 
 _LONGEST = 40
 """Characters of a symbol: CBC 2.10 reads up to 100 in LP files and 52 in MPS files, of which writers add 5 to
@@ -88,7 +88,7 @@ def _export_nl(model: pyo.ConcreteModel, target: Path, names: pyo.ComponentMap) 
     # without the presolver of the writer: it would leave variables out
     written = NLWriter().write(model, text, linear_presolve=False, scale_model=False)
     first, rest = text.getvalue().split("\n", 1)
-    note = next(_notes(model), "problem depl")  # one line: readers of the format have short ones
+    note = next(note_lines(model), "problem depl")  # one line: readers of the format have short ones
     for ending, items in (
         (".col", written.variables),
         (".row", [*written.constraints, *written.objectives]),
@@ -141,7 +141,7 @@ def _maximises(model: pyo.ConcreteModel) -> bool:
 
 def _head(model: pyo.ConcreteModel, names: pyo.ComponentMap) -> Iterator[str]:
     """The lines before the program."""
-    yield from _notes(model)
+    yield from note_lines(model)
     for item, symbol in names.items():
         name = item.getname(True)
         if _PLAIN.fullmatch(name) is None or symbol != _translated(name):
@@ -153,14 +153,6 @@ def _parts(line: str) -> Iterator[str]:
     yield line[:_WIDTH]
     for start in range(_WIDTH, len(line), _WIDTH):
         yield _GOES_ON + line[start : start + _WIDTH]
-
-
-def _notes(model: pyo.ConcreteModel) -> Iterator[str]:
-    """Whether the program is a relaxation, or how it was finished."""
-    if is_relaxation(model):
-        yield f"This program is {RELAXATION}."
-    elif (note := note_of(model)) is not None:
-        yield from note_lines(note)
 
 
 def _labeler(names: pyo.ComponentMap) -> Callable[[Any], str]:

@@ -1,24 +1,12 @@
 """Programs for other solvers: finished, so that their optimum is that of the problem, or named relaxations.
 
-A program as it is built lacks the cuts that make it exact. `program` runs the loop of
-`depl.models.programs.cutting` until the optimum is proved, and leaves in the program what the proof needed:
-
-- the cuts of all sequences that were found;
-- for a sequence whose cuts a solver's tolerance undoes (where time is expensive, their coefficients are
-  large), a row that states its cost without them (`depl.models.programs.sequences.add_cost_row`);
-- a row against every near tie, a sequence that misses too many scenarios, or a time limit, by less than the
-  solver's tolerance.
-
-Most solvers keep rows and whole numbers to `LOOSE` alone, and would meet near ties that HiGHS under 1e-7 does
-not. So the proof is repeated with the rows of (3) and (4) loosened by what such a solver may be off, and
-every sequence cheaper than the optimum that then looks feasible is excluded by a row (`_loosened`). After it
-the rows are as they were. What another solver accepts beyond such a tolerance, nobody can exclude.
-
-The objective of a finished program counts in the cost of the instance.
+A finished program holds what the proof of `depl.models.programs.loop` needed: cuts, costs of single plans,
+and rows against near ties. Most solvers keep rows and whole numbers to `LOOSE` alone and would meet near ties
+that HiGHS does not, so the proof is repeated with the rows of (3) and (4) loosened by what such a solver may
+be off (`_loosened`). What another solver accepts beyond such a tolerance, nobody can exclude.
 """
 
 import importlib.metadata
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -36,15 +24,12 @@ from depl.models.foundation.removed import removed
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.programs.attainable import Attainable, attainable
-from depl.models.programs.cone_space import ConeSpace
-from depl.models.programs.cutting import CuttingLoop, require_manageable
+from depl.models.programs.formulations import Price, add_cost_row, add_no_good, cone
 from depl.models.programs.highs import OPTIONS
-from depl.models.programs.notes import mark_as_finished
-from depl.models.programs.price_space import PriceSpace
-from depl.models.programs.sequences import add_no_good
+from depl.models.programs.loop import PROVED, Loop, require_manageable
+from depl.models.programs.notes import mark
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.methods import Limits, require_limits
-from depl.models.solving.result import Termination
 from depl.models.solving.sample import sample_of
 
 LOOSE = 1e-6
@@ -114,7 +99,7 @@ def program(
     try:
         with deadline(limits.lateness):
             problem = SampledProblem(instance, sample_of(instance, scenarios, seed))
-            return _finish(problem, form, reading, limits) if finished else _relaxed(problem, form, reading)
+            return _finish(problem, form, reading, limits) if finished else _written(problem, form, reading)
     except OutOfTimeError:
         raise NotCoveredError(
             "the time was over before the program was written down; allow more time, or take fewer scenarios"
@@ -130,42 +115,43 @@ def _bounds(problem: SampledProblem) -> Attainable:
         If no plan trains.
     """
     bounds = attainable(problem)
-    idle = problem.misses([]) <= problem.allowed
     if bounds.possible:
-        return bounds.with_idle(problem) if idle else bounds
-    if idle:
+        return bounds
+    if bounds.idle:
         raise NotCoveredError(
             "the only feasible plan does not train, and costs 0: there is no program to write down"
         )
     raise NotCoveredError(f"there is no program: {why_infeasible(problem, bounds.best_gain(problem))}")
 
 
-def _relaxed(problem: SampledProblem, form: str, reading: Reading) -> pyo.ConcreteModel:
+def _written(problem: SampledProblem, form: str, reading: Reading) -> pyo.ConcreteModel:
     """The program as it is, without solving it."""
-    return _FORMULATIONS[form](problem, _bounds(problem), reading).model
+    bounds = _bounds(problem)
+    return Price(problem, bounds, reading).model if form == "price" else cone(problem, bounds, reading)
 
 
 def _finish(problem: SampledProblem, form: str, reading: Reading, limits: Limits) -> pyo.ConcreteModel:
     """Solve, and leave in the program what the proof needed."""
     require_manageable(problem)
-    bounds = _bounds(problem)
-    if bounds.idle:  # no plan costs less than 0
-        model = _FORMULATIONS[form](problem, bounds, reading).model
-        mark_as_finished(model, _note(problem, form, None))
-        return model
-    loop = _solved(problem, reading, limits)
-    if form == "cone":
-        model = ConeSpace(problem, bounds, reading).model
-        for choices, same_gain in loop.ties:
-            add_no_good(model, problem, choices, same_gain)
+    if _bounds(problem).idle:  # no plan costs less than 0
+        model, loop = _written(problem, form, reading), None
     else:
-        model = loop.written.model
-        model.eq2_cost.set_value(loop.unit * model.eq2_cost.expr)
-    mark_as_finished(model, _note(problem, form, loop))
+        loop = _solved(problem, reading, limits)
+        if form == "price":
+            model = loop.model
+            for sequence, row in loop.settled.items():  # it stays in the program, and its cost is stated
+                row.deactivate()
+                add_cost_row(model, problem, sequence, loop.exact_cost(list(sequence)) / loop.unit)
+            model.eq2_cost.set_value(loop.unit * model.eq2_cost.expr)
+        else:
+            model = _written(problem, form, reading)
+            for choices, same_gain in loop.ties:
+                add_no_good(model, problem, choices, same_gain)
+    mark(model, _note(problem, form, loop))
     return model
 
 
-def _solved(problem: SampledProblem, reading: Reading, limits: Limits) -> CuttingLoop:
+def _solved(problem: SampledProblem, reading: Reading, limits: Limits) -> Loop:
     """The loop after both proofs, on the form ``price``, as HiGHS knows no cones.
 
     Raises
@@ -173,14 +159,14 @@ def _solved(problem: SampledProblem, reading: Reading, limits: Limits) -> Cuttin
     NotCoveredError
         If one of them was not reached.
     """
-    loop = CuttingLoop(problem, limits, reading, keep=True)
-    found = loop.run()
-    if found.termination in _PROVED:
-        with _loosened(loop.written.model):
-            found = loop.again()
-    if found.termination not in _PROVED:
+    loop = Loop(problem, limits, reading).run()
+    if loop.termination in PROVED:
+        with _loosened(loop.model):
+            loop.lower_bound = 0.0
+            loop.prove()
+    if loop.termination not in PROVED:
         raise NotCoveredError(
-            f"the optimum was not proved ({found.termination.value}: {found.reason or 'time is over'}); "
+            f"the optimum was not proved ({loop.termination.value}: {loop.reason or 'time is over'}); "
             "allow more time, or take finished=False, a relaxation"
         )
     return loop
@@ -193,9 +179,10 @@ def _loosened(model: pyo.ConcreteModel) -> Iterator[None]:
     That is `LOOSE` for the row itself, and as much for each whole number in it times its coefficient: that of
     the miss, the largest of the row, and those of the epochs, which are at most 1.
     """
-    changed = [(row, (row.lower, row.body, row.upper)) for row in model.eq3_quantile.values()]
+    rows = list(model.eq3_quantile.values())
     if model.find_component("eq4_time") is not None:
-        changed.append((model.eq4_time, (None, model.eq4_time.body, model.eq4_time.upper)))
+        rows.append(model.eq4_time)
+    changed = [(row, (row.lower, row.body, row.upper)) for row in rows]
     for row, (lower, body, upper) in changed:
         largest = max(map(abs, generate_standard_repn(body).linear_coefs), default=0.0)
         slack = LOOSE * (1 + len(model.epochs) + largest)
@@ -207,29 +194,21 @@ def _loosened(model: pyo.ConcreteModel) -> Iterator[None]:
             row.set_value(sides)
 
 
-def _note(problem: SampledProblem, form: str, loop: CuttingLoop | None) -> dict[str, Any]:
+def _note(problem: SampledProblem, form: str, loop: Loop | None) -> dict[str, Any]:
     """What is known of a finished program; without a loop, of one in which not training is feasible."""
-    note: dict[str, Any] = {
+    solver = f"HiGHS {importlib.metadata.version('highspy')}"
+    tolerances = (float(OPTIONS["mip_feasibility_tolerance"]), LOOSE)
+    return {
         "form": form,
         "proved_as": "price",
         "instance": problem.instance.name,
         "fingerprint": problem.instance.fingerprint,
         "scenarios": len(problem.scenarios),
         "digest": problem.scenarios.digest,
+        "optimum": 0.0 if loop is None else loop.cost,
+        "solver": "the plan that does not train" if loop is None else solver,
+        "tolerances": () if loop is None else tolerances,
+        "programs": 0 if loop is None else loop.programs,
+        "near_ties": 0 if loop is None else len(loop.ties),
+        "cost_rows": 0 if loop is None else len(loop.model.cost_rows),
     }
-    if loop is None:
-        found = {"optimum": 0.0, "solver": "the plan that does not train", "tolerances": ()}
-        return {**note, **found, "programs": 0, "near_ties": 0, "cost_rows": 0}
-    return {
-        **note,
-        "optimum": math.inf if loop.best is None else loop.cost,
-        "solver": f"HiGHS {importlib.metadata.version('highspy')}",
-        "tolerances": (float(OPTIONS["mip_feasibility_tolerance"]), LOOSE),
-        "programs": loop.programs,
-        "near_ties": len(loop.ties),
-        "cost_rows": len(loop.written.model.cost_rows),
-    }
-
-
-_PROVED = (Termination.OPTIMAL, Termination.INFEASIBLE)
-_FORMULATIONS: dict[str, Any] = {"price": PriceSpace, "cone": ConeSpace}

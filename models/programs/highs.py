@@ -1,33 +1,17 @@
-"""The one place where a solver is called: HiGHS, and SCIP as a second opinion.
+"""The one place where a solver is called: HiGHS by one object per program, and SCIP.
 
-There are two interfaces to HiGHS, with the same answers (a test compares them):
-
-- `Session` holds one HiGHS object, translated once from the Pyomo model by Pyomo's standard-form compiler.
-  Cuts are added to it row by row, a known plan starts it, incumbents and bounds are seen while it runs. It
-  runs in a thread of its own (that of highspy has locks which all its objects share, so that only one could
-  solve at a time): when the time limit has passed by more than `GRACE` seconds or Ctrl-C is pressed, it is
-  told to stop, and left alone if it does not listen, so both always hold. The methods use it.
-- `solve_program` solves any Pyomo model, by ``pyomo.contrib.solver``, chosen by class. That
-  interface, and not ``appsi_highs``, because it is the one Pyomo develops, it tells termination from solution
-  and it has a sibling for SCIP; what it lacks, a start and incumbents on the way, `Session` has.
-
-Neither raises for a model without a solution: look at `Answer.status` first.
-
-Tolerances (`OPTIONS`). HiGHS accepts an integer solution whose rows are off by
-``mip_feasibility_tolerance``: what it finds may be too cheap, which the loop of the methods sees and
-excludes. The other error nobody sees: at 1e-9, the size of its own rounding, HiGHS 1.15.1 and 1.16.0 "prove"
-optima that are a quarter too expensive, of a program whose cheaper solution violates no row by more than
-1e-16, with 36 and 16 of 100 random seeds; at 1e-8 with 0 and 1, at 1e-7 and 1e-6 with none. Presolve was
-blamed for it; it makes it rarer (2 of 100 at 1e-9), and is off. Gaps are 0, also the absolute one, whose
-default of 1e-6 means nothing in unknown units. HiGHS refuses unknown option names only by a return code that
-is easily lost: names are checked first.
+Neither raises for a model without a solution: look at `Answer.status` first. A `Session` runs in a thread of
+its own (that of highspy has locks which all its objects share, so that only one could solve at a time): when
+the time limit has passed by more than `GRACE` seconds or Ctrl-C is pressed, HiGHS is told to stop, and left
+alone if it does not listen, so both always hold. HiGHS refuses unknown option names only by a return code
+that is easily lost: names are checked first.
 """
 
 import importlib.util
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -37,14 +21,12 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.common.errors import InfeasibleConstraintException
 from pyomo.contrib.solver.common.results import TerminationCondition
-from pyomo.contrib.solver.solvers.highs import Highs as PyomoHighs
-from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect as PyomoScip
+from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
 from pyomo.repn import generate_standard_repn
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice, nearest
-from depl.models.problem.laws import FloatArray
 from depl.models.programs.notes import is_linear, is_relaxation
 from depl.models.programs.quiet import quiet_highs
 
@@ -59,7 +41,14 @@ OPTIONS: Mapping[str, Option] = {
     "presolve": "off",
     "output_flag": False,
 }
-"""What HiGHS is told unless the caller says otherwise."""
+"""What HiGHS is told unless the caller says otherwise.
+
+It accepts an integer solution whose rows are off by ``mip_feasibility_tolerance``: what it finds may be too
+cheap, which the loop of the methods sees and excludes. The other error nobody sees: at 1e-9, the size of its
+own rounding, HiGHS 1.15.1 and 1.16.0 "prove" optima that are a quarter too expensive, of a program whose
+cheaper solution violates no row by more than 1e-16, with 36 and 16 of 100 random seeds; at 1e-8 with 0 and 1,
+at 1e-7 and 1e-6 with none. Presolve was blamed for it; it makes it rarer (2 of 100 at 1e-9), and is off. Gaps
+are 0, also the absolute one, whose default of 1e-6 means nothing in unknown units."""
 
 SCIP_OPTIONS: Mapping[str, Option] = {"limits/gap": 0.0, "limits/absgap": 0.0, "numerics/feastol": 1e-9}
 """The same for SCIP."""
@@ -111,8 +100,6 @@ class Answer:
         Of the best solution; None if there is none.
     bound : float
         Proved bound of the optimum; for a minimum minus infinity if nothing is known.
-    solutions : tuple of float arrays
-        Improving solutions in the order of `Session.columns`, the best one last; only of a `Session`.
     options : mapping
         The options in force.
     """
@@ -120,7 +107,6 @@ class Answer:
     status: Status
     objective: float | None
     bound: float
-    solutions: tuple[FloatArray, ...] = ()
     options: Mapping[str, Option] | None = None
 
     @property
@@ -129,13 +115,43 @@ class Answer:
         return self.status in (Status.OPTIMAL, Status.RELAXATION_OPTIMAL)
 
 
+def solve_program(
+    model: pyo.ConcreteModel,
+    time_limit: float | None = None,
+    options: Mapping[str, Option] | None = None,
+    solve_with: str = "highs",
+) -> Answer:
+    """Solve any Pyomo model, linear for HiGHS, and put the solution, if there is one, into its variables.
+
+    The programs of `depl.models.programs` are relaxations until their cuts are added: their optimum is a
+    lower bound of the cost, and the status says so.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Wall seconds.
+    options : mapping, optional
+        Changes to `OPTIONS` or `SCIP_OPTIONS`, by the names of the solver.
+    solve_with : str
+        ``highs``, or ``scip`` if pyscipopt is installed.
+
+    Raises
+    ------
+    InvalidInputError
+        For an unknown solver or option, a value that it refuses, or a solver that is not installed.
+    """
+    engines: dict[str, type[Session | ScipSession]] = {"highs": Session, "scip": ScipSession}
+    if solve_with not in engines:
+        raise InvalidInputError(f"no solver {solve_with!r}; {advice(solve_with, engines)}", "solve_with")
+    return engines[solve_with](model, options).solve(time_limit)
+
+
 class Session:
-    """One HiGHS object for a Pyomo model to which rows are added.
+    """One HiGHS object for a Pyomo model with linear rows, to which further rows are added.
 
     Attributes
     ----------
     model : pyomo.environ.ConcreteModel
-        A minimisation with linear rows.
     columns : list of Pyomo variables
         In the order of HiGHS.
     options : mapping
@@ -155,23 +171,23 @@ class Session:
     def __init__(self, model: pyo.ConcreteModel, options: Mapping[str, Option] | None = None) -> None:
         """Translate ``model``."""
         self.options = {**OPTIONS, **(options or {})}
-        self.model = model
+        self.model, self.columns = model, list[Any]()
         self._highs: Any = quiet_highs()
-        _set_options(self._highs, self.options)
-        self._abandoned = self._impossible = False
+        known = [name for name in dir(self._highs.getOptions()) if not name.startswith("_")]
+        accepted = highspy.HighsStatus.kOk
+        _set_options(
+            "HiGHS", self.options, known, lambda *pair: self._highs.setOptionValue(*pair) == accepted
+        )
+        self._bound, self._stop, self._ended = -math.inf, threading.Event(), threading.Event()
+        self._ended.set()
         try:
-            form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=pyo.minimize)
-        except InfeasibleConstraintException:
-            self.columns: list[Any] = []
-            self._impossible = True
+            form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=None)
+        except InfeasibleConstraintException:  # of a row without variables
+            self._highs = None
             return
         self.columns = list(form.columns)
         self._index = {id(variable): index for index, variable in enumerate(self.columns)}
         self._highs.passModel(_highs_model(form))
-        self._seen: list[FloatArray] = []
-        self._bound = -math.inf
-        self._stop, self._ended = threading.Event(), threading.Event()
-        self._highs.cbMipImprovingSolution.subscribe(self._remember)
         self._highs.cbMipInterrupt.subscribe(self._listen)
         for asked in (self._highs.cbSimplexInterrupt, self._highs.cbIpmInterrupt, self._highs.cbMipInterrupt):
             asked.subscribe(self._stop_if_told)
@@ -180,22 +196,14 @@ class Session:
         """Add constraints of the model that were not there when it was translated."""
         for constraint in constraints:
             body = generate_standard_repn(constraint.body)
-            indices = [self._index[id(variable)] for variable in body.linear_vars]
             lower, upper = pyo.value(constraint.lower), pyo.value(constraint.upper)
             self._highs.addRow(
                 -highspy.kHighsInf if lower is None else lower - body.constant,
                 highspy.kHighsInf if upper is None else upper - body.constant,
-                len(indices),
-                np.array(indices, dtype=np.int32),
+                len(body.linear_vars),
+                np.array([self._index[id(variable)] for variable in body.linear_vars], dtype=np.int32),
                 np.array([float(c) for c in body.linear_coefs]),
             )
-
-    def start(self) -> None:
-        """Begin the next solve at the present values of the model's variables."""
-        solution = highspy.HighsSolution()
-        solution.col_value = [float(variable.value or 0.0) for variable in self.columns]
-        solution.value_valid = True
-        self._highs.setSolution(solution)
 
     def solve(self, time_limit: float | None = None, watch: Watcher | None = None) -> Answer:
         """Solve, and put the best solution into the model.
@@ -207,37 +215,28 @@ class Session:
         watch : callable, optional
             Receives the bound, from this thread.
         """
-        if self._impossible:
-            return Answer(Status.INFEASIBLE, None, math.inf, options=self.options)
-        if self._abandoned:
-            return Answer(Status.ERROR, None, -math.inf, options=self.options)
+        if self._highs is None:
+            return Answer(Status.INFEASIBLE, None, math.inf, self.options)
+        if not self._ended.is_set():  # it was left alone
+            return Answer(Status.ERROR, None, -math.inf, self.options)
         limit = math.inf if time_limit is None else max(time_limit, 1e-3)
-        self._seen, self._bound = [], -math.inf
+        self._bound = -math.inf
         # HiGHS counts the seconds of all solves of an object.
         self._highs.setOptionValue("time_limit", self._highs.getRunTime() + limit)
         ended, stopped = self._run(limit, watch)
         if not ended:
-            self._abandoned = True
-            return Answer(stopped or Status.ERROR, None, self._bound, tuple(self._seen), self.options)
+            return Answer(stopped or Status.ERROR, None, self._bound, self.options)
         return self._answer(stopped)
-
-    def load(self, values: FloatArray) -> None:
-        """Give the model's variables these values."""
-        for variable, value in zip(self.columns, values, strict=True):
-            variable.set_value(float(value), skip_validation=True)
 
     def _run(self, limit: float, watch: Watcher | None) -> tuple[bool, Status | None]:
         """Run HiGHS in its thread; says whether it ended, and who stopped it, if somebody did."""
         began, told = time.perf_counter(), math.inf
-        started = False
         stopped: Status | None = None
         self._stop.clear()
         self._ended.clear()
+        threading.Thread(target=self._work, daemon=True).start()
         while True:
             try:
-                if not started:
-                    started = True
-                    threading.Thread(target=self._work, daemon=True).start()
                 if self._ended.wait(_TICK):
                     return True, stopped
                 if watch is not None and stopped is None:
@@ -263,20 +262,15 @@ class Session:
             highspy.Highs.resetGlobalScheduler(False)  # ends the workers that HiGHS began for this thread
             self._ended.set()
 
-    def _stop_if_told(self, event: Any) -> None:
-        if self._stop.is_set():
-            event.interrupt()
-
     def _answer(self, stopped: Status | None) -> Answer:
         status = _STATUS.get(self._highs.getModelStatus(), Status.ERROR)
         information = self._highs.getInfo()
-        whole = information.mip_node_count >= 0
         objective, bound = None, -math.inf
         if information.primal_solution_status == 2:  # feasible
             objective = float(information.objective_function_value)
-            self._seen.append(np.array(self._highs.getSolution().col_value))
-            self.load(self._seen[-1])
-        if whole:
+            for variable, value in zip(self.columns, self._highs.getSolution().col_value, strict=True):
+                variable.set_value(float(value), skip_validation=True)
+        if information.mip_node_count >= 0:  # with whole numbers
             bound = float(information.mip_dual_bound)
         elif status is Status.OPTIMAL and objective is not None:
             bound = objective
@@ -284,11 +278,11 @@ class Session:
             bound = math.inf
         if status not in (Status.OPTIMAL, Status.INFEASIBLE) and stopped is not None:
             status = stopped
-        return Answer(_worded(status, self.model), objective, bound, tuple(self._seen), self.options)
+        return Answer(_worded(status, self.model), objective, bound, self.options)
 
-    def _remember(self, event: Any) -> None:
-        self._seen.append(np.array(event.data_out.mip_solution))
-        self._listen(event)
+    def _stop_if_told(self, event: Any) -> None:
+        if self._stop.is_set():
+            event.interrupt()
 
     def _listen(self, event: Any) -> None:
         bound = float(event.data_out.mip_dual_bound)
@@ -296,64 +290,71 @@ class Session:
             self._bound = max(self._bound, bound)
 
 
-def solve_program(
-    model: pyo.ConcreteModel,
-    time_limit: float | None = None,
-    options: Mapping[str, Option] | None = None,
-    solve_with: str = "highs",
-) -> Answer:
-    """Solve any linear Pyomo model, and put the solution, if there is one, into its variables.
-
-    The programs of `depl.models.programs` are relaxations until `solve_sampled` adds their cuts: their
-    optimum is a lower bound of the cost, and the status says so.
-
-    Parameters
-    ----------
-    time_limit : float, optional
-        Wall seconds, as far as the solver keeps it.
-    options : mapping, optional
-        Changes to `OPTIONS` or `SCIP_OPTIONS`, by the names of the solver.
-    solve_with : str
-        ``highs``, or ``scip`` if pyscipopt is installed.
+class ScipSession:
+    """SCIP, by Pyomo, for a model with cones, too; it is translated anew for every solve.
 
     Raises
     ------
     InvalidInputError
-        For an unknown solver or option, a value that it refuses, or a solver that is not installed.
+        If SCIP is not installed; for an unknown option, or a value that it refuses.
     """
-    engine: Any
-    if solve_with == "highs":
-        given = {**OPTIONS, **(options or {})}
-        _set_options(quiet_highs(), given)
-        engine = PyomoHighs()
-        # Pyomo turns the log on to capture it, and our option would turn it off again: leave it to Pyomo.
-        passed = {name: value for name, value in given.items() if name != "output_flag"}
-    elif solve_with == "scip":
-        given = passed = {**SCIP_OPTIONS, **_for_cones(model), **(options or {})}
-        _check_scip_options(given)
-        engine = PyomoScip()
-    else:
+
+    def __init__(self, model: pyo.ConcreteModel, options: Mapping[str, Option] | None = None) -> None:
+        """Check the options, changes to `SCIP_OPTIONS`."""
+        cones: dict[str, Option] = {} if is_linear(model) else {"numerics/feastol": CONE_TOLERANCE}
+        self.model, self.options = model, {**SCIP_OPTIONS, **cones, **(options or {})}
+        engine = require_scip().Model()
+
+        def accepted(name: str, value: Option) -> bool:
+            try:
+                engine.setParam(name, value)
+            except (ValueError, TypeError, KeyError, OverflowError):
+                return False
+            return True
+
+        _set_options("SCIP", self.options, list(engine.getParams()), accepted)
+
+    def add(self, constraints: Iterable[Any]) -> None:
+        """Nothing: the constraints are in the model."""
+
+    def solve(self, time_limit: float | None = None, watch: Watcher | None = None) -> Answer:
+        """Solve, and put the solution into the model; ``time_limit`` in wall seconds, nothing is watched."""
+        try:
+            results: Any = ScipDirect().solve(
+                self.model,
+                time_limit=None if time_limit is None else max(time_limit, 1e-3),
+                solver_options=dict(self.options),
+                raise_exception_on_nonoptimal_result=False,
+                load_solutions=False,
+            )
+        except InfeasibleConstraintException:
+            return Answer(Status.INFEASIBLE, None, math.inf, self.options)
+        status = _CONDITION.get(results.termination_condition, Status.ERROR)
+        bound = -math.inf if results.objective_bound is None else float(results.objective_bound)
+        if status is Status.INFEASIBLE:
+            bound = math.inf
+        objective = results.incumbent_objective
+        if objective is not None:
+            results.solution_loader.load_vars()
+        return Answer(_worded(status, self.model), objective, bound, self.options)
+
+
+def require_scip() -> Any:
+    """The package of SCIP, an extra.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is not installed.
+    """
+    if importlib.util.find_spec("pyscipopt") is None:
         raise InvalidInputError(
-            f"no solver {solve_with!r}; {advice(solve_with, ('highs', 'scip'))}", "solve_with"
+            "SCIP is not installed; install pyscipopt (depl[scip]), or solve the form price by HiGHS",
+            "solve_with",
         )
-    try:
-        results = engine.solve(
-            model,
-            time_limit=time_limit,
-            solver_options=dict(passed),
-            raise_exception_on_nonoptimal_result=False,
-            load_solutions=False,
-        )
-    except InfeasibleConstraintException:
-        return Answer(Status.INFEASIBLE, None, math.inf, options=given)
-    status = _CONDITION.get(results.termination_condition, Status.ERROR)
-    objective, bound = results.incumbent_objective, results.objective_bound
-    if objective is not None:
-        results.solution_loader.load_vars()
-    if status is Status.INFEASIBLE:
-        bound = math.inf
-    proved = -math.inf if bound is None else float(bound)
-    return Answer(_worded(status, model), objective, proved, options=given)
+    import pyscipopt  # optional, so imported where it is used
+
+    return pyscipopt
 
 
 _STATUS = {
@@ -391,6 +392,8 @@ def _highs_model(form: Any) -> Any:
     program.num_col_, program.num_row_ = len(form.columns), rows.shape[0]
     program.col_cost_ = np.asarray(form.c.todense()).ravel()
     program.offset_ = float(form.c_offset[0])
+    if form.objectives[0].sense == pyo.maximize:
+        program.sense_ = highspy.ObjSense.kMaximize
     infinity = highspy.kHighsInf
     bounds = [variable.bounds for variable in form.columns]
     program.col_lower_ = np.array([-infinity if low is None else low for low, _ in bounds], dtype=float)
@@ -410,36 +413,16 @@ def _highs_model(form: Any) -> Any:
     return program
 
 
-def _set_options(engine: Any, options: Mapping[str, Option]) -> None:
-    for name, value in options.items():
-        if engine.getOptionType(name)[0] != highspy.HighsStatus.kOk:
-            known = [other for other in dir(engine.getOptions()) if not other.startswith("_")]
-            raise InvalidInputError(f"HiGHS has no such option{_meant(name, known)}", f"options.{name}")
-        if engine.setOptionValue(name, value) != highspy.HighsStatus.kOk:
-            raise InvalidInputError(f"HiGHS refuses the value {value!r}", f"options.{name}")
-
-
-def _for_cones(model: pyo.ConcreteModel) -> dict[str, Option]:
-    """The options of SCIP that programs with cones need."""
-    return {} if is_linear(model) else {"numerics/feastol": CONE_TOLERANCE}
-
-
-def _check_scip_options(options: Mapping[str, Option]) -> None:
-    if importlib.util.find_spec("pyscipopt") is None:
-        raise InvalidInputError("SCIP is not installed; install pyscipopt, or choose highs", "solve_with")
-    import pyscipopt  # optional, so imported where it is used
-
-    engine = pyscipopt.Model()
-    known = engine.getParams()
+def _set_options(
+    solver: str,
+    options: Mapping[str, Option],
+    known: Sequence[str],
+    accepted: Callable[[str, Option], bool],
+) -> None:
     for name, value in options.items():
         if name not in known:
-            raise InvalidInputError(f"SCIP has no such option{_meant(name, known)}", f"options.{name}")
-        try:
-            engine.setParam(name, value)
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise InvalidInputError(f"SCIP refuses the value {value!r}", f"options.{name}") from error
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    near = nearest(name, list(known))
-    return f"; did you mean {near[0]!r}?" if near else ""
+            near = nearest(name, known)
+            meant = f"; did you mean {near[0]!r}?" if near else ""
+            raise InvalidInputError(f"{solver} has no such option{meant}", f"options.{name}")
+        if not accepted(name, value):
+            raise InvalidInputError(f"{solver} refuses the value {value!r}", f"options.{name}")

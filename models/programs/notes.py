@@ -15,12 +15,39 @@ RELAXATION = (
 )
 """What a program is called that has only the first of its cuts."""
 
-_RELAXATION = "depl_relaxation"
 _NOTE = "depl_note"
 
 
-def note_lines(note: Mapping[str, Any]) -> Iterator[str]:
-    """The note of a finished program in words."""
+def mark(model: pyo.ConcreteModel, note: Mapping[str, Any] | str) -> None:
+    """Note in a program that it is a `RELAXATION`, or how it was finished."""
+    setattr(model, _NOTE, note if isinstance(note, str) else dict(note))
+
+
+def is_relaxation(model: pyo.ConcreteModel) -> bool:
+    """Whether the optimum of a program is only a bound, as it is not finished."""
+    return bool(getattr(model, _NOTE, None) == RELAXATION)
+
+
+def note_of(model: pyo.ConcreteModel) -> dict[str, Any] | None:
+    """How a program was finished; None if it is not.
+
+    The keys are ``form``, and ``proved_as``, the form that was solved for the proof; ``instance``, its name,
+    and ``fingerprint``; ``scenarios``, how many, and their ``digest``; ``optimum``, the least cost of a plan,
+    infinite if there is none; ``solver``, with its version; ``tolerances``, of the solver, and of others for
+    which the proof was repeated; ``programs``, solved on the way; ``near_ties``, sequences that such a solver
+    takes for feasible and that are not, excluded by rows; ``cost_rows``, sequences whose cost a row states.
+    """
+    note = getattr(model, _NOTE, None)
+    return note if isinstance(note, dict) else None
+
+
+def note_lines(model: pyo.ConcreteModel) -> Iterator[str]:
+    """What is noted in a program in words; nothing where nothing is."""
+    if is_relaxation(model):
+        yield f"This program is {RELAXATION}."
+    note = note_of(model)
+    if note is None:
+        return
     said = f"optimum is {note['optimum']!r}" if note["optimum"] < math.inf else "is INFEASIBLE"
     yield (
         f"This program is FINISHED: its {said}, that of instance {note['fingerprint'][:16]} on "
@@ -35,34 +62,6 @@ def note_lines(note: Mapping[str, Any]) -> Iterator[str]:
     yield "Ask your solver for a relative gap of 0: the default of most is 0.0001."
     if note["form"] == "cone":
         yield "Ask it for a feasibility tolerance of 1e-8, too: cones are kept up to it alone."
-
-
-def mark_as_relaxation(model: pyo.ConcreteModel) -> None:
-    """Note in a program that its optimum is only a bound."""
-    setattr(model, _RELAXATION, True)
-
-
-def is_relaxation(model: pyo.ConcreteModel) -> bool:
-    """Whether a program is marked by `mark_as_relaxation`, and not finished since."""
-    return bool(getattr(model, _RELAXATION, False))
-
-
-def mark_as_finished(model: pyo.ConcreteModel, note: Mapping[str, Any]) -> None:
-    """Note in a program that its optimum is that of its problem, and how that was proved."""
-    setattr(model, _RELAXATION, False)
-    setattr(model, _NOTE, dict(note))
-
-
-def note_of(model: pyo.ConcreteModel) -> dict[str, Any] | None:
-    """How a program was finished; None if it is not.
-
-    The keys are ``form``, and ``proved_as``, the form that was solved for the proof; ``instance``, its name,
-    and ``fingerprint``; ``scenarios``, how many, and their ``digest``; ``optimum``, the least cost of a plan,
-    infinite if there is none; ``solver``, with its version; ``tolerances``, of the solver, and of others for
-    which the proof was repeated; ``programs``, solved on the way; ``near_ties``, sequences that such a solver
-    takes for feasible and that are not, excluded by rows; ``cost_rows``, sequences whose cost a row states.
-    """
-    return getattr(model, _NOTE, None)
 
 
 def is_linear(model: pyo.ConcreteModel) -> bool:

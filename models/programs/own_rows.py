@@ -1,172 +1,94 @@
-"""Rows that a caller adds to a program: what they may speak of, and which plans they forbid.
+"""Rows that a caller adds to a program: what they may speak of.
 
-Plans reach the loop of `depl.models.programs.cutting` in two ways: from the solver, which knows all rows, and
-from outside of it (the first plan, the plan that does not train), where nobody looks at rows. And a plan is
-more than the solver's solution: its resources come from the closed form, which knows no rows either. So rows
-of a caller may speak of the discrete variables and of variables of the caller's own, not of resources, and
-every plan is held against them.
+The resources of a plan come from the closed form, which knows no rows. So rows of a caller may speak of the
+discrete variables and of variables of the caller's own, not of resources; the solver keeps them.
 """
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
+from numpy.typing import NDArray
 from pyomo.common.errors import InvalidConstraintError
 from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn import generate_standard_repn
 
-from depl.models.exact.choices import Configuration
-from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.programs.sequences import write_choices
 from depl.models.solving.methods import Rows
 
-ROWS = frozenset(
-    {
-        *("epochs_first", "epochs_prefix", "epochs_no_end", "last_model", "switch_from", "switch_to"),
-        *("eq2_letter", "eq2_price_cuts", "eq3_quantile", "eq3_misses", "eq4_time", "eq6_data"),
-        *("eq6_one_subset", "eq6_letter", "no_goods", "cost_rows"),
-    }
-)
-"""Constraints that the program has itself; any other is a caller's."""
-
-_DISCRETE = frozenset({"w", "q", "v", "stop", "z", "charged"})
-_LINEAR = "write sums of variables times numbers, with variables of your own where more is needed"
 _VIOLATED = 1e-6  # of the larger of 1 and the bound: the rows are of whole numbers, of solvers that keep 1e-9
-_NAMED = 4
-"""Rows and variables that a message names."""
+_DISCRETE = {"w", "q", "v", "stop", "z", "charged"}
+_LINEAR = "write sums of variables times numbers, with variables of your own where more is needed"
+_LOOK = "An index lists only what some feasible plan may use: print sorted(model.w), sorted(model.q)"
 
 
-@dataclass(frozen=True, eq=False)
-class OwnRows:
-    """The constraints, fixed variables and bounds that a caller gave a program.
-
-    Attributes
-    ----------
-    model : pyomo.environ.ConcreteModel
-    rows : tuple of Pyomo constraints
-    held : tuple of (Pyomo variable, float, float)
-        Discrete variables with bounds other than 0 and 1, and these.
-    open : bool
-        Whether a row speaks of variables whose values only the solver knows.
-    """
-
-    model: pyo.ConcreteModel
-    rows: tuple[Any, ...]
-    held: tuple[tuple[Any, float, float], ...]
-    open: bool
-
-    @classmethod
-    def of(cls, model: pyo.ConcreteModel) -> "OwnRows":
-        """What a caller added to a program.
-
-        Raises
-        ------
-        NotCoveredError
-            If a row speaks of resources, or the objective is not that of the program.
-        InvalidInputError
-            If a row is not linear, or not of finite numbers; or if a miss that no feasible plan has a choice
-            about is given another value.
-        """
-        objectives = [item.name for item in model.component_data_objects(pyo.Objective, active=True)]
-        if objectives != ["eq2_cost"]:
-            raise NotCoveredError(
-                f"the objectives are {', '.join(objectives) or 'none'}, but plans are compared by eq2_cost; "
-                "keep it, or hand the model to solve_program"
-            )
-        rows = tuple(
-            row
-            for row in model.component_data_objects(pyo.Constraint, active=True)
-            if row.parent_component().name not in ROWS
-        )
-        _require_linear(model, rows)
-        spoken_of = {(row.name, name) for row in rows for name in _variables(row)}
-        for row, name in sorted(spoken_of):
-            if name == "theta":  # the cost of the resources
-                raise NotCoveredError(
-                    f"the row {row!r} speaks of {name!r}, but resources are chosen after the program, by the "
-                    "closed form; write it in w, q, v, stop, z or variables of your own"
-                )
-        unknown = any(name not in _DISCRETE for _, name in spoken_of)
-        return cls(model, rows, tuple(_held(model)), unknown)
-
-    @property
-    def any(self) -> bool:
-        """Whether there are some."""
-        return bool(self.rows or self.held)
-
-    @property
-    def names(self) -> str:
-        """Rows and held variables by name, the first few."""
-        found = [item.name for item in (*self.rows, *(item for item, _, _ in self.held))]
-        return ", ".join(found[:_NAMED]) + (" and others" if len(found) > _NAMED else "")
-
-    @property
-    def components(self) -> tuple[str, ...]:
-        """Names of the components of rows and held variables, each once."""
-        items = (*self.rows, *(item for item, _, _ in self.held))
-        return tuple(dict.fromkeys(item.parent_component().name for item in items))
-
-    def permit(self, problem: SampledProblem, choices: Sequence[Configuration]) -> bool:
-        """Whether a plan from outside the solver keeps them all; False where only the solver could say.
-
-        The values of the discrete variables are overwritten, except those of fixed ones.
-        """
-        if not self.any:
-            return True
-        if self.open:
-            return False
-        fixed = [(item, item.value) for item, _, _ in self.held if item.fixed]
-        written = write_choices(self.model, problem, choices)
-        kept = written and all(low <= item.value <= high for item, low, high in self.held)
-        kept = kept and not any(_violated(row) for row in self.rows)
-        for item, value in fixed:
-            item.set_value(value)
-        return kept
-
-
-def add_own_rows(model: pyo.ConcreteModel, rows: Rows | None) -> OwnRows:
-    """Let a caller's function add rows to the program.
+def add_own_rows(model: pyo.ConcreteModel, rows: Rows) -> tuple[Any, ...]:
+    """Let a caller's function add rows to the program; returns these, and discrete variables that it held.
 
     Raises
     ------
-    InvalidInputError, NotCoveredError
-        If it does not fit the model, or adds what `OwnRows.of` refuses.
+    NotCoveredError
+        If a row speaks of resources, or the objective is not that of the program.
+    InvalidInputError
+        If the function does not fit the model; if a row is not linear, or not of finite numbers; or if a miss
+        that no feasible plan has a choice about is given another value.
     """
+    ours = {item.name for item in model.component_objects()}
     try:
-        if rows is not None:
-            rows(model)
-    except (KeyError, AttributeError, InvalidConstraintError) as error:
-        empty = isinstance(error, InvalidConstraintError)
-        raise InvalidInputError(_said(error, empty), "rows") from error
-    return OwnRows.of(model)
-
-
-def _said(error: Exception, empty: bool) -> str:
-    """What a function of a caller does wrong with the model, and where to look."""
-    what = str(error.args[0] if error.args else error).strip().splitlines()[0]
-    if empty:
-        return (
-            f"a row has no variable in it ({what}): is the sum empty? An index lists only what some feasible "
-            "plan may use: print sorted(model.w), sorted(model.q)"
+        rows(model)
+    except InvalidConstraintError as error:
+        raise InvalidInputError(
+            f"a row has no variable in it ({_first_line(error)}): is the sum empty? {_LOOK}", "rows"
+        ) from error
+    except (KeyError, AttributeError) as error:
+        raise InvalidInputError(f"{_first_line(error)}; {_LOOK}", "rows") from error
+    objectives = [item.name for item in model.component_data_objects(pyo.Objective, active=True)]
+    if objectives != ["eq2_cost"]:
+        raise NotCoveredError(
+            f"the objectives are {', '.join(objectives) or 'none'}, but plans are compared by eq2_cost; "
+            "keep it, or hand the model to solve_program"
         )
-    return (
-        f"{what}; an index lists only what some feasible plan may use: print sorted(model.w), sorted(model.q)"
-    )
+    every = model.component_data_objects(pyo.Constraint, active=True)
+    own = [row for row in every if row.parent_component().name not in ours]
+    _require_linear(model, own)
+    for row in own:
+        for name in sorted({item.parent_component().name for item in identify_variables(row.body)}):
+            if name in ours - _DISCRETE:
+                raise NotCoveredError(
+                    f"the row {row.name!r} speaks of {name!r}, but resources are chosen after the program, "
+                    "by the closed form; write it in w, q, v, stop, z or variables of your own"
+                )
+    return (*own, *_held(model))
 
 
-def _variables(row: Any) -> set[str]:
-    """Names of the indexed variables that a row speaks of."""
-    return {item.parent_component().name for item in identify_variables(row.body)}
+def keeps(own: Sequence[Any], model: pyo.ConcreteModel, missed: NDArray[np.bool_]) -> bool:
+    """Whether a sequence of the solver, which misses these scenarios, keeps rows without further variables.
+
+    All discrete variables follow from w, but z: the solver may call a scenario missed that is met.
+    """
+    for s in model.undecided:
+        low, high = _bounds(model.z[s])
+        if not low <= missed[s - 1] <= high:
+            return False
+        model.z[s].set_value(float(missed[s - 1]))
+    for row in (row for row in own if row.ctype is pyo.Constraint):
+        if {item.parent_component().name for item in identify_variables(row.body)} <= _DISCRETE:
+            most = _VIOLATED * max(1.0, *(abs(end) for end in (row.lb, row.ub) if end is not None))
+            if min(row.lslack(), row.uslack()) < -most:
+                return False
+    return True
+
+
+def _first_line(error: Exception) -> str:
+    return str(error.args[0] if error.args else error).strip().partition("\n")[0]
 
 
 def _require_linear(model: pyo.ConcreteModel, rows: Sequence[Any]) -> None:
     """Refuse what no linear program can hold, and numbers that are none: a solver may pass them over."""
     for kind in (pyo.SOSConstraint, pyo.LogicalConstraint):
-        other = next(model.component_data_objects(kind, active=True), None)
-        if other is not None:
+        for other in model.component_data_objects(kind, active=True):
             raise InvalidInputError(f"{other.name!r} is a {kind.__name__}; {_LINEAR}", "rows")
     for row in rows:
         try:
@@ -175,7 +97,7 @@ def _require_linear(model: pyo.ConcreteModel, rows: Sequence[Any]) -> None:
             numbers = [pyo.value(number) for number in (body.constant, *body.linear_coefs)]
             _ = [item.bounds for item in identify_variables(row.body)]  # which Pyomo refuses if they are NaN
         except (ArithmeticError, TypeError, ValueError) as error:
-            what = str(error).strip().partition("\n")[0]
+            what = _first_line(error)
             raise InvalidInputError(f"the row {row.name!r} cannot be evaluated: {what}", "rows") from error
         if not body.is_linear():
             raise InvalidInputError(f"the row {row.name!r} is not linear; {_LINEAR}", "rows")
@@ -185,15 +107,22 @@ def _require_linear(model: pyo.ConcreteModel, rows: Sequence[Any]) -> None:
             )
 
 
-def _held(model: pyo.ConcreteModel) -> Iterator[tuple[Any, float, float]]:
+def _held(model: pyo.ConcreteModel) -> Iterator[Any]:
+    """Discrete variables that a caller fixed or gave other bounds than 0 and 1."""
     for name in sorted(_DISCRETE):
         component = model.find_component(name)
         for index, item in () if component is None else component.items():
             low, high = _bounds(item)
             if name == "z" and index not in model.undecided:
-                _require_as_it_is(model, index, low, high)
+                decided = index in model.missed_anyway
+                if not low <= decided <= high or not item.fixed:
+                    said = "by every plan" if decided else "by every plan that meets the target"
+                    verb = "missed" if decided else "met"
+                    raise InvalidInputError(
+                        f"scenario {index} is {verb} {said}: leave z[{index}] as it is", "rows"
+                    )
             elif (low, high) != (0, 1):
-                yield item, low, high
+                yield item
 
 
 def _bounds(item: Any) -> tuple[float, float]:
@@ -205,17 +134,3 @@ def _bounds(item: Any) -> tuple[float, float]:
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         raise InvalidInputError(f"{item.name} is held to {low} <= . <= {high}; give finite numbers", "rows")
     return low, high
-
-
-def _require_as_it_is(model: pyo.ConcreteModel, scenario: int, low: float, high: float) -> None:
-    """Refuse another value for a scenario that no feasible plan has a choice about."""
-    decided = float(scenario in model.missed_anyway)
-    if not low <= decided <= high or not model.z[scenario].fixed:
-        said = "is missed by every plan" if decided else "is met by every plan that meets the target"
-        raise InvalidInputError(f"scenario {scenario} {said}: leave z[{scenario}] as it is", "rows")
-
-
-def _violated(row: Any) -> bool:
-    body, low, high = pyo.value(row.body), pyo.value(row.lower), pyo.value(row.upper)
-    below = low is not None and body < low - _VIOLATED * max(1.0, abs(low))
-    return below or (high is not None and body > high + _VIOLATED * max(1.0, abs(high)))

@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -12,7 +13,7 @@ from depl.models.evaluation.evaluate import INTENT, Reading
 from depl.models.exact.choices import Configuration
 from depl.models.exact.sampled import SampledProblem
 from depl.models.programs.attainable import attainable
-from depl.models.programs.price_space import PriceSpace
+from depl.models.programs.formulations import Price, labels
 from depl.models.scenarios.draws import draw_scenarios
 
 HARD_OPTIMUM = 28.968559573246672
@@ -29,7 +30,7 @@ def hard_problem(scenarios: int = 100) -> SampledProblem:
 
 def price_space(problem: SampledProblem) -> pyo.ConcreteModel:
     """The program of the form ``price`` with its first cuts: a relaxation."""
-    return PriceSpace(problem, attainable(problem)).model
+    return Price(problem, attainable(problem)).model
 
 
 def sequences(problem: SampledProblem) -> Iterator[tuple[Configuration, ...]]:
@@ -66,3 +67,66 @@ def cost(problem: SampledProblem, choices: tuple[Configuration, ...], reading: R
         return math.inf
     charges = len(choices) if reading.transfer_every_epoch else 1
     return charges * problem.transfers(choices) + problem.allocation(choices).cost
+
+
+def write_choices(
+    model: pyo.ConcreteModel, problem: SampledProblem, choices: Sequence[Configuration]
+) -> bool:
+    """Set the variables to a plan with its cheapest resources; False if the program has no room for it."""
+    named = [labels(problem, g) for g in choices]
+    wanted = {(k, *row) for k, row in enumerate(named, start=1)}
+    if not all(key in model.w for key in wanted):
+        return False
+    held = {row[:2] for row in named}
+    before = [problem.instance.target.initial_model, *(row[2] for row in named)]
+    steps = {(k, *before[k - 1 : k + 1]) for k in range(1, len(named) + 1)}
+    values: dict[str, Callable[[Any], bool]] = {
+        "w": lambda key: key in wanted,
+        "q": lambda pair: pair in held,
+        "charged": lambda key: key[1:] in held and key[0] <= len(named),
+        "v": lambda step: step in steps,
+        "stop": lambda end: end == (len(named) + 1, before[-1]),
+    }
+    for name, value in values.items():
+        variables = model.find_component(name)
+        for index in variables if variables is not None else ():
+            variables[index].set_value(float(value(index)))
+    gains = problem.gain(choices)
+    for s in model.undecided:
+        model.z[s].set_value(float(gains[s - 1] < problem.needed))
+    if model.find_component("theta") is not None:
+        model.theta.set_value(problem.allocation(choices).cost)
+    else:
+        _write_resources(model, problem, choices, named)
+    return True
+
+
+def _write_resources(
+    model: pyo.ConcreteModel,
+    problem: SampledProblem,
+    choices: Sequence[Configuration],
+    named: Sequence[tuple[str, str, str]],
+) -> None:
+    """Set x, t and the roots of the form ``cone``."""
+    for variables in (model.x, model.t, model.root):
+        for place in variables:
+            variables[place].set_value(0.0)
+    by_name = {labels(problem, g): index for index, g in enumerate(problem.configurations)}
+    for k, (row, x) in enumerate(zip(named, problem.allocation(choices).resources, strict=True), start=1):
+        there = [key for key in model.w if key[:2] == (k, row[0])]
+        greatest = max(problem.loads[k - 1][by_name[key[1:]]].work for key in there)
+        work = problem.loads[k - 1][by_name[row]].work
+        model.x[k, row[0]].set_value(x)
+        model.t[k, row[0]].set_value(work / x)
+        model.root[k, row[0]].set_value((work / greatest) ** 0.5)
+
+
+def violations(model: pyo.ConcreteModel, most: float = 1e-9) -> set[str]:
+    """Components of the rows that the values of the variables break by more than that."""
+    rows = model.component_data_objects(pyo.Constraint, active=True)
+    return {row.parent_component().name for row in rows if violation(row) > most}
+
+
+def violation(row: Any) -> float:
+    """By how much the values of the variables break a row."""
+    return max(0.0, -min(row.lslack(), row.uslack()))

@@ -32,7 +32,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
 MAKERS_OF_HIGHS = {
     "models/programs/quiet.py": "highspy.Highs(",
-    "models/programs/highs.py": "PyomoHighs(",
     "heuristics/submodular/lovasz.py": "cvxpy.HIGHS",
 }
 LESSONS = "depl.lessons.texts"
@@ -278,6 +277,6 @@ def test_nobody_makes_objects_of_highs_past_the_places_that_keep_it_quiet():
     found = {}
     for layer in ("depl", "models", "heuristics", "instances", "benchmarks"):
         for path in (ROOT / layer).rglob("*.py"):
-            for maker in re.findall(r"highspy\.Highs\(|PyomoHighs\(|cvxpy\.HIGHS", path.read_text("utf-8")):
+            for maker in re.findall(r"highspy\.Highs\(|cvxpy\.HIGHS", path.read_text("utf-8")):
                 found[path.relative_to(ROOT).as_posix()] = maker
     assert found == MAKERS_OF_HIGHS

@@ -13,9 +13,9 @@ import depl
 from depl.instances.generator import random_instance
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.export import export, read_names, symbols
 from depl.models.programs.highs import OPTIONS, Session, Status, solve_program
+from depl.models.programs.loop import solve_sampled
 from depl.models.scenarios.draws import draw_scenarios
 from tests.cases.outside_solvers import cbc, glpk_relaxed, scip
 from tests.cases.sampled_plans import price_space

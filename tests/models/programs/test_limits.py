@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from depl.models.programs.cutting import solve_sampled
+from depl.models.programs.loop import solve_sampled
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.cases.sampled_plans import HARD_OPTIMUM, hard_problem, meets_all

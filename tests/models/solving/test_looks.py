@@ -28,7 +28,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.programs.attainable import attainable
 from depl.models.programs.finished import program
-from depl.models.programs.price_space import PriceSpace
+from depl.models.programs.formulations import Price
 from depl.models.scenarios import draws
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving import solve as solving
@@ -67,7 +67,7 @@ def _switch_table(instance: Instance) -> Callable[[], object]:
 def _written(instance: Instance) -> Callable[[], object]:
     problem = _sampled(instance)
     bounds = attainable(problem)
-    return lambda: PriceSpace(problem, bounds)
+    return lambda: Price(problem, bounds)
 
 
 def _attained(instance: Instance) -> Callable[[], object]:

@@ -1,33 +1,40 @@
-"""The cut loop proves what writing all plans out says, and ends in a result whatever the solver does."""
+"""The loop proves what writing all plans out says, and ends in a result whatever the solver does."""
 
 import dataclasses
 import itertools
 import math
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 
 import depl
 from depl.instances.generator import random_instances
 from depl.models.exact.reasons import SIMPLE_PLAN
 from depl.models.exact.sampled import SampledProblem
-from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import ConstantImprovement, Model
 from depl.models.problem.laws import Normal
-from depl.models.programs import cutting
+from depl.models.programs import loop
 from depl.models.programs.attainable import attainable
-from depl.models.programs.cutting import solve_sampled
 from depl.models.programs.finished import program
+from depl.models.programs.formulations import Price
 from depl.models.programs.highs import OPTIONS, Answer, Session, Status, solve_program
-from depl.models.programs.price_space import PriceSpace
-from depl.models.programs.sequences import write_choices
+from depl.models.programs.loop import Loop, solve_sampled
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
 from depl.models.solving.methods import Limits
-from depl.models.solving.result import Termination
-from tests.cases.sampled_plans import HARD_OPTIMUM, cheapest, hard_problem, meets_all, sequences
+from depl.models.solving.result import Solution, Termination
+from tests.cases.sampled_plans import (
+    HARD_OPTIMUM,
+    cheapest,
+    hard_problem,
+    meets_all,
+    sequences,
+    violation,
+    write_choices,
+)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +89,7 @@ def test_the_optimum_is_the_cheapest_of_all_plans(problems, optima, count):
             assert found.cost == pytest.approx(optimum, rel=1e-9)
             assert found.lower_bound == found.cost
             assert not found.choices or meets_all(problem, tuple(found.choices))
-        assert found.near_ties == 0  # the program itself leaves nothing to the guards
+        assert len(found.ties) == 0  # the program itself leaves nothing to the guards
     assert seen == {Termination.OPTIMAL, Termination.INFEASIBLE}
 
 
@@ -101,17 +108,37 @@ def test_the_family_has_what_is_asked_of_it(problems):
         assert count >= 4
 
 
-@pytest.mark.parametrize(("form", "solve_with"), [("price", "highs"), ("price", "scip"), ("cone", "scip")])
 @pytest.mark.parametrize("chosen", [slice(2), pytest.param(slice(2, 8), marks=pytest.mark.slow)])
-def test_another_interface_and_another_solver_find_the_same(problems, optima, form, solve_with, chosen):
-    if solve_with == "scip":
-        pytest.importorskip("pyscipopt")
+def test_another_solver_and_the_printed_program_as_a_method_find_the_same(problems, optima, chosen):
+    pytest.importorskip("pyscipopt")
     for problem, optimum in list(zip(problems, optima, strict=True))[chosen]:
+        found = solve_sampled(problem, form="cone")
         if math.isinf(optimum):
+            assert found.termination is Termination.INFEASIBLE
             continue
-        model = program(problem.instance, problem.scenarios, form)
-        answer = solve_program(model, solve_with=solve_with)
+        assert (found.termination, found.cost) == (Termination.OPTIMAL, pytest.approx(optimum, rel=1e-9))
+        answer = solve_program(program(problem.instance, problem.scenarios), solve_with="scip")
         assert answer.objective == pytest.approx(optimum, rel=1e-6, abs=1e-9)
+
+
+def test_the_printed_program_is_an_option_of_the_method_and_says_what_it_needs(tiny, monkeypatch):
+    pytest.importorskip("pyscipopt")
+    result = depl.solve(tiny, "milp", scenarios=12, options={"form": "cone"})
+    assert result.solution is Solution.PROVEN_OPTIMAL
+    assert result.cost == pytest.approx(depl.solve(tiny, "milp", scenarios=12).cost, rel=1e-9)
+    assert result.tolerances == {"numerics/feastol": 1e-8, "limits/gap": 0.0, "limits/absgap": 0.0}
+    with pytest.raises(InvalidInputError, match="must be price or cone"):
+        depl.solve(tiny, "milp", scenarios=12, options={"form": "resource"})
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(InvalidInputError, match=r"install pyscipopt \(depl\[scip\]\), or solve"):
+        depl.solve(tiny, "milp", scenarios=12, options={"form": "cone"})
+
+
+def test_three_threads_solve_at_once(tiny):
+    with ThreadPoolExecutor(3) as pool:
+        solved = list(pool.map(lambda seed: depl.solve(tiny, "milp", scenarios=30, seed=seed), (0, 0, 0)))
+    assert {result.solution for result in solved} == {Solution.PROVEN_OPTIMAL}
+    assert len({result.cost for result in solved}) == 1
 
 
 def test_a_target_met_at_the_start_needs_no_epoch(tiny):
@@ -124,7 +151,7 @@ def test_a_target_met_at_the_start_needs_no_epoch(tiny):
 
 def test_a_sequence_that_misses_by_less_than_the_tolerance_is_excluded_and_the_loop_goes_on(near_tie):
     found = solve_sampled(near_tie)
-    assert found.near_ties == 1
+    assert len(found.ties) == 1
     assert [near_tie.instance.models[g.model].name for g in found.choices] == ["expensive"]
     assert found.termination is Termination.OPTIMAL
     assert found.cost == pytest.approx(cheapest(near_tie), rel=1e-9)
@@ -136,7 +163,7 @@ def test_near_ties_alone_are_infeasible(near_tie):
     problem = SampledProblem(near_tie.instance, given_scenarios(near_tie.instance, gains))
     found = solve_sampled(problem)
     assert found.termination is Termination.INFEASIBLE
-    assert found.near_ties == 2
+    assert len(found.ties) == 2
     assert f"best quantile of a {SIMPLE_PLAN} is 400" in found.reason
 
 
@@ -202,10 +229,10 @@ def test_switches_count_among_the_coefficients(tiny, monkeypatch):
     """Epochs times (configurations and pairs of models) times scenarios."""
     problem = SampledProblem(tiny, draw_scenarios(tiny, 12))
     terms = 12 * problem.epochs * (len(problem.configurations) + len(tiny.models) ** 2)
-    monkeypatch.setattr(cutting, "MAXIMUM_TERMS", terms - 1)
+    monkeypatch.setattr(loop, "MAXIMUM_TERMS", terms - 1)
     with pytest.raises(NotCoveredError, match=f"up to {terms} coefficients, of at most {terms - 1}"):
         solve_sampled(problem)
-    monkeypatch.setattr(cutting, "MAXIMUM_TERMS", terms)
+    monkeypatch.setattr(loop, "MAXIMUM_TERMS", terms)
     assert solve_sampled(problem).termination is Termination.OPTIMAL
 
 
@@ -281,10 +308,10 @@ def test_a_plan_that_gains_too_little_is_excluded_on_all_clusters_and_a_slow_one
     problem = SampledProblem(instance, given_scenarios(instance, np.zeros((4, 3, 1))))
     slow, quick = problem.configurations
     easy = SampledProblem(instance.replace(maximum_loss=9.9, maximum_time=99), problem.scenarios)
-    written = PriceSpace(problem, attainable(easy))
-    loop = cutting.CuttingLoop(problem, Limits())
-    (row,) = loop._take(written, Answer(Status.OPTIMAL, 1.0, 1.0), [[slow, slow]])
-    assert len(loop.ties) == 1
+    model = Price(problem, attainable(easy)).model
+    state = Loop(problem, Limits(), model=model)
+    (row,) = state._take(Answer(Status.OPTIMAL, 1.0, 1.0), [slow, slow])
+    assert len(state.ties) == 1
     for choices, excluded in (([slow, slow], True), ([slow, quick], shared), ([quick, quick], shared)):
-        assert write_choices(written.model, problem, choices)
-        assert (pyo.value(row.body) > pyo.value(row.upper)) == excluded
+        assert write_choices(model, problem, choices)
+        assert (violation(row) > 0) == excluded

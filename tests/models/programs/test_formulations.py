@@ -1,0 +1,317 @@
+"""The two forms: every plan a point at its own cost, cuts valid and tight, the paper's letter (E1, E2)."""
+
+import dataclasses
+import math
+import pickle
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+
+import depl
+from depl.instances.generator import random_instances
+from depl.models.evaluation.evaluate import Reading, evaluate
+from depl.models.exact.sampled import SampledProblem
+from depl.models.foundation.errors import NotCoveredError
+from depl.models.problem.epoch_costs import EpochCosts, price
+from depl.models.problem.instance import ConstantImprovement, Dataset, Model, Switch
+from depl.models.problem.laws import Forbidden, Normal, Zero
+from depl.models.programs.attainable import attainable
+from depl.models.programs.finished import FORMS, program
+from depl.models.programs.formulations import (
+    Price,
+    add_cost_row,
+    add_no_good,
+    cone,
+    read_choices,
+    usable_keys,
+)
+from depl.models.programs.highs import Status, solve_program
+from depl.models.programs.loop import solve_sampled
+from depl.models.programs.notes import note_of
+from depl.models.scenarios.draws import draw_scenarios, given_scenarios
+from depl.models.solving.result import Termination
+from tests.cases.sampled_plans import (
+    cheapest,
+    cost,
+    meets_all,
+    price_space,
+    sequences,
+    violation,
+    violations,
+    write_choices,
+)
+
+E1 = Reading(data_requires_every_epoch=True)
+E2 = Reading(transfer_every_epoch=True)
+BOTH = Reading(data_requires_every_epoch=True, transfer_every_epoch=True)
+
+
+@pytest.fixture(scope="module")
+def problems():
+    """Half with an initial model or switches that lower the loss."""
+    drawn = random_instances(
+        np.random.default_rng(77), 24, models=(2, 2), clusters=(1, 2), datasets=(1, 2), maximum_epochs=(2, 3)
+    )
+    drawn = [item.replace(initial_model="m2") if seed % 3 == 1 else item for seed, item in enumerate(drawn)]
+    samples = [draw_scenarios(item, 10, seed) for seed, item in enumerate(drawn)]
+    for seed in range(0, len(samples), 2):
+        samples[seed] = dataclasses.replace(samples[seed], switch_losses=-samples[seed].switch_losses)
+    return [SampledProblem(*pair) for pair in zip(drawn, samples, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def tiny_problem(tiny):
+    return SampledProblem(tiny, draw_scenarios(tiny, 12, seed=4))
+
+
+def feasible(problem):
+    return [row for row in sequences(problem) if meets_all(problem, row)]
+
+
+def test_psi_of_the_program_is_the_price_of_the_allocation(problems):
+    rng = np.random.default_rng(0)
+    for problem in problems[:12]:
+        deadline = problem.instance.target.round_deadline
+        loads = [item for row in problem.loads for item in row if math.isfinite(price(item, 1.0, deadline))]
+        for multiplier in (0.0, *np.exp(rng.normal(size=5) * 3)):
+            assert EpochCosts.of(loads, deadline).prices(multiplier) == pytest.approx(
+                [price(item, multiplier, deadline) for item in loads], rel=1e-12, abs=1e-300
+            )
+
+
+def test_price_cuts_hold_for_a_thousand_plans_and_prices_and_are_tight_at_the_multiplier(
+    problems, monkeypatch
+):
+    monkeypatch.setattr(Price, "first_multipliers", lambda _: [])
+    rng, checked = np.random.default_rng(1), 0
+    for problem in problems:
+        bounds, plans = attainable(problem), feasible(problem)
+        if not bounds.possible:
+            continue
+        form = Price(problem, bounds)
+        for choices in (plans[index] for index in rng.permutation(len(plans))[:8]):
+            allocation = problem.allocation(choices)
+            assert write_choices(form.model, problem, choices)
+            new = form.add_cuts(np.exp(rng.normal(size=12) * 3) * (allocation.multiplier or 1.0))
+            assert all(violation(row) <= 1e-9 * max(1.0, allocation.cost) for row in new)
+            checked += len(new)
+            form.tighten(allocation)
+            slacks = [row.uslack() for row in form.model.eq2_price_cuts.values()]
+            assert min(map(abs, slacks)) <= 1e-9 * max(1.0, allocation.cost)
+    assert checked >= 1000
+
+
+def test_every_feasible_plan_is_a_point_of_both_forms_at_its_own_cost_and_no_other_is(problems):
+    """With less of its resources it is none of the form ``cone``: the cones are tight there."""
+    seen = cut = 0
+    for problem in problems[:8]:
+        bounds = attainable(problem)
+        if not bounds.possible:
+            continue
+        form = Price(problem, bounds)
+        for model in (form.model, cone(problem, bounds)):
+            for choices in sequences(problem):
+                if not write_choices(model, problem, choices):
+                    assert not meets_all(problem, choices)
+                elif meets_all(problem, choices):
+                    if model is form.model:
+                        form.tighten(problem.allocation(choices))
+                    assert not violations(model)
+                    assert read_choices(model, problem) == list(choices)
+                    assert pyo.value(model.eq2_cost) == pytest.approx(cost(problem, choices), rel=1e-12)
+                    cut += 0 if model is form.model else too_little(model)
+                else:
+                    seen += 1
+                    assert violations(model) & {
+                        "eq3_misses", "eq3_quantile", "eq4_time", "epochs_first", "epochs_no_end",
+                        "round_deadline", "eq5_least", "cones",
+                    }  # fmt: skip
+    assert seen >= 100
+    assert cut >= 20
+
+
+def too_little(model):
+    """How many places of a plan break a row with 99 % of their resources."""
+    count = 0
+    for place in (place for place in model.x if model.x[place].value > 0):
+        held = model.x[place].value
+        model.x[place].set_value(0.99 * held)
+        count += bool(violations(model) & {"cones", "eq5_least"})
+        model.x[place].set_value(held)
+    return count
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_is_a_plain_model_whose_components_say_what_they_are_and_copies_are_the_same(tiny, form):
+    model = program(tiny, 12, form)
+    assert type(model) is pyo.ConcreteModel
+    every = list(model.component_objects(descend_into=True))
+    silent = [item.name for item in every if item.doc is None]
+    assert [name for name in silent if not name.endswith(("_index", "_domain"))] == []
+    own = ["eq2_cost", "eq3_quantile", "eq3_misses", "eq4_time", "eq6_data", "eq6_one_subset"]
+    own += ["epochs_prefix", "eq2_price_cuts"] if form == "price" else ["cones", "eq5_most", "work_root"]
+    assert {*own} <= {item.name for item in every}
+    assert all(len(key) == 4 and key[1] in ("cloud", "edge") for key in model.w)
+    solve_with = "scip" if form == "cone" else "highs"
+    for copy in (model.clone(), pickle.loads(pickle.dumps(model))):
+        assert note_of(copy) == note_of(model)
+        answer = solve_program(copy, solve_with=solve_with)
+        assert answer.objective == pytest.approx(note_of(model)["optimum"], rel=1e-6)
+
+
+def test_a_model_solved_as_built_never_costs_more_than_the_optimum(tiny_problem):
+    model = price_space(tiny_problem)
+    answer = solve_program(model)
+    assert answer.status is Status.RELAXATION_OPTIMAL
+    best = cheapest(tiny_problem)
+    assert 0.5 * best < answer.objective <= best * (1 + 1e-9)
+    assert pyo.value(model.eq2_cost) == pytest.approx(answer.objective, rel=1e-9)
+
+
+def test_without_anything_to_write_down_a_builder_says_so(steady):
+    instance = steady.replace(maximum_time=1)
+    with pytest.raises(NotCoveredError, match="no plan with an epoch"):
+        price_space(SampledProblem(instance, draw_scenarios(instance, 3)))
+
+
+def test_variables_exist_only_for_what_may_be_useful(tiny_problem):
+    bounds = attainable(tiny_problem)
+    keys = usable_keys(tiny_problem, bounds)
+    assert len(keys) == int(bounds.usable[: bounds.longest].sum())
+    assert len(keys) < tiny_problem.epochs * len(tiny_problem.configurations)
+
+
+# --- the letter of the paper
+
+
+@pytest.mark.parametrize("reading", [E1, E2, BOTH])
+def test_the_letter_of_the_paper_costs_what_writing_out_says(tiny_problem, reading):
+    found = solve_sampled(tiny_problem, reading=reading)
+    assert found.termination is Termination.OPTIMAL
+    assert found.cost == pytest.approx(cheapest(tiny_problem, reading), rel=1e-9)
+    plan = tiny_problem.plan(found.choices)
+    evaluated = evaluate(tiny_problem.instance, plan, reading, quantile=False)
+    assert evaluated.cost == pytest.approx(found.cost, rel=1e-12)
+    assert all(c.satisfied for c in evaluated.constraints if c.equation != "(3)")
+    pytest.importorskip("pyscipopt")
+    model = cone(tiny_problem, attainable(tiny_problem), reading)
+    assert solve_program(model, solve_with="scip").objective == pytest.approx(found.cost, rel=1e-6)
+
+
+def test_the_letter_of_6_keeps_all_epochs_on_one_cluster_and_the_letter_of_2_pays_every_epoch(
+    tiny, tiny_problem
+):
+    """The optimum by the intent trains on cloud and edge and pays two transfers once."""
+    intent = solve_sampled(tiny_problem)
+    assert {g.cluster for g in intent.choices} == {0, 1}
+    assert tiny_problem.transfers(intent.choices) > 0
+    one_cluster = solve_sampled(tiny_problem, reading=E1)
+    assert len({g.cluster for g in one_cluster.choices}) == 1
+    assert one_cluster.cost > intent.cost * 1.01
+    every_epoch = solve_sampled(tiny_problem, reading=E2)
+    assert every_epoch.cost > intent.cost * 1.01
+    again = evaluate(tiny, tiny_problem.plan(intent.choices), E2, quantile=False)
+    assert every_epoch.cost <= again.cost * (1 + 1e-9)
+
+
+# --- rows about one sequence
+
+
+def test_a_no_good_excludes_one_sequence_or_all_with_its_gain_and_leaves_what_goes_on_alone(tiny):
+    problem = SampledProblem(tiny.replace(maximum_loss=12), draw_scenarios(tiny, 12, seed=4))
+    plans = feasible(problem)
+    chosen = min(plans, key=len)
+    alike = [(g.datasets, g.model) for g in chosen]
+    assert any(len(row) > len(chosen) and row[: len(chosen)] == chosen for row in plans)
+    for same_gain in (False, True):
+        model, excluded = price_space(problem), []
+        row = add_no_good(model, problem, chosen, same_gain)
+        for choices in plans:
+            assert write_choices(model, problem, choices)
+            excluded += [choices] if violation(row) > 0.5 else []
+        expected = [row for row in plans if [(g.datasets, g.model) for g in row] == alike]
+        assert excluded == (expected if same_gain else [chosen])
+
+
+def test_a_cost_row_holds_for_every_sequence_and_is_tight_at_its_own(problems):
+    for problem in [problem for problem in problems if attainable(problem).possible][:4]:
+        model = price_space(problem)
+        plans = feasible(problem)
+        chosen = plans[len(plans) // 2]
+        row = add_cost_row(model, problem, chosen, cost(problem, chosen))
+        for plan in plans:
+            assert write_choices(model, problem, plan)
+            assert row.lslack() >= -1e-9 * cost(problem, chosen)
+            if plan == chosen:
+                assert row.lslack() == pytest.approx(0, abs=1e-9 * cost(problem, chosen))
+
+
+# --- switches, and what else a plan may not do
+
+
+def alone(steady, models, gains, **changes):
+    """Models as (name, demand) on the cluster of `steady`; gains[scenario][epoch][model], needed are 4."""
+    rule = ConstantImprovement(noise=Normal(mean=2, variance=1))
+    rows = tuple(Model(name=name, size=1, demand=demand, improvement=rule) for name, demand in models)
+    instance = steady.replace(models=rows, other_switches=Zero(), maximum_epochs=2, maximum_loss=6, **changes)
+    return SampledProblem(instance, given_scenarios(instance, np.array(gains, dtype=float)))
+
+
+def test_without_a_time_limit_the_price_is_zero_and_the_deadline_decides(steady):
+    instance = steady.replace(maximum_time=None, round_deadline=1.5)  # x = 8 / (1.5 - 0.5) = 8 at price 3
+    found = solve_sampled(SampledProblem(instance, draw_scenarios(instance, 3)))
+    assert (found.termination, found.cost) == (Termination.OPTIMAL, pytest.approx(48, rel=1e-12))
+
+
+def test_one_miss_more_than_is_allowed_is_counted_by_the_program_itself(steady):
+    """Only two of ten scenarios can be missed at all, and one may; twice the cheapest model misses both."""
+    gains = np.full((10, 2, 3), 5.0)
+    gains[0], gains[1] = [3, 1, 1.9], [1, 3, 1.9]
+    models = (("first", 2), ("second", 2), ("cheap", 1))
+    problem = alone(steady, models, gains, quantile_level=0.9)
+    found = solve_sampled(problem)
+    assert sorted(problem.instance.models[g.model].name for g in found.choices)[0] == "cheap"
+    assert len({g.model for g in found.choices}) == 2
+    assert (found.termination, len(found.ties)) == (Termination.OPTIMAL, 0)
+
+
+def test_a_forbidden_switch_that_would_lose_nothing_is_not_made(steady):
+    """a then b would do for less, but is forbidden; a then a and a then c fail in one scenario each."""
+    switches = (Switch(previous="a", following="b", law=Forbidden()),)
+    gains = [[[2, 2, 0], [2, 2, 0]], [[2, 2, 0], [0, 2, 2]]]
+    problem = alone(steady, (("a", 1), ("b", 2), ("c", 1)), gains, switches=switches)
+    found = solve_sampled(problem)
+    assert [problem.instance.models[g.model].name for g in found.choices] == ["b", "b"]
+    assert found.termination is Termination.OPTIMAL
+
+
+def test_a_switch_that_lowers_the_loss_cannot_be_had_without_switching(tiny):
+    """With v >= u + u' - 1 alone the relaxation would take the gain of 100 and train one epoch less."""
+    shape = (4, 3, 2, 2)
+    switches = np.zeros(shape)
+    switches[:, :, 0, 1] = -100
+    problem = SampledProblem(tiny, given_scenarios(tiny, np.full(shape[:3], 2.0), switches))
+    model = price_space(problem)
+    assert solve_program(model).status is Status.RELAXATION_OPTIMAL
+    trained = {key[0]: key[3] for key in model.w if model.w[key].value > 0.5}
+    for k, before, after in model.v:
+        made = trained.get(k - 1) == before and trained.get(k) == after
+        assert model.v[k, before, after].value == pytest.approx(float(made), abs=1e-7)
+    found = solve_sampled(problem)
+    assert found.cost == pytest.approx(cheapest(problem), rel=1e-9)
+    names = [item.name for item in tiny.models]
+    assert [names[g.model] for g in found.choices][-2:] == names
+
+
+def test_a_plus_in_a_name_does_not_confuse_subsets(tiny):
+    """The subset of a and b, and the dataset a+b, must be two configurations of their own."""
+    text = tiny.to_json().replace('"archive"', '"a"').replace('"sensors"', '"a+b"')
+    renamed = depl.Instance.from_json(text)
+    third = Dataset(name="b", volume=tiny.datasets[0].volume)
+    instance = renamed.replace(datasets=(*renamed.datasets, third), data_law=None)
+    gains = np.full((3, instance.target.maximum_epochs, 2), 4.0)
+    problem = SampledProblem(instance, given_scenarios(instance, gains))
+    keys = usable_keys(problem, attainable(problem))
+    assert len({key[1:] for key in keys}) == len({(g.cluster, g.datasets, g.model) for g in keys.values()})
+    assert solve_sampled(problem).cost == pytest.approx(cheapest(problem), rel=1e-9)
