@@ -7,7 +7,7 @@ that of a `depl.models.policy.controller.Controller`, index for index.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +49,14 @@ class Source(Protocol):
         """Runs that train an epoch, as many as there may be of them, and their losses after it."""
 
 
-class Ended(NamedTuple):
-    """Runs that ended alike: ``reached``, ``beyond`` the grid, ``abandoned`` by a row, or ``exhausted``."""
+End = Literal["reached", "abandoned", "exhausted", "beyond"]
+"""At the target; by a row; after K_max epochs; above the grid."""
 
-    end: str
+
+class Ended(NamedTuple):
+    """Runs that ended alike."""
+
+    end: End
     epoch: int
     runs: Runs
 
@@ -65,19 +69,19 @@ def follow(policy: Policy, source: Source) -> Iterator[Ended]:
     )
     for number in sorted(range(len(policy.nodes)), key=lambda item: policy.nodes[item].epoch):
         node = policy.nodes[number]
-        ends = np.array([row.upto for row in node.rows])
-        rows = np.array([row.action for row in node.rows])
-        last = "exhausted" if node.epoch == policy.maximum_epochs else "abandoned"
+        upto, rows = (np.array([getattr(row, name) for row in node.rows]) for name in ("upto", "action"))
+        last: End = "exhausted" if node.epoch == policy.maximum_epochs else "abandoned"
         for runs in _joined(here.pop(number, ())):
             keep_time()
-            actions = rows[np.searchsorted(ends, np.minimum(runs.states, grid.cells - 1))]
+            actions = rows[np.searchsorted(upto, np.minimum(runs.states, grid.cells - 1))]
             low = met(runs.losses, grid.limit)
             if policy.state == "ledger":  # which knows the loss to be below its own
                 low |= (actions == STOP) & (runs.states <= grid.target)
             reached = low & node.may_stop
             beyond = ~reached & (runs.states >= grid.cells)
             actions = np.where(reached | beyond, STOP - 1, actions)
-            for end, chosen in (("reached", reached), ("beyond", beyond), (last, actions == STOP)):
+            ends: dict[End, Any] = {"reached": reached, "beyond": beyond, last: actions == STOP}
+            for end, chosen in ends.items():
                 if chosen.any():
                     yield Ended(end, node.epoch, runs.at(chosen))
             for index, training in enumerate(node.trainings):
@@ -86,6 +90,12 @@ def follow(policy: Policy, source: Source) -> Iterator[Ended]:
                     states = _states(policy, training, found, after)
                     costs = found.costs + training.price
                     here[training.following].append(found._replace(losses=after, costs=costs, states=states))
+
+
+def begins_unseen(policy: Policy) -> bool:
+    """Whether runs may begin without their l(0): they train, and the first epoch retains nothing of it."""
+    node = policy.nodes[policy.start]
+    return node.rows[-1].action != STOP and all(item.retention == 0 for item in node.trainings)
 
 
 def greatest_costs(policy: Policy) -> list[float]:
@@ -114,11 +124,11 @@ _ARRAYS = "losses", "costs", "states"
 
 def _first_states(policy: Policy, losses: FloatArray) -> Integers:
     """Where runs begin; not above the grid where nothing depends on l(0), which may then be unknown."""
-    grid, node = policy.grid, policy.nodes[policy.start]
+    grid, may_stop = policy.grid, policy.nodes[policy.start].may_stop
     unknown = np.where(np.isnan(losses), grid.origin + (grid.cells - 1) * grid.step, losses)
     found = _indices(grid, unknown - grid.origin)
-    if node.rows[-1].action != STOP and all(item.retention == 0 for item in node.trainings):
-        found = np.where(np.isnan(losses) | (not node.may_stop), np.minimum(found, grid.cells - 1), found)
+    if begins_unseen(policy):
+        found = np.where(np.isnan(losses) | (not may_stop), np.minimum(found, grid.cells - 1), found)
     return np.asarray(np.maximum(found, 0))
 
 

@@ -9,21 +9,19 @@ was not trained, or beyond its last epoch, the replay is refused with the seed a
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal, NoReturn, cast
+from statistics import stdev
+from typing import NoReturn
 
 import numpy as np
 
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.policy.follow import Ended, Runs, follow
+from depl.models.policy.follow import End, Runs, begins_unseen, follow
 from depl.models.policy.simulation import CONFIDENCE, mean_interval
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.policy import Policy
 from depl.models.risk.counts import both_ends
 from depl.models.traces.counterfactuals import Counterfactuals, branch_name, read_counterfactuals
 from depl.models.traces.table import Traces
-
-End = Literal["reached", "abandoned", "exhausted", "beyond"]
-"""At the target; by a row; after K_max epochs; above the grid."""
 
 
 @dataclass(frozen=True)
@@ -88,9 +86,8 @@ class Replay:
     @property
     def cost_interval(self) -> tuple[float, float]:
         """Of the expected cost: Student's [cost]."""
-        mean, runs = self.cost, len(self.runs)
-        squares = math.fsum((run.cost - mean) ** 2 for run in self.runs)
-        return mean_interval(mean, math.sqrt(squares / max(1, runs - 1)), runs)
+        costs = [run.cost for run in self.runs]
+        return mean_interval(self.cost, stdev(costs) if len(costs) > 1 else 0.0, len(costs))
 
     @property
     def per_success(self) -> float:
@@ -118,8 +115,12 @@ def replay(policy: Policy, traces: Traces | Counterfactuals, metric: str = "loss
     """
     table = traces if isinstance(traces, Counterfactuals) else read_counterfactuals(traces, metric)
     source = _Recorded(policy, table)
-    found = {place: run for some in follow(policy, source) for place, run in source.replayed(some)}
-    return Replay(tuple(found[place] for place in sorted(found)), policy.certificate.reached)
+    found = dict[int, ReplayedRun]()
+    for some in follow(policy, source):
+        for seed, cost in zip(some.runs.own[0].tolist(), some.runs.costs.tolist(), strict=True):
+            loss, switched = float(source.losses(seed)[some.epoch]), source.switched.get(seed)
+            found[seed] = ReplayedRun(table.seeds[seed], some.epoch, switched, cost, loss, some.end)
+    return Replay(tuple(found[seed] for seed in sorted(found)), policy.certificate.reached)
 
 
 class _Recorded:
@@ -128,9 +129,6 @@ class _Recorded:
     def __init__(self, policy: Policy, table: Counterfactuals) -> None:
         self.policy, self.table = policy, table
         self.switched: dict[int, int] = {}
-        node = policy.nodes[policy.start]
-        trains = node.rows[-1].action >= 0 and all(item.retention == 0 for item in node.trainings)
-        self.begins_unseen = trains and not node.may_stop
 
     def begin(self) -> Runs:
         seeds = np.arange(len(self.table.seeds))
@@ -142,24 +140,7 @@ class _Recorded:
             self._train(seed, (told.model, told.cluster), epoch)
         return runs, np.array([self._scaled(seed, epoch + 1) for seed in runs.own[0].tolist()])
 
-    def replayed(self, some: Ended) -> list[tuple[int, ReplayedRun]]:
-        """Runs that ended alike, with the places of their seeds."""
-        return [
-            (
-                seed,
-                ReplayedRun(
-                    self.table.seeds[seed],
-                    some.epoch,
-                    self.switched.get(seed),
-                    cost,
-                    float(self._losses(seed)[some.epoch]),
-                    cast("End", some.end),
-                ),
-            )
-            for seed, cost in zip(some.runs.own[0].tolist(), some.runs.costs.tolist(), strict=True)
-        ]
-
-    def _losses(self, seed: int) -> FloatArray:
+    def losses(self, seed: int) -> FloatArray:
         name = self.table.seeds[seed]
         if seed in self.switched:
             return self.table.losses(name, self.switched[seed])
@@ -173,20 +154,19 @@ class _Recorded:
         if asked == (second if seed in self.switched else first):
             return
         if asked != second:
-            self._refuse(
-                seed, epoch, f"the policy goes on with {asked[0]!r} on {asked[1]!r}, which no run did"
-            )
+            model, cluster = asked
+            self._refuse(seed, epoch, f"the policy goes on with {model!r} on {cluster!r}, which no run did")
         if epoch not in self.table.switch_epochs:
             self._refuse(seed, epoch, f"no branch of it switches after epoch {epoch}")
         self.switched[seed] = epoch
 
     def _scaled(self, seed: int, epoch: int) -> float:
         """A loss on the scale of the policy; NaN for an l(0) that was not evaluated and is not decided on."""
-        losses = self._losses(seed)
+        losses = self.losses(seed)
         if epoch >= losses.size:
             self._refuse(seed, epoch, f"it was trained for {losses.size - 1} epochs only as the policy asks")
         loss = float(losses[epoch])
-        if math.isnan(loss) and not (epoch == 0 and self.begins_unseen):
+        if math.isnan(loss) and not (epoch == 0 and begins_unseen(self.policy)):
             self._refuse(seed, epoch, "the loss was not evaluated there")
         if self.policy.grid.scale == "loss" or math.isnan(loss):
             return loss
