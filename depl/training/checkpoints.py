@@ -3,8 +3,6 @@
 The weights of an epoch are written before its line of the log, and those of the epoch before are removed
 after it. So the weights of the last epoch of the log are always there; an epoch whose line is missing is
 trained again. After the run has stopped, what is left are the weights of the epoch that it stopped at.
-
-Nothing but the standard library is imported.
 """
 
 import contextlib

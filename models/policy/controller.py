@@ -279,7 +279,9 @@ class Controller:
             self._standing = standing
 
 
-def led(controller: Controller, log: str, loss_key: str = "loss", epoch_key: str = "epoch") -> Controller:
+def led(
+    controller: Controller, log: str | os.PathLike[str], loss_key: str = "loss", epoch_key: str = "epoch"
+) -> Controller:
     """A new controller, led to the end of a log, which it writes nothing to.
 
     The log is one of a `Controller`, or lines of JSON each of which holds an epoch and the loss after it,
@@ -292,6 +294,7 @@ def led(controller: Controller, log: str, loss_key: str = "loss", epoch_key: str
         If an epoch is missing or stands twice, or trained something else than was decided; if the run stops
         before the last one; and as `Controller.resume`.
     """
+    log = _file(log)
     lines, _ = read_lines(log)
     if not os.path.getsize(log):  # a controller that has not begun
         return controller
