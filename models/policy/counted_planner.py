@@ -159,7 +159,7 @@ class _Search:
 
     def among(self, plans: Sequence[StaticPlan], chain: Process) -> Iterator[tuple[StaticPlan, Caps]]:
         """Fixed plans, every second length first, then all that switch where the best one does."""
-        rho, longest = self.price.rho, self.request.instance.target.maximum_epochs
+        rho, longest = self.price.rho, max(len(plan.path) for plan in plans)
         ranked = [(plan, _caps_of(chain, plan)) for plan in sorted(plans, key=lambda item: item.value(rho))]
         for shift in range(_STEP):
             for plan, caps in ranked:

@@ -1,17 +1,9 @@
-r"""Probabilities of cells under a law with a density, and under the sum of two of them, as lower bounds.
+"""Probabilities of cells under a law with a density, and under the sum of two of them, as lower bounds.
 
-*One law.* The probability of a cell is the difference of two tails, of those that are known better.
-
-*The sum A + B of two.* A is put on m sub-cells of each cell, of width w. For a window of fixed length that
-is moved by -a, the probability of B in it is a function of a that rises and then falls, as B has one mode:
-its derivative is a difference of two values of the density, one window apart, which changes its sign once. So
-over a sub-cell it is least at one of the two ends, and
-
-    P(A + B in cell)  >=  sum over sub-cells of P(A in it) * min over its ends of P(B in cell - end).
-
-What is left out is at most w times twice the greatest density of B; it counts as missing, like tails that are
-not looked for. The sum is a convolution, m of them on cells, computed by discrete Fourier transforms, whose
-rounding is bounded as in `depl.models.policy.grid.correlation_error`, and taken off.
+Of one law they are differences of the tail that is known better. Of a sum A + B, one of which has one mode, A
+is put on sub-cells, and of B in the cell less either end of a sub-cell the lesser probability counts
+(`docs/policies`). What is left out is at most the width of a sub-cell times twice the greatest density of B;
+it counts as missing, like tails that are not looked for.
 """
 
 import math
@@ -49,13 +41,7 @@ _MOST_PER_CELL = 2_048
 class Range:
     """The cells ``first``, ..., ``last`` of a width, for numbers that are rounded in one direction.
 
-    Attributes
-    ----------
-    step : float
-        Width.
-    first, last : int
-        Cell j is (j - 1, j] steps rounded up, [j, j + 1) rounded down, both ends moved by `EDGE`.
-    up : bool
+    Cell j is (j - 1, j] steps rounded up, [j, j + 1) rounded down, both ends moved by `EDGE`.
     """
 
     step: float
@@ -63,10 +49,10 @@ class Range:
     last: int
     up: bool
 
-    def ends(self, parts: int = 1) -> FloatArray:
-        """Ends of all cells, in their order, in ``parts``-ths of a step; shape (cells + 1,)."""
+    def ends(self) -> FloatArray:
+        """Ends of all cells, in their order; shape (cells + 1,)."""
         whole = np.arange(self.first, self.last + 2) - (1 if self.up else 0)
-        return np.asarray((whole + (EDGE if self.up else -EDGE)) * parts, dtype=np.float64)
+        return np.asarray((whole + (EDGE if self.up else -EDGE)) * self.step, dtype=np.float64)
 
 
 def reach(terms: tuple[Term, ...]) -> tuple[float, float]:
@@ -79,12 +65,9 @@ def reach(terms: tuple[Term, ...]) -> tuple[float, float]:
 def masses_of_one(atoms: Atoms, term: Term, cells: Range, *, lumped: bool) -> FloatArray:
     """Lower bounds of the probabilities of cells under a law, mixed over atoms; shape (cells,).
 
-    Parameters
-    ----------
-    lumped : bool
-        Whether the first cell is everything up to its upper end.
+    Where they are ``lumped``, the first cell is everything up to its upper end.
     """
-    edges = cells.ends() * cells.step
+    edges = cells.ends()
     masses: FloatArray = np.zeros(edges.size - 1)
     for value, weight in zip(*(part.tolist() for part in atoms), strict=True):
         masses += weight * _windows(term, edges - value)
@@ -119,10 +102,11 @@ def masses_of_two(atoms: Atoms, terms: tuple[Term, Term], cells: Range, *, lumpe
     found = _convolved(parted.reshape(-1, parts), beside.reshape(-1, parts)[:, ::-1])
     masses = _placed(found, begin + first, cells)
     if lumped:
-        up_to = cells.ends()[0] * cells.step - points  # ... minus the upper end of each sub-cell
+        up_to = cells.ends()[0] - points  # ... minus the upper end of each sub-cell
         below = np.concatenate([_at_most(split, points[:1]), parted])
         for value, weight in zip(*(part.tolist() for part in atoms), strict=True):
-            masses[0] += weight * float(below @ _at_most(moved, up_to - value)) * (1 - _summing(below.size))
+            dot = float(below @ _at_most(moved, up_to - value))
+            masses[0] += weight * dot * (1 - (below.size + 2) * UNIT_ROUNDOFF)
     return np.maximum(masses * (1 - (len(atoms[1]) + 8) * UNIT_ROUNDOFF), 0.0)
 
 
@@ -135,13 +119,8 @@ def _in_order(terms: tuple[Term, Term]) -> tuple[Term, Term]:
             f"an epoch whose noise is a sum of two laws with densities ({names}), neither of which is known "
             "to have a single mode; say so in the class of a law that has (unimodal = True)"
         )
-    moved = max(with_mode, key=_width)
+    moved = max(with_mode, key=lambda term: np.ptp(_between_tails(term, 0.25)))
     return terms[1 if terms[0] is moved else 0], moved
-
-
-def _width(term: Term) -> float:
-    """Between the quartiles."""
-    return abs(term.coefficient) * float(np.ptp(term.law.quantile(np.array([0.25, 0.75]))))
 
 
 def _least_windows(atoms: Atoms, term: Term, cells: Range, parts: int) -> FloatArray:
@@ -188,11 +167,6 @@ def _placed(found: FloatArray, first: int, cells: Range) -> FloatArray:
     if low <= high:
         masses[low - cells.first : high - cells.first + 1] = found[low - first : high - first + 1]
     return masses
-
-
-def _summing(count: int) -> float:
-    """Relative rounding of a dot product of numbers that are not negative."""
-    return (count + 2) * UNIT_ROUNDOFF
 
 
 def _between_tails(term: Term, tail: float) -> tuple[float, float]:

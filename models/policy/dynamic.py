@@ -36,20 +36,10 @@ then differs from the least by 1e-6 at most, which the walk along the hull makes
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A policy on the grid, and what it is certified to do.
+    """A policy on the grid, by node and from the start that is chosen, and what it is certified to do.
 
-    Attributes
-    ----------
-    actions : tuple of int arrays (cells,)
-        By node.
-    start : int
-        Number of the start that is chosen.
-    cost, failure : float
-        Upper bounds of C and F under the law.
-    multiplier : float
-        lam, for which the chain was solved.
-    exact : Fraction or None
-        P(reached) of the chain itself, where it was worked out; ``failure`` is then none too great.
+    ``cost`` and ``failure`` are upper bounds of C and F under the law, ``multiplier`` is lam, for which the
+    chain was solved, and ``exact`` is P(reached) of the chain itself, where it was worked out.
     """
 
     actions: tuple[Actions, ...]
@@ -65,24 +55,15 @@ class Table:
 
 
 def upper(process: Process, up: Expectations, multiplier: float, given: Table | None = None) -> Table:
-    """The best policy of the chain that is rounded up, or what a given one is certified to do.
-
-    Parameters
-    ----------
-    up : Expectations
-        Of direction up.
-    multiplier : float
-        lam > 0 [cost].
-    given : Table, optional
-        Its actions and start are taken.
-    """
+    """The best policy of the chain that is rounded up, or what a given one is certified to do."""
     grid, after = up.grid, dict[int, FloatArray]()
     actions = [np.full(grid.cells, STOP, dtype=np.int16) for _ in process.nodes]
     for numbers in process.by_epoch():
-        rows = {number: _stopped(process.nodes[number], grid) for number in numbers}
-        values = {number: multiplier * rows[number][1] for number in numbers}
-        for number in numbers:
-            values[number][must_train(process, process.nodes[number], grid, up=True)] = math.inf
+        values = {number: _stopped(process, number, grid, multiplier, up=True) for number in numbers}
+        rows = {
+            number: np.stack([np.zeros(grid.cells), failed(process.nodes[number], grid)])
+            for number in numbers
+        }
         for (following, kernel), users in _trainings(process, numbers, given).items():
             keep_time()
             images = grid.images(kernel.shift, kernel.retention, up=True)
@@ -112,12 +93,7 @@ def careful_table(process: Process, up: Expectations) -> Table:
 def lower(process: Process, down: Expectations, multiplier: float, *, free: bool = False) -> list[float]:
     """Lower bounds of C + lam F over all policies, one for each start.
 
-    Parameters
-    ----------
-    down : Expectations
-        Of direction down.
-    free : bool
-        Whether epochs cost nothing: with lam = 1, bounds of F alone.
+    Where epochs are ``free``, with lam = 1, they are bounds of F alone.
     """
     found = lower_by_loss(process, down, multiplier, free=free)
     pairs = zip(process.starts, found, strict=True)
@@ -136,10 +112,8 @@ def lower_by_loss(
     for numbers in process.by_epoch():
         values, lowest = dict[int, FloatArray](), dict[int, float]()
         for number in numbers:
-            node = process.nodes[number]
-            values[number] = multiplier * failed(node, grid, up=False)
-            values[number][must_train(process, node, grid, up=False)] = math.inf
-            lowest[number] = 0.0 if node.may_stop else multiplier
+            values[number] = _stopped(process, number, grid, multiplier, up=False)
+            lowest[number] = 0.0 if process.nodes[number].may_stop else multiplier
         for (following, kernel), users in _trainings(process, numbers).items():
             keep_time()
             images = grid.images(kernel.shift, kernel.retention, up=False)
@@ -166,13 +140,6 @@ def failed(node: Node, grid: Grid, *, up: bool = True) -> FloatArray:
     return found
 
 
-def must_train(process: Process, node: Node, grid: Grid, *, up: bool) -> NDArray[np.bool_]:
-    """Where the run may not stop: above the target before the first epoch."""
-    if node.epoch == 0 and node.trainings and not process.abandon_at_start:
-        return failed(node, grid, up=up) > 0
-    return np.zeros(grid.cells, dtype=bool)
-
-
 def met_at_start(process: Process, start: Start) -> float:
     """P0: the probability that the target is met before the first epoch."""
     if not process.nodes[start.node].may_stop:
@@ -180,9 +147,12 @@ def met_at_start(process: Process, start: Start) -> float:
     return math.fsum(start.weights[met(start.losses, process.limit)].tolist())
 
 
-def _stopped(node: Node, grid: Grid) -> FloatArray:
-    """C and F of a run that stops; shape (2, cells)."""
-    return np.stack([np.zeros(grid.cells), failed(node, grid)])
+def _stopped(process: Process, number: int, grid: Grid, multiplier: float, *, up: bool) -> FloatArray:
+    """lam F of a run that stops; infinite where it may not, above the target before the first epoch."""
+    node = process.nodes[number]
+    forced = node.epoch == 0 and node.trainings and not process.abandon_at_start
+    fails = failed(node, grid, up=up)
+    return np.where(fails > 0, math.inf if forced else multiplier, 0.0)
 
 
 def _trainings(

@@ -1,25 +1,15 @@
 r"""Losses on a grid, and expectations over the noise of an epoch, rounded in a stated direction.
 
-*The ledger.* A run carries an index g with y(g) = origin + g step, such that its loss is at most y(g) but for
-`DRIFT` steps per epoch. After an epoch the noise e = l' - shift - retention l is known, and
-
-    g' = up(shift + retention y(g) - origin) + up(e),         up(x) = ceil(x / step - EDGE),
-
-is again such an index, by induction: l' = shift + retention l + e. Under the law g is a Markov chain on whole
-numbers, whose probabilities are sums over cells of the noise. Rounded down instead it is never above the run.
-
-What a computer cannot tell apart must not change an index. So a number that exceeds the edge of a cell by at
-most `EDGE` of a step counts as on the edge: doubles of the sizes here are off by far less. That is the drift:
-each of the two roundings may fall short by `EDGE` steps, and retentions are at most 1.
-
-*Expectations.* With masses m(j) = P(up(e) = j) the expectation of a function v of the next index is
-sum over j of m(j) v(z + j), a correlation, computed by a discrete Fourier transform. `Cells` holds lower
-bounds of the masses, and what they leave of 1; the bound of the rounding is that of `correlation_error`.
+A run carries an index g with y(g) = origin + g step, such that its loss is at most y(g) but for `DRIFT` steps
+per epoch. After an epoch g' = up(shift + retention y(g) - origin) + up(e), up(x) = ceil(x / step - EDGE)
+(`docs/policies`; rounded down instead it is never above the run). With masses m(j) = P(up(e) = j) the
+expectation of a function v of the next index is the sum over j of m(j) v(z + j), a correlation, computed by a
+discrete Fourier transform. `Cells` holds lower bounds of the masses, and what they leave of 1.
 """
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -31,7 +21,7 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.policy.densities import Atoms, Range, masses_of_one, masses_of_two, reach
 from depl.models.policy.ledger import EDGE
-from depl.models.policy.process import Kernel, Process
+from depl.models.policy.process import Process
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import FloatArray, Normal
 from depl.models.problem.laws.law import UNIT_ROUNDOFF
@@ -56,18 +46,9 @@ wherever it was, unless it was expected more than so far above the grid."""
 class Grid:
     """The losses origin + step * (0, ..., cells - 1), on the scale of the law.
 
-    Attributes
-    ----------
-    origin, step : float
-    cells : int
-    target : int
-        The greatest index whose runs have met the target, whatever they drifted.
-    least_missed : int
-        The least index that a run may have, rounded down, which has not met the target.
-    drift : float
-        By how many steps a loss may exceed that of its index at the end.
-    on_lattice : bool
-        Whether all changes of the loss are whole numbers of steps.
+    ``target`` is the greatest index whose runs have met the target, whatever they drifted (by ``drift`` steps
+    at the end); ``least_missed`` the least one that a run may have, rounded down, which has not met it.
+    ``on_lattice``: all changes of the loss are whole numbers of steps.
     """
 
     origin: float
@@ -140,16 +121,8 @@ def rounded_indices(values: FloatArray, step: float, *, up: bool) -> Integers:
 class Cells:
     """The noise of an epoch, rounded in one direction to multiples of a step.
 
-    Attributes
-    ----------
-    first : int
-        Index of the first mass.
-    masses : float array (n,)
-        Lower bounds of the probabilities of the indices from ``first`` on.
-    missing : float
-        At least what they leave of 1: this mass may lie anywhere.
-    lumped : bool
-        Whether the first mass is that of all indices up to ``first``.
+    ``masses`` are lower bounds of the probabilities of the indices from ``first`` on, and ``missing`` is at
+    least what they leave of 1, which may lie anywhere. ``lumped``: the first is that of all indices up to it.
     """
 
     first: int
@@ -184,17 +157,16 @@ def noise_cells(noise: Sequence[Term], grid: Grid, *, up: bool) -> Cells:
     NotCoveredError
         If two of the terms have densities, and neither of these laws is known to have a single mode.
     """
-    atoms, smooth = _split(noise)
-    if not smooth:
-        values, weights = atoms
-        indices = rounded_indices(values, grid.step, up=up)
-        first = int(indices.min())
-        if indices.min() == indices.max():  # for certain, without rounding
-            return Cells(first, np.ones(1), 0.0).within(-_REACH * grid.cells, grid.cells)
-        counted = np.bincount(indices - first, weights).astype(np.float64)
-        masses = counted * (1 - len(weights) * UNIT_ROUNDOFF)
-        return Cells(first, masses, _rest(masses)).within(-_REACH * grid.cells, grid.cells)
-    return _smooth_cells(atoms, smooth, grid, up=up)
+    (values, weights), smooth = _split(noise)
+    if smooth:
+        return _smooth_cells((values, weights), smooth, grid, up=up)
+    indices = rounded_indices(values, grid.step, up=up)
+    first = int(indices.min())
+    masses = np.bincount(indices - first, weights).astype(np.float64) * (1 - len(weights) * UNIT_ROUNDOFF)
+    found = Cells(first, masses, _rest(masses))
+    if masses.size == 1:  # for certain, without rounding
+        found = Cells(first, np.ones(1), 0.0)
+    return found.within(-_REACH * grid.cells, grid.cells)
 
 
 def _split(noise: Sequence[Term]) -> tuple[Atoms, tuple[Term, ...]]:
@@ -360,41 +332,30 @@ Steps are at least 1e-7 of the losses, so this is at most `EDGE` of a step."""
 def lattice_unit(process: Process) -> Fraction | None:
     """The greatest number that all changes of the loss are multiples of; None without one.
 
-    Only of laws with retention 1 and finitely many values.
+    Only of laws with retention 1 and finitely many values, which are often multiples of one number, such as
+    0.1, so that some losses meet the target exactly. A grid that does not hold these changes rounds every one
+    of them up, and so never certifies what depends on them, however fine it is. On one that holds them a run
+    keeps the distance to its index that its first loss has, which may lie anywhere between two points.
     """
-    kernels = {item.kernel for node in process.nodes for item in node.trainings}
-    if any(kernel.retention != 1 or not _has_values(kernel) for kernel in kernels):
-        return None
-    size = max(abs(process.limit), abs(process.lowest), abs(process.highest))
-    moves = {abs(move) for move in _moves(kernels) if move}
+    moves = set[float]()
+    for kernel in {item.kernel for node in process.nodes for item in node.trainings}:
+        if kernel.retention != 1 or not all(term.law.has_atoms for term in kernel.noise):
+            return None
+        moves.add(abs(kernel.shift))
+        for term in kernel.noise:
+            moves.update(np.abs(term.coefficient * term.law.atoms()[0]).tolist())
+    moves.discard(0.0)
     if not moves:
         return None
+    size = max(abs(process.limit), abs(process.lowest), abs(process.highest))
     return _divisor(moves, Fraction(1), size) or _divisor(moves, Fraction(min(moves)), size)
 
 
 def _divisor(numbers: set[float], base: Fraction, size: float) -> Fraction | None:
     """The greatest common divisor of numbers that are simple fractions of a base; None if one is not."""
-    unit = Fraction(0)
-    for number in numbers:
-        found = base * (Fraction(number) / base).limit_denominator(_LARGEST_DENOMINATOR)
-        if abs(float(found) - number) > _ALIKE * size:
-            return None
-        unit = _common(unit, found)
-    return unit
-
-
-def _has_values(kernel: Kernel) -> bool:
-    return all(term.law.has_atoms for term in kernel.noise)
-
-
-def _moves(kernels: Iterable[Kernel]) -> Iterator[float]:
-    for kernel in kernels:
-        yield kernel.shift
-        for term in kernel.noise:
-            yield from (term.coefficient * value for value in term.law.atoms()[0].tolist())
-
-
-def _common(one: Fraction, other: Fraction) -> Fraction:
-    """Greatest common divisor."""
-    below = math.lcm(one.denominator, other.denominator)
-    return Fraction(math.gcd(int(one * below), int(other * below)), below)
+    fractions = [(Fraction(x) / base).limit_denominator(_LARGEST_DENOMINATOR) for x in numbers]
+    pairs = zip(fractions, numbers, strict=True)
+    if any(abs(float(base * share) - number) > _ALIKE * size for share, number in pairs):
+        return None
+    below = math.lcm(*(share.denominator for share in fractions))
+    return base * Fraction(math.gcd(*(int(share * below) for share in fractions)), below)

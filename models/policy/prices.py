@@ -122,9 +122,8 @@ def ratio_of(process: Process, table: Table) -> float:
 def least_ratio_below(process: Process, down: Expectations, ceiling: float, close: float = CLOSE) -> float:
     """A lower bound of rho*, from prices up to ``ceiling`` [cost].
 
-    The excess min over starts of V(lam) - lam (1 - P0) is concave in lam and not negative at 0, so the zero
-    of a chord between two prices, one on either side, is a price that is proved. The search ends between
-    prices of relative width ``close``.
+    The excess is concave in lam and not negative at 0, so the zero of a chord between two prices, one on
+    either side, is a price that is proved. The search ends between prices of relative width ``close``.
     """
     low, high = 0.0, ceiling
     below, above = _excess(process, down, low), _excess(process, down, high)
@@ -178,19 +177,9 @@ class Walk(NamedTuple):
 def walk(solve: Callable[[float], Table], budget: float, least_price: float, careful: Table) -> Walk:
     """Walk along the lower hull of all (F, C) to the best policy with F <= p.
 
-    Between a policy that keeps the promise and one that does not, the price at which both cost the same is
-    solved for next.
-
-    Parameters
-    ----------
-    solve : callable
-        The best policy at a price of a failure.
-    budget : float
-        p.
-    least_price : float
-        rho.
-    careful : Table
-        A policy with F <= p.
+    ``solve`` finds the best policy at a price of a failure, ``budget`` is p, ``least_price`` rho, and
+    ``careful`` has F <= p. Between a policy that keeps the promise and one that does not, the price at which
+    both cost the same is solved for next.
     """
     keeping, failing = careful, solve(least_price)
     if failing.failure <= budget:

@@ -7,11 +7,13 @@ function of node and loss, which never falls as the loss rises (`docs/policies`)
 resources that the round deadline allows, all of them where they are free.
 """
 
+import functools
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,12 +23,11 @@ from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.foundation.wording import counted
-from depl.models.problem.affine_law import AffineLaw, AffineStep, Position, Scale, following
+from depl.models.problem.affine_law import Position, Scale, following
 from depl.models.problem.epoch_costs import drive, minimum_resources, priced
 from depl.models.problem.epochs import Term, load, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical, FloatArray
-from depl.models.problem.traced_law import TracedLaw
 
 MOST_NODES = 50_000
 """Most nodes of a process: set by hand. A value on a grid of 4096 losses takes about a millisecond per node,
@@ -58,17 +59,9 @@ class Training:
 
 @dataclass(frozen=True)
 class Node:
-    """Where a run stands, but for its loss.
+    """Where a run stands, but for its loss: what was trained last, and what may be trained next.
 
-    Attributes
-    ----------
-    epoch : int
-        Epochs trained since epoch 1 of the instance.
-    site : (str, str) or None
-        Model and cluster of the last of them.
-    may_stop : bool
-        Whether a run that stops here, its loss low enough, has reached the target: its model may be the last.
-    trainings : tuple of Training
+    A run that stops here, its loss low enough, has reached the target if its model may be the last.
     """
 
     epoch: int
@@ -81,13 +74,8 @@ class Node:
 class Start:
     """Where a run may begin: a first training is chosen, and then the loss before it is seen.
 
-    Attributes
-    ----------
-    node : int
-    losses, weights : float arrays (n,)
-        Values of l(0), on the scale of the law, and their probabilities. Where it was not recorded, nothing
-        depends on them: no run may stop there, the first epoch retains nothing of them, and decisions begin
-        with l(1).
+    ``losses`` are values of l(0), on the scale of the law. Where it was not recorded, nothing depends on
+    them: no run may stop there, the first epoch retains nothing of them, and decisions begin with l(1).
     """
 
     node: int
@@ -97,22 +85,11 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class Process:
-    """All nodes, those of later epochs after those of earlier ones.
+    """All nodes, those of later epochs after those of earlier ones, and starts, of which one is chosen.
 
-    Attributes
-    ----------
-    nodes : tuple of Node
-    starts : tuple of Start
-        One of them is chosen before anything is seen.
-    limit : float
-        l_max on the scale of the law.
-    scale : "loss" or "log"
-    epochs : int
-        K_max.
-    lowest, highest : float
-        Between which losses are expected; what lies beyond costs sharpness, never validity.
-    abandon_at_start : bool
-        Whether a run whose first loss does not meet the target may be given up before its first epoch.
+    Losses, on the scale of the law, are expected between ``lowest`` and ``highest``; what lies beyond costs
+    sharpness, never validity. A run whose first loss does not meet the target has to train, unless
+    ``abandon_at_start``.
     """
 
     nodes: tuple[Node, ...]
@@ -126,11 +103,10 @@ class Process:
 
     def by_epoch(self) -> Iterator[list[int]]:
         """Numbers of the nodes of the last epoch, of the one before it, and so on."""
-        found: dict[int, list[int]] = defaultdict(list)
-        for number, node in enumerate(self.nodes):
-            found[node.epoch].append(number)
-        for epoch in sorted(found, reverse=True):
-            yield found[epoch]
+        for _, found in itertools.groupby(
+            range(len(self.nodes))[::-1], lambda number: self.nodes[number].epoch
+        ):
+            yield list(found)
 
     def greatest_cost(self) -> float:
         """At least what any run can cost: the greatest price of every epoch [cost]."""
@@ -200,11 +176,19 @@ def process(
             f"longer than maximum_time = {target.maximum_time:.6g}, and policies do not watch the time: "
             "give a round_deadline with which maximum_epochs epochs keep maximum_time"
         )
-    if instance.traced_law is None:
-        found = _independent(instance, sites, switch_epochs)
+    nodes = _Nodes(instance, sites, switch_epochs)
+    starts = tuple(nodes.starts())
+    if not starts:
+        raise NotCoveredError("no model on any cluster was trained first by enough of the runs")
+    found, traced, limit = nodes.found(), instance.traced_law, target.maximum_loss
+    scale: Scale = "loss"
+    if traced is None:
+        low, high = _reach(found, target.initial_loss, limit)
     else:
-        found = _traced(instance, sites, switch_epochs, instance.traced_law)
-    return replace(found, abandon_at_start=abandon_at_start)
+        limit, scale, (low, high) = traced.on_scale(limit), traced.scale, traced.law.seen
+        room = 0.1 * (high - low) + 1e-6
+        low, high = min(low, limit) - room, max(high, limit) + room
+    return Process(found, starts, limit, scale, target.maximum_epochs, low, high, abandon_at_start)
 
 
 def keeps_time(instance: Instance, data: Mapping[str, Collection[str]] | None = None) -> bool:
@@ -277,28 +261,35 @@ class _Sites:
         return longest
 
 
-State = Any
-"""What a law knows of the past besides the loss: what was trained last, or a `Position`."""
+class _State(NamedTuple):
+    """What decides on the nodes that follow: clusters opened, what was trained last, and the law's position.
+
+    Before the first epoch of a fitted law, which may begin with several models, it is what a start is for.
+    """
+
+    opened: frozenset[str] = frozenset()
+    site: Site | None = None
+    place: Position | None = None
+    only: Site | None = None
 
 
 class _Nodes:
-    """Nodes found from the starts on, epoch by epoch; what decides on them are state and clusters opened."""
+    """Nodes found from the starts on, epoch by epoch."""
 
-    def __init__(
-        self,
-        instance: Instance,
-        sites: _Sites,
-        switch_epochs: Collection[int] | None,
-        law: "_Increments | _Fitted",
-    ) -> None:
-        self.instance, self.sites, self.switch_epochs, self.law = instance, sites, switch_epochs, law
-        self.numbers: dict[tuple[int, State, frozenset[str]], int] = {}
-        self.order: list[tuple[int, State, frozenset[str]]] = []
-        self.prices: dict[tuple[Site, int], float] = {}
+    def __init__(self, instance: Instance, sites: _Sites, switch_epochs: Collection[int] | None) -> None:
+        self.instance, self.sites, self.switch_epochs = instance, sites, switch_epochs
+        self.law = None if instance.traced_law is None else instance.traced_law.law
+        self.numbers: dict[tuple[int, _State], int] = {}
+        self.order: list[tuple[int, _State]] = []
+        self.price = functools.cache(lambda pair, epoch: sites.cost_and_time(pair, epoch)[0])
+        self.covers, self.kernel = functools.cache(self._covers), functools.cache(self._kernel)
+        self.noise = functools.cache(
+            lambda step: (Term(1.0, Empirical(values=tuple(step.residuals.tolist()))),)
+        )
 
-    def number(self, epoch: int, state: State, opened: frozenset[str] = frozenset()) -> int:
+    def number(self, epoch: int, state: _State) -> int:
         """Of a node, which is noted for what follows it if it is new."""
-        key = epoch, state, opened
+        key = epoch, state
         if key not in self.numbers:
             if len(self.order) >= MOST_NODES:
                 raise NotCoveredError(
@@ -309,118 +300,54 @@ class _Nodes:
             self.order.append(key)
         return self.numbers[key]
 
-    def found(self, first: Mapping[int, Site] | None = None) -> tuple[Node, ...]:
-        """All nodes; ``first`` says what a start was chosen for."""
+    def starts(self) -> Iterator[Start]:
+        """One for increments; under a fitted law one for each model and cluster that runs began with."""
+        if self.law is None:
+            initial = np.array([self.instance.target.initial_loss])
+            yield Start(self.number(0, _State()), initial, np.array([1.0]))
+            return
+        for pair in self.sites.pairs:
+            first = self.instance.may_follow(self.instance.target.initial_model, pair[0])
+            if first and self.covers(0, pair, following(None, pair)):
+                losses = first_losses(self.law, pair)
+                number = self.number(0, _State(only=pair))
+                yield Start(number, losses, np.full(losses.size, 1 / losses.size))
+
+    def found(self) -> tuple[Node, ...]:
+        """All nodes that follow the starts."""
         nodes, rules = [], self.instance.rules
-        for number, (epoch, state, opened) in enumerate(self.order):  # which grows on the way
-            site = self.law.site(state)
-            may_stop = rules.may_stop if site is None else rules.may_end(site[0])
-            pairs = [first[number]] if first and number in first else self.sites.pairs
-            nodes.append(Node(epoch, site, may_stop, tuple(self._trainings(epoch, state, opened, pairs))))
+        for epoch, state in self.order:  # which grows on the way
+            may_stop = rules.may_stop if state.site is None else rules.may_end(state.site[0])
+            nodes.append(Node(epoch, state.site, may_stop, tuple(self._trainings(epoch, state))))
         return tuple(nodes)
 
-    def _trainings(
-        self, epoch: int, state: State, opened: frozenset[str], pairs: list[Site]
-    ) -> Iterator[Training]:
-        site, target, law = self.law.site(state), self.instance.target, self.law
+    def _trainings(self, epoch: int, state: _State) -> Iterator[Training]:
+        target, site = self.instance.target, state.site
         before = target.initial_model if site is None else site[0]
         may_switch = site is None or self.switch_epochs is None or epoch in self.switch_epochs
+        pairs = self.sites.pairs if state.only is None else [state.only]
         for pair in pairs if epoch < target.maximum_epochs else []:
             keep_time()
             if not (may_switch or pair == site) or not self.instance.may_follow(before, pair[0]):
                 continue
-            if not law.covers(epoch, state, pair):
-                continue
-            if (pair, epoch) not in self.prices:
-                self.prices[pair, epoch] = self.sites.cost_and_time(pair, epoch + 1)[0]
-            price = self.prices[pair, epoch]
-            if math.isfinite(price):
-                price += 0.0 if pair[1] in opened else self.sites.transfers[pair[1]]
-                after = self.number(epoch + 1, law.after(state, pair), opened | {pair[1]})
-                yield Training(*pair, price, law.kernel(epoch, state, before, pair), after)
+            place = None if self.law is None else following(state.place, pair)
+            if self.covers(epoch, pair, place) and math.isfinite(price := self.price(pair, epoch + 1)):
+                price += 0.0 if pair[1] in state.opened else self.sites.transfers[pair[1]]
+                after = self.number(epoch + 1, _State(state.opened | {pair[1]}, pair, place))
+                yield Training(*pair, price, self.kernel(epoch, before, pair, place), after)
 
+    def _covers(self, epoch: int, pair: Site, place: Position | None) -> bool:
+        """Whether the law tells of such an epoch."""
+        if self.law is None or place is None:
+            return epoch < self.instance.model(pair[0]).last_epoch
+        return epoch_outside(self.law, place) is None
 
-class _Increments:
-    """Independent increments: the state is what was trained last."""
-
-    def __init__(self, instance: Instance, data: Mapping[str, frozenset[str]]) -> None:
-        self.instance, self.data = instance, data
-        self.kernels: dict[tuple[int, str | None, Site], Kernel] = {}
-
-    def site(self, state: State) -> Site | None:
-        found: Site | None = state
-        return found
-
-    def covers(self, epoch: int, state: State, pair: Site) -> bool:
-        return epoch < self.instance.model(pair[0]).last_epoch
-
-    def after(self, state: State, pair: Site) -> State:
-        return pair
-
-    def kernel(self, epoch: int, state: State, before: str | None, pair: Site) -> Kernel:
-        key = epoch, before, pair
-        if key not in self.kernels:
-            step = loss_step(self.instance, epoch + 1, 0, before, pair[0], self.data[pair[1]])
-            self.kernels[key] = Kernel(step.retention, step.shift, step.terms)
-        return self.kernels[key]
-
-
-class _Fitted:
-    """The affine law with independent residuals: the state is a position."""
-
-    def __init__(self, law: AffineLaw) -> None:
-        self.law = law
-        self.noises: dict[AffineStep, tuple[Term, ...]] = {}
-        self.covered: dict[Position, bool] = {}
-
-    def site(self, state: State) -> Site | None:
-        return state.trained if isinstance(state, Position) else None
-
-    def covers(self, epoch: int, state: State, pair: Site) -> bool:
-        place = self.after(state, pair)
-        if place not in self.covered:
-            self.covered[place] = epoch_outside(self.law, place) is None
-        return self.covered[place]
-
-    def after(self, state: State, pair: Site) -> Position:
-        return following(state if isinstance(state, Position) else None, pair)
-
-    def kernel(self, epoch: int, state: State, before: str | None, pair: Site) -> Kernel:
-        place = self.after(state, pair)
+    def _kernel(self, epoch: int, before: str | None, pair: Site, place: Position | None) -> Kernel:
+        if self.law is None or place is None:
+            found = loss_step(self.instance, epoch + 1, 0, before, pair[0], self.sites.data[pair[1]])
+            return Kernel(found.retention, found.shift, found.terms)
         step = self.law.step(place)
-        if step not in self.noises:
-            self.noises[step] = (Term(1.0, Empirical(values=tuple(step.residuals.tolist()))),)
-        return Kernel(step.retention, step.shift(place.start), self.noises[step])
-
-
-def _independent(instance: Instance, sites: _Sites, switch_epochs: Collection[int] | None) -> Process:
-    """The process under independent increments."""
-    target = instance.target
-    nodes = _Nodes(instance, sites, switch_epochs, _Increments(instance, sites.data))
-    start = Start(nodes.number(0, None), np.array([target.initial_loss]), np.array([1.0]))
-    found = nodes.found()
-    reach = _reach(found, target.initial_loss, target.maximum_loss)
-    return Process(found, (start,), target.maximum_loss, "loss", target.maximum_epochs, *reach)
-
-
-def _traced(
-    instance: Instance, sites: _Sites, switch_epochs: Collection[int] | None, traced: TracedLaw
-) -> Process:
-    """The process under a fitted law, which may begin with every model that was trained first."""
-    target, law = instance.target, _Fitted(traced.law)
-    nodes, starts, first = _Nodes(instance, sites, switch_epochs, law), [], {}
-    for pair in sites.pairs:
-        if instance.may_follow(target.initial_model, pair[0]) and law.covers(0, None, pair):
-            losses = first_losses(traced.law, pair)
-            number = nodes.number(0, ("before", pair))
-            starts.append(Start(number, losses, np.full(losses.size, 1 / losses.size)))
-            first[number] = pair
-    if not starts:
-        raise NotCoveredError("no model on any cluster was trained first by enough of the runs")
-    limit, (low, high) = traced.on_scale(target.maximum_loss), traced.law.seen
-    room = 0.1 * (high - low) + 1e-6
-    reach = min(low, limit) - room, max(high, limit) + room
-    return Process(nodes.found(first), tuple(starts), limit, traced.scale, target.maximum_epochs, *reach)
+        return Kernel(step.retention, step.shift(place.start), self.noise(step))
 
 
 _SPREADS = 8.0
@@ -431,15 +358,14 @@ tails 1e-14."""
 
 def _reach(nodes: tuple[Node, ...], initial_loss: float, limit: float) -> tuple[float, float]:
     """Where losses of independent increments are expected."""
-    rises: dict[int, float] = defaultdict(float)
-    spreads: dict[int, float] = defaultdict(float)
+    most: dict[int, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
     for node in nodes:
         keep_time()
         for training in node.trainings:
             rise, spread = _rise(training.kernel)
-            rises[node.epoch] = max(rises[node.epoch], rise)
-            spreads[node.epoch] = max(spreads[node.epoch], spread)
-    above = math.fsum(rises.values()) + _SPREADS * math.sqrt(math.fsum(x * x for x in spreads.values()))
+            most[node.epoch] = max(most[node.epoch][0], rise), max(most[node.epoch][1], spread)
+    above = math.fsum(rise for rise, _ in most.values())
+    above += _SPREADS * math.sqrt(math.fsum(spread**2 for _, spread in most.values()))
     span = max(abs(initial_loss - limit), 1e-9)
     undeployable = any(not node.may_stop for node in nodes)
     return limit - (2.0 if undeployable else 0.25) * span, max(initial_loss, limit) + min(above, 10 * span)
@@ -449,10 +375,9 @@ def _rise(kernel: Kernel) -> tuple[float, float]:
     """About the mean rise of the loss in an epoch, if it rises, and its spread where it may rise."""
     mean, variance, rises = kernel.shift, 0.0, kernel.shift > 0
     for term in kernel.noise:
-        moments = term.law.moments()
+        moments, (low, high) = term.law.moments(), term.law.support()
         mean += term.coefficient * moments.mean
         size = moments.variance if math.isfinite(moments.variance) else 4 * moments.mean**2
         variance += term.coefficient**2 * size
-        low, high = term.law.support()
         rises |= (high if term.coefficient > 0 else -low) > 0
     return max(mean, 0.0), math.sqrt(variance) if rises else 0.0

@@ -28,18 +28,10 @@ from depl.models.problem.policy import (
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for.
+    """What is asked for; without ``failure_cost`` the price of a failure follows from that of a success.
 
-    Attributes
-    ----------
-    failure_cost : float or None
-        None for `FAILURE_FACTOR` times the least expected cost of a success [cost].
-    data, switch_epochs, abandon_at_start
-        As `depl.models.policy.process.process`.
-    round_deadline : float or None
-        Of each epoch, where it is less than that of the instance so that T_max is kept [time].
-    restriction : str
-        The class of policies that is planned in, in words, if not all of them are.
+    Where T_max restricts the class of policies, ``round_deadline`` is that of each epoch [time], and
+    ``restriction`` says in words what they have in common.
     """
 
     instance: Instance

@@ -1,9 +1,7 @@
-r"""Fixed plans that are left as soon as the target is reached, as policies on the same ledger.
+"""Fixed plans with at most one switch that are left as soon as the target is reached, on the same ledger.
 
-A plan that is chosen *for* stopping early: the objective is its expected cost with stopping, the promise that
-the target is reached in one of its epochs. Looked at are all schedules with at most one switch. One that is
-to train K epochs is a beginning of one that trains more, so one distribution is carried along each pair of
-models: of the runs that have not met the target yet. This is a search by plain sums; what it finds is
+A plan that trains K epochs is a beginning of one that trains more, so one distribution is carried along each
+pair of models: of the runs that have not met the target yet. This is a search by plain sums; what it finds is
 certified by `depl.models.policy.dynamic.upper`.
 """
 
@@ -24,17 +22,7 @@ _SPARE = 1e-6
 
 
 class StaticPlan(NamedTuple):
-    """A schedule with at most one switch, and what it does if it is left when the target is met.
-
-    Attributes
-    ----------
-    start : int
-        Number of the start.
-    path : tuple of int
-        Numbers of the trainings of its nodes, one for each epoch.
-    cost, failure : float
-        About its C and F [cost].
-    """
+    """A schedule with at most one switch: a start, the trainings of its nodes, and about its C and F."""
 
     start: int
     path: tuple[int, ...]

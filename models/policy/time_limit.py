@@ -34,12 +34,7 @@ def restriction(request: Request, instance: Instance) -> int | None:
     """How many epochs the policies have that are planned among; None where all policies keep T_max.
 
     They are the fewest that keep the promise on a grid, as every epoch of more gets less time and so costs
-    more, or those that fail least if none do.
-
-    Parameters
-    ----------
-    instance : Instance
-        With a law under which a process exists.
+    more, or those that fail least if none do. The instance has a law under which a process exists.
 
     Raises
     ------
