@@ -225,14 +225,9 @@ class Expectations:
 
     def __init__(self, grid: Grid, *, up: bool) -> None:
         self.grid, self.up = grid, up
-        self._cells: dict[tuple[Term, ...], Cells] = {}
-        self._spectra: dict[tuple[tuple[Term, ...], int], NDArray[np.complex128]] = {}
-
-    def cells(self, noise: tuple[Term, ...]) -> Cells:
-        """The masses of a noise."""
-        if noise not in self._cells:
-            self._cells[noise] = noise_cells(noise, self.grid, up=self.up)
-        return self._cells[noise]
+        cells = functools.cache(lambda noise: noise_cells(noise, grid, up=up))
+        self.cells = cells
+        self._spectrum = functools.cache(lambda noise, length: np.conj(fft.rfft(cells(noise).masses, length)))
 
     def bounds(
         self,
@@ -241,20 +236,10 @@ class Expectations:
         images: Integers,
         noise: tuple[Term, ...],
     ) -> FloatArray:
-        """Bounds of E v(image + noise): upper ones if the direction is up, else lower ones.
+        """Bounds of E v(image + noise), upper ones if the direction is up, else lower ones; shape (r, cells).
 
-        Parameters
-        ----------
-        values : float array (r, cells)
-            r functions v >= 0 on the grid.
-        beyond : r of (float, float)
-            Their values below and above it, where they are constant.
-        images : int array (cells,)
-            Ascending.
-
-        Returns
-        -------
-        float array (r, cells)
+        Functions v >= 0 have r rows of ``values`` on the grid and are constant below and ``beyond`` it; the
+        ``images`` of its points ascend.
         """
         cells = self.cells(noise)
         far = images > (-cells.first if cells.lumped else images[-1])  # from there the lump might stay on
@@ -264,7 +249,7 @@ class Expectations:
         if len(cells.masses) == 1 and cells.missing == 0 and not cells.lumped:  # it is certain where they go
             return np.asarray(extended[:, images - start] * cells.masses[0])
         length = fft.next_fast_len(extended.shape[1], real=True)
-        spectrum = self._spectrum(noise, cells, length)
+        spectrum = self._spectrum(noise, length)
         found = fft.irfft(fft.rfft(extended, length) * spectrum, length)[:, : stop - start + 1]
         error = correlation_error(extended, cells.masses, length)
         if self.up:
@@ -279,15 +264,9 @@ class Expectations:
         """Masses of a sum with the noise, without a bound of the rounding; shape (n + m - 1,)."""
         cells = self.cells(noise)
         length = fft.next_fast_len(len(masses) + len(cells.masses) - 1, real=True)
-        spectrum = fft.rfft(masses, length) * np.conj(self._spectrum(noise, cells, length))
+        spectrum = fft.rfft(masses, length) * np.conj(self._spectrum(noise, length))
         found = fft.irfft(spectrum, length)[: len(masses) + len(cells.masses) - 1]
         return np.asarray(np.maximum(found, 0.0))
-
-    def _spectrum(self, noise: tuple[Term, ...], cells: Cells, length: int) -> NDArray[np.complex128]:
-        key = noise, length
-        if key not in self._spectra:
-            self._spectra[key] = np.conj(fft.rfft(cells.masses, length))
-        return self._spectra[key]
 
 
 def _extended(values: FloatArray, beyond: Sequence[tuple[float, float]], first: int, last: int) -> FloatArray:
