@@ -26,8 +26,8 @@ from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.risk.batch import LossClasses, first_met
 from depl.models.risk.certify import certified_violation
+from depl.models.risk.verdicts import LossClasses, first_met
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
 

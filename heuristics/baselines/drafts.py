@@ -25,8 +25,7 @@ from depl.models.problem.epochs import FinalLoss, Load, load
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
-from depl.models.risk.batch import Verdict
-from depl.models.risk.prepared import PreparedVerdicts
+from depl.models.risk.verdicts import PreparedVerdicts, Verdict
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
 

@@ -26,12 +26,11 @@ from depl.heuristics.paths.additive_labels import (
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray, Normal
-from depl.models.risk.batch import Verdict
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.contour import like
 from depl.models.risk.heavy import core_term
-from depl.models.risk.prepared import PreparedVerdicts
 from depl.models.risk.transforms import transformable
+from depl.models.risk.verdicts import PreparedVerdicts, Verdict
 
 _TAILS = 0.1
 """What is cut off a law without exponential moments, for the label alone, as a share of 1 - omega."""

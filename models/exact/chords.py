@@ -28,7 +28,7 @@ from depl.models.exact.search import GROWTH, Search
 from depl.models.foundation.golden import golden_sections
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE, sum_rounding
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.batch import Verdict
+from depl.models.risk.verdicts import Verdict
 from depl.models.solving.result import Termination
 
 _CHORDS = 24

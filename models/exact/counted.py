@@ -31,7 +31,7 @@ from depl.models.foundation.golden import golden_sections
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.batch import Verdict
+from depl.models.risk.verdicts import Verdict
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.defaults import DEFAULT_SCENARIOS
 from depl.models.solving.methods import Limits, Outcome

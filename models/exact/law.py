@@ -32,7 +32,7 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.batch import Verdict
+from depl.models.risk.verdicts import Verdict
 from depl.models.solving.methods import Limits, Outcome
 
 _GRIDS = ((128, 24), (512, 64), (1024, 96), (2048, 128), (4096, 256))

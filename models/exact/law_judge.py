@@ -25,9 +25,8 @@ from depl.models.problem.epochs import (
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
 from depl.models.problem.plan import Plan
-from depl.models.risk.batch import Verdict
-from depl.models.risk.prepared import PreparedVerdicts
 from depl.models.risk.sampling import sample_final_loss
+from depl.models.risk.verdicts import PreparedVerdicts, Verdict
 from depl.models.scenarios.draws import draw_scenarios
 
 _SAMPLE = 200

@@ -27,8 +27,8 @@ from depl.models.foundation.wording import choices_of, counted, probability
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Cluster, Instance
 from depl.models.problem.plan import Plan
-from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_quantile, certified_violation
+from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict, certified_verdict
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
@@ -262,7 +262,7 @@ class _ByClass(_Listing):
         while first < len(rows):
             batch = rows[first : first + size]
             losses = classes.losses(batch)
-            verdicts = quick_verdicts(losses, maximum, budget)
+            verdicts = PreparedVerdicts(maximum, budget).many(losses)
             self._remember_nearest(losses)
             for index, (cost, epochs, row) in enumerate(batch):
                 verdict = Verdict(verdicts[index]) or certified(losses.loss(index))

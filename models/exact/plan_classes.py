@@ -23,7 +23,7 @@ from depl.models.problem.epochs import Load, Term, load, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.pairs import require_tabulated
-from depl.models.risk.batch import LossClasses
+from depl.models.risk.verdicts import LossClasses
 
 Indices = NDArray[np.intp]
 

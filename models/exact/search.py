@@ -33,7 +33,7 @@ from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
-from depl.models.risk.batch import Verdict
+from depl.models.risk.verdicts import Verdict
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
 

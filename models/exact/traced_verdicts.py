@@ -34,7 +34,7 @@ from depl.models.problem.affine_law import AffineLaw, Position
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
-from depl.models.risk.batch import Verdict
+from depl.models.risk.verdicts import Verdict
 from depl.models.scenarios.draws import (
     Scenarios,
     allowed_misses,

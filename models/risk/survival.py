@@ -19,7 +19,6 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, compose
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.batch import LossClasses
 from depl.models.risk.certify import has_contour
 from depl.models.risk.contour import choose_contour, label_table, violation
 from depl.models.risk.discrete import decimal
@@ -27,6 +26,7 @@ from depl.models.risk.grid import short_step
 from depl.models.risk.interval import Interval
 from depl.models.risk.reach import reaches, typical_spread
 from depl.models.risk.rounded import SUMMATION_ERROR, RoundedLaw, Rounding, convolved, rounded
+from depl.models.risk.verdicts import LossClasses
 
 POINTS = 2**17
 """Grid points between target and top unless told otherwise; what rounding costs goes with their inverse."""

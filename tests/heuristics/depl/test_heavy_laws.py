@@ -23,9 +23,8 @@ from depl.models.problem.instance import (
 )
 from depl.models.problem.laws import Lognormal, Normal, StudentT
 from depl.models.risk import contour, finite_sums
-from depl.models.risk.batch import LossClasses, Verdict, quick_verdicts
 from depl.models.risk.lower_bound.switches import TiltedSwitch
-from depl.models.risk.prepared import PreparedVerdicts
+from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict
 from depl.models.solving import methods
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
@@ -173,7 +172,7 @@ def test_a_contour_is_not_used_for_laws_that_reach_much_farther_than_those_it_wa
 def test_nor_are_many_losses_at_once_labelled_by_such_a_contour(law: StudentT, points: list[float]) -> None:
     budget = Fraction(1, 20)
     mixed = [*losses(NEAR), *losses(law)]
-    batch = quick_verdicts(LossClasses.of(mixed), 0.0, budget)
+    batch = PreparedVerdicts(0.0, budget).many(LossClasses.of(mixed))
     for loss, verdict in zip(mixed, batch, strict=True):
         assert verdict in (Verdict.UNDECIDED, PreparedVerdicts(0.0, budget).verdict(loss))
     assert np.count_nonzero(batch) >= len(losses(NEAR)) - 1

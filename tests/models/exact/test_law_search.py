@@ -18,7 +18,7 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import Cluster, ComputeTable, Dataset, Instance, Model, Switch, Transfer
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal, StudentT
-from depl.models.risk.batch import Verdict
+from depl.models.risk.verdicts import Verdict
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
 from tests.cases.law_search_cases import (

@@ -18,7 +18,7 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.instance import Cluster, Dataset, Switch
 from depl.models.problem.laws import Forbidden, Normal, Zero
-from depl.models.risk.batch import LossClasses
+from depl.models.risk.verdicts import LossClasses
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
 from depl.models.solving.solve import solve

@@ -10,9 +10,8 @@ from scipy import special
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_margin, certified_quantile, certified_violation
-from depl.models.risk.prepared import PreparedVerdicts
+from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict, certified_verdict
 
 BUDGET = Fraction(1, 20)
 LAWS = {
@@ -28,7 +27,7 @@ BELL = Term(-1.0, LAWS["normal"])
 
 def verdicts(losses: list[FinalLoss], maximum_loss: float) -> list[tuple[Verdict, ...]]:
     """By the batch, by kept labels, and one by one."""
-    quick = quick_verdicts(LossClasses.of(losses), maximum_loss, BUDGET)
+    quick = PreparedVerdicts(maximum_loss, BUDGET).many(LossClasses.of(losses))
     prepared = PreparedVerdicts(maximum_loss, BUDGET)
     return [
         (Verdict(fast), prepared.verdict(loss), certified_verdict(loss, maximum_loss, BUDGET))
@@ -136,7 +135,7 @@ def test_losses_with_an_increment_that_has_no_transform_are_left_to_others():
     rise = Term(1.0, LAWS["lognormal"])
     for times in (1, 2):
         losses = [FinalLoss(constant, ((BELL, 7), (rise, n))) for constant in (1.0, 9.0) for n in (0, times)]
-        found = quick_verdicts(LossClasses.of(losses * 5), 0.0, BUDGET).reshape(5, 2, 2)
+        found = PreparedVerdicts(0.0, BUDGET).many(LossClasses.of(losses * 5)).reshape(5, 2, 2)
         assert np.all(found[:, 0, 0] == Verdict.MET)
         assert np.all(found[:, 1, 0] == Verdict.VIOLATED)
         assert np.all(found[:, :, 1] == Verdict.UNDECIDED)

@@ -14,13 +14,13 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk import certify
-from depl.models.risk.batch import LossClasses, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_margin, certified_quantile, certified_violation
 from depl.models.risk.cores import EVALUATOR as BY_CORES
 from depl.models.risk.cores import cored_violation
 from depl.models.risk.grid import grid_violation
 from depl.models.risk.interval import Interval
 from depl.models.risk.sampling import sample_final_loss
+from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, certified_verdict
 
 PAPER = InverseGamma(mean=1.0, variance=0.03)
 HUNDREDTH = Fraction(1, 100)
@@ -155,26 +155,23 @@ def mixed_classes(rng: np.random.Generator, terms: list[Term], plans: int) -> Lo
             Term(1.0, Empirical(values=(0.1, 0.5))),
         ],
         [Term(-1.0, PAPER), Term(-0.7, Normal(mean=1.0, variance=0.01)), Term(1.0, jump(2.5))],
-        pytest.param(
-            [
-                Term(-1.0, Empirical(values=(0.7, 1.0, 1.31))),
-                Term(-0.61, Empirical(values=(0.8, 1.27))),
-                Term(1.0, jump(3.0)),
-            ],
-            marks=pytest.mark.slow,
-        ),
-        [Term(-1.0, Empirical(values=(0.5, 1.5))), Term(-0.5, Empirical(values=(0.5, 1.5)))],
     ],
 )
 def test_quick_verdicts_agree_with_one_by_one_and_leave_little_open(terms, step):
     rng = np.random.default_rng(11)
     classes = mixed_classes(rng, terms, 24)
     budget, target = Fraction(1, 20), 15.2
-    found = quick_verdicts(classes, target, budget)
+    found = PreparedVerdicts(target, budget).many(classes)
     alone = [certified_verdict(classes.loss(index), target, budget) for index in range(0, len(found), step)]
     assert set(found) >= {-1, 1}  # both answers occur, or the test would say little
     assert all(quick in (0, sure) for quick, sure in zip(found[::step], alone, strict=True))
     assert list(found).count(0) <= 6
+
+
+def test_classes_in_which_no_increment_decays_are_left_to_exact_sums():
+    terms = [Term(-1.0, Empirical(values=(0.7, 1.0, 1.31))), Term(-0.61, Empirical(values=(0.8, 1.27)))]
+    classes = mixed_classes(np.random.default_rng(11), [*terms, Term(1.0, jump(3.0))], 24)
+    assert not PreparedVerdicts(15.2, Fraction(1, 20)).many(classes).any()
 
 
 @pytest.mark.parametrize("variance", [1e-4, 1e-6, 1e-8])

@@ -12,13 +12,12 @@ from scipy import optimize, special, stats
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk import contour, cores, finite_sums, transforms
-from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.cores import _Kind, _Split, cored_violation
 from depl.models.risk.grid import grid_violation
 from depl.models.risk.heavy import beyond
-from depl.models.risk.prepared import PreparedVerdicts
 from depl.models.risk.sampling import sample_final_loss
+from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict, certified_verdict
 
 BELL = Term(-1.0, Normal(mean=1.0, variance=0.2))
 EXTREME = [Fraction(1, 10**12), Fraction(1, 10**13), Fraction(1, 10**14)]
@@ -76,7 +75,7 @@ def test_no_evaluator_accepts_what_is_a_little_over_an_extreme_budget(budget, fr
     for _ in range(3):
         constants.append(constant_of(float(budget) * (1 + rng.uniform(1e-4, 1e-2)), 3, switch))
     losses = [FinalLoss(constant, ((BELL, 3), (switch, 1))) for constant in constants]
-    batch = quick_verdicts(LossClasses.of(losses * 2), 0.0, budget)
+    batch = PreparedVerdicts(0.0, budget).many(LossClasses.of(losses * 2))
     assert Verdict.MET not in batch
     prepared = PreparedVerdicts(0.0, budget)
     assert all(prepared.verdict(loss) is not Verdict.MET for loss in losses)
@@ -100,7 +99,7 @@ def test_batch_prepared_and_single_verdicts_never_contradict_each_other_or_the_i
     prepared = PreparedVerdicts(0.0, budget)
     decided = 0
     for loss, truth, batch in zip(
-        losses, truths, quick_verdicts(LossClasses.of(losses), 0.0, budget), strict=True
+        losses, truths, PreparedVerdicts(0.0, budget).many(LossClasses.of(losses)), strict=True
     ):
         found = {Verdict(batch), prepared.verdict(loss), certified_verdict(loss, 0.0, budget)}
         assert found <= {truth, Verdict.UNDECIDED}

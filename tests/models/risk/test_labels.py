@@ -12,7 +12,7 @@ from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
 from depl.models.risk.certify import has_contour
 from depl.models.risk.contour import Contour, label_table, violation
 from depl.models.risk.labels import LabelSums
-from depl.models.risk.prepared import PreparedVerdicts
+from depl.models.risk.verdicts import PreparedVerdicts
 
 TERMS = [
     Term(-scale, law)

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, special, stats
 
-import depl.models.risk.prepared as module
+import depl.models.risk.verdicts as module
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.risk.batch import LossClasses, Verdict, certified_verdict, quick_verdicts
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.contour import choose_contour
 from depl.models.risk.interval import Interval
-from depl.models.risk.prepared import PreparedVerdicts
+from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict, certified_verdict
 
 BELL = Term(-1.0, Normal(mean=1.0, variance=0.2))
 WIDE = Term(-0.7, Normal(mean=1.2, variance=1.5))
@@ -112,7 +111,7 @@ def test_what_nothing_decides_stays_undecided(monkeypatch):
     loss = FinalLoss(0.0, ((coin, 1), (Term(1.0, Normal(mean=0.0, variance=1e-4)), 1)))
     assert PreparedVerdicts(1.0, BUDGET).verdict(loss) is Verdict.UNDECIDED
     wide = Interval(0.0, 1.0, "nobody")
-    monkeypatch.setattr("depl.models.risk.batch.certified_violation", lambda *_: wide)
+    monkeypatch.setattr("depl.models.risk.verdicts.certified_violation", lambda *_: wide)
     prepared = PreparedVerdicts(1.0, BUDGET)
     monkeypatch.setattr(PreparedVerdicts, "_quick", lambda *_: Verdict.UNDECIDED)
     assert prepared.verdict(FinalLoss(0.0, ((BELL, 3),))) is Verdict.UNDECIDED
@@ -211,7 +210,7 @@ def test_no_plan_is_accepted_that_its_own_certificate_leaves_open(heavy: bool, s
         for above in (0.0, 1e-15, 1e-12, 1e-6) if seeds > 1 else (0.0, 1e-12):
             maximum = limit + above * abs(limit)
             prepared = PreparedVerdicts(maximum, budget)
-            batch = quick_verdicts(LossClasses.of([*losses, *losses]), maximum, budget)
+            batch = PreparedVerdicts(maximum, budget).many(LossClasses.of([*losses, *losses]))
             for loss, quick in zip(losses, batch[: len(losses)], strict=True):
                 own = certified_verdict(loss, maximum, budget)
                 assert prepared.verdict(loss) in (own, Verdict.VIOLATED)

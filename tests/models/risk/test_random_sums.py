@@ -12,9 +12,9 @@ from flint import acb, arb, ctx
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
-from depl.models.risk.batch import LossClasses, Verdict, quick_verdicts
 from depl.models.risk.certify import certified_margin, contour_violation
 from depl.models.risk.contour import choose_contour, label_table, violation
+from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict
 from tests.oracles.ball_arithmetic import BallSum, convolved, distribution_function, mean
 from tests.oracles.density_oracle import DensityOracle
 from tests.oracles.spectral import spectral_violation
@@ -157,7 +157,7 @@ def test_no_verdict_of_one_contour_on_random_plans_is_wrong(batch):
     gains = thresholds(rng, judge, terms, counts, p)
     judged = judge(gains)
     lower, upper = violation(contour, label_table(terms, contour).combine(counts), gains, 0.0)
-    verdicts = quick_verdicts(LossClasses(tuple(terms), counts.astype(np.int16), gains), 0.0, budget)
+    verdicts = PreparedVerdicts(0.0, budget).many(LossClasses(tuple(terms), counts.astype(np.int16), gains))
     assert np.all(judged.lower <= judged.upper)
     assert np.all(judged.lower <= upper)
     assert np.all(lower <= judged.upper)

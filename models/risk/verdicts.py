@@ -1,37 +1,142 @@
-"""Verdicts on many final losses one after another, of the same few increments: labels are kept.
+"""Verdicts on many final losses of the same few increments: whether they keep l_max with one budget.
 
-A contour is chosen for the first loss, and for later ones that no contour decides so far, a few in all. A
-Student-t that reaches far is replaced by its core, at a certified price as in `batch`. What contours do not
-decide or cover, or not without much work, is decided by the evaluator made for that loss.
-
-Every increment is looked up once for each loss; what is asked about it is kept in arrays under its number.
+The label of a loss is the sum of the labels of its increments, so contours that were chosen for one loss
+serve others: one after another, or many by a matrix product. A Student-t that is not truncated, or far out,
+is replaced by its core: with q the probability that no switch leaves its core, P = q P(cores only) +
+something between 0 and 1 - q. What contours do not decide or cover, or not without much work, is for
+`certified_verdict`, one by one.
 """
 
 import functools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from enum import IntEnum
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.risk.batch import CLEARLY, CORE_SHARE, Verdict, certified_verdict
+from depl.models.risk.certify import certified_violation
 from depl.models.risk.contour import MOST_WORK, Contour, choose_contour, label_table, violation, work_of
 from depl.models.risk.heavy import Kept, core_term, outside
 from depl.models.risk.labels import Labels, LabelSums
 from depl.models.risk.transforms import FloatArray, transformable
+
+_FEW = 4
+"""Losses for which no common contour is sought: set by hand, since choosing one pays only if several share
+it. Twice or half as many: the same verdicts up to what intervals leave undecided, in other time."""
+
+_ROUNDS = 12
+"""Contours tried at most: set by hand; the loop ends sooner if one decides nothing. More cost time, fewer
+leave more losses to `certified_verdict`; the bounds hold for any number."""
 
 _MOST_CONTOURS = 6
 """Contours that are kept: set by hand. Each may be tried for every loss, so more cost time where none
 decides; fewer send more losses to `certified_verdict`, with the same verdicts but for what intervals leave
 open."""
 
+CORE_SHARE = 0.01
+"""Share of the budget that may lie beyond the cores of all Student-t laws of a loss: set by hand. That
+probability is counted, so any value is sound: twice as much leaves losses within 2 % of the budget undecided,
+half as much makes cores wider and their labels longer."""
+
+CLEARLY = 1 - 2e-4
+"""Share of the budget up to which a contour may say that it is kept. Nearer to it the evaluator made for the
+loss, which answers for the plan in the end, has the word: it may be wider, by 1e-4 with cores."""
+
 _UNTRANSFORMED, _DECAYING, _WITHOUT_ATOMS, _CUT = 1, 2, 4, 8
 """Bits: no transform is offered, the transform decays, there are no atoms, the core leaves something out."""
 
 Numbers = NDArray[np.intp]
 _NONE: Numbers = np.zeros(0, dtype=np.intp)
+
+
+Counts = NDArray[np.integer[Any]]
+
+
+class Verdict(IntEnum):
+    """What is certified of P(l(K) > l_max) <= 1 - omega."""
+
+    VIOLATED = -1
+    UNDECIDED = 0
+    MET = 1
+
+
+@dataclass(frozen=True, eq=False)
+class LossClasses:
+    """P final losses made of common parts: ``constants[p] + sum of counts[p, t] * terms[t]``."""
+
+    terms: Sequence[Term]
+    counts: Counts
+    constants: FloatArray
+
+    @classmethod
+    def of(cls, losses: Sequence[FinalLoss]) -> "LossClasses":
+        """Some final losses with their common parts collected."""
+        losses = [loss.reduced() for loss in losses]
+        columns: dict[Term, int] = {}
+        for loss in losses:
+            for term, _ in loss.terms:
+                columns.setdefault(term, len(columns))
+        counts = np.zeros((len(losses), len(columns)), dtype=np.int64)
+        for row, loss in enumerate(losses):
+            for term, count in loss.terms:
+                counts[row, columns[term]] += count
+        return cls(tuple(columns), counts, np.array([loss.constant for loss in losses]))
+
+    def loss(self, index: int) -> FinalLoss:
+        """One of them."""
+        row = self.counts[index]
+        present = tuple((term, int(count)) for term, count in zip(self.terms, row, strict=True) if count)
+        return FinalLoss(float(self.constants[index]), present)
+
+    def select(self, rows: NDArray[np.intp]) -> "LossClasses":
+        """Some of them."""
+        return LossClasses(self.terms, self.counts[rows], self.constants[rows])
+
+    def means(self) -> FloatArray:
+        """Expected final losses, shape (P,)."""
+        means = np.array([term.coefficient * term.law.moments().mean for term in self.terms])
+        return np.asarray(self.constants + self.counts @ means)
+
+    def scores(self, maximum_loss: float) -> FloatArray:
+        """(l_max - mean) / standard deviation, with a stand-in for infinite variances; shape (P,)."""
+        variances = []
+        for term in self.terms:
+            moments = term.law.moments()
+            variance = moments.variance
+            if not math.isfinite(variance):
+                variance = 4 * moments.mean * moments.mean + 1e-12
+            variances.append(term.coefficient * term.coefficient * variance)
+        spread = np.sqrt(self.counts @ np.array(variances))
+        return np.asarray((maximum_loss - self.means()) / np.maximum(spread, 1e-12))
+
+
+def first_met(
+    classes: LossClasses, maximum_loss: float, budget: Fraction, proceed: Callable[[], bool]
+) -> int | None:
+    """Index of the first class that is certified to meet the target; None if none is, or if told to stop."""
+    quick = PreparedVerdicts(maximum_loss, budget).many(classes)
+    for index, verdict in enumerate(quick):
+        if not proceed():
+            return None
+        if verdict == Verdict.UNDECIDED:
+            verdict = certified_verdict(classes.loss(index), maximum_loss, budget)
+        if verdict == Verdict.MET:
+            return index
+    return None
+
+
+def certified_verdict(loss: FinalLoss, maximum_loss: float, budget: Fraction) -> Verdict:
+    """What the evaluator made for this loss certifies."""
+    interval = certified_violation(loss, maximum_loss)
+    if interval.at_most(budget):
+        return Verdict.MET
+    return Verdict.VIOLATED if interval.exceeds(budget) else Verdict.UNDECIDED
 
 
 @dataclass
@@ -71,6 +176,30 @@ class PreparedVerdicts:
         if not self._prepared or not asked.has_contour or self._prepared[0].is_too_much(asked):
             return None
         return self._bounds(self._prepared[0], asked)
+
+    def many(self, classes: "LossClasses") -> NDArray[np.int8]:
+        """What a few contours certify of every class, shape (P,), values of `Verdict`."""
+        found = np.zeros(len(classes.counts), dtype=np.int8)
+        fitted = _Fitted.of(classes, float(self.budget))
+        undecided = np.flatnonzero(fitted.covered)
+        scores, wanted = classes.scores(self.maximum_loss), -float(special.ndtri(float(self.budget)))
+        clearly, barely = self._limits
+        for _ in range(_ROUNDS):
+            if len(undecided) <= _FEW:
+                break
+            reference = int(undecided[np.argmin(np.abs(scores[undecided] - wanted))])
+            contour = choose_contour(fitted.classes.loss(reference).terms, float(self.budget))
+            if contour is None:
+                break
+            rows = fitted.affordable(undecided, contour)
+            lower, upper = fitted.bounds(rows, contour, self.maximum_loss)
+            found[rows[upper <= clearly]] = Verdict.MET
+            found[rows[lower > barely]] = Verdict.VIOLATED
+            remaining = undecided[found[undecided] == Verdict.UNDECIDED]
+            if len(remaining) == len(undecided):
+                break
+            undecided = remaining
+        return found
 
     def _asked(self, loss: FinalLoss) -> "_Asked":
         """The loss with far Student-t laws cut, and what that leaves out."""
@@ -122,6 +251,49 @@ class PreparedVerdicts:
 def _rounded_down(number: Fraction) -> float:
     nearest = float(number)
     return nearest if Fraction(nearest) <= number else math.nextafter(nearest, -math.inf)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """Classes with cores for far Student-t laws, the probability of these, and which have a contour."""
+
+    classes: LossClasses
+    kept: Kept
+    covered: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, classes: LossClasses, budget: float) -> "_Fitted":
+        """By cores that leave out a small share of the budget."""
+        heavy = np.array([term.law.tailed is not None for term in classes.terms], dtype=bool)
+        most = max(int(classes.counts[:, heavy].sum(axis=1).max(initial=0)), 1)
+        terms = [core_term(term, CORE_SHARE * budget / most) for term in classes.terms]
+        outsides = [outside(term, core) for term, core in zip(classes.terms, terms, strict=True)]
+        decaying = np.array([term.law.decays for term in terms], dtype=bool)
+        without = [column for column, term in enumerate(terms) if not transformable(term)]
+        covered = (classes.counts[:, without] == 0).all(axis=1) & (classes.counts[:, decaying] > 0).any(
+            axis=1
+        )
+        fitted = LossClasses(terms, classes.counts, classes.constants)
+        return cls(fitted, Kept.of(outsides, classes.counts.astype(float)), covered)
+
+    def affordable(self, rows: NDArray[np.intp], contour: Contour) -> NDArray[np.intp]:
+        """Those classes none of whose increments reaches so far that its label is much work."""
+        terms = self.classes.terms
+        costly = [column for column, term in enumerate(terms) if work_of(contour, [term]) > MOST_WORK]
+        return np.asarray(rows[(self.classes.counts[rows][:, costly] == 0).all(axis=1)])
+
+    def bounds(
+        self, rows: NDArray[np.intp], contour: Contour, maximum_loss: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Certified bounds of P(L > l_max) of the original classes."""
+        chosen = self.classes.select(rows)
+        used = [int(column) for column in np.flatnonzero((chosen.counts > 0).any(axis=0))]
+        labels = label_table([chosen.terms[column] for column in used], contour).combine(
+            chosen.counts[:, used]
+        )
+        # Constants were added up in floating point: a few units, where one loss alone is rounded once.
+        size = 32 * np.abs(chosen.constants) + 4 * abs(maximum_loss)
+        return self.kept[rows].whole(*violation(contour, labels, chosen.constants - maximum_loss, size))
 
 
 class _Increments:
