@@ -19,14 +19,14 @@ from depl.models.exact import kernels
 from depl.models.exact.assignments import Assignment, make_sample
 from depl.models.exact.choices import Configuration
 from depl.models.exact.incumbents import Neighbourhood
-from depl.models.exact.kernels import Counts, Sample, priced_prefixes
+from depl.models.exact.kernels import Sample, priced_prefixes
 from depl.models.exact.listing import enumerate_on_scenarios
 from depl.models.exact.priced_plans import LONG
 from depl.models.exact.reasons import infeasibility_reason
 from depl.models.exact.root_bounds import certificate_in_time
 from depl.models.exact.sampled import CountedProblem, SampledProblem
 from depl.models.exact.search import Risk, Search, Task
-from depl.models.exact.subproblem import Priced, Subproblem, allowed_kinds
+from depl.models.exact.subproblem import Priced, Subproblem
 from depl.models.foundation.golden import golden_sections
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.instance import Instance
@@ -205,24 +205,13 @@ class CountedSubproblem(Subproblem):
             self._priced = self._best_price()
             super()._charge()
 
-    def _tabulated(self) -> tuple[Counts, FloatArray]:
-        most, sample = self._most_cells, self._sample
+    def _tabulated(self) -> tuple[Sample, kernels.SinglePrecision, FloatArray]:
+        most = self._most_cells
         self._make_cells(min(_MOST_CELLS, most), most)
-        table = kernels.reachable_gains(sample, self._steps, self._cells)
-        allowed = allowed_kinds(self.problem, sample.models)
+        table = kernels.reachable_gains(self._sample, self._steps, self._cells)
         if not self.multipliers:
-            self.most_gain = self._root_gain(table, allowed)
-        counts = Counts(
-            sample.gains,
-            sample.switch_losses,
-            allowed,
-            sample.models,
-            sample.first_model,
-            table,
-            sample.needed,
-            sample.allowed,
-        )
-        return counts, np.zeros((self.length + 1, len(self.hardest)))
+            self.most_gain = self._root_gain(table)
+        return self._sample, table, np.zeros((self.length + 1, len(self.hardest)))
 
     def _first_gain(self, kind: int) -> FloatArray:
         """Of a first epoch of that kind, with what its switch loses."""
@@ -231,18 +220,18 @@ class CountedSubproblem(Subproblem):
         loss = sample.switch_losses[0, sample.first_model, after] if lost else 0.0
         return np.asarray(sample.gains[0, kind] - loss)
 
-    def _root_gain(self, table: kernels.SinglePrecision, allowed: NDArray[np.bool_]) -> float:
+    def _root_gain(self, table: kernels.SinglePrecision) -> float:
         """What no plan within the first limit exceeds in S - p scenarios."""
         best = np.full(len(self.hardest), -np.inf)
         for kind, after in enumerate(self._sample.models):
             step = self._steps[0, kind]
-            if step >= 0 and allowed[self._sample.first_model, kind]:
+            if step >= 0 and self._may_begin(kind):
                 best = np.maximum(best, self._first_gain(kind) + table[1, after, self._cells - 1 - step])
         return float(np.partition(best, self._sample.allowed)[self._sample.allowed])
 
     def _able(self, kind: int) -> NDArray[np.bool_]:
         sample = self._sample
-        gains = self._risk.table[1, sample.models[kind]] + self._first_gain(kind)
+        gains = self._table[1, sample.models[kind]] + self._first_gain(kind)
         return np.asarray((gains < sample.needed).sum(axis=1) <= sample.allowed)
 
     def _bound_root(self) -> None:

@@ -35,119 +35,45 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Sample(NamedTuple):
-    """What the kinds of an assignment gain in every scenario, and what is asked of a plan.
+    """What the kinds of an assignment gain in S scenarios; all but ``allowed`` have to reach ``needed``.
 
-    Attributes
-    ----------
-    gains : float array (K, J, S)
-        Of an epoch of a kind; for `one_switch_scan` summed over the first k epochs instead, shape
-        (K + 1, J, S).
-    switch_losses : float array (K, M, M, S)
-    may_follow : bool array (M, M)
-    models : int array (J,)
-        Model of each kind.
-    first_model : int
-        Model before epoch 1; negative for none.
-    needed : float
-        Gain that S - allowed scenarios have to reach [loss].
-    allowed : int
-    may_end : bool array (M,)
-        Models with which a plan may end.
+    For `one_switch_scan` gains are summed over the first k epochs, shape (K + 1, J, S).
     """
 
-    gains: FloatArray
-    switch_losses: FloatArray
-    may_follow: Booleans
-    models: NDArray[np.intp]
-    first_model: int
+    gains: FloatArray  # of an epoch of a kind, (K, J, S)
+    switch_losses: FloatArray  # (K, M, M, S)
+    may_follow: Booleans  # (M, M)
+    models: NDArray[np.intp]  # of each kind, (J,)
+    first_model: int  # before epoch 1; -1 for none
     needed: float
     allowed: int
-    may_end: Booleans
-
-
-class Counts(NamedTuple):
-    """Prefixes judged on scenarios: all but ``most_misses`` of them have to reach ``needed``.
-
-    Attributes
-    ----------
-    gains : float array (K, J, S)
-    switch_losses : float array (K, M, M, S)
-    allowed : bool array (M + 1, J)
-        Whether a kind may follow a model, or none (the last row).
-    models : int array (J,)
-    first_model : int
-        Model before epoch 1; -1 for none.
-    table : float32 array (K + 1, M, cells, S)
-        From `reachable_gains`.
-    """
-
-    gains: FloatArray
-    switch_losses: FloatArray
-    allowed: Booleans
-    models: NDArray[np.intp]
-    first_model: int
-    table: SinglePrecision
-    needed: float
-    most_misses: int
+    may_end: Booleans  # models with which a plan may end, (M,)
 
 
 class Laws(NamedTuple):
-    """Prefixes judged by the transforms of their tilted laws; see `depl.models.exact.law_completions`.
+    """Prefixes judged by the transforms of their tilted laws; see `depl.models.exact.law_completions`."""
 
-    Attributes
-    ----------
-    transforms, clipped : complex array (K, M + 1, J, F)
-    rises : int array (K, M + 1, J)
-    allowed : bool array (M + 1, J)
-    models : int array (J,)
-    first_model : int
-        Model before epoch 1; -1 for none.
-    table : complex array (K + 1, M, cells, F)
-    norms : float array (K + 1, M, cells)
-    least : int array (K + 1, M)
-    tops : int array (K + 1,)
-        Largest change of the loss after k epochs of the current path, in steps; changed by `descend`.
-    highest : int
-        Top of the grid.
-    most : float
-        A child is kept iff its violation may be at most this.
-    rounding : float
-        What a violation may be off, relative to mass times norm; see `product_rounding`.
-    """
-
-    transforms: ComplexArray
-    clipped: ComplexArray
-    rises: Integers
-    allowed: Booleans
-    models: NDArray[np.intp]
-    first_model: int
-    table: ComplexArray
-    norms: FloatArray
-    least: Integers
-    tops: Integers
-    highest: int
-    most: float
-    rounding: float
+    transforms: ComplexArray  # of an epoch of a kind after a model or none (the last row), (K, M + 1, J, F)
+    clipped: ComplexArray  # the same without rises of the loss
+    rises: Integers  # (K, M + 1, J)
+    may_follow: Booleans  # (M, M)
+    models: NDArray[np.intp]  # of each kind, (J,)
+    first_model: int  # before epoch 1; -1 for none
+    norms: FloatArray  # of the rows of the table, (K + 1, M, cells)
+    least: Integers  # cells without which no completion stays within the budget, (K + 1, M)
+    tops: Integers  # largest change of the loss along the path, in steps, (K + 1,); changed by `descend`
+    highest: int  # top of the grid, in steps
+    most: float  # a child is kept iff its violation may be at most this
+    rounding: float  # what a violation may be off, relative to mass times norm; see `product_rounding`
 
 
 class Charges(NamedTuple):
-    """Linear charges of a plan, each with a limit.
+    """Linear charges of a plan, each with a limit; the budget of tables counts row 0."""
 
-    Attributes
-    ----------
-    values : float array (L, K, J)
-        Charge of an epoch of a kind. Row 0 is the one that the table's budget counts.
-    rest : float array (L, K + 1)
-        Least charge of all epochs after the k-th.
-    limits : float array (L,)
-    spent : float array (L, K + 1)
-        Charges after k epochs of the current path; changed by `descend`.
-    """
-
-    values: FloatArray
-    rest: FloatArray
-    limits: FloatArray
-    spent: FloatArray
+    values: FloatArray  # of an epoch of a kind, (L, K, J)
+    rest: FloatArray  # least charge of all epochs after the k-th, (L, K + 1)
+    limits: FloatArray  # (L,)
+    spent: FloatArray  # after k epochs of the path, (L, K + 1); changed by `descend`
 
 
 def compiled(function: _Function) -> _Function:
@@ -203,7 +129,14 @@ def reachable_gains(sample: Sample, steps: Integers, cells: int) -> SinglePrecis
 
 @interpreted
 def descend(
-    risk: Any, charges: Charges, scale: float, order: Integers, state: Integers, reached: Any, nodes: int
+    risk: Any,
+    table: Any,
+    charges: Charges,
+    scale: float,
+    order: Integers,
+    state: Integers,
+    reached: Any,
+    nodes: int,
 ) -> int:
     """Depth-first search over the kinds of K epochs, from where it stopped, for at most ``nodes`` children.
 
@@ -212,8 +145,10 @@ def descend(
 
     Parameters
     ----------
-    risk : Counts or Laws
-        What a child adds to a prefix, and what still may follow it.
+    risk : Sample or Laws
+        What a child adds to a prefix.
+    table : array (K + 1, M, cells, S or F)
+        What still may follow: from `reachable_gains` or `law_completions.least_violations`.
     scale : float
         Cells of the table per unit of charge 0.
     order : int array (K, J + 1)
@@ -240,7 +175,7 @@ def descend(
                 state[length + 1] = depth
                 return PAUSED
             nodes -= kinds
-            _expand(risk, charges, scale, order[depth], reached, depth, before)
+            _expand(risk, table, charges, scale, order[depth], reached[depth], depth, before)
         if state[depth] >= order[depth, kinds]:
             state[depth] = 0
             depth -= 1
@@ -275,12 +210,14 @@ def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> Flo
     least = np.full((length + 1, size), np.inf)
     least[0] = 0.0
     now = np.full((count, size), np.inf)
+    if sample.first_model >= 0:
+        now[sample.first_model] = 0.0
     following = np.empty((count, size))
     for k in range(length):
         for after in range(count):
             following[after] = np.inf
-            if k == 0:
-                _start(following[after], sample, after, gain_price)
+            if k == 0 and sample.first_model < 0:
+                following[after] = 0.0
             else:
                 _arrive(following[after], now, sample, k, after, gain_price)
         now[:] = np.inf
@@ -385,20 +322,28 @@ def affordable(charges: Charges, depth: int, kind: int) -> bool:
 
 @interpreted
 def _expand(
-    risk: Any, charges: Charges, scale: float, order: Integers, reached: Any, depth: int, before: int
+    risk: Any,
+    table: Any,
+    charges: Charges,
+    scale: float,
+    order: Integers,
+    now: Any,
+    depth: int,
+    before: int,
 ) -> None:
     """Write the kinds of the next epoch that may still meet the target, by increasing key."""
     kinds = order.size - 1
     keys = np.empty(kinds)
     count = 0
     for kind in range(kinds):
-        if not risk.allowed[before, kind] or not affordable(charges, depth, kind):
+        model = risk.models[kind]
+        if (before >= 0 and not risk.may_follow[before, model]) or not affordable(charges, depth, kind):
             continue
         left = charges.limits[0] - charges.spent[0, depth + 1] - charges.rest[0, depth + 1]
-        cell = min(int(left * scale + CELL_ROUNDING), risk.table.shape[2] - 1)
+        cell = min(int(left * scale + CELL_ROUNDING), table.shape[2] - 1)
         if hasattr(risk, "tops"):  # told apart when it is compiled
-            key = _violation(risk, reached[depth], depth, before, kind, cell)
-        elif _misses(risk, reached, depth, before, kind, cell):
+            key = _violation(risk, table, now, depth, before, kind, cell)
+        elif _misses(risk, table[depth + 1, model, cell], now, depth, before, kind):
             key = np.inf
         else:
             key = charges.spent[0, depth + 1]
@@ -432,10 +377,9 @@ def _enter(risk: Any, now: Any, following: Any, depth: int, before: int, kind: i
 
 
 @interpreted
-def _misses(risk: Counts, reached: FloatArray, depth: int, before: int, kind: int, cell: int) -> bool:
+def _misses(risk: Sample, rest: SinglePrecision, now: FloatArray, depth: int, before: int, kind: int) -> bool:
     """Whether too many scenarios cannot reach the target after a child, whatever follows."""
-    after, now = risk.models[kind], reached[depth]
-    rest, gains = risk.table[depth + 1, after, cell], risk.gains[depth, kind]
+    after, gains = risk.models[kind], risk.gains[depth, kind]
     switching = before >= 0 and before != after
     misses = 0
     for s in range(now.size):
@@ -444,19 +388,21 @@ def _misses(risk: Counts, reached: FloatArray, depth: int, before: int, kind: in
             value -= risk.switch_losses[depth, before, after, s]
         if value + np.float64(rest[s]) < risk.needed:
             misses += 1
-            if misses > risk.most_misses:
+            if misses > risk.allowed:
                 return True
     return False
 
 
 @interpreted
-def _violation(risk: Laws, now: ComplexArray, depth: int, before: int, kind: int, cell: int) -> float:
+def _violation(
+    risk: Laws, table: ComplexArray, now: ComplexArray, depth: int, before: int, kind: int, cell: int
+) -> float:
     """At most what every completion of a child misses the target with; infinite if that is too much."""
     model = risk.models[kind]
     if cell < risk.least[depth + 1, model]:
         return np.inf
     change = _change(risk, depth, before, kind)[0]
-    rest = risk.table[depth + 1, model, cell]
+    rest = table[depth + 1, model, cell]
     violation = 0.0
     for f in range(now.size):
         value = now[f] * change[f]
@@ -472,16 +418,6 @@ def _change(risk: Laws, depth: int, before: int, kind: int) -> tuple[ComplexArra
     if risk.tops[depth] + rise > risk.highest:
         return risk.clipped[depth, before, kind], 0
     return risk.transforms[depth, before, kind], rise
-
-
-@interpreted
-def _start(row: FloatArray, sample: Sample, after: int, gain_price: float) -> None:
-    first = sample.first_model
-    if first < 0 or first == after:
-        row[:] = 0.0
-    elif sample.may_follow[first, after]:
-        for s in range(row.size):
-            row[s] = gain_price * sample.switch_losses[0, first, after, s]
 
 
 @interpreted

@@ -217,7 +217,7 @@ class LawSubproblem(Subproblem):
     steps: GridSteps
     most_cells: int
 
-    def _tabulated(self) -> tuple[Laws, ComplexArray]:
+    def _tabulated(self) -> tuple[Laws, ComplexArray, ComplexArray]:
         problem, grid, length = self.problem, self.grid, self.length
         frequencies = grid.size // 2 + 1
         layer = (length + 1) * len(problem.instance.models) * frequencies * 16
@@ -232,10 +232,9 @@ class LawSubproblem(Subproblem):
             changes.transforms,
             changes.clipped,
             changes.rises,
-            changes.allowed,
+            problem.may_follow,
             self.assignment.models,
             -1 if first is None else first,
-            table,
             norms,
             least,
             np.zeros(length + 1, dtype=np.int64),
@@ -245,13 +244,13 @@ class LawSubproblem(Subproblem):
         )
         reached = np.zeros((length + 1, frequencies), dtype=np.complex128)
         reached[0] = 1.0
-        return laws, reached
+        return laws, table, reached
 
     def _able(self, kind: int) -> NDArray[np.bool_]:
         laws, model = self._risk, self.assignment.models[kind]
         rising = laws.rises[0, laws.first_model, kind] <= laws.highest
         change = (laws.transforms if rising else laws.clipped)[0, laws.first_model, kind]
         doubts = laws.rounding * abs(change[0].real) * laws.norms[1, model]
-        able = ~((laws.table[1, model] @ change).real - doubts > laws.most)
+        able = ~((self._table[1, model] @ change).real - doubts > laws.most)
         able[: laws.least[1, model]] = False
         return np.asarray(able)

@@ -24,7 +24,6 @@ from depl.models.exact.law_grid import (
     rounded_units,
     transform_units,
 )
-from depl.models.exact.subproblem import allowed_kinds
 from depl.models.problem.laws import FloatArray
 
 _LARGEST = 1e3
@@ -50,7 +49,6 @@ class Changes:
         The same with every rise of the loss taken for none, for losses near the top of the grid.
     rises : int array (K, M + 1, J)
         Largest change, in steps; at least 0.
-    allowed : bool array (M + 1, J)
     error : float
         Bound on what errors of all distribution functions add up to over K epochs.
     """
@@ -59,7 +57,6 @@ class Changes:
     transforms: ComplexArray
     clipped: ComplexArray
     rises: Integers
-    allowed: NDArray[np.bool_]
     error: float
 
 
@@ -68,7 +65,6 @@ def make_changes(
 ) -> Changes:
     """Round and transform all epochs of an assignment."""
     count, kinds = len(problem.instance.models), len(assignment.models)
-    allowed = allowed_kinds(problem, assignment.models)
     shape = (length, count + 1, kinds)
     transforms = np.zeros((*shape, grid.size // 2 + 1), dtype=np.complex128)
     clipped = np.zeros_like(transforms)
@@ -76,9 +72,9 @@ def make_changes(
     laws: dict[tuple[int, int, int], tuple[GridLaw | None, GridLaw]] = {}
     error, share = 0.0, math.exp(grid.share)
     for k, before, j in np.ndindex(*shape):
-        if not allowed[before, j]:
-            continue
         model = int(assignment.models[j])
+        if before < count and not problem.may_follow[before, model]:
+            continue
         run = steps.run(k + 1, model, int(assignment.subsets[j]))
         switch = steps.switch(before, model) if before not in (count, model) else None
         laws[k, before, j] = switch, run
@@ -89,7 +85,7 @@ def make_changes(
                 target[k, before, j] *= steps.transform(switch, grid.size, grid.tilt, rising)
         rises[k, before, j] = max(0, run.last) + (max(0, switch.last) if switch is not None else 0)
         error = max(error, run.error + (switch.error if switch is not None else 0.0))
-    return Changes(laws, transforms, clipped, rises, allowed, error * length)
+    return Changes(laws, transforms, clipped, rises, error * length)
 
 
 def least_violations(
@@ -122,7 +118,7 @@ def least_violations(
         Cells without which no completion stays within the budget.
     """
     length = len(steps)
-    count = changes.allowed.shape[0] - 1
+    count = len(may_end)
     paths = _Backward(assignment, grid, changes, steps, grid_steps)
     table = np.zeros((length + 1, count, cells, grid.size // 2 + 1), dtype=np.complex128)
     norms = np.zeros((length + 1, count, cells))
@@ -168,7 +164,7 @@ class _Backward:
         shared: dict[tuple[int, int], FloatArray] = {}
         for before, j in np.ndindex(count, len(self.assignment.models)):
             step, start = int(self.steps[k, j]), int(least[int(self.assignment.models[j])])
-            if step < 0 or step + start >= cells or not self.changes.allowed[before, j]:
+            if step < 0 or step + start >= cells or (k, before, j) not in self.changes.laws:
                 continue
             needed[before] = min(int(needed[before]), step + start)
             switch, run = self.changes.laws[k, before, j]

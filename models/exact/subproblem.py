@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from depl.models.exact import kernels
 from depl.models.exact.assignments import Assignment
 from depl.models.exact.choices import Choices
-from depl.models.exact.kernels import CELL_ROUNDING, Charges, Counts, Laws
+from depl.models.exact.kernels import CELL_ROUNDING, Charges, Laws, Sample
 from depl.models.exact.prices import Prices
 from depl.models.foundation.tolerances import TIME_TOLERANCE, sum_rounding
 from depl.models.problem.laws import FloatArray
@@ -100,7 +100,7 @@ class Subproblem(ABC):
         if self.finished:
             self.root_bound = self.cutoff
         else:
-            self._risk, self._reached = self._tabulated()
+            self._risk, self._table, self._reached = self._tabulated()
             self._bound_root()
 
     def proceed(self, nodes: int) -> list[int] | None:
@@ -108,7 +108,14 @@ class Subproblem(ABC):
         if self.finished:
             return None
         code = kernels.descend(
-            self._risk, self._charges, self._scale, self._order, self._state, self._reached, nodes
+            self._risk,
+            self._table,
+            self._charges,
+            self._scale,
+            self._order,
+            self._state,
+            self._reached,
+            nodes,
         )
         if code == kernels.LEAF:
             return [int(self._order[k, self._state[k] - 1]) for k in range(self.length)]
@@ -131,8 +138,8 @@ class Subproblem(ABC):
             spent[:, k + 1] = spent[:, k] + values[:, k, self._order[k, self._state[k] - 1]]
 
     @abstractmethod
-    def _tabulated(self) -> tuple[Counts | Laws, NDArray[np.inexact]]:
-        """What the kernel needs of the risk, and what is reached along a path; makes the cells."""
+    def _tabulated(self) -> tuple[Sample | Laws, NDArray[Any], NDArray[Any]]:
+        """What a child adds, what still may follow, and what is reached; makes the cells."""
 
     @abstractmethod
     def _able(self, kind: int) -> NDArray[np.bool_]:
@@ -176,10 +183,14 @@ class Subproblem(ABC):
         least = self._cells
         for kind in range(len(self.assignment.models)):
             step = int(self._steps[0, kind])
-            if step >= 0 and self._risk.allowed[self._risk.first_model, kind]:
+            if step >= 0 and self._may_begin(kind):
                 able = np.flatnonzero(self._able(kind))
                 least = min(least, int(able[0]) + step) if able.size else least
         return least
+
+    def _may_begin(self, kind: int) -> bool:
+        first = self.problem.initial_model
+        return first is None or bool(self.problem.may_follow[first, self.assignment.models[kind]])
 
     def _cost_row(self, multiplier: float) -> FloatArray:
         return self.assignment.cheapest(self.prices.at(multiplier)[: self.length])
@@ -214,11 +225,6 @@ class Subproblem(ABC):
 
     def _affordable(self) -> bool:
         return bool(np.all(self._charges.rest[:, 0] <= self._charges.limits))
-
-
-def allowed_kinds(problem: Choices, models: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Whether a kind may follow a model, or none (the last row); shape (M + 1, J)."""
-    return np.vstack([problem.may_follow[:, models], np.ones((1, len(models)), dtype=bool)])
 
 
 def whole_cells(extras: FloatArray, budget: float, most: int) -> tuple[float, int] | None:

@@ -199,13 +199,13 @@ def sequences(problem: Choices, assignment: Assignment, length: int) -> Iterator
 def prefix_bound(search: LawSubproblem, prefix: Sequence[int], budget: float) -> float:
     """What the search says of the last child of a prefix with ``budget`` of extra charge left after it."""
     laws = search._risk._replace(tops=np.zeros(search.length + 1, dtype=np.int64), most=math.inf)
-    now = np.ones(laws.table.shape[-1], dtype=np.complex128)
+    now = np.ones(search._table.shape[-1], dtype=np.complex128)
     before = laws.first_model
     for depth, kind in enumerate(prefix[:-1]):
         change, rise = _change(laws, depth, before, kind)
         now, laws.tops[depth + 1], before = now * change, laws.tops[depth] + rise, int(laws.models[kind])
     cell = min(int(budget * search._scale + 1e-6), search._cells - 1)
-    return float(min(_violation(laws, now, len(prefix) - 1, before, prefix[-1], cell), 2.0))
+    return float(min(_violation(laws, search._table, now, len(prefix) - 1, before, prefix[-1], cell), 2.0))
 
 
 def doubt(search: LawSubproblem) -> float:

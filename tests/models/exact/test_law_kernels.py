@@ -123,20 +123,19 @@ def power(law: list[int], epochs: int, wrapped: int | None = None) -> list[int]:
     return result
 
 
-def one_kind(change: np.ndarray, values: np.ndarray, epochs: int) -> Laws:
-    """Paths whose next epoch has this transform, and whose rest has these values."""
+def one_kind(change: np.ndarray, values: np.ndarray, epochs: int) -> tuple[Laws, np.ndarray]:
+    """Paths whose next epoch has this transform, and the table of a rest with these values."""
     size = len(values)
     row = np.conj(fft.rfft(values)) / size
     row[1 : (size + 1) // 2] *= 2.0
     transforms = change.reshape(1, 1, 1, -1).repeat(2, axis=1)
-    return Laws(
+    laws = Laws(
         transforms=transforms,
         clipped=transforms,
         rises=np.zeros((1, 2, 1), dtype=np.int64),
-        allowed=np.ones((2, 1), dtype=bool),
+        may_follow=np.ones((1, 1), dtype=bool),
         models=np.zeros(1, dtype=np.int64),
         first_model=-1,
-        table=np.stack([row, row]).reshape(2, 1, 1, -1),
         norms=np.full((2, 1, 1), float(np.linalg.norm(values))),
         least=np.zeros((2, 1), dtype=np.int64),
         tops=np.zeros(epochs + 1, dtype=np.int64),
@@ -144,6 +143,7 @@ def one_kind(change: np.ndarray, values: np.ndarray, epochs: int) -> Laws:
         most=math.inf,
         rounding=product_rounding(epochs, size),
     )
+    return laws, np.stack([row, row]).reshape(2, 1, 1, -1)
 
 
 def violation_and_truth(
@@ -154,8 +154,8 @@ def violation_and_truth(
     before = np.ones_like(change)
     for _ in range(epochs - 1):
         before = before * change
-    paths = one_kind(change, values, epochs)
-    arguments = paths, before, 0, -1, 0, 0
+    paths, table = one_kind(change, values, epochs)
+    arguments = paths, table, before, 0, -1, 0, 0
     written = getattr(_violation, "py_func", _violation)
     known = sum(map(int.__mul__, power(whole(law.tolist()), epochs, len(law)), whole(values.tolist())))
     truth = float(Fraction(known, 1 << 2 * BITS))
