@@ -1,22 +1,24 @@
-"""Dataset assignments, and what an epoch may do under one of them.
+"""Dataset assignments, listed or divided, and what an epoch may do under one of them.
 
 An *assignment* gives every cluster one nonempty set of datasets or leaves it out; a plan uses exactly one.
-Under an assignment a *kind* is a way to learn: a model and data whose gains no other data share. Clusters
-whose data gain the same learn alike and differ only in what they cost, so a kind has one or more *options*
-(configurations).
+Under it a *kind* is a way to learn: a model and data whose gains no other data share. Clusters whose data
+gain the same learn alike and differ only in cost, so a kind has one or more *options* (configurations).
+Where assignments are too many to list, *parts* of them are bounded and divided as a search goes on.
 """
 
 import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.exact.choices import Choices
 from depl.models.exact.kernels import Sample
+from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
 from depl.models.problem.laws import FloatArray
 
@@ -26,6 +28,15 @@ LARGEST_ASSIGNMENTS = 4096
 _MANY = 10**18
 """Up to so many are counted. Nothing lists a billionth of them, and their number with a thousand clusters and
 datasets, of 300,000 digits, is no floating point number."""
+
+
+MOST_CHILDREN = 8
+"""Sets of a cluster that are told apart at once; more are halved by a dataset. Set by hand: the proof is the
+same, and with more at once, more children are bounded in vain."""
+
+_FIRST = 64
+"""Assignments of one cluster on which first plans are sought: set by hand. More take more time and leave less
+to the search, whose proofs do not use them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,15 +53,20 @@ class Assignment:
         A subset of datasets, by position, whose gains are those of the kind.
     options : tuple of tuple of int
         For each kind the configurations that have it, by position.
+    charges : float array (G,), optional
+        Of a relaxed part: added to every epoch that uses a configuration [cost].
     """
 
     transfers: float
     models: NDArray[np.intp]
     subsets: NDArray[np.intp]
     options: tuple[tuple[int, ...], ...]
+    charges: FloatArray | None = None
 
     def cheapest(self, values: FloatArray) -> FloatArray:
         """Least value over the options of each kind: (K, G) to (K, J)."""
+        if self.charges is not None:
+            values = values + self.charges
         return np.stack([values[:, list(chosen)].min(axis=1) for chosen in self.options], axis=1)
 
 
@@ -122,7 +138,7 @@ def undominated(candidates: Iterable[Assignment]) -> list[Assignment]:
 def everything_allowed(problem: Choices) -> Assignment:
     """All configurations together without transfers: a relaxation of every assignment."""
     whole = make_assignment(problem, [(n, d) for n, row in enumerate(problem.open_subsets) for d in row])
-    return Assignment(0.0, whole.models, whole.subsets, whole.options)
+    return replace(whole, transfers=0.0)
 
 
 def make_assignment(problem: Choices, pairs: Sequence[tuple[int, int]]) -> Assignment:
@@ -160,3 +176,170 @@ def make_sample(
         allowed=problem.allowed,
         may_end=problem.may_end,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class DataPart:
+    """Some assignments, and the numbers of epochs with which their plans are still of interest.
+
+    In its relaxation a cluster may use, in every epoch, any set that is left to it. An obliged cluster, which
+    has to have one, pays what all its sets cost at least to bring. What a set costs beyond that, b, is
+    charged by epoch: a plan of at most L epochs uses it in one to L of them, so b / L for each adds up to at
+    most b. Hence no plan of the part with at most L epochs costs less than the relaxation.
+
+    Attributes
+    ----------
+    bound : float
+        No plan of the part costs less [cost].
+    offers : tuple of tuple of int
+        By cluster, the sets of data that it may use, by position; without any, it does not train.
+    obliged : tuple of bool
+        By cluster, whether it has one of its sets.
+    lengths : tuple of int
+        Numbers of epochs, increasing.
+    """
+
+    bound: float
+    offers: tuple[tuple[int, ...], ...]
+    obliged: tuple[bool, ...]
+    lengths: tuple[int, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a single assignment."""
+        return not any(map(self.is_open, range(len(self.offers))))
+
+    @property
+    def offered(self) -> list[tuple[int, int]]:
+        """Every cluster with every set that it may use, by position."""
+        return [(cluster, data) for cluster, sets in enumerate(self.offers) for data in sets]
+
+    def is_open(self, cluster: int) -> bool:
+        """Whether something is left to be decided at a cluster."""
+        return len(self.offers[cluster]) > (1 if self.obliged[cluster] else 0)
+
+
+@dataclass(frozen=True, eq=False)
+class DataParts:
+    """The parts of one problem.
+
+    A part is divided at one cluster: each of its sets or, where they are many, those with a certain dataset
+    and those without it; and, unless it is obliged, no data. Clusters that are equal in everything may be
+    exchanged: of two the one that comes first has the set that comes first, and data if the other has any.
+    """
+
+    problem: Choices
+    prices: Prices
+
+    def everything(self) -> DataPart:
+        """All assignments, with any number of epochs."""
+        instance = self.problem.instance
+        offers = tuple(tuple(subsets) for subsets in self.problem.open_subsets)
+        lengths = tuple(range(1, self.problem.epochs + 1))
+        return DataPart(0.0, offers, (False,) * len(instance.clusters), lengths)
+
+    def first_assignments(self) -> list[Assignment]:
+        """Some assignments of a single cluster: all data, and what costs least to bring."""
+        pairs = self.everything().offered
+        brought = self._brought
+        most = [(n, data[-1]) for n, data in enumerate(self.problem.open_subsets) if data]
+        every = sorted(most, key=lambda pair: float(brought[pair]))[: _FIRST // 2]
+        least = sorted(set(pairs) - set(every), key=lambda pair: (float(brought[pair]), pair))
+        chosen = [*every, *least[: _FIRST - len(every)]]
+        return [make_assignment(self.problem, [pair]) for pair in chosen]
+
+    def relaxed(self, part: DataPart) -> Assignment:
+        """What bounds the costs of a part, for the numbers of epochs that it has."""
+        charges, paid = np.zeros(len(self.problem.configurations)), 0.0
+        for cluster, sets in enumerate(part.offers):
+            costs = self._brought[cluster, list(sets)]
+            least = float(costs.min()) if part.obliged[cluster] else 0.0
+            paid += least
+            for data, cost in zip(sets, costs, strict=True):
+                for model in self.problem.fitting[cluster]:
+                    place = self.problem.position[cluster, data, model]
+                    charges[place] = (cost - least) / part.lengths[-1]
+        return replace(self.assignment(part), transfers=paid, charges=charges)
+
+    def uncharged(self, part: DataPart) -> Assignment:
+        """Everything that a part allows in any epoch, whatever it costs to bring."""
+        return replace(self.assignment(part), transfers=0.0)
+
+    def assignment(self, part: DataPart) -> Assignment:
+        """The assignment of a part that is `DataPart.whole`."""
+        return make_assignment(self.problem, part.offered)
+
+    def divided(self, part: DataPart, relaxed: Assignment, values: FloatArray) -> list[DataPart]:
+        """Parts that have all plans of a part between them, up to exchanges of equal clusters.
+
+        Parameters
+        ----------
+        relaxed : Assignment
+            What the part allows.
+        values : float array (K, G)
+            Of what decides where it is divided: at the cluster that has most of the least ones.
+        """
+        cluster = self._most_used(part, relaxed, values)
+        sets = part.offers[cluster]
+        chosen: list[tuple[int, ...]] = [(data,) for data in sets]
+        if len(sets) > MOST_CHILDREN:
+            names, name = self.problem.subsets, self._dividing(sets)
+            chosen = [tuple(data for data in sets if (name in names[data]) is has) for has in (True, False)]
+        if not part.obliged[cluster]:
+            chosen.append(())
+        children = (self._child(part, cluster, some) for some in chosen)
+        return [child for child in children if child.lengths and any(child.offers)]
+
+    @functools.cached_property
+    def _brought(self) -> FloatArray:
+        """What every set costs to bring to every cluster, shape (N, D) [cost]."""
+        clusters = range(len(self.problem.instance.clusters))
+        return np.array(
+            [[self.problem.transfer_cost(n, data) for data in self.problem.subsets] for n in clusters]
+        )
+
+    @functools.cached_property
+    def _cluster_of(self) -> NDArray[np.intp]:
+        """Cluster of every configuration, shape (G,)."""
+        return np.array([chosen.cluster for chosen in self.problem.configurations], dtype=np.intp)
+
+    @functools.cached_property
+    def _alike(self) -> list[list[int]]:
+        """For every cluster those that are equal to it but for the name, in order."""
+        clusters = self.problem.instance.clusters
+        rows = zip(clusters, self._brought.tolist(), self.everything().offers, strict=True)
+        bare = [(msgspec.structs.replace(cluster, name="-"), tuple(row), sets) for cluster, row, sets in rows]
+        return [[place for place, other in enumerate(bare) if other == one] for one in bare]
+
+    def _most_used(self, part: DataPart, relaxed: Assignment, values: FloatArray) -> int:
+        """The open cluster that offers most of what costs least, or the first of its equals that is open."""
+        wins = np.zeros(len(part.offers))
+        for row in relaxed.options:
+            places = np.asarray(row)
+            least = values[: part.lengths[-1], places]
+            wins += np.bincount(self._cluster_of[places[least.argmin(axis=1)]], minlength=len(wins))
+        cluster = max((n for n in range(len(wins)) if part.is_open(n)), key=lambda n: float(wins[n]))
+        return next(n for n in self._alike[cluster] if part.is_open(n))
+
+    def _dividing(self, sets: Sequence[int]) -> str:
+        """The largest dataset that some of the sets have and some have not."""
+        chosen = [self.problem.subsets[data] for data in sets]
+        free = frozenset.union(*chosen) - frozenset.intersection(*chosen)
+        return max(sorted(free), key=lambda name: self.problem.instance.dataset(name).volume)
+
+    def _child(self, part: DataPart, cluster: int, sets: tuple[int, ...]) -> DataPart:
+        """The cluster has one of these sets, or does not train if there are none.
+
+        Its equals after it have no set that comes before, and do not train if it does not. Numbers of epochs
+        too few for the clusters that pay are left out, and so are clusters beyond the most epochs.
+        """
+        offers, obliged = list(part.offers), list(part.obliged)
+        offers[cluster], obliged[cluster] = sets, bool(sets)
+        for other in self._alike[cluster]:
+            if other > cluster and len(sets) < 2:
+                offers[other] = tuple(data for data in offers[other] if sets and data >= sets[0])
+        paying = sum(obliged)
+        lengths = tuple(length for length in part.lengths if length >= paying)
+        if lengths and paying == lengths[-1]:
+            offers = [some if pays else () for some, pays in zip(offers, obliged, strict=True)]
+        return replace(part, offers=tuple(offers), obliged=tuple(obliged), lengths=lengths)

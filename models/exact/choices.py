@@ -104,40 +104,38 @@ class Choices:
         NotCoveredError
             If there are more than `MOST_DATASETS` datasets.
         """
-        number = len(self.instance.datasets)
+        instance, number = self.instance, len(self.instance.datasets)
         if number > MOST_DATASETS:
+            bits = min(number, 64)  # more is not worked out, as no machine has as much
+            count = len(instance.clusters) * len(instance.models) * (2.0**bits - 1)
+            needed = count * (_CHOICE + _LOAD * self.epochs) / GIBIBYTE
             raise NotCoveredError(
                 f"all sets of data are to be listed, of at most {MOST_DATASETS} datasets; there are "
                 f"{number}, and their {choices_of(number)} sets on every cluster, for every model and epoch, "
-                f"would take {self._taken_by_sets()}; use depl, which needs no list of sets"
+                f"would take {'about' if bits < 64 else 'more than'} {needed:.2g} GiB; use depl, which "
+                "needs no list of sets"
             )
-        names = [item.name for item in self.instance.datasets]
+        names = [item.name for item in instance.datasets]
         sizes = range(1, len(names) + 1)
         return tuple(frozenset(chosen) for size in sizes for chosen in itertools.combinations(names, size))
-
-    def _taken_by_sets(self) -> str:
-        """What a list of all sets would take, in words; it is not worked out where no machine has as much."""
-        bits = min(len(self.instance.datasets), 64)
-        count = len(self.instance.clusters) * len(self.instance.models) * (2.0**bits - 1)
-        needed = count * (_CHOICE + _LOAD * self.epochs) / GIBIBYTE
-        return f"{'about' if bits < 64 else 'more than'} {needed:.2g} GiB"
 
     @functools.cached_property
     def configurations(self) -> tuple[Configuration, ...]:
         """All that the rules of the sites allow, whether or not they can keep the time limits."""
-        instance = self.instance
-        models, clusters = len(instance.models), len(instance.clusters)
+        return tuple(Configuration(n, self.subsets[d], m) for n, d, m in self.position)
+
+    @functools.cached_property
+    def position(self) -> dict[tuple[int, int, int], int]:
+        """Where each configuration is listed, by cluster, subset and model, all by position."""
+        models, clusters = len(self.instance.models), len(self.instance.clusters)
         require_memory(
             float(_CHOICE * models * clusters * len(self.subsets)),
             f"the list of {len(self.subsets)} sets of data on {clusters} clusters with {models} models",
             "leave out datasets, clusters or models, or use depl",
         )
-        return tuple(
-            Configuration(cluster, self.subsets[position], model)
-            for cluster, positions in enumerate(self.open_subsets)
-            for position in positions
-            for model in self.fitting[cluster]
-        )
+        rows = enumerate(self.open_subsets)
+        triples = ((n, d, m) for n, row in rows for d in row for m in self.fitting[n])
+        return {triple: index for index, triple in enumerate(triples)}
 
     @functools.cached_property
     def open_subsets(self) -> tuple[Sequence[int], ...]:
@@ -151,22 +149,12 @@ class Choices:
         )
 
     @functools.cached_property
-    def fitting(self) -> tuple[Sequence[int], ...]:
+    def fitting(self) -> list[list[int]]:
         """For every cluster the models, by position, that fit there."""
-        rules, every = self.instance.rules, range(len(self.instance.models))
-        if not rules.restrict_models:
-            return (every,) * len(self.instance.clusters)
-        return tuple(
-            [m for m in every if rules.may_train(self.instance.models[m].name, place.name)]
-            for place in self.instance.clusters
+        clusters, models = (
+            [item.name for item in rows] for rows in (self.instance.clusters, self.instance.models)
         )
-
-    @functools.cached_property
-    def position(self) -> dict[tuple[int, int, int], int]:
-        """Where each configuration is listed, by cluster, subset and model, all by position."""
-        rows = enumerate(self.open_subsets)
-        triples = ((n, d, m) for n, row in rows for d in row for m in self.fitting[n])
-        return {triple: index for index, triple in enumerate(triples)}
+        return [np.flatnonzero(row).tolist() for row in self.instance.rules.fitting(clusters, models)]
 
     @functools.cached_property
     def may_end(self) -> NDArray[np.bool_]:

@@ -18,10 +18,9 @@ from scipy import special
 
 from depl.models.exact.choices import Configuration
 from depl.models.exact.counted import Counted
-from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.first_plans import LONG, Neighbourhood
 from depl.models.exact.kernels import Sample
 from depl.models.exact.law_judge import LawJudge, Moments
-from depl.models.exact.priced_plans import LONG
 from depl.models.exact.root_bounds import length_bounds
 from depl.models.exact.sampled import CountedProblem
 from depl.models.exact.search import GROWTH, Search

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from depl.models.exact import kernels
 from depl.models.exact.assignments import Assignment, make_sample
 from depl.models.exact.choices import Configuration
-from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.first_plans import LONG, Neighbourhood
 from depl.models.exact.kernels import Sample, priced_prefixes
 from depl.models.exact.listing import enumerate_on_scenarios
-from depl.models.exact.priced_plans import LONG
 from depl.models.exact.reasons import infeasibility_reason
 from depl.models.exact.root_bounds import certificate_in_time
 from depl.models.exact.sampled import CountedProblem, SampledProblem

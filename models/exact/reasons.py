@@ -7,6 +7,7 @@ so is the least time of such a plan that meets the target.
 """
 
 import math
+import operator
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from depl.models.exact.assignments import (
 )
 from depl.models.exact.choices import Configuration
 from depl.models.exact.clusters import smallest
-from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.first_plans import Neighbourhood
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import CountedProblem
 from depl.models.foundation.wording import counted, probability
@@ -29,7 +30,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.site_rules import why_not_idle
 
 SIMPLE_PLAN = "plan that changes model or data at most once"
-"""As `depl.models.exact.incumbents.Neighbourhood` finds it: one change of kind at most and, in
+"""As `depl.models.exact.first_plans.Neighbourhood` finds it: one change of kind at most and, in
 every epoch, the best cluster that offers its kind."""
 
 _BISECTIONS = 30
@@ -53,12 +54,15 @@ def infeasibility_reason(
     seen = f"; the best quantile of a {SIMPLE_PLAN} is {target.initial_loss - found:.6g}"
     none = target.initial_loss - max(best_gain, found)
     bound = f", and no plan reaches less than {none:.6g}" if best_gain < problem.needed else ""
+    slow = fastest(problem, prices, assigned, problem.needed)
+    takes = "" if slow is None else f"; the fastest {SIMPLE_PLAN} and meets it takes {slow[0]:.6g}, "
+    takes = takes and f"{takes}maximum_time is {prices.maximum_time:.6g}"
     return (
         f"models: target {target.maximum_loss:g} "
         f"at omega {probability(target.quantile_level)} unreachable on "
         f"{counted(problem.size, 'scenario')} within {counted(target.maximum_epochs, 'epoch')} and the time "
         "limits by any plan"
-        f"{seen if found > -math.inf else ''}{bound}{_time_needed(problem, prices, assigned)}"
+        f"{seen if found > -math.inf else ''}{bound}{takes}"
     )
 
 
@@ -78,13 +82,13 @@ def fastest(
     """
     if prices.maximum_time is None:
         return None
-    best: tuple[float, tuple[Configuration, ...]] | None = None
-    for assignment in assigned:
-        found = Neighbourhood(problem, prices, assignment).fastest(needed)
-        if found is not None and (best is None or found[0] < best[0]):
-            positions = smallest(prices.fastest, [assignment.options[kind] for kind in found[1]])
-            best = found[0], tuple(problem.configurations[g] for g in positions)
-    return best
+    plans = ((Neighbourhood(problem, prices, item).fastest(needed), item) for item in assigned)
+    known = [(*found, item) for found, item in plans if found is not None]
+    if not known:
+        return None
+    time, kinds, assignment = min(known, key=operator.itemgetter(0))
+    positions = smallest(prices.fastest, [assignment.options[kind] for kind in kinds])
+    return time, tuple(problem.configurations[g] for g in positions)
 
 
 def obstacle(instance: Instance) -> str:
@@ -113,16 +117,6 @@ def obstacle(instance: Instance) -> str:
     found = allocate([fastest], target.maximum_time, target.round_deadline)
     slow = f"resources: no epoch keeps the time limits; the fastest takes {found.fastest_time:.6g}"
     return "" if found.feasible else slow
-
-
-def _time_needed(problem: CountedProblem, prices: Prices, assigned: list[Assignment]) -> str:
-    found = fastest(problem, prices, assigned, problem.needed)
-    if found is None:
-        return ""
-    return (
-        f"; the fastest {SIMPLE_PLAN} and meets it takes {found[0]:.6g}, maximum_time is "
-        f"{prices.maximum_time:.6g}"
-    )
 
 
 def reached(problem: CountedProblem, prices: Prices, assignment: Assignment) -> float:

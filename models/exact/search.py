@@ -17,13 +17,14 @@ import numpy as np
 from depl.models.exact.assignments import (
     LARGEST_ASSIGNMENTS,
     Assignment,
+    DataPart,
+    DataParts,
     assignments,
     count_assignments,
     undominated,
 )
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.exact.clusters import Clustered, cheapest_clusters
-from depl.models.exact.data_parts import DataPart, DataParts
 from depl.models.exact.kernels import Sample
 from depl.models.exact.prices import Prices
 from depl.models.exact.root_bounds import length_bounds, usual_time_price

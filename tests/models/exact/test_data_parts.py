@@ -10,10 +10,15 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instance
-from depl.models.exact import data_parts, tree
-from depl.models.exact.assignments import LARGEST_ASSIGNMENTS, count_assignments, make_assignment
+from depl.models.exact import assignments, search
+from depl.models.exact.assignments import (
+    LARGEST_ASSIGNMENTS,
+    DataPart,
+    DataParts,
+    count_assignments,
+    make_assignment,
+)
 from depl.models.exact.choices import Choices
-from depl.models.exact.data_parts import DataPart, DataParts
 from depl.models.exact.prices import Prices
 from depl.models.problem.instance import Instance
 from depl.models.solving.result import Termination
@@ -162,8 +167,8 @@ def test_divided_and_listed_assignments_have_the_same_optimum(monkeypatch, metho
         target = instance.target
         instance = instance.replace(maximum_loss=1.4 * target.maximum_loss - 0.4 * target.initial_loss)
     listed = solved(instance, method)
-    monkeypatch.setattr(tree, "LARGEST_ASSIGNMENTS", 0)
-    monkeypatch.setattr(data_parts, "MOST_CHILDREN", 1 + 7 * (seed % 2))
+    monkeypatch.setattr(search, "LARGEST_ASSIGNMENTS", 0)
+    monkeypatch.setattr(assignments, "MOST_CHILDREN", 1 + 7 * (seed % 2))
     divided = solved(instance, method)
     assert divided.termination is listed.termination
     assert (divided.cost or math.inf) == pytest.approx(listed.cost or math.inf, rel=1e-8)
@@ -177,7 +182,7 @@ def test_parts_keep_the_rules_of_the_sites(monkeypatch, seed):
     rng = np.random.default_rng([2205, seed])
     instance = with_rules(rng, drawn(seed, 2, 2, 3, equal=1))
     listed = solved(instance, "scenario-search")
-    monkeypatch.setattr(tree, "LARGEST_ASSIGNMENTS", 0)
+    monkeypatch.setattr(search, "LARGEST_ASSIGNMENTS", 0)
     divided = solved(instance, "scenario-search")  # verified, its rules, too
     assert divided.termination is listed.termination
     assert (divided.cost or math.inf) == pytest.approx(listed.cost or math.inf, rel=1e-8)
@@ -186,7 +191,7 @@ def test_parts_keep_the_rules_of_the_sites(monkeypatch, seed):
 def test_a_target_out_of_reach_is_proved_on_parts_and_what_is_reached_is_told(monkeypatch):
     instance = depl.load("tiny").replace(maximum_loss=-20.0)
     listed = solved(instance, "scenario-search")
-    monkeypatch.setattr(tree, "LARGEST_ASSIGNMENTS", 0)
+    monkeypatch.setattr(search, "LARGEST_ASSIGNMENTS", 0)
     found = solved(instance, "scenario-search")
     assert found.termination is listed.termination is Termination.INFEASIBLE
     assert "target -20 at omega 0.7 unreachable on 12 scenarios" in found.reason

@@ -10,7 +10,7 @@ import pytest
 
 import depl
 from depl.models.exact.assignments import Assignment, assignments
-from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.first_plans import Neighbourhood
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.instance import Switch

@@ -14,8 +14,8 @@ from depl.models.exact import scenario_search, scenario_subproblem
 from depl.models.exact.assignments import assignments
 from depl.models.exact.charged import Priced
 from depl.models.exact.clusters import cheapest_clusters
+from depl.models.exact.first_plans import gained, priced_plan
 from depl.models.exact.kernels import Sample
-from depl.models.exact.priced_plans import gained, priced_plan
 from depl.models.exact.prices import Prices
 from depl.models.exact.scenario_search import ScenarioSearch
 from depl.models.exact.scenario_subproblem import Subproblem

@@ -10,10 +10,10 @@ import pytest
 import depl
 from depl.instances.generator import random_instance
 from depl.instances.paper_like import CHEAP_SWITCHES, paper_like
-from depl.models.exact import incumbents
+from depl.models.exact import first_plans
 from depl.models.exact.assignments import assignments
 from depl.models.exact.counted import Counted, scenario_search
-from depl.models.exact.incumbents import Neighbourhood
+from depl.models.exact.first_plans import Neighbourhood
 from depl.models.exact.prices import Prices
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.search import Search
@@ -315,7 +315,7 @@ def test_plans_with_one_switch_are_the_same_in_pieces_of_any_size(monkeypatch):
         whole = neighbourhood(problem)
         kinds = whole.one_switch(1.0, math.inf)
         for size in (1, 100, 10_000):
-            monkeypatch.setattr(incumbents, "_PIECE", size)
+            monkeypatch.setattr(first_plans, "_PIECE", size)
             parts = neighbourhood(problem)
             assert parts.one_switch(1.0, math.inf) == kinds
         monkeypatch.undo()
@@ -323,6 +323,7 @@ def test_plans_with_one_switch_are_the_same_in_pieces_of_any_size(monkeypatch):
 
 def test_where_time_is_over_the_longest_plans_are_looked_at_all_the_same():
     near = neighbourhood(SampledProblem(certain(5, 50.0), draw_scenarios(certain(5, 50.0), 10, 0)))
+    _ = near._summed  # tables are built before
     with deadline(lambda: 1.0):
         kinds = near.one_switch(1.0, math.inf)
     assert kinds == [0] * 5

@@ -5,10 +5,10 @@ import math
 import pytest
 
 from depl.models.exact import search as module
+from depl.models.exact.assignments import DataPart, DataParts
 from depl.models.exact.choices import Configuration
 from depl.models.exact.clusters import Clustered
 from depl.models.exact.counted import Counted
-from depl.models.exact.data_parts import DataPart, DataParts
 from depl.models.exact.root_bounds import usual_time_price
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.search import Search, Task
@@ -23,7 +23,7 @@ Priced = tuple[float, tuple[Configuration, ...]]
 def divided(monkeypatch: pytest.MonkeyPatch) -> None:
     """No assignments are listed, and two sets of data of a cluster are already halved."""
     monkeypatch.setattr(module, "LARGEST_ASSIGNMENTS", 0)
-    monkeypatch.setattr("depl.models.exact.data_parts.MOST_CHILDREN", 1)
+    monkeypatch.setattr("depl.models.exact.assignments.MOST_CHILDREN", 1)
 
 
 def search_of(problem: SampledProblem) -> Search:

@@ -1,23 +1,27 @@
-"""A good plan of any length from one price of gain: the relaxation's own plan, made to meet the target.
+"""Good plans under one assignment: one change of kind at most, or a price of gain. Nothing is proved here.
 
-At a price mu of gain every epoch decides by cost less mu times mean gain, and the cheapest sequence is a
-dynamic program over (epoch, model). Its gain rises with mu; the least price at which it gains enough in
-enough scenarios is found by bisection. With as many epochs as a knapsack has items the plan is off by about
-one of them. Single epochs are then exchanged for cheaper ones while enough is gained, and several of them
-together, some for more expensive ones: combinations of the choices whose reduced cost at the price is least,
-the core of a knapsack (Balas and Zemel 1980), by dynamic programming over what they save and gain less.
-Nothing is proved here.
+At a price of gain every epoch decides by cost less price times mean gain: a dynamic program over (epoch,
+model). The least price whose plan gains enough in enough scenarios is found by bisection. With as many epochs
+as a knapsack has items it is off by about one of them, so single epochs are exchanged for cheaper ones, then
+several together: combinations of the choices of least reduced cost, the core of a knapsack (Balas and Zemel
+1980), by dynamic programming over what they save and gain less.
 """
 
-import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.exact.kernels import Booleans, Integers, Sample, interpreted
+from depl.models.exact.assignments import Assignment, kind_gains, make_sample
+from depl.models.exact.clusters import Clustered, cheapest_clusters
+from depl.models.exact.kernels import Booleans, Integers, Sample, interpreted, one_switch_scan
+from depl.models.exact.prices import Prices
+from depl.models.exact.sampled import CountedProblem
+from depl.models.foundation.deadline import OutOfTimeError, keep_time
+from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 
 LONG = 100
@@ -38,6 +42,117 @@ _CLOSE = 1e-4
 """Relative difference from what the price bounds, below which a plan is not improved further: set by hand. A
 search that starts from it needs no better one; above, labels mostly help."""
 
+_CHOICES = 200
+"""Choices of clusters tried for a sequence: all mixtures of two up to 199 epochs; a good plan is enough."""
+
+_PIECE = 20_000_000
+"""Gains of single scenarios that are summed at most between two looks at the time: set by hand, 0.02 seconds
+if all are, of which most are not as their plans cost too much, and half a second while kernels are not yet
+compiled. Fewer cost calls, more make limits coarser."""
+
+_COMPARED = 16
+"""Gains that could be summed in the time in which the cost of a plan is compared, which is done for all."""
+
+
+@dataclass
+class Neighbourhood:
+    """Plans of one assignment.
+
+    Attributes
+    ----------
+    proceed : callable
+        Says no when time is up; what is held by then is good, and less proved.
+    """
+
+    problem: CountedProblem
+    prices: Prices
+    assignment: Assignment
+    proceed: Callable[[], bool] = lambda: True
+
+    @cached_property
+    def largest_gain(self) -> float:
+        """No plan without switches gains or loses more in any scenario [loss]."""
+        return float(np.abs(self._sample.gains).sum(axis=0).max(initial=0.0))
+
+    @cached_property
+    def _sample(self) -> Sample:
+        """Scenarios of little gain first."""
+        order = np.argsort(kind_gains(self.problem, self.assignment).sum(axis=(0, 1)), kind="stable")
+        return make_sample(self.problem, self.assignment, order)
+
+    @cached_property
+    def _summed(self) -> Sample:
+        return self._sample._replace(gains=_summed(self._sample.gains))
+
+    def one_switch(self, multiplier: float, cutoff: float) -> Sequence[int] | None:
+        """Kinds of the cheapest plan with one change of kind at most at a price of time, if below ``cutoff``.
+
+        If time is over, of those that were looked at; one of K_max epochs is, in any case.
+        """
+        psi, limit = self.assignment.cheapest(self.prices.at(multiplier)), self.prices.maximum_time
+        charge = self.assignment.transfers - (multiplier * limit if limit is not None else 0.0)
+        # Excluded epochs get a price beyond all others, so that differences of sums stay numbers.
+        ceiling = 1e6 * (1.0 + float(psi[np.isfinite(psi)].max(initial=0.0)))
+        costs = np.where(np.isinf(psi), ceiling, psi)
+        return self._one_switch(self._summed, costs, charge, cutoff, anytime=True) or None
+
+    def priced(self, multiplier: float) -> Sequence[int] | None:
+        """Kinds of a cheap plan by one price of gain, at a price of time; None if that finds none."""
+        return priced_plan(self._sample, self.assignment.cheapest(self.prices.at(multiplier)), self.proceed)
+
+    def fastest(self, needed: float) -> tuple[float, Sequence[int]] | None:
+        """Time and kinds of the fastest plan of one change of kind at most that gains ``needed``.
+
+        In all scenarios but those that may miss. T_max does not count, the round deadline does; None if there
+        is no such plan.
+        """
+        times = self.assignment.cheapest(self.prices.fastest)
+        excluded = 1e6 * (1.0 + float(times[np.isfinite(times)].sum()))
+        costs, sample = np.where(np.isinf(times), excluded, times), self._summed._replace(needed=needed)
+        kinds = self._one_switch(sample, costs, 0.0, excluded / 2)
+        # Sums are cumulated past excluded epochs, so the time is added up anew.
+        return (float(sum(times[k, kind] for k, kind in enumerate(kinds))), kinds) if kinds else None
+
+    def in_time(self, needed: float) -> bool:
+        """Whether a plan of one change of kind at most, in time, gains ``needed`` so."""
+        limit, found = self.prices.maximum_time, self.fastest(needed)
+        return found is not None and (limit is None or found[0] <= limit * (1 + TIME_TOLERANCE))
+
+    def costed(self, kinds: Sequence[int], multiplier: float, cutoff: float) -> Clustered | None:
+        """The plan with its cheapest clusters, if it is feasible and costs less than ``cutoff``."""
+        plan = cheapest_clusters(
+            self.problem, self.prices, self.assignment, kinds, multiplier, cutoff, self.proceed, _CHOICES
+        )
+        if plan is None or self.problem.misses(plan.choices) > self.problem.allowed:
+            return None
+        return plan
+
+    @staticmethod
+    def _one_switch(
+        sample: Sample, costs: FloatArray, charge: float, cutoff: float, *, anytime: bool = False
+    ) -> list[int]:
+        """Kinds of the cheapest plan with one change of kind at most; none if none is below ``cutoff``.
+
+        Looked for in pieces, from the shortest plans on.
+        """
+        found, totals, (longest, kinds) = np.zeros(4, dtype=np.int64), _summed(costs), costs.shape
+        size = (_COMPARED + sample.gains.shape[-1]) * kinds**2 * (longest + 1)
+        step, start = max(_PIECE // size, 1), 1
+        while start <= longest:
+            try:
+                keep_time()
+            except OutOfTimeError:
+                if not anytime:
+                    raise
+                if found[0]:
+                    break
+                start = longest
+            stop = min(start + step, longest + 1)
+            cutoff = one_switch_scan(sample, totals, charge, cutoff, found, start, stop)
+            start = stop
+        length, split, first, second = (int(value) for value in found)
+        return [first] * split + [second] * (length - split)
+
 
 def priced_plan(
     sample: Sample, costs: FloatArray, proceed: Callable[[], bool] = lambda: True
@@ -53,50 +168,28 @@ def priced_plan(
     proceed : callable
         Says no when time is up; what is held by then is returned.
     """
-    at = _Priced(sample, costs)
-    found, high = _enough_by_price(sample, costs, at, proceed)
-    if found is None:
+    cheapest, price = _enough_by_price(sample, costs, proceed)
+    if cheapest is None:
         return None
-    found = _cheapened(sample, costs, found, proceed)
-    if proceed() and _apart(sample, costs, found, at(high), high):
-        found = _recombined(sample, costs, found, high)
+    found = _cheapened(sample, costs, cheapest, proceed)
+    if proceed() and _apart(sample, costs, found, cheapest, price):
+        found = _recombined(sample, costs, found, price)
     return [int(kind) for kind in found]
 
 
-@dataclass(frozen=True)
-class _Priced:
-    """Cheapest sequences at prices of gain."""
-
-    sample: Sample
-    costs: FloatArray
-
-    def __call__(self, price: float) -> NDArray[np.int64]:
-        """Kinds of the cheapest sequence at a price of mean gain."""
-        sample, kinds = self.sample, np.empty(len(self.costs), dtype=np.int64)
-        length = _cheapest_sequence(
-            *self._means,
-            sample.may_follow,
-            sample.models,
-            sample.first_model,
-            self.costs,
-            price,
-            kinds,
-            sample.may_end,
-            0.0 if sample.needed > 0 else np.inf,
-        )
-        return kinds[:length]
-
-    @functools.cached_property
-    def _means(self) -> tuple[FloatArray, FloatArray]:
-        return self.sample.gains.mean(axis=-1), self.sample.switch_losses.mean(axis=-1)
-
-
 def _enough_by_price(
-    sample: Sample, costs: FloatArray, at: _Priced, proceed: Callable[[], bool]
-) -> tuple[NDArray[np.int64] | None, float]:
-    """The sequence at the least price that makes it gain enough, and that price; None if no price does."""
-    known = costs[np.isfinite(costs)]
-    greatest = float(np.abs(sample.gains.mean(axis=-1)).max())
+    sample: Sample, costs: FloatArray, proceed: Callable[[], bool]
+) -> tuple[Integers | None, float]:
+    """The cheapest sequence at the least price at which it gains enough, if any, and that price."""
+    gains, losses = sample.gains.mean(axis=-1), sample.switch_losses.mean(axis=-1)
+    idle = 0.0 if sample.needed > 0 else np.inf
+
+    def at(price: float) -> Integers:
+        kinds = np.empty(len(costs), dtype=np.int64)
+        rules = sample.may_follow, sample.models, sample.first_model
+        return kinds[: _cheapest_sequence(gains, losses, *rules, costs, price, kinds, sample.may_end, idle)]
+
+    known, greatest = costs[np.isfinite(costs)], float(np.abs(gains).max())
     low, high = 0.0, max(float(known.max(initial=0.0)), 1e-300) / max(greatest, 1e-300)
     found = at(high)
     for _ in range(_EXPANSIONS):
@@ -109,8 +202,7 @@ def _enough_by_price(
     for _ in range(_BISECTIONS):
         if not proceed():
             break
-        middle = (low + high) / 2
-        kinds = at(middle)
+        kinds = at(middle := (low + high) / 2)
         if _enough(sample, kinds):
             high, found = middle, kinds
         else:
@@ -118,7 +210,7 @@ def _enough_by_price(
     return found, high
 
 
-def gained(sample: Sample, kinds: NDArray[np.int64]) -> FloatArray:
+def gained(sample: Sample, kinds: Integers) -> FloatArray:
     """Gain of a sequence in every scenario, shape (S,); minus infinity after a forbidden switch or end."""
     places, models = np.arange(len(kinds)), sample.models[kinds]
     total = sample.gains[places, kinds].sum(axis=0)
@@ -131,18 +223,16 @@ def gained(sample: Sample, kinds: NDArray[np.int64]) -> FloatArray:
     return np.asarray(total - losses, dtype=float)
 
 
-def _enough(sample: Sample, kinds: NDArray[np.int64]) -> bool:
+def _enough(sample: Sample, kinds: Integers) -> bool:
     return bool(_room(sample, kinds) >= 0)
 
 
-def _room(sample: Sample, kinds: NDArray[np.int64]) -> float:
+def _room(sample: Sample, kinds: Integers) -> float:
     """What the worst scenario that counts gains beyond what is needed."""
     return float(np.partition(gained(sample, kinds), sample.allowed)[sample.allowed] - sample.needed)
 
 
-def _cheapened(
-    sample: Sample, costs: FloatArray, kinds: NDArray[np.int64], proceed: Callable[[], bool]
-) -> NDArray[np.int64]:
+def _cheapened(sample: Sample, costs: FloatArray, kinds: Integers, proceed: Callable[[], bool]) -> Integers:
     """With cheaper kinds in single epochs, the greatest saving first, while enough is gained."""
     places = np.arange(len(kinds))
     while len(kinds) and proceed():
@@ -161,9 +251,7 @@ def _cheapened(
     return kinds
 
 
-def _apart(
-    sample: Sample, costs: FloatArray, held: NDArray[np.int64], cheapest: NDArray[np.int64], price: float
-) -> bool:
+def _apart(sample: Sample, costs: FloatArray, held: Integers, cheapest: Integers, price: float) -> bool:
     """Whether the cheapest sequence at the price of gain says that plans may be notably cheaper.
 
     In a single scenario, what it costs less the price of what it gains beyond need is a lower bound.
@@ -173,9 +261,7 @@ def _apart(
     return value - bound > _CLOSE * abs(value)
 
 
-def _recombined(
-    sample: Sample, costs: FloatArray, kinds: NDArray[np.int64], price: float
-) -> NDArray[np.int64]:
+def _recombined(sample: Sample, costs: FloatArray, kinds: Integers, price: float) -> Integers:
     """With other kinds in the epochs where they cost least at the price of gain, if that saves anything.
 
     A label is a combination of changes: the mean gain it loses, what it saves, and the label and the change
@@ -299,3 +385,10 @@ def _cheapest_sequence(
         kinds[k] = chosen[k, model]
         model = origin[k, model]
     return best_length
+
+
+def _summed(values: FloatArray) -> FloatArray:
+    """Sums over the first 0, 1, ..., K epochs."""
+    totals = np.zeros((len(values) + 1, *values.shape[1:]))
+    np.cumsum(values, axis=0, out=totals[1:])
+    return totals
