@@ -184,11 +184,7 @@ def test_where_cuts_are_too_large_for_a_solver_the_loop_states_costs_and_the_opt
         ({"form": "prices"}, InvalidInputError, "no form 'prices'; did you mean 'price'"),
         ({"form": "resource"}, InvalidInputError, "--form resource was removed: --form cone has resources"),
         ({"scenarios": "many"}, InvalidInputError, "must be a whole number or Scenarios"),
-        (
-            {"scenarios": 10, "time_limit": 1e-9},
-            NotCoveredError,
-            "(was not proved|was over before).*more time",
-        ),
+        ({"scenarios": 10, "time_limit": 1e-9}, NotCoveredError, "(was not proved|was over before).*more time"),
         ({"time_limit": -1}, InvalidInputError, "time_limit must be positive"),
     ],
 )

@@ -1,7 +1,9 @@
-"""Prices of gain in the search under scenarios: plans that they find, and charges that exclude no plan."""
+"""First plans under one assignment keep what they promise, and charges by a price of gain exclude no plan."""
 
+import dataclasses
 import itertools
 import math
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pytest
@@ -10,25 +12,148 @@ import depl
 from depl.instances.hard_knapsacks import hard_knapsack
 from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
 from depl.instances.reductions.to_planning import ByCost
-from depl.models.exact import scenario_search, scenario_subproblem
-from depl.models.exact.assignments import assignments
-from depl.models.exact.charged import Priced
+from depl.models.exact import counted
+from depl.models.exact.assignments import Assignment, assignments
 from depl.models.exact.clusters import cheapest_clusters
-from depl.models.exact.first_plans import gained, priced_plan
+from depl.models.exact.counted import Counted, CountedSubproblem, scenario_search
+from depl.models.exact.first_plans import Neighbourhood, gained, priced_plan
 from depl.models.exact.kernels import Sample
 from depl.models.exact.prices import Prices
-from depl.models.exact.scenario_search import ScenarioSearch
-from depl.models.exact.scenario_subproblem import Subproblem
+from depl.models.exact.sampled import SampledProblem
+from depl.models.exact.search import Search
+from depl.models.exact.subproblem import Priced
+from depl.models.problem.instance import Switch
+from depl.models.problem.laws import Forbidden
+from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.models.exact.test_scenario_search import searched
-from tests.oracles.search import cheapest, tiny_problems, with_negative_switches
+from tests.oracles.search import cheapest, sampled, tiny_problems, with_negative_switches
+
+TINY = depl.load("tiny")
+SLOW = pytest.mark.slow
+
+
+def allowed_switches(problem: SampledProblem, assignment: Assignment, kinds: Iterable[int]) -> bool:
+    models = [problem.initial_model, *(int(assignment.models[kind]) for kind in kinds)]
+    return all(a is None or problem.may_follow[a, b] for a, b in itertools.pairwise(models))
+
+
+def at_most_one_switch(problem: SampledProblem, assignment: Assignment) -> Iterator[tuple[int, ...]]:
+    """Kinds of all plans with at most two blocks."""
+    pairs = list(itertools.product(range(len(assignment.models)), repeat=2))
+    for length in range(1, problem.epochs + 1):
+        found = {(a,) * n + (b,) * (length - n) for a, b in pairs for n in range(length + 1)}
+        yield from (kinds for kinds in sorted(found) if allowed_switches(problem, assignment, kinds))
+
+
+def gains_enough(
+    problem: SampledProblem, assignment: Assignment, kinds: tuple[int, ...], needed: float
+) -> bool:
+    choices = [problem.configurations[assignment.options[kind][0]] for kind in kinds]
+    return int((problem.gain(choices) < needed).sum()) <= problem.allowed
+
+
+def cheapest_of(
+    problem: SampledProblem, assignment: Assignment, plans: Iterable[tuple[int, ...]], multiplier: float
+) -> float:
+    """Least price of those that the rules allow and that gain enough; infinite if there is none."""
+    target = problem.instance.target
+    psi = assignment.cheapest(Prices.of(problem).at(multiplier))
+    charge = assignment.transfers - multiplier * (target.maximum_time or 0.0)
+    least = math.inf
+    for kinds in plans:
+        cost = charge + sum(psi[k, kind] for k, kind in enumerate(kinds))
+        ends = problem.may_end[assignment.models[kinds[-1]]]
+        if ends and cost < least and gains_enough(problem, assignment, kinds, problem.needed):
+            least = cost
+    return least
+
+
+@pytest.mark.parametrize("initial", [None, "first", "last"])
+def test_plans_of_one_switch_are_the_cheapest_of_all_written_out(initial):
+    """Also from an initial model, whose switch loses something else at every epoch."""
+    found = 0
+    for problem in begun_with(tiny_problems(50, 20), initial):
+        for assignment in assignments(problem):
+            near = Neighbourhood(problem, Prices.of(problem), assignment)
+            multiplier = 0.0 if problem.instance.target.maximum_time is None else 0.7
+            least = cheapest_of(problem, assignment, at_most_one_switch(problem, assignment), multiplier)
+            kinds = near.one_switch(multiplier, 1e5)
+            if kinds is None:
+                assert least > 1e5
+                continue
+            assert cheapest_of(problem, assignment, [tuple(kinds)], multiplier) == pytest.approx(least)
+            found += 1
+    assert found > 10
+
+
+def begun_with(problems: list[SampledProblem], place: str | None) -> list[SampledProblem]:
+    """The same, where switches lose and win as much as epochs gain; from their first or last model on.
+
+    In some of them the first model cannot be left.
+    """
+    changed, rng = [], np.random.default_rng(71)
+    for number, problem in enumerate(problems):
+        names = [model.name for model in problem.instance.models]
+        instance = problem.instance
+        if place is not None:
+            instance = instance.replace(initial_model=names[0 if place == "first" else -1])
+        if number % 3 == 0 and len(names) > 1:  # of the two ways one is barred
+            instance = instance.replace(
+                switches=(Switch(previous=names[0], following=names[1], law=Forbidden()),)
+            )
+        scenarios = draw_scenarios(instance, 12)
+        losses = rng.normal(0.0, scenarios.improvements.mean(), scenarios.switch_losses.shape)
+        changed.append(SampledProblem(instance, dataclasses.replace(scenarios, switch_losses=losses)))
+    return changed
+
+
+def test_nothing_is_offered_that_is_not_below_the_cutoff():
+    for problem in tiny_problems(70, 6):
+        prices = Prices.of(problem)
+        for assignment in assignments(problem):
+            near = Neighbourhood(problem, prices, assignment)
+            assert near.one_switch(1.0, -1e9) is None
+            kinds = near.one_switch(1.0, math.inf)
+            assert kinds is None or tuple(kinds) in at_most_one_switch(problem, assignment)
+
+
+@pytest.mark.parametrize("limit", ["loose", "tight", "short", "none"])
+def test_a_plan_with_at_most_one_switch_is_in_time_where_one_written_out_is(limit):
+    """The tightest limit is the time of the fastest plan that gains enough: it keeps it."""
+    problem = sampled(TINY.replace(maximum_time=None, round_deadline=50.0), 10)
+    for assignment in assignments(problem):
+        times = assignment.cheapest(Prices.of(problem).fastest)
+        for needed in (0.3 * problem.needed, 0.6 * problem.needed, problem.needed, 100.0 * problem.needed):
+            sums = [
+                sum(times[k, kind] for k, kind in enumerate(kinds))
+                for kinds in at_most_one_switch(problem, assignment)
+                if gains_enough(problem, assignment, kinds, needed)
+            ]
+            least = min(sums, default=math.inf)
+            if not math.isfinite(least) and limit != "none":
+                continue
+            factor = {"loose": 2.0, "tight": 1.0, "short": 1 - 1e-6, "none": math.inf}[limit]
+            maximum_time = None if limit == "none" else least * factor
+            near = Neighbourhood(problem, Prices(Prices.of(problem).costs, maximum_time), assignment)
+            assert near.in_time(needed) == (math.isfinite(least) and limit != "short")
+
+
+def test_without_a_time_limit_the_round_deadline_excludes_what_is_slower():
+    """Just where no epoch of any kind keeps it, no plan does."""
+    for deadline, possible in ((50.0, True), (1e-6, False)):
+        problem = sampled(TINY.replace(maximum_time=None, round_deadline=deadline), 10)
+        found = [
+            Neighbourhood(problem, Prices.of(problem), item).in_time(0.3 * problem.needed)
+            for item in assignments(problem)
+        ]
+        assert any(found) == possible
 
 
 @pytest.fixture
 def always_priced(monkeypatch):
-    monkeypatch.setattr(scenario_search, "LONG", 1)
-    monkeypatch.setattr(scenario_subproblem, "LONG", 1)
+    monkeypatch.setattr(counted, "LONG", 1)
 
 
 @pytest.mark.parametrize("change", [lambda item: item, with_negative_switches], ids=["drawn", "negative"])
@@ -54,8 +179,7 @@ def test_no_plan_below_the_cutoff_is_charged_too_much(always_priced):
         for assignment in assignments(problem):
             kinds = range(len(assignment.models))
             for sequence in itertools.product(kinds, repeat=2):
-                models = [problem.initial_model, *assignment.models[list(sequence)]]
-                if not all(a is None or problem.may_follow[a, b] for a, b in itertools.pairwise(models)):
+                if not allowed_switches(problem, assignment, sequence):
                     continue
                 plan = cheapest_clusters(problem, prices, assignment, sequence, 0.0, math.inf, lambda: True)
                 if plan is None or problem.misses(plan.choices) > problem.allowed:
@@ -63,7 +187,7 @@ def test_no_plan_below_the_cutoff_is_charged_too_much(always_priced):
                 if problem.transfers(plan.choices) != assignment.transfers:  # a plan of another assignment
                     continue
                 cutoff = plan.cost * (1 + 1e-9)
-                part = Subproblem(
+                part = CountedSubproblem(
                     problem, prices, assignment, 2, (plan.multiplier,), cutoff, np.arange(problem.size)
                 )
                 charges = part._charges
@@ -172,7 +296,7 @@ def test_long_knapsacks_are_proved_as_their_dynamic_program_says(count, correlat
     instance = ByCost.reduce(items)
     first = []
     limits = Limits(progress=lambda seconds, cost, bound: first.append(cost))
-    outcome = scenario_search.scenario_search(instance, limits)
+    outcome = scenario_search(instance, limits)
     assert outcome.termination is Termination.OPTIMAL
     best = best_by_capacity(items).value
     cost = depl.evaluate(instance, outcome.plan).cost
@@ -188,31 +312,27 @@ def test_a_stopped_search_for_prices_returns_what_it_holds():
     assert 2 <= len(found) <= 4
 
 
-def test_plans_by_a_price_of_gain_are_tried_under_all_assignments_that_may_be_cheaper():
+def test_plans_by_a_price_of_gain_are_tried_under_all_assignments_that_may_be_cheaper(
+    monkeypatch, always_priced
+):
     """Those whose transfers alone cost as much as the plan that is held are passed over."""
-    found = passed = 0
+    monkeypatch.setattr(counted, "_LONGEST_SCANNED", 0)
+    tried, kept, found, passed = [], Counted.priced_plan, 0, 0
+
+    def noted(risk, search, near):
+        tried.append(near.assignment)
+        kept(risk, search, near)
+
+    monkeypatch.setattr(Counted, "priced_plan", noted)
     for problem in tiny_problems(34, 12):
-        search = ScenarioSearch(problem, Limits())
+        search = Search(Counted(problem), Limits())
         search.build()
-        costs = []
-        for assignment in search._assigned:
-            alone = ScenarioSearch(problem, Limits())
-            alone.share(search)
-            alone._assigned = [assignment]
-            alone.priced_plans()
-            costs.append(alone.cost)
-            if alone.best is not None:
-                assert problem.misses(alone.best.choices) <= problem.allowed
-        tried = []
-        search._priced_plan = lambda near, search=search, tried=tried: (
-            tried.append(near.assignment),
-            ScenarioSearch._priced_plan(search, near),
-        )
-        search.priced_plans()
-        assert (search.cost < math.inf) == (min(costs) < math.inf)
-        assert search.cost <= costs[0]
-        passed += sum(item.transfers >= search.cost for item in search._assigned)
-        assert all(item in tried for item in search._assigned if item.transfers < search.cost)
+        tried.clear()
+        search.risk.first_plans(search)
+        if search.best is not None:
+            assert problem.misses(search.best.choices) <= problem.allowed
+        passed += sum(item.transfers >= search.cost for item in search.assigned)
+        assert all(item in tried for item in search.assigned if item.transfers < search.cost)
         found += search.cost < math.inf
     assert found > 5
     assert passed > 0
