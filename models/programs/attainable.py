@@ -28,8 +28,8 @@ class Attainable:
         Whether a feasible plan could use the configuration at that epoch.
     lengths : bool array (K_max,)
         Entry k - 1: whether a feasible plan could end after epoch k.
-    missed_anyway, met_anyway : bool array (S,)
-        Scenarios that every plan misses, and those that every sequence of a possible length meets.
+    missed_anyway : bool array (S,)
+        Scenarios that every plan misses.
     lowest_gain : float array (S,)
         No plan of a possible length gains less [loss].
     greatest_gain : float array (S,)
@@ -43,7 +43,6 @@ class Attainable:
     usable: NDArray[np.bool_]
     lengths: NDArray[np.bool_]
     missed_anyway: NDArray[np.bool_]
-    met_anyway: NDArray[np.bool_]
     lowest_gain: FloatArray
     greatest_gain: FloatArray
     allowed: int
@@ -97,8 +96,8 @@ def attainable(problem: SampledProblem) -> Attainable:
     worst = np.full(len(best), 0.0 if idle else np.inf)
     if lengths.any():
         worst = np.minimum(worst, _worst_gains(problem, usable, steps, lengths))
-    met, allowed = worst >= problem.needed + margin, problem.allowed - int(missed.sum())
-    return Attainable(usable, lengths, missed, met, worst - margin, best, allowed, idle)
+    allowed = problem.allowed - int(missed.sum())
+    return Attainable(usable, lengths, missed, worst - margin, best, allowed, idle)
 
 
 def best_by_length(values: FloatArray, steps: FloatArray, problem: SampledProblem) -> FloatArray:

@@ -342,8 +342,8 @@ def _add_quantile(
     coefficients = np.array(rows).reshape(len(rows), len(problem.scenarios))
     unit = float(np.abs(coefficients).max(initial=0.0)) or 1.0
     missed = [int(s) + 1 for s in np.flatnonzero(bounds.missed_anyway)]
-    counted = [int(s) + 1 for s in np.flatnonzero(~bounds.missed_anyway & ~bounds.met_anyway)]
-    optional = [s for s in counted if bounds.lowest_gain[s - 1] < needed] if bounds.allowed > 0 else []
+    counted = [int(s) + 1 for s in np.flatnonzero(~bounds.missed_anyway & (bounds.lowest_gain < needed))]
+    optional = counted if bounds.allowed > 0 else []
     model.missed_anyway = pyo.Set(initialize=missed, doc="s: scenarios that no plan meets")
     model.undecided = pyo.Set(initialize=optional, doc="s: scenarios that some plan may miss, some meet")
     model.z = pyo.Var(model.scenarios, domain=pyo.Binary, doc="(3): the scenario ends above l_max")

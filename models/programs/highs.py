@@ -149,19 +149,6 @@ def solve_program(
 class Session:
     """One HiGHS object for a Pyomo model with linear rows, to which further rows are added.
 
-    Attributes
-    ----------
-    model : pyomo.environ.ConcreteModel
-    columns : list of Pyomo variables
-        In the order of HiGHS.
-    options : mapping
-        The options in force.
-
-    Parameters
-    ----------
-    options : mapping, optional
-        Changes to `OPTIONS`, by the names of HiGHS.
-
     Raises
     ------
     InvalidInputError
@@ -169,7 +156,7 @@ class Session:
     """
 
     def __init__(self, model: pyo.ConcreteModel, options: Mapping[str, Option] | None = None) -> None:
-        """Translate ``model``."""
+        """Translate ``model``; the options are changes to `OPTIONS`, by the names of HiGHS."""
         self.options = {**OPTIONS, **(options or {})}
         self.model, self.columns = model, list[Any]()
         self._highs: Any = quiet_highs()
@@ -206,14 +193,9 @@ class Session:
             )
 
     def solve(self, time_limit: float | None = None, watch: Watcher | None = None) -> Answer:
-        """Solve, and put the best solution into the model.
+        """Solve, and put the best solution into the model; ``watch`` receives the bound, in this thread.
 
-        Parameters
-        ----------
-        time_limit : float, optional
-            Wall seconds; kept to within `GRACE` whatever HiGHS does.
-        watch : callable, optional
-            Receives the bound, from this thread.
+        The time limit, in wall seconds, is kept to within `GRACE` whatever HiGHS does.
         """
         if self._highs is None:
             return Answer(Status.INFEASIBLE, None, math.inf, self.options)

@@ -5,42 +5,25 @@ import json
 from pathlib import Path
 
 import highspy
-import numpy as np
 import pyomo.environ as pyo
 import pytest
 
 import depl
-from depl.instances.generator import random_instance
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.programs.export import export, read_names, symbols
 from depl.models.programs.highs import OPTIONS, Session, Status, solve_program
-from depl.models.programs.loop import solve_sampled
 from depl.models.scenarios.draws import draw_scenarios
 from tests.cases.outside_solvers import cbc, glpk_relaxed, scip
 from tests.cases.sampled_plans import price_space
 
 ENDINGS = ("lp", "mps")
-every_file = pytest.mark.parametrize("ending", ENDINGS)
-
-
-@pytest.fixture(scope="module")
-def problem():
-    rng = np.random.default_rng(8)
-    instance = random_instance(rng, models=(2, 2), clusters=(2, 2), datasets=(2, 2), maximum_epochs=(3, 3))
-    return SampledProblem(instance, draw_scenarios(instance, 15, seed=1))
 
 
 @pytest.fixture(scope="module")
 def documented(tiny):
-    """The problem of docs/programs.rst."""
+    """The problem of docs/programs.rst, whose optimum is 28."""
     return SampledProblem(tiny, draw_scenarios(tiny, 50, seed=0))
-
-
-@pytest.fixture(scope="module")
-def proved(documented):
-    """Its optimum."""
-    return solve_sampled(documented).cost
 
 
 def knapsack():
@@ -63,39 +46,30 @@ def read(path) -> highspy.Highs:
     return engine
 
 
-@every_file
-def test_a_written_program_is_read_back_with_the_same_optimum(problem, ending, tmp_path, caplog):
-    model = price_space(problem)
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_written_program_is_read_back_and_called_a_relaxation_in_the_first_line(
+    documented, ending, tmp_path, caplog
+):
+    model = price_space(documented)
     path = export(model, tmp_path / f"program.{ending}")
     assert caplog.messages == []  # Pyomo has nothing to warn of
     assert [item.name for item in tmp_path.iterdir()] == [path.name]
-    assert read(path).getInfo().objective_function_value == pytest.approx(
-        Session(model).solve().objective, rel=1e-7
-    )
-    assert "eq3_quantile" in path.read_text(encoding="ascii")
-
-
-# ---- what has the first of its cuts only is a relaxation, and says so ----
-
-
-@every_file
-def test_the_first_line_calls_the_program_a_relaxation(documented, proved, ending, tmp_path):
-    """The optimum of the problem is 28, proved by the loop; the file's is 27.25 or so, and not a cost."""
-    assert proved == pytest.approx(28, rel=1e-9)
-    model = price_space(documented)
-    path = export(model, tmp_path / f"tiny.{ending}")
-    first = path.read_text(encoding="ascii").splitlines()[0]
+    text = path.read_text(encoding="ascii")
+    first = text.splitlines()[0]
     assert first.startswith(("\\ This program is a RELAXATION", "* This program is a RELAXATION"))
     assert "lower bound" in first
-    assert read(path).getInfo().objective_function_value < 28 * (1 - 1e-6)
+    assert "eq3_quantile" in text
+    found = read(path).getInfo().objective_function_value
+    assert found == pytest.approx(Session(model).solve().objective, rel=1e-7)
+    assert found < 28 * (1 - 1e-6)
     assert "RELAXATION" in export(model.clone(), tmp_path / f"copy.{ending}").read_text(encoding="ascii")
+    assert "RELAXATION" not in export(knapsack(), tmp_path / f"other.{ending}").read_text(encoding="ascii")
 
 
 def test_no_solver_calls_a_relaxation_optimal_without_that_word(documented):
     pytest.importorskip("pyscipopt")
-    model = price_space(documented)
-    answers = [Session(model).solve(), *(solve_program(model, solve_with=name) for name in ("highs", "scip"))]
-    for answer in answers:
+    for name in ("highs", "scip"):
+        answer = solve_program(price_space(documented), solve_with=name)
         assert answer.status is Status.RELAXATION_OPTIMAL
         assert "relaxation" in answer.status.value
         assert answer.proved
@@ -107,11 +81,6 @@ def test_the_page_says_that_a_program_without_its_cuts_is_a_relaxation(tiny):
     assert f"instance {tiny.fingerprint[:16]} on 50 scenarios" in text
     said = "**A program without its cuts is a relaxation**: its optimum is a lower bound of the cost."
     assert said in " ".join(text.split())
-
-
-def test_a_program_of_another_kind_is_not_called_a_relaxation(tmp_path):
-    assert solve_program(knapsack()).status is Status.OPTIMAL
-    assert "RELAXATION" not in export(knapsack(), tmp_path / "program.lp").read_text(encoding="ascii")
 
 
 # ---- names ----
@@ -203,7 +172,7 @@ def test_plain_names_stay_as_they_are(documented, tmp_path):
 # ---- files ----
 
 
-def test_a_failed_write_leaves_what_was_there(problem, tmp_path, monkeypatch):
+def test_a_failed_write_leaves_what_was_there(tmp_path, monkeypatch):
     path = tmp_path / "program.lp"
     path.write_text("mine")
     model = knapsack()
@@ -218,6 +187,14 @@ def test_a_failed_write_leaves_what_was_there(problem, tmp_path, monkeypatch):
     assert path.read_text() == "mine"
 
 
-def test_another_ending_is_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match=r"\.lp, \.mps or \.nl"):
-        export(knapsack(), tmp_path / "program.txt")
+@pytest.mark.parametrize(
+    ("name", "cones", "words"),
+    [("a.txt", False, r"\.lp, \.mps or \.nl"), ("a.mps", True, "MPS files have no cones")],
+)
+def test_another_ending_and_cones_as_mps_are_refused(tmp_path, name, cones, words):
+    model = knapsack()
+    if cones:
+        model.cone = pyo.Constraint(expr=model.x[1] ** 2 - model.x[2] * model.x[1] <= 0)
+    with pytest.raises(InvalidInputError, match=words):
+        export(model, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Limits and Ctrl-C: the loop ends in time with a plan and a valid bound, also inside the tree of HiGHS."""
+"""Limits, Ctrl-C and errors of HiGHS: the loop ends in time with a plan, a valid bound and no wrong proof."""
 
 import json
 import signal
@@ -6,15 +6,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+import highspy
 import numpy as np
 import pytest
 
+from depl.models.problem.instance import Instance
+from depl.models.programs.highs import OPTIONS
 from depl.models.programs.loop import solve_sampled
-from depl.models.solving.methods import Limits
+from depl.models.scenarios.files import load_scenarios
+from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import Termination
 from tests.cases.sampled_plans import HARD_OPTIMUM, hard_problem, meets_all
+from tests.oracles.scenario_enumeration import cheapest_under_scenarios
 
 ROOT = Path(__file__).resolve().parents[3]
+DATA = ROOT / "tests" / "data"
 
 
 @pytest.fixture(scope="module")
@@ -22,73 +28,47 @@ def hard():
     return hard_problem()
 
 
-@pytest.fixture(scope="module")
-def followed(hard):
-    """A search that ends with a gap, and its rows of progress."""
+@pytest.mark.parametrize("limits", [{"gap": 0.3}, pytest.param({"time_limit": 4.0}, marks=pytest.mark.slow)])
+def test_a_gap_or_a_time_limit_ends_in_a_plan_a_bound_and_rows_of_progress_that_close_in(hard, limits):
     rows = []
-    limits = Limits(gap=0.3, time_limit=60, progress=lambda *row: rows.append(row))
-    return solve_sampled(hard, limits=limits), rows
-
-
-def test_a_wanted_gap_ends_the_search_with_a_certificate(followed):
-    check_gap(followed[0], 0.3)
-
-
-def check_gap(found, gap):
-    assert found.termination is Termination.GAP_REACHED
-    assert found.cost - found.lower_bound <= gap * found.cost
-    assert found.lower_bound <= HARD_OPTIMUM <= found.cost * (1 + 1e-9)
-
-
-@pytest.mark.parametrize(
-    "seconds",  # a busy machine needs one to begin; by default rows of progress are asked within a limit
-    [1e-6, pytest.param(4.0, marks=pytest.mark.slow)],
-)
-def test_at_the_time_limit_there_is_a_plan_and_a_valid_bound(hard, seconds):
-    limits = Limits(time_limit=seconds)
-    found = solve_sampled(hard, limits=limits)
-    assert found.termination is Termination.TIME_LIMIT
-    assert 0 <= found.lower_bound <= HARD_OPTIMUM * (1 + 1e-9)
-    assert found.reason if found.choices is None else found.cost >= HARD_OPTIMUM * (1 - 1e-9)
-    if seconds > 1:
-        assert meets_all(hard, tuple(found.choices))
-        assert found.lower_bound > 0.3 * HARD_OPTIMUM
-
-
-def test_rows_of_progress_close_in_on_the_optimum(followed):
-    check_rows(followed[1])
-
-
-@pytest.mark.slow
-def test_rows_of_progress_up_to_a_time_limit_close_in_on_the_optimum(hard):
-    rows = []
-    solve_sampled(hard, limits=Limits(time_limit=1.5, progress=lambda *row: rows.append(row)))
-    check_rows(rows)
-
-
-def check_rows(rows):
+    progress = lambda *row: rows.append(row)  # noqa: E731
+    found = solve_sampled(hard, Limits(**{"time_limit": 60, **limits}, progress=progress))
+    assert found.lower_bound <= HARD_OPTIMUM * (1 + 1e-9)
+    assert found.cost >= HARD_OPTIMUM * (1 - 1e-9)
+    assert meets_all(hard, tuple(found.choices))
+    if "gap" in limits:
+        assert found.termination is Termination.GAP_REACHED
+        assert found.cost - found.lower_bound <= 0.3 * found.cost
+    else:
+        assert found.termination is Termination.TIME_LIMIT
     assert len(rows) > 2
     seconds, costs, bounds = (np.array(column) for column in zip(*rows, strict=True))
     assert (np.diff(seconds) >= 0).all()
     assert (np.diff(costs) <= 0).all()
     assert (bounds <= costs).all()
-    assert bounds.max() > 0.3 * HARD_OPTIMUM
-    assert bounds.max() <= HARD_OPTIMUM * (1 + 1e-9)
+    assert 0.3 * HARD_OPTIMUM < bounds.max() <= HARD_OPTIMUM * (1 + 1e-9)
 
 
-def test_an_interrupt_at_any_row_of_progress_gives_the_incumbent(hard):
-    for stop in (1, 4):
-        rows = []
+def test_without_any_time_nothing_is_claimed(hard):
+    found = solve_sampled(hard, Limits(time_limit=1e-6))
+    assert found.termination is Termination.TIME_LIMIT
+    assert 0 <= found.lower_bound <= HARD_OPTIMUM
+    assert found.reason if found.choices is None else found.cost >= HARD_OPTIMUM * (1 - 1e-9)
 
-        def press(*row, rows=rows, stop=stop):
-            rows.append(row)
-            if len(rows) == stop:
-                raise KeyboardInterrupt
 
-        found = solve_sampled(hard, limits=Limits(progress=press))
-        assert found.termination is Termination.INTERRUPTED
-        assert meets_all(hard, tuple(found.choices))
-        assert found.lower_bound <= HARD_OPTIMUM <= found.cost * (1 + 1e-9)
+@pytest.mark.parametrize("stop", [1, 4])
+def test_an_interrupt_at_any_row_of_progress_gives_the_incumbent(hard, stop):
+    rows = []
+
+    def press(*row):
+        rows.append(row)
+        if len(rows) == stop:
+            raise KeyboardInterrupt
+
+    found = solve_sampled(hard, limits=Limits(progress=press))
+    assert found.termination is Termination.INTERRUPTED
+    assert meets_all(hard, tuple(found.choices))
+    assert found.lower_bound <= HARD_OPTIMUM <= found.cost * (1 + 1e-9)
 
 
 SCRIPT = """
@@ -101,14 +81,13 @@ def tell(seconds, cost, bound):
         print("inside", file=sys.stderr, flush=True)
 
 problem = hard_problem()
-result = depl.solve(problem.instance, sys.argv[1], scenarios=problem.scenarios, progress=tell)
-print(result.to_json())
+print(depl.solve(problem.instance, "milp", scenarios=problem.scenarios, progress=tell).to_json())
 """
 
 
 def test_ctrl_c_inside_the_tree_of_highs_gives_the_incumbent():
     child = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, "milp"],
+        [sys.executable, "-c", SCRIPT],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -121,6 +100,36 @@ def test_ctrl_c_inside_the_tree_of_highs_gives_the_incumbent():
     output, errors = child.communicate(timeout=20)
     assert child.returncode == 0, errors
     result = json.loads(output)
-    assert result["termination"] == "interrupted"
-    assert result["solution"] == "feasible"
+    assert (result["termination"], result["solution"]) == ("interrupted", "feasible")
     assert 1 < result["lower_bound"] <= HARD_OPTIMUM <= result["cost"] * (1 + 1e-9)
+
+
+# --- programs on which HiGHS proves an optimum that is a quarter too expensive (highspy 1.15.1 and 1.16.0)
+
+
+@pytest.mark.parametrize("method", ["milp", "scenario-search"])
+def test_every_exact_method_proves_the_true_optimum_where_presolve_errs(method):
+    instance = Instance.from_json((DATA / "presolve_errs.json").read_text(encoding="utf-8"))
+    sample = load_scenarios(DATA / "presolve_errs.npz", instance)
+    true, _ = cheapest_under_scenarios(instance, sample.improvements, sample.switch_losses, sample.decimals)
+    outcome = find(method).run(instance, Limits(scenarios=sample))
+    assert outcome.termination is Termination.OPTIMAL
+    assert outcome.lower_bound == pytest.approx(true, rel=1e-9)
+
+
+def test_the_optimum_of_a_program_is_that_of_other_solvers_whatever_the_seed():
+    """One with resources as variables, of the problem above; SCIP, CBC, GLPK and HiGHS by default find this.
+
+    At a ``mip_feasibility_tolerance`` of 1e-9 HiGHS calls 946.478 optimal, with 36 of the first 100 seeds.
+    """
+    engine = highspy.Highs()
+    engine.setOptionValue("output_flag", False)
+    engine.readModel(str(DATA / "tolerance_errs.lp"))
+    found = []
+    for seed in range(6):
+        for name, value in {**OPTIONS, "random_seed": seed}.items():
+            engine.setOptionValue(name, value)
+        engine.clearSolver()
+        engine.run()
+        found.append(engine.getInfo().objective_function_value)
+    assert found == pytest.approx([752.7135347319434] * 6, rel=1e-7)
