@@ -210,8 +210,8 @@ class Loop:
                 return self._infeasible()
             if answer.status in _STOPPED:
                 return self.end(_STOPPED[answer.status])
-            if not self._trusted(answer):
-                return self._distrusted(answer)
+            if (doubt := self._doubt(answer)) is not None:
+                return self.end(Termination.EXHAUSTED, doubt)
             self.limits.report(self.cost, min(self.lower_bound, self.cost))
             if not added and not self._proved(max(PROOF_TOLERANCE, self.limits.gap)):
                 if found is None or tuple(found) in self._excluded:
@@ -254,18 +254,16 @@ class Loop:
             options["mip_rel_gap"] = self.limits.gap / 2
         return Session(self.model, options)
 
-    def _trusted(self, answer: Answer) -> bool:
-        """Whether the answer is one that was asked for and agrees with the best plan."""
-        if self.choices is not None and tuple(self.choices) in self.settled:
-            return answer.proved or answer.status is Status.INFEASIBLE
-        return answer.proved and self.lower_bound <= self.cost * (1 + _CONTRADICTION)
-
-    def _distrusted(self, answer: Answer) -> Self:
-        """The solver ended in another way than asked for, or contradicts a plan that is held."""
-        if answer.proved or answer.status is Status.INFEASIBLE:
+    def _doubt(self, answer: Answer) -> str | None:
+        """Why an answer proves nothing: it is none that was asked for, or contradicts a plan that is held."""
+        infeasible = answer.status is Status.INFEASIBLE
+        if not answer.proved and not infeasible:
+            return f"the solver ended with: {answer.status.value}"
+        excluded = self.choices is not None and tuple(self.choices) in self.settled
+        if not excluded and (infeasible or self.lower_bound > self.cost * (1 + _CONTRADICTION)):
             self.lower_bound = 0.0
-            return self.end(Termination.EXHAUSTED, "the solver's proof contradicts a plan that is feasible")
-        return self.end(Termination.EXHAUSTED, f"the solver ended with: {answer.status.value}")
+            return "the solver's proof contradicts a plan that is feasible"
+        return None
 
     def _take(self, answer: Answer, choices: Choices | None) -> list[Any]:
         """Judge what one program says, and its sequence; returns the rows that follow."""

@@ -25,7 +25,7 @@ from depl.models.programs.formulations import Price
 from depl.models.programs.highs import OPTIONS, Answer, Session, Status, solve_program
 from depl.models.programs.loop import Loop, solve_sampled
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
-from depl.models.solving.methods import Limits
+from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import Solution, Termination
 from tests.cases.sampled_plans import (
     HARD_OPTIMUM,
@@ -118,13 +118,13 @@ def test_both_forms_the_search_and_all_plans_one_by_one_agree_on_200_instances(p
     pytest.importorskip("pyscipopt")
     for problem in problems[chosen]:
         optimum = optimum_of(problem)
-        search = depl.solve(problem.instance, "scenario-search", scenarios=problem.scenarios)
+        search = find("scenario-search").run(problem.instance, Limits(scenarios=problem.scenarios))
         found = [solve_sampled(problem, form=form) for form in FORMS]
         if math.isinf(optimum):
             assert {item.termination for item in (search, *found)} == {Termination.INFEASIBLE}
             continue
         assert {item.termination for item in (search, *found)} == {Termination.OPTIMAL}
-        assert [item.cost for item in (search, *found)] == pytest.approx([optimum] * 3, rel=1e-9)
+        assert [item.lower_bound for item in (search, *found)] == pytest.approx([optimum] * 3, rel=1e-9)
         if found[0].choices:
             answer = solve_program(program(problem.instance, problem.scenarios), solve_with="scip")
             assert answer.objective == pytest.approx(optimum, rel=1e-6, abs=1e-9)
