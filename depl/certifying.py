@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from depl.instances.library import load
 from depl.instances.training.recorded import named_traces
-from depl.models.estimation import certificate
-from depl.models.estimation.certificate import Certificate
+from depl.models.estimation.certificate import Certificate, certificate
+from depl.models.estimation.held_out import held_out
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -40,7 +40,7 @@ def certify(
     chosen_by : Traces, Instance, str, or iterable of these
         What was used to choose the plan; none of its runs may be in ``runs``. ``()`` for nothing.
     plan, metric, diverged
-        As in `depl.models.estimation.certificate.certify`.
+        As in `depl.models.estimation.held_out.held_out`.
 
     Returns
     -------
@@ -66,16 +66,8 @@ def certify(
     """
     judges = named_traces(runs) if isinstance(runs, str) else runs
     known = (chosen_by,) if isinstance(chosen_by, Traces | Instance | str) else tuple(chosen_by)
-    return certificate.certify(
-        judges,
-        target,
-        level,
-        confidence,
-        chosen_by=tuple(named_choice(item) if isinstance(item, str) else item for item in known),
-        plan=plan,
-        metric=metric,
-        diverged=diverged,
-    )
+    chosen = tuple(named_choice(item) if isinstance(item, str) else item for item in known)
+    return certificate(held_out(judges, chosen, plan, metric, diverged), target, level, confidence)
 
 
 def named_choice(name: str) -> Traces | Instance:

@@ -22,10 +22,9 @@ from depl.benchmarks.figures.style import (
     series_style,
     set_title,
 )
-from depl.models.estimation.combinations import TracesFit, fit_rows
 from depl.models.estimation.diagnosis import Diagnosis
-from depl.models.estimation.families import IMPROVEMENT_FAMILIES, SWITCH_FAMILIES
-from depl.models.estimation.fit import FittedLaw, ImprovementFit, SwitchFit
+from depl.models.estimation.families import family_of
+from depl.models.estimation.fit import FittedLaw, ImprovementFit, SwitchFit, TracesFit, fit_rows
 from depl.models.estimation.independence import USABLE
 from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.foundation.errors import InvalidInputError
@@ -36,7 +35,6 @@ TAIL = Fraction(1, 100)
 THRESHOLD = 0.05
 """Above which the paper takes a p-value for a good fit."""
 _BINS, _POINTS = 20, 400
-_FAMILIES = {item.name: item for item in (*IMPROVEMENT_FAMILIES, *SWITCH_FAMILIES)}
 _ROW = 0.32
 """Height of a row [in]: names of ten points with as much again between them."""
 _LEVEL = 0.95
@@ -107,12 +105,13 @@ def most(by_model: TracesFit) -> tuple[str, ImprovementFit, tuple[str, SwitchFit
 
 def p_values(fit: TracesFit) -> dict[str, list[float]]:
     """Of the inverse gamma in all combinations: as printed, honest for positive and for all ratios."""
-    rows = [row for row in fit_rows(fit.improvements) if row.p_value is not None]
-    return {
-        "as printed": [float(row.paper_p_value or 0.0) for row in rows],
-        "honest, positive ratios": [float(row.positive_p_value or 0.0) for row in rows],
-        "honest, all ratios": [float(row.p_value or 0.0) for row in rows],
+    rows = [row for row in fit_rows(fit.improvements) if row["p_value"] is not None]
+    kinds = {
+        "as printed": "paper_p_value",
+        "honest, positive ratios": "positive_p_value",
+        "honest, all ratios": "p_value",
     }
+    return {kind: [row[name] for row in rows] for kind, name in kinds.items()}
 
 
 def draw_density(
@@ -129,8 +128,8 @@ def draw_density(
     axes.stairs(heights, edges, fill=True, color="0.8", label=f"observed, {values.size}")
     points = np.linspace(low, high, _POINTS + 1)
     for index, law in enumerate(laws):
-        parameters = np.array([[value for _, value in law.parameters]])
-        reached = _FAMILIES[law.family].cdf(parameters, points[None])[0] * (1 - law.excluded / values.size)
+        cdf = family_of(law.family).cdf(np.array([[*law.parameters.values()]]), points[None])[0]
+        reached = cdf * (1 - law.excluded / values.size)
         density = np.diff(reached) / np.diff(points)
         look: dict[str, Any] = {"color": nth(COLOURS, index), "linestyle": nth(DASHES, index)}
         axes.plot((points[1:] + points[:-1]) / 2, density, label=law.family.replace("_", " "), **look)

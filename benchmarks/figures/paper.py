@@ -21,7 +21,7 @@ from depl.benchmarks.figures.sweeps import shown_of
 from depl.benchmarks.measure.attempt import Attempt
 from depl.benchmarks.measure.provenance import here
 from depl.models.estimation.choices import RESAMPLES, FitBy
-from depl.models.estimation.combinations import TracesFit, fit_traces
+from depl.models.estimation.fit import TracesFit, fit_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 
@@ -175,11 +175,15 @@ def _fit_rows(by_model: TracesFit, by_schedule: TracesFit) -> Iterator[tuple[Cel
     model, fit, jump = most(by_model)
     yield from (("ratio", model, value) for value in fit.ratios.tolist())
     for law in fit.laws:
-        yield from (("law of ratios", f"{law.family} {name}", value) for name, value in law.parameters)
+        yield from (
+            ("law of ratios", f"{law.family} {name}", value) for name, value in law.parameters.items()
+        )
     for kind, values in p_values(by_schedule).items():
         yield from (("p-value", kind, value) for value in values)
     if jump is not None:
         name, found = jump
         yield from (("jump", name, value) for value in found.jumps.tolist())
         for law in found.laws:
-            yield from (("law of jumps", f"{law.family} {name}", value) for name, value in law.parameters)
+            yield from (
+                ("law of jumps", f"{law.family} {name}", value) for name, value in law.parameters.items()
+            )

@@ -22,7 +22,7 @@ from depl.benchmarks.studies.helpers.delivered import delivered, delivered_figur
 from depl.fitting import fit
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_counterfactuals, recorded_traces
-from depl.models.estimation.binomial import refuting_p_value
+from depl.models.estimation.binomial import binomial_p_values
 from depl.models.policy.counted import counted
 from depl.models.policy.dynamic import Actions, Table, failed
 from depl.models.policy.grid import Expectations, Grid
@@ -431,7 +431,7 @@ def refuted(p_values: Sequence[float]) -> int:
 def of_promise(row: Mapping[str, Any]) -> float:
     """p-value of the certified probability itself, which is above omega where the promise is slack."""
     missed = round((1 - row["delivered"]) * row["runs"])
-    return refuting_p_value(missed, row["runs"], min(row["promised"], _HIGHEST))
+    return binomial_p_values(missed, row["runs"], min(row["promised"], _HIGHEST))[1]
 
 
 def of_cost(row: Mapping[str, Any]) -> float:

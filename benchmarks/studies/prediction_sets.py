@@ -30,7 +30,7 @@ from depl.instances.training.families import PLANS, Family, family
 from depl.instances.training.kernels import Numbers
 from depl.instances.training.recorded import recorded_traces
 from depl.instances.training.runs import Epoch, model_name, train_run
-from depl.models.estimation.certificate import conformal_bound
+from depl.models.estimation.certificate import loss_bound
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Traces
@@ -82,7 +82,7 @@ def mean_prediction_sets(
 
     The score of a class is one less its probability. The set of an example holds every class whose score is
     at most the r-th smallest of the scores that n others have for their true classes, r = ceil((n + 1) level)
-    (`depl.models.estimation.certificate.conformal_bound`).
+    (`depl.models.estimation.certificate.loss_bound`).
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def mean_prediction_sets(
 
 
 def _rank(calibration: int, level: float) -> int | None:
-    return conformal_bound(np.arange(calibration), level).rank  # of any losses: it depends on their number
+    return loss_bound(np.arange(calibration), level, None).rank  # of any losses: it depends on their number
 
 
 @lru_cache(maxsize=64)
@@ -142,7 +142,7 @@ def curves(traces: Traces, schedule: Sequence[Epoch]) -> Curves:
     losses = traces.matrix()[rows, : len(key) + 1]
     stages = [(model_name(epoch.factor), len(list(epochs))) for epoch, epochs in groupby(schedule)]
     early = np.arange(len(key) + 1) < (first := len(key) - stages[-1][1] + 1)
-    guaranteed = [conformal_bound(column, LEVEL).value for column in losses.T]
+    guaranteed = [loss_bound(column, LEVEL, None).value for column in losses.T]
     return Curves(
         name=", ".join(f"{count} {model}" for model, count in stages),
         runs=len(rows),

@@ -21,7 +21,7 @@ from depl.instances.reductions.knapsack import Knapsack, best_by_capacity
 from depl.instances.reductions.to_planning import ByTime, unbounded
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.choices import FitBy
-from depl.models.estimation.combinations import fit_traces
+from depl.models.estimation.fit import fit_traces
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray

@@ -21,9 +21,9 @@ from depl.benchmarks.studies.helpers.collections import OF_FAMILIES, known_runs,
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.affine import fit_affine
-from depl.models.estimation.binomial import refuting_p_value
-from depl.models.estimation.combinations import fit_traces, schedule_label
+from depl.models.estimation.binomial import binomial_p_values
 from depl.models.estimation.curve import Curve
+from depl.models.estimation.fit import fit_traces, schedule_label
 from depl.models.estimation.instance import fit_instance
 from depl.models.evaluation.traced_prediction import final_atoms, final_loss, order_statistic
 from depl.models.exact.listing import enumerate_plans
@@ -119,7 +119,7 @@ def _counted(schedule: Schedule, target: float, level: float, judges: Traces) ->
     through = [length > 0 and other[:length] == schedule for other in judges.schedules]
     final = judges.matrix()[np.array(through), length]
     missed = len(final) - (kept := int((final <= target).sum()))
-    refuted = len(final) > 0 and refuting_p_value(missed, len(final), level) <= 0.05
+    refuted = len(final) > 0 and binomial_p_values(missed, len(final), level)[1] <= 0.05
     return {"judges": len(final), "kept": kept, "refuted": refuted}
 
 

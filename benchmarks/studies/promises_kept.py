@@ -21,8 +21,10 @@ from depl.instances.training.families import family
 from depl.instances.training.recorded import recorded_traces
 from depl.instances.training.recording import fresh_seed, schedule_of
 from depl.instances.training.runs import as_traces, train_run
-from depl.models.estimation.certificate import Verdict, certify
+from depl.models.estimation.binomial import Verdict
+from depl.models.estimation.certificate import certificate
 from depl.models.estimation.choices import CARE
+from depl.models.estimation.held_out import held_out
 from depl.models.estimation.instance import fit_instance
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.evaluation.traced_prediction import runs_through
@@ -117,7 +119,7 @@ def _piloted(task: Task) -> Row:
         if plan is None:
             break
         fresh = trained(name, plan, task["pilots"])
-        found = certify(fresh, target, level, chosen_by=traces, plan=plan)
+        found = certificate(held_out(fresh, traces, plan), target, level)
         rounds.append(f"{found.exceedances} of {found.runs}: {found.verdict.value}")
         if found.verdict is Verdict.CERTIFIED:
             return {**_count(task, asked, plan, skip=task["pilots"]), "rounds": rounds, "certified": True}

@@ -52,7 +52,7 @@ def certify(options: given.Options) -> Answer:
     from depl.certifying import named_choice
     from depl.instances.training.recorded import named_traces
     from depl.models.estimation.certificate import certificate
-    from depl.models.estimation.combinations import schedule_label
+    from depl.models.estimation.fit import schedule_label
     from depl.models.estimation.held_out import held_out
     from depl.showing.runs import unnamed
 
@@ -62,7 +62,7 @@ def certify(options: given.Options) -> Answer:
     asked = options.target, options.omega, options.confidence
     with given.inside(options.traces, ("plan", "target", "confidence", "diverged", "metric", "chosen_by")):
         judges = held_out(traces, chosen_by, plan, options.metric, options.diverged or ())
-        found = certificate(judges.losses, *asked, judges.stopped, judges.diverged, judges.flat)
+        found = certificate(judges, *asked)
     told = {"judges": judges, "traces": options.traces, "metric": options.metric}
     of = told | {"schedule": schedule_label(judges.schedule), "chosen_by": list(options.chosen_by)}
     return given.shown(found, found.certified, unnamed(judges, bool(chosen_by)), told, of)

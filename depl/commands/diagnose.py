@@ -33,9 +33,9 @@ def diagnose(options: given.Options) -> Answer:
     """Fit the paper's laws to training traces and say whether they may be used."""
     import numpy as np
 
-    from depl.models.estimation.combinations import fit_traces
     from depl.models.estimation.diagnosis import diagnose as diagnosed
     from depl.models.estimation.facts import LEAST_RUNS, three_facts
+    from depl.models.estimation.fit import fit_traces
     from depl.models.traces.same_runs import told_apart
     from depl.showing import json_of, view
 

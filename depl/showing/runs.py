@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from depl.models.estimation.binomial import design
-from depl.models.estimation.certificate import Certificate, QuantileBound, Verdict
+from depl.models.estimation.binomial import Verdict, design
+from depl.models.estimation.certificate import Certificate, QuantileBound
 from depl.models.estimation.choices import CARE, plans_needed
-from depl.models.estimation.combinations import TracesFit, fit_rows, schedule_label
 from depl.models.estimation.diagnosis import Diagnosis
-from depl.models.estimation.facts import Facts
+from depl.models.estimation.fit import TracesFit, fit_rows, schedule_label
 from depl.models.estimation.held_out import HeldOut
 from depl.models.estimation.independence import USABLE
 from depl.models.evaluation.traced_counting import runs_to_carry
@@ -138,7 +137,7 @@ _DIGITS = 3
 
 
 def diagnosis_content(
-    found: Diagnosis, fit: TracesFit | None = None, facts: Facts | None = None, **of: str
+    found: Diagnosis, fit: TracesFit | None = None, facts: Mapping[str, Any] | None = None, **of: str
 ) -> dict[str, Any]:
     """Every number of the tests and of a fit, with the three facts if there are any; ``of`` says of what."""
     fit = found.fit if fit is None else fit
@@ -157,17 +156,9 @@ def diagnosis_content(
 
 def _switches(fit: TracesFit) -> Iterator[dict[str, Any]]:
     for pair, item in fit.jumps.items():
-        counts = {
-            "jumps": item.jumps.size,
-            "estimated": fit.estimated_jumps[pair],
-            "nonpositive": item.nonpositive,
-        }
+        counts = {"jumps": item.jumps.size, "estimated": item.estimated, "nonpositive": item.nonpositive}
         moments = {"mean": float(item.jumps.mean()), "deviation": float(item.jumps.std()), "best": item.best}
-        tested = [{"goodness": law.goodness._asdict(), "p_value": law.p_value} for law in item.laws]
-        laws = [
-            {**asdict(law), "parameters": dict(law.parameters), **more}
-            for law, more in zip(item.laws, tested, strict=True)
-        ]
+        laws = [{**asdict(law), "p_value": law.p_value} for law in item.laws]
         yield {"from": pair[0], "to": pair[1], **counts, **moments, "laws": laws}
 
 
@@ -175,7 +166,7 @@ def diagnosis_sections(
     found: Diagnosis,
     name: str = "RUNS",
     fit: TracesFit | None = None,
-    facts: Facts | None = None,
+    facts: Mapping[str, Any] | None = None,
     details: bool = False,
     command: str = "",
 ) -> Iterator[Section]:
@@ -243,7 +234,7 @@ def stage_listing(behind: Sequence[StageRuns]) -> Listing:
     return Listing.of(behind, columns)
 
 
-def _details(found: Diagnosis, fit: TracesFit, facts: Facts | None) -> Iterator[Section]:
+def _details(found: Diagnosis, fit: TracesFit, facts: Mapping[str, Any] | None) -> Iterator[Section]:
     """Fits, tests, and what promises under the law are worth, by the names that ``--json`` has."""
     tested: Columns = {
         "of": lambda item: item[0],
@@ -273,10 +264,10 @@ def _details(found: Diagnosis, fit: TracesFit, facts: Facts | None) -> Iterator[
     if facts is not None:
         yield (
             "1. Losses of runs of a schedule spread, from the 1 to the 99 % quantile:",
-            _table(facts.spreads),
+            _table(facts["spreads"]),
         )
-        yield "2. Schedules differ; p of equal distributions:", _table(facts.differences)
-        yield "3. Mean falls and deviation rises, in a share of the pairs of epochs:", _table(facts.trends)
+        yield "2. Schedules differ; p of equal distributions:", _table(facts["differences"])
+        yield "3. Mean falls and deviation rises, in a share of the pairs of epochs:", _table(facts["trends"])
 
 
 _READING = (

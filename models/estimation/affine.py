@@ -1,30 +1,23 @@
-r"""The affine law of the loss (`depl.models.problem.affine_law`), fitted to traces.
+r"""The affine law of the loss (`depl.models.problem.affine_law`), fitted to traces, and the margin beside it.
 
-*Fit.* Least squares in closed form. The retention is constrained to [0, 1): the sum of squares, minimised
-over a and b, is a parabola in the retention, so the constrained optimum is the free one moved to the nearer
-end. At 0 or above, a larger loss before an epoch never means a smaller one after it: first-order stochastic
-dominance is kept, which the solvers' pruning stands on. Below 1 the past is forgotten.
-
-*Pooling.* Ages t >= 2 of a model borrow from their neighbours: the window [t - h, t + h], within ages from 2
-to the greatest, is the smallest with at least `LEAST` observations. Ages t = 1 never borrow from other ages.
-A model has a law of its own after every predecessor that it followed in at least `LEAST_JUMPS` runs, since
-what it inherits shows for as long as it trains; after rarer ones it has the law of all predecessors together.
-Both rules only count the runs that are given: no loss, and no run that is held out, has a say. The
-switch epoch is a regressor, by its logarithm, wherever at least two switch epochs differ in what is pooled.
-
-*First losses.* Where a run was not evaluated before training, the law of l(1) is as it was seen: for all runs
-that begin with the same stage l(0) counts as not observed, and the retention of the first epoch is 0.
-
-*Refused.* A law that predicts, at a switch epoch that the runs support and from a loss that they had there, a
-loss outside all that were ever seen by more than `STRAY` of their range describes nothing, and is refused.
+docs/estimation.rst (affine-law) says what is pooled with what; all such rules count runs and look at no loss.
+The retention is constrained to [0, 1), where a larger loss before an epoch never means a smaller one after
+it: the solvers' pruning stands on that. Among thousands of plans a solver prefers those that the law
+flatters, and those that were lent runs without spikes: so `margin` holds plans out of the fit and sees by how
+much they end off it.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
-from depl.models.evaluation.traced_support import extreme_predictions
+from depl.models.estimation.choices import plans_needed
+from depl.models.evaluation.traced_prediction import staged
+from depl.models.evaluation.traced_support import extreme_predictions, outside_support
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.affine_law import (
     AffineLaw,
@@ -45,7 +38,8 @@ from depl.models.problem.affine_law import (
 )
 from depl.models.problem.counting import LARGEST_RETENTION
 from depl.models.problem.laws import FloatArray
-from depl.models.traces.table import Traces
+from depl.models.risk.discrete import decimal
+from depl.models.traces.table import Schedule, Traces
 
 LEAST = 40
 """Fewest observations that the law of an age t >= 2 is fitted to, neighbouring ages included."""
@@ -62,6 +56,34 @@ STRAY = 0.25
 By hand, of up to 400 laws fitted to schedules drawn from five shipped families the worst left it by 0.11; a
 slope divided by rounding left it by 1e11.
 """
+
+FOLDS = 10
+"""Parts that plans are dealt into: a convention of cross-validation. Twice as many hold out fewer plans for
+each fit and take twice the time."""
+
+AGES = (5, 10, 20)
+"""Epochs after the last switch at which plans are compared, besides at their end."""
+
+MOST_ATOMS = 40
+"""Most deviations in an instance; neighbours become the greatest of them."""
+
+
+class Deviations(NamedTuple):
+    """What was seen of plans held out, both ascending, on the scale of the law.
+
+    Attributes
+    ----------
+    plans : float array (d,)
+        Mean of the runs of a plan less the mean of the law, at one or more ages of it.
+    runs : float array (r,)
+        Runs less the mean of their plan, as if that were known: n runs count sqrt(n / (n - 1)) times.
+    held_out : int
+        How many plans the deviations are of; those of one plan at several ages are no independent evidence.
+    """
+
+    plans: FloatArray
+    runs: FloatArray
+    held_out: int
 
 
 def fit_affine(
@@ -131,6 +153,70 @@ def constrained_step(before: FloatArray, after: FloatArray, start: FloatArray) -
     rest = after - retention * before
     slope = _slope(rest, start)
     return float(rest.mean()) - slope * float(start.mean()), slope, retention
+
+
+def margin(traces: Traces, metric: str, scale: Scale, care: float) -> tuple[float, ...]:
+    """What plans never run are kept away from the target: none where too few plans tell.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``care``, the share of plans that it is to cover, is out of range, or a law cannot be fitted.
+    """
+    if not 0 < care < 1:
+        raise InvalidInputError(f"must lie between 0 and 1, not at {care}", ".care")
+    if len(traces.by_schedule()) < max(2, plans_needed(care)):
+        return ()
+    # the folds are part of the method: the same traces give the same margin
+    return careful_deviations(plan_deviations(traces, np.random.default_rng(0), metric, scale), care)
+
+
+def plan_deviations(
+    traces: Traces, rng: np.random.Generator, metric: str = "loss", scale: Scale = "loss"
+) -> Deviations:
+    """How at least two plans, and runs of them, ended off a law that was fitted to other plans.
+
+    For every plan at the ages of `AGES` that it reaches, and at its end; what lies outside the support of the
+    other plans is left out. The chance of the runs of a plan is in its own deviation, too. ``rng`` deals the
+    plans into `FOLDS`.
+    """
+    plans = list(traces.by_schedule().items())
+    order, table = rng.permutation(len(plans)), traces.matrix(metric)
+    found, within, held_out = list[float](), list[FloatArray](), 0
+    for fold in range(min(FOLDS, len(plans))):
+        held = [plans[index] for index in order[fold::FOLDS]]
+        away = np.isin(np.arange(len(traces.runs)), np.concatenate([runs for _, runs in held]))
+        law = fit_affine(traces.select(~away), metric, scale=scale)
+        for plan, runs in held:
+            supported = [part for part in _beginnings(plan) if not outside_support(law, part)]
+            held_out += bool(supported)
+            for beginning in supported:
+                mixed = staged(law, _ends(beginning))
+                expected = mixed.constant + math.fsum(float(part.mean()) for part in mixed.parts)
+                seen = on_scale(table[runs, len(beginning)], scale)
+                found.append(float(seen.mean()) - expected)
+                if len(seen) > 1:
+                    within.append((seen - seen.mean()) * math.sqrt(len(seen) / (len(seen) - 1)))
+    return Deviations(np.sort(found), np.sort(np.concatenate([np.zeros(0), *within])), held_out)
+
+
+def careful_deviations(deviations: Deviations, care: float) -> tuple[float, ...]:
+    """What runs deviate by, around what ``care`` of the plans do not exceed: a high quantile.
+
+    It counts the next plan beside those held out; none where fewer than `plans_needed` were. At most
+    `MOST_ATOMS`, ascending, on the scale of the law.
+    """
+    plans, held = deviations.plans, deviations.held_out
+    if held < plans_needed(care):
+        return ()
+    # rank ceil((p + 1) care) of p plans, as a share of all their deviations
+    share = decimal(care) * (held + 1) / held
+    most = max(0.0, float(plans[math.ceil(share * plans.size) - 1]))
+    runs = deviations.runs if deviations.runs.size else np.zeros(1)
+    size = math.ceil(runs.size / MOST_ATOMS)
+    # of every group; the lowest group takes what is left over
+    greatest = runs[::-1][: runs.size // size * size : size][::-1]
+    return tuple((most + greatest).tolist())
 
 
 def _refuse_stray_predictions(law: AffineLaw) -> None:
@@ -227,3 +313,13 @@ def _slope(values: FloatArray, start: FloatArray) -> float:
 def _without_start(values: FloatArray, start: FloatArray) -> FloatArray:
     """What is left of values less their regression on the start and a constant."""
     return np.asarray(values - values.mean() - _slope(values, start) * (start - start.mean()))
+
+
+def _beginnings(plan: Schedule) -> list[Schedule]:
+    """The plan up to some ages of its last stage, and all of it."""
+    start = _ends(plan)[-1].start
+    return [plan[: start + age] for age in AGES if start + age < len(plan)] + [plan]
+
+
+def _ends(plan: Schedule) -> list[Position]:
+    return [list(items)[-1] for _, items in groupby(positions(plan), key=lambda item: item.start)]

@@ -4,18 +4,18 @@ Of n independent runs of a plan X exceed the target, each with the unknown proba
 P(X <= x), which falls in q, the promise q <= 1 - omega is *certified* with confidence c iff T(x; n, 1 -
 omega) <= 1 - c, and *refuted* iff 1 - T(x - 1; n, 1 - omega) <= 1 - c: each happens wrongly with probability
 at most 1 - c, whatever the law. omega and c are read as the decimals that they print as, and ties are
-decided exactly.
+decided exactly. Everywhere omega lies in (0, `HIGHEST_LEVEL`] and c in [0.5, 1); other numbers are refused.
 """
 
+import math
+from bisect import bisect_left
+from enum import Enum
 from fractions import Fraction
 from typing import NamedTuple
 
-import scipy
 from scipy import special
 
-from depl.models.estimation.curve import ConfidenceInterval
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.risk.counts import both_ends, upper_end
 from depl.models.risk.discrete import decimal
 
 HIGHEST_LEVEL = 0.999999
@@ -30,6 +30,17 @@ _MOST_TRIED = 5_000
 """Exceedances up to which a design is sought: set by hand. Each takes a search for its number of runs; with
 more of them the samples have more than 5,000 misses, and violations nearer to the promised one are covered.
 """
+
+
+class Verdict(Enum):
+    """What runs say of a promise."""
+
+    CERTIFIED = "certified"
+    """It is kept, with the confidence asked for."""
+    UNDECIDED = "undecided"
+    """It may be kept or not: the runs are too few to tell. That is much less than certified."""
+    REFUTED = "refuted"
+    """It is broken, with the confidence asked for: the exact one-sided binomial test."""
 
 
 class Design(NamedTuple):
@@ -47,6 +58,17 @@ class Design(NamedTuple):
     runs: int
     exceedances: int
     probability: float
+
+
+def verdict(exceedances: int, runs: int, level: float, confidence: float) -> Verdict:
+    """What so many exceedances say of the promise P(l(K) <= l_max) >= ``level``."""
+    _check_counts(exceedances, runs)
+    violation, risk = violation_of(level), _risk(confidence)
+    if _tail_is_at_most(exceedances, runs, violation, risk):
+        return Verdict.CERTIFIED
+    # P(X >= x) is the lower tail of the runs that do not exceed, of which there are at most n - x
+    broken = _tail_is_at_most(runs - exceedances, runs, 1 - violation, risk)
+    return Verdict.REFUTED if broken else Verdict.UNDECIDED
 
 
 def binomial_tail(exceedances: int, runs: int, violation: Fraction) -> Fraction:
@@ -71,111 +93,25 @@ def binomial_tail(exceedances: int, runs: int, violation: Fraction) -> Fraction:
     return Fraction(total, violation.denominator**runs)
 
 
-def certifies(exceedances: int, runs: int, level: float, confidence: float) -> bool:
-    """Whether so few exceedances certify P(l(K) <= l_max) >= ``level``.
+def binomial_p_values(exceedances: int, runs: int, level: float) -> tuple[float, float]:
+    """P(X <= exceedances) and P(X >= exceedances) of a promise just kept: certifying and refuting it.
 
-    Parameters
-    ----------
-    level : float
-        omega, inside (0, 1) and at most `HIGHEST_LEVEL`.
-    confidence : float
-        In [0.5, 1).
-
-    Raises
-    ------
-    InvalidInputError
-        If a number is outside its range.
+    1 less each is the greatest confidence that certifies or refutes.
     """
     _check_counts(exceedances, runs)
-    return _tail_is_at_most(exceedances, runs, *_checked(level, confidence))
-
-
-def refutes(exceedances: int, runs: int, level: float, confidence: float) -> bool:
-    """Whether so many exceedances refute P(l(K) <= l_max) >= ``level``: the exact one-sided binomial test.
-
-    At confidence 0.95 a plan that is *not refuted* is "not below its promise at the 5 % level". That is much
-    less than certified: a few runs refute nothing.
-
-    Raises
-    ------
-    InvalidInputError
-        If a number is outside its range.
-    """
-    _check_counts(exceedances, runs)
-    violation, risk = _checked(level, confidence)
-    # P(X >= x) is the lower tail of the runs that do not exceed, of which there are at most n - x
-    return _tail_is_at_most(runs - exceedances, runs, 1 - violation, risk)
-
-
-def certifying_p_value(exceedances: int, runs: int, level: float) -> float:
-    """P(X <= exceedances) if the promise is broken by a hair: 1 less the greatest confidence that certifies.
-
-    Raises
-    ------
-    InvalidInputError
-        If a number is outside its range.
-    """
-    _check_counts(exceedances, runs)
-    return float(scipy.stats.binom.cdf(exceedances, runs, float(_violation(level))))
-
-
-def refuting_p_value(exceedances: int, runs: int, level: float) -> float:
-    """P(X >= exceedances) if the promise is just kept: 1 less the greatest confidence that refutes it.
-
-    Raises
-    ------
-    InvalidInputError
-        If a number is outside its range.
-    """
-    _check_counts(exceedances, runs)
-    return float(scipy.stats.binom.sf(exceedances - 1, runs, float(_violation(level))))
-
-
-def clopper_pearson(exceedances: int, runs: int, confidence: float) -> ConfidenceInterval:
-    """The exact interval of P(l(K) > l_max), each side with half of the risk.
-
-    It contains the probability with at least the stated confidence, whatever it is. The ends are beta
-    quantiles in floating point; no verdict rests on them.
-
-    Raises
-    ------
-    InvalidInputError
-        If a number is outside its range.
-    """
-    _check_counts(exceedances, runs)
-    return ConfidenceInterval(*both_ends(exceedances, runs, float(_risk(confidence))))
-
-
-def greatest_violation(exceedances: int, runs: int, confidence: float) -> float:
-    """The upper end of the one-sided Clopper-Pearson interval: all risk on this side.
-
-    Raises
-    ------
-    InvalidInputError
-        If a number is outside its range.
-    """
-    _check_counts(exceedances, runs)
-    return upper_end(exceedances, runs, float(_risk(confidence)))
+    violation = float(violation_of(level))
+    more = special.bdtrc(exceedances - 1, runs, violation) if exceedances else 1.0
+    return float(special.bdtr(exceedances, runs, violation)), float(more)
 
 
 def allowed_exceedances(runs: int, level: float, confidence: float) -> int | None:
-    """The most exceedances among ``runs`` that certify; None where not even none does.
-
-    Raises
-    ------
-    InvalidInputError
-        If a number is outside its range.
-    """
+    """The most exceedances among ``runs`` that certify; None where not even none does."""
     _check_counts(0, runs)
-    violation, risk = _checked(level, confidence)
-    certified, too_many = -1, runs
-    while too_many - certified > 1:
-        middle = (certified + too_many) // 2
-        if _tail_is_at_most(middle, runs, violation, risk):
-            certified = middle
-        else:
-            too_many = middle
-    return certified if certified >= 0 else None
+    violation, risk = violation_of(level), _risk(confidence)
+    too_many = bisect_left(
+        range(runs), True, key=lambda count: not _tail_is_at_most(count, runs, violation, risk)
+    )
+    return too_many - 1 if too_many else None
 
 
 def least_runs(level: float, confidence: float, exceedances: int = 0) -> int:
@@ -183,24 +119,13 @@ def least_runs(level: float, confidence: float, exceedances: int = 0) -> int:
 
     For none this is the least n with omega**n <= 1 - c: 29, 59 and 299 for omega = 0.90, 0.95 and 0.99 at
     confidence 0.95. Fewer runs cannot certify at all.
-
-    Raises
-    ------
-    InvalidInputError
-        If a number is outside its range.
     """
     _check_counts(exceedances, max(exceedances, 1))
-    violation, risk = _checked(level, confidence)
-    too_few, enough = exceedances, exceedances + 1
-    while not _tail_is_at_most(exceedances, enough, violation, risk):
-        too_few, enough = enough, 2 * enough
-    while enough - too_few > 1:
-        middle = (too_few + enough) // 2
-        if _tail_is_at_most(exceedances, middle, violation, risk):
-            enough = middle
-        else:
-            too_few = middle
-    return enough
+    violation, risk = violation_of(level), _risk(confidence)
+    # by Chernoff's bound, exp(-(m - x)**2 / (2 m)) with m = n violation, so many are enough
+    enough = 8 * (exceedances + 1 - math.log(risk)) / violation
+    tried = range(exceedances + 1, int(enough) + 2)
+    return tried[bisect_left(tried, True, key=lambda n: _tail_is_at_most(exceedances, n, violation, risk))]
 
 
 def design(level: float, confidence: float, violation: float, power: float = 0.9) -> Design | None:
@@ -226,7 +151,7 @@ def design(level: float, confidence: float, violation: float, power: float = 0.9
     InvalidInputError
         If a number is outside its range.
     """
-    promised = _checked(level, confidence)[0]
+    promised = violation_of(level)
     if not 0 <= violation < promised:
         message = (
             f"must be below the promised {float(promised):g}, not {violation}: no sample is large enough"
@@ -251,12 +176,8 @@ def _tail_is_at_most(exceedances: int, runs: int, violation: Fraction, risk: Fra
     return binomial_tail(exceedances, runs, violation) <= risk
 
 
-def _checked(level: float, confidence: float) -> tuple[Fraction, Fraction]:
-    """1 - omega and 1 - c."""
-    return _violation(level), _risk(confidence)
-
-
-def _violation(level: float) -> Fraction:
+def violation_of(level: float) -> Fraction:
+    """1 - omega, of the decimal that omega prints as."""
     if not 0 < level <= HIGHEST_LEVEL:
         message = f"omega must lie strictly above 0 and at most at {HIGHEST_LEVEL}, not at {level}"
         raise InvalidInputError(message, ".level")

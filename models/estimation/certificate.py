@@ -9,43 +9,25 @@ promises, why only fresh runs judge, and why once.
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from depl.models.estimation.binomial import (
-    HIGHEST_LEVEL,
+    Verdict,
     allowed_exceedances,
-    certifies,
-    certifying_p_value,
-    clopper_pearson,
-    greatest_violation,
+    binomial_p_values,
     least_runs,
-    refutes,
-    refuting_p_value,
+    verdict,
+    violation_of,
 )
-from depl.models.estimation.curve import ConfidenceInterval
-from depl.models.estimation.held_out import ChosenBy, held_out
+from depl.models.estimation.held_out import HeldOut
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown
-from depl.models.problem.plan import Plan
+from depl.models.problem.laws import FloatArray
+from depl.models.risk.counts import ConfidenceInterval, both_ends, upper_end
 from depl.models.risk.discrete import decimal
-from depl.models.traces.table import Schedule, Traces
-
-
-class Verdict(Enum):
-    """What the held-out runs say of the promise."""
-
-    CERTIFIED = "certified"
-    """It is kept, with the confidence asked for."""
-    UNDECIDED = "undecided"
-    """It may be kept or not: the runs are too few to tell."""
-    REFUTED = "refuted"
-    """It is broken, with the confidence asked for."""
 
 
 @dataclass(frozen=True)
@@ -122,62 +104,22 @@ class Certificate(Shown):
         return self.verdict is Verdict.CERTIFIED
 
 
-def certify(
-    traces: Traces,
-    target: float,
-    level: float,
-    confidence: float = 0.95,
-    *,
-    chosen_by: ChosenBy,
-    plan: Plan | Schedule | None = None,
-    metric: str = "loss",
-    diverged: Iterable[str] = (),
+def certificate(
+    judges: HeldOut | ArrayLike, target: float, level: float, confidence: float = 0.95
 ) -> Certificate:
     """Certify that a plan keeps its promise, from runs of it that nobody saw when it was chosen.
 
     Parameters
     ----------
-    traces : Traces
-        Runs of the plan.
+    judges : HeldOut or array of float
+        As `depl.models.estimation.held_out.held_out` finds them; or final losses of runs that are known to be
+        independent and unseen, infinite or NaN for those that have none, which exceed.
     target : float
         l_max [loss], or a bound on the error rate.
     level : float
         omega.
     confidence : float
         c, in [0.5, 1).
-    chosen_by : Traces, Instance, or iterable of these
-        What was used to choose the plan; none of its runs may be in ``traces``. ``()`` for nothing.
-    plan : Plan or Schedule, optional
-        What the runs were to train; it may be left out where the provenance of the traces says it.
-    metric : str
-        ``loss`` or ``error_rate``.
-    diverged : iterable of str
-        Those that diverged; they exceed, also where ``traces`` does not hold them.
-
-    Raises
-    ------
-    InvalidInputError
-        As `depl.models.estimation.held_out.held_out` and `certificate`.
-    """
-    judges = held_out(traces, chosen_by, plan, metric, diverged)
-    return certificate(judges.losses, target, level, confidence, judges.stopped, judges.diverged, judges.flat)
-
-
-def certificate(
-    losses: ArrayLike,
-    target: float,
-    level: float,
-    confidence: float = 0.95,
-    stopped: tuple[str, ...] = (),
-    diverged: tuple[str, ...] = (),
-    flat: tuple[str, ...] = (),
-) -> Certificate:
-    """The same from final losses, for runs that are known to be independent and unseen.
-
-    Parameters
-    ----------
-    losses : array of float, one per run
-        Final losses; infinite or NaN for runs that have none, which exceed.
 
     Raises
     ------
@@ -185,11 +127,14 @@ def certificate(
         If there is no run, a loss is minus infinity, the target is not finite, or omega or the confidence
         are out of range.
     """
-    final = _sorted(losses)
+    found = judges if isinstance(judges, HeldOut) else None
+    final = _sorted(judges.losses if isinstance(judges, HeldOut) else judges)
     if not math.isfinite(target):
         raise InvalidInputError(f"must be a finite number, not {target}", ".target")
-    count = int(np.count_nonzero(final > target))
-    runs = final.size
+    count, runs = int(np.count_nonzero(final > target)), final.size
+    certifying, refuting = binomial_p_values(count, runs, level)
+    told = verdict(count, runs, level, confidence)
+    risk = float(1 - decimal(confidence))
     return Certificate(
         target=float(target),
         level=float(level),
@@ -197,83 +142,49 @@ def certificate(
         runs=runs,
         exceedances=count,
         allowed=allowed_exceedances(runs, level, confidence),
-        verdict=_verdict(count, runs, level, confidence),
-        p_value=certifying_p_value(count, runs, level),
-        refuting_p_value=refuting_p_value(count, runs, level),
-        violation=clopper_pearson(count, runs, confidence),
-        greatest_violation=greatest_violation(count, runs, confidence),
-        quantile=quantile_bound(final, level, confidence),
-        conformal=conformal_bound(final, level),
+        verdict=told,
+        p_value=certifying,
+        refuting_p_value=refuting,
+        violation=ConfidenceInterval(*both_ends(count, runs, risk)),
+        greatest_violation=upper_end(count, runs, risk),
+        quantile=loss_bound(final, level, confidence),
+        conformal=loss_bound(final, level, None),
         needed=least_runs(level, confidence, count),
-        stopped=stopped,
-        diverged=diverged,
-        flat=flat,
+        stopped=() if found is None else found.stopped,
+        diverged=() if found is None else found.diverged,
+        flat=() if found is None else found.flat,
     )
 
 
-def quantile_bound(losses: ArrayLike, level: float, confidence: float = 0.95) -> QuantileBound:
-    """The least order statistic that is at least the omega-quantile with the confidence asked for.
+def loss_bound(losses: ArrayLike, level: float, confidence: float | None = 0.95) -> QuantileBound:
+    """The least order statistic that bounds the omega-quantile, or without a confidence the next run.
 
     Parameters
     ----------
     losses : array of float, one per run
-        Of independent runs; NaN counts as infinite.
+        Of independent runs, NaN counts as infinite; for the next run they need be exchangeable with it only.
+    confidence : float, optional
+        That the bound is at least the omega-quantile. None for the *split conformal* one, which the next run
+        does not exceed with probability omega, on average over the runs.
 
     Raises
     ------
     InvalidInputError
         If there is no run, a loss is minus infinity, or omega or the confidence are out of range.
     """
-    final = _sorted(losses)
-    allowed = allowed_exceedances(final.size, level, confidence)
-    rank = None if allowed is None else final.size - allowed
-    value = math.inf if rank is None else float(final[rank - 1])
-    return QuantileBound(value, rank, least_runs(level, confidence))
-
-
-def conformal_bound(losses: ArrayLike, level: float) -> QuantileBound:
-    """The order statistic that the next run does not exceed with probability omega, on average.
-
-    Parameters
-    ----------
-    losses : array of float, one per run
-        Of runs that are exchangeable with the next one; NaN counts as infinite.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no run, a loss is minus infinity, or omega is out of range.
-    """
-    final = _sorted(losses)
-    least = conformal_runs(level)
-    rank = math.ceil((final.size + 1) * decimal(level))
+    final, omega = _sorted(losses), 1 - violation_of(level)
+    if confidence is None:
+        rank, least = math.ceil((final.size + 1) * omega), math.ceil(omega / (1 - omega))
+    else:
+        allowed = allowed_exceedances(final.size, level, confidence)
+        rank = final.size + 1 if allowed is None else final.size - allowed
+        least = least_runs(level, confidence)
     if rank > final.size:
         return QuantileBound(math.inf, None, least)
     return QuantileBound(float(final[rank - 1]), rank, least)
 
 
-def conformal_runs(level: float) -> int:
-    """The fewest runs that give a conformal bound: omega / (1 - omega), rounded up.
-
-    Raises
-    ------
-    InvalidInputError
-        If omega is out of range.
-    """
-    if not 0 < level <= HIGHEST_LEVEL:
-        message = f"omega must lie strictly above 0 and at most at {HIGHEST_LEVEL}, not at {level}"
-        raise InvalidInputError(message, ".level")
-    omega: Fraction = decimal(level)
-    return math.ceil(omega / (1 - omega))
-
-
-def _verdict(exceedances: int, runs: int, level: float, confidence: float) -> Verdict:
-    if certifies(exceedances, runs, level, confidence):
-        return Verdict.CERTIFIED
-    return Verdict.REFUTED if refutes(exceedances, runs, level, confidence) else Verdict.UNDECIDED
-
-
-def _sorted(losses: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _sorted(losses: ArrayLike) -> FloatArray:
     """Ascending, runs without a loss last."""
     column = np.asarray(losses, dtype=np.float64)
     if column.ndim != 1 or not column.size:

@@ -1,24 +1,25 @@
 """A and B of eq. (8) by least squares under X = 1, with intervals, since B is badly identified.
 
 The improvement of run r at epoch k is Y = A g_k(B) X with g_k(B) = (k + B)^(-1/2). With N_k observations of
-sum S_k at epoch k, the least sum of squares for a given B and the A that attains it are
-
-    R(B) = sum of Y**2 - (sum S_k g_k)**2 / sum N_k g_k**2,    A(B) = sum S_k g_k / sum N_k g_k**2,
-
-so one number, B, is searched for on [-0.99, 100 K]; at the upper end g is constant to half a per cent.
-Intervals come from resampled runs, or ratios where there are few. The scale is the one with mean ratio 1.
+sum S_k at epoch k, the least sum of squares for a given B is, but for a constant, -(sum S_k g_k)**2 /
+sum N_k g_k**2, so one number, B, is searched for on [-0.99, 100 K]; at the upper end g is constant to half a
+per cent. Intervals come from resampled runs, or ratios where there are few. The scale is the one with mean
+ratio 1: the mean of Y / g_k(B).
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import scipy
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from depl.models.estimation.choices import RESAMPLES
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.golden import GOLDEN
 from depl.models.problem.laws import FloatArray
+from depl.models.risk.counts import ConfidenceInterval
 
 LEAST_OFFSET = -0.99
 """Least B [epochs]. At -1 the improvement of the first epoch, A / sqrt(1 + B), would be infinite."""
@@ -33,14 +34,6 @@ _NODES, _GOLDEN_STEPS = 160, 40
 
 
 @dataclass(frozen=True)
-class ConfidenceInterval:
-    """A confidence interval; an end may be infinite."""
-
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True)
 class Curve:
     """The curve A / sqrt(k + B) of mean ratio 1.
 
@@ -51,15 +44,11 @@ class Curve:
     offset : float
         B [epochs]; infinite for the constant shape.
     scale_bounds, offset_bounds : ConfidenceInterval
-        Confidence intervals of A and B of the decaying shape; infinite at one end where the constant shape
-        cannot be excluded. Where the constant shape was asked for, that of the mean, and of nothing.
+        95 % intervals of A and B of the decaying shape; infinite at one end where the constant shape cannot
+        be excluded. Where the constant shape was asked for, that of the mean, and of nothing.
     mean_ratio : float
         Mean of x along the curve of least squares itself; far from 1 where improvements do not decay as the
         curve does.
-    confidence : float
-        Level of the intervals.
-    by_run : bool
-        Whether they come from resampled runs; else from resampled ratios.
     """
 
     scale: float
@@ -67,8 +56,6 @@ class Curve:
     scale_bounds: ConfidenceInterval
     offset_bounds: ConfidenceInterval
     mean_ratio: float
-    confidence: float
-    by_run: bool
 
     @property
     def constant(self) -> bool:
@@ -77,34 +64,30 @@ class Curve:
 
     def at(self, epochs: FloatArray) -> FloatArray:
         """Expected improvement at epochs k [loss]."""
-        if self.constant:
-            return np.full(np.shape(epochs), self.scale)
-        return np.asarray(self.scale / np.sqrt(epochs + self.offset))
+        return np.asarray(self.scale * _decay(epochs, np.array([self.offset]))[0])
 
 
-@dataclass(frozen=True)
-class EpochSums:
-    """What a least-squares fit needs of rows of data.
+Sums = tuple[FloatArray, FloatArray]
+"""How many improvements every row has at every epoch, and their sums [loss]; N_k and S_k, both (b, e)."""
 
-    Attributes
-    ----------
-    epochs : float array (e,)
-        The k that occur, ascending.
-    counts, sums : float array (b, e)
-        N_k and S_k [loss].
-    """
 
-    epochs: FloatArray
-    counts: FloatArray
-    sums: FloatArray
+class Curves(NamedTuple):
+    """Curves of b rows: A of mean ratio 1, B, and the mean ratio of least squares, all of shape (b,)."""
+
+    scale: FloatArray
+    offset: FloatArray
+    mean_ratio: FloatArray
+
+    def at(self, epochs: FloatArray) -> FloatArray:
+        """Expected improvements of every row at every epoch, shape (b, e) [loss]."""
+        return np.asarray(self.scale[:, None] * _decay(epochs, self.offset))
 
 
 def fit_curve(
     improvements: ArrayLike,
     epochs: ArrayLike,
     rng: np.random.Generator,
-    resamples: int = 999,
-    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
     constant: bool = False,
 ) -> Curve:
     """Fit A and B to observed improvements.
@@ -112,15 +95,13 @@ def fit_curve(
     Parameters
     ----------
     improvements : array (r, e)
-        l(k-1) - l(k) of r runs; NaN where one was not observed at that epoch [loss].
+        Of every run and epoch; NaN where one was not observed at that epoch [loss].
     epochs : array (e,)
         The k of the columns, different and at least 1.
     rng : numpy.random.Generator
         Of the resampled runs.
     resamples : int
         How often the runs are resampled.
-    confidence : float
-        Level of the intervals.
     constant : bool
         Whether to fit an improvement that does not decay: the mean.
 
@@ -131,61 +112,83 @@ def fit_curve(
         not move (on average).
     """
     values, ks = checked_improvements(improvements, epochs)
-    if not 0 < confidence < 1:
-        raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence}")
-    if constant:
-        return _mean_improvement(values, rng, resamples, confidence)
-    whole = epoch_sums(values, ks, np.ones((1, len(values))))
-    scale, offset = (float(found[0]) for found in least_squares(whole))
-    if scale == 0:
+    found = fitted_curves(ks, epoch_sums(values, np.ones((1, len(values)))), constant)
+    if not found.scale[0] or not np.isfinite(found.mean_ratio[0]):
         raise InvalidInputError("the loss does not move on average, so that there are no ratios to a curve")
-    factor = float(mean_ratio(whole, np.array([scale]), np.array([offset]))[0])
-    by_run = len(values) >= LEAST_RUNS_TO_RESAMPLE
-    if by_run:
-        scales, offsets = _runs_resampled(values, ks, rng, resamples, confidence)
+    if len(values) >= LEAST_RUNS_TO_RESAMPLE:
+        again = epoch_sums(values, resampling_weights(len(values), rng, resamples))
     else:
-        scales, offsets = _ratios_resampled(values, ks, (scale, offset), rng, resamples, confidence)
-    return Curve(scale * factor, offset, scales, offsets, factor, confidence, by_run)
+        rows, columns = np.nonzero(np.isfinite(values))
+        expected = found.at(ks)[0, columns]
+        ratios = values[rows, columns] / expected
+        drawn = ratios[rng.integers(ratios.size, size=(resamples, ratios.size))]
+        again = sums_by_column(expected * drawn, columns)
+    resampled = fitted_curves(ks, again, constant)
+    unbounded = np.isinf(resampled.offset) & (not constant)
+    scales = np.where(unbounded, np.copysign(np.inf, resampled.scale), resampled.scale)
+    scale, offset, ratio = (float(numbers[0]) for numbers in found)
+    return Curve(scale, offset, _interval(scales), _interval(resampled.offset), ratio)
 
 
-def least_squares(sums: EpochSums) -> tuple[FloatArray, FloatArray]:
-    """A and B of least squares for every row, both of shape (b,); B infinite for the constant shape."""
-    nodes = np.linspace(*_range(sums.epochs), _NODES)
-    best = _explained(sums, nodes[None, :]).argmax(axis=1)
-    low, high = nodes[np.maximum(best - 1, 0)], nodes[np.minimum(best + 1, _NODES - 1)]
-    for _ in range(_GOLDEN_STEPS):
-        width = GOLDEN * (high - low)
-        left, right = high - width, low + width
-        keep_left = _explained(sums, left[:, None]) >= _explained(sums, right[:, None])
-        low, high = np.where(keep_left[:, 0], low, left), np.where(keep_left[:, 0], right, high)
-    found = (low + high) / 2
-    constant = found >= nodes[-1] - 1e-3 * (nodes[-1] - nodes[-2])
-    offset = np.where(constant, np.inf, np.maximum(np.expm1(found), LEAST_OFFSET))
-    return _scale(sums, offset), offset
+def fitted_curves(epochs: FloatArray, sums: Sums, constant: bool = False) -> Curves:
+    """The curve of every row; B is infinite for the constant shape, which may be asked for."""
+    counts, totals = sums
+    offset = np.full(len(totals), np.inf)
+    if not constant:
+        least, most = math.log1p(LEAST_OFFSET), math.log1p(LARGEST_OFFSET_PER_EPOCH * float(epochs[-1]))
+        nodes = np.linspace(least, most, _NODES)
+
+        def height(logs: FloatArray) -> FloatArray:
+            return _explained(epochs, sums, logs[:, None])[:, 0]
+
+        found = row_maxima(height, nodes, _explained(epochs, sums, nodes[None, :]), _GOLDEN_STEPS)
+        decays = found < nodes[-1] - 1e-3 * (nodes[-1] - nodes[-2])
+        offset = np.where(decays, np.maximum(np.expm1(found), LEAST_OFFSET), np.inf)
+    decay = _decay(epochs, offset)
+    scale = (totals / decay).sum(axis=1) / counts.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):  # what does not move on average has no ratios
+        ratio = scale * (counts * decay**2).sum(axis=1) / (totals * decay).sum(axis=1)
+    return Curves(scale, offset, ratio)
 
 
-def mean_ratio(sums: EpochSums, scale: FloatArray, offset: FloatArray) -> FloatArray:
-    """Mean of x = Y / (A g_k) over all improvements of every row, shape (b,)."""
-    total = (sums.sums / _decay(sums.epochs, offset)).sum(axis=1)
-    return np.asarray(total / (scale * sums.counts.sum(axis=1)))
-
-
-def curve_values(epochs: FloatArray, scale: FloatArray, offset: FloatArray) -> FloatArray:
-    """A / sqrt(k + B) of every row at every epoch, shape (b, e); A itself where B is infinite [loss]."""
-    return np.asarray(scale[:, None] * _decay(epochs, offset))
-
-
-def epoch_sums(values: FloatArray, epochs: FloatArray, weights: FloatArray) -> EpochSums:
-    """Counts and sums by epoch, each run counted ``weights`` times.
+def row_maxima(
+    function: Callable[[FloatArray], FloatArray], nodes: FloatArray, heights: FloatArray, steps: int
+) -> FloatArray:
+    """Where functions of one number are greatest: golden sections around the best of a few points.
 
     Parameters
     ----------
-    values : float array (r, e)
-        Improvements of r runs, NaN where there is none.
-    weights : float array (b, r)
+    function : callable
+        Values, shape (b,), of b functions at a point of its own each, shape (b,).
+    nodes : float array (q,)
+        Ascending.
+    heights : float array (b, q)
+        Values there.
     """
+    best = heights.argmax(axis=1)
+    low, high = nodes[np.maximum(best - 1, 0)], nodes[np.minimum(best + 1, len(nodes) - 1)]
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = function(left), function(right)
+    for _ in range(steps):
+        keep_left = at_left >= at_right
+        low, high = np.where(keep_left, low, left), np.where(keep_left, right, high)
+        point = np.where(keep_left, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        value = function(point)
+        left, right = np.where(keep_left, point, right), np.where(keep_left, left, point)
+        at_left, at_right = np.where(keep_left, value, at_right), np.where(keep_left, at_left, value)
+    return np.asarray((low + high) / 2)
+
+
+def epoch_sums(values: FloatArray, weights: FloatArray) -> Sums:
+    """Of improvements (r, e), NaN where there is none, with each run counted ``weights`` (b, r) times."""
     seen = np.isfinite(values)
-    return EpochSums(epochs, weights @ seen.astype(float), weights @ np.where(seen, values, 0.0))
+    return weights @ seen.astype(float), weights @ np.where(seen, values, 0.0)
+
+
+def sums_by_column(values: FloatArray, columns: NDArray[np.intp]) -> Sums:
+    """Of improvements (b, n), each of which is of the epoch in its column."""
+    member = np.eye(columns.max() + 1)[columns]
+    return np.broadcast_to(member.sum(axis=0), (len(values), member.shape[1])), values @ member
 
 
 def resampling_weights(runs: int, rng: np.random.Generator, resamples: int) -> FloatArray:
@@ -194,13 +197,7 @@ def resampling_weights(runs: int, rng: np.random.Generator, resamples: int) -> F
 
 
 def checked_improvements(improvements: ArrayLike, epochs: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Improvements (r, e) of the runs that were observed, epochs (e,) in ascending order.
-
-    Raises
-    ------
-    InvalidInputError
-        See `fit_curve`.
-    """
+    """Improvements (r, e) of the runs that were observed, epochs (e,) ascending; see `fit_curve`."""
     values, ks = np.array(improvements, dtype=float), np.array(epochs, dtype=float)
     if values.ndim != 2 or ks.shape != values.shape[1:]:
         raise InvalidInputError(
@@ -223,28 +220,10 @@ def checked_improvements(improvements: ArrayLike, epochs: ArrayLike) -> tuple[Fl
     return values, ks
 
 
-def _mean_improvement(
-    values: FloatArray, rng: np.random.Generator, resamples: int, confidence: float
-) -> Curve:
-    """The constant shape with an interval of the mean; from Student's t where there are few runs."""
-    seen = values[np.isfinite(values)]
-    mean, nowhere = float(seen.mean()), ConfidenceInterval(math.inf, math.inf)
-    by_run = len(values) >= LEAST_RUNS_TO_RESAMPLE
-    if by_run:
-        sums = epoch_sums(
-            values, np.arange(1.0, values.shape[1] + 1), resampling_weights(len(values), rng, resamples)
-        )
-        bounds = _percentiles(sums.sums.sum(axis=1) / sums.counts.sum(axis=1), confidence)
-    else:
-        factor = scipy.stats.t.ppf((1 + confidence) / 2, seen.size - 1)
-        half = factor * seen.std(ddof=1) / math.sqrt(seen.size)
-        bounds = ConfidenceInterval(mean - float(half), mean + float(half))
-    return Curve(mean, math.inf, bounds, nowhere, 1.0, confidence, by_run)
-
-
-def _range(epochs: FloatArray) -> tuple[float, float]:
-    """Bounds of log(1 + B)."""
-    return math.log1p(LEAST_OFFSET), math.log1p(LARGEST_OFFSET_PER_EPOCH * float(epochs[-1]))
+def _interval(values: FloatArray) -> ConfidenceInterval:
+    """Percentiles of resamples, 95 %."""
+    lower = np.quantile(values, 0.025, method="lower")
+    return ConfidenceInterval(float(lower), float(np.quantile(values, 0.975, method="higher")))
 
 
 def _decay(epochs: FloatArray, offset: FloatArray) -> FloatArray:
@@ -254,55 +233,11 @@ def _decay(epochs: FloatArray, offset: FloatArray) -> FloatArray:
     return np.asarray(np.where(finite[:, None], 1 / root, 1.0))
 
 
-def _scale(sums: EpochSums, offset: FloatArray) -> FloatArray:
-    decay = _decay(sums.epochs, offset)
-    return np.asarray((sums.sums * decay).sum(axis=1) / (sums.counts * decay**2).sum(axis=1))
-
-
-def _explained(sums: EpochSums, logs: FloatArray) -> FloatArray:
+def _explained(epochs: FloatArray, sums: Sums, logs: FloatArray) -> FloatArray:
     """(sum S g)**2 / sum N g**2 at B = exp(logs) - 1; logs of shape (1 or b, q), result (b, q)."""
-    squares = 1 / (sums.epochs[:, None] + np.expm1(logs)[:, None, :])
+    squares = 1 / (epochs[:, None] + np.expm1(logs)[:, None, :])
+    counts, totals = sums
     if len(logs) == 1:
-        return np.asarray((sums.sums @ np.sqrt(squares[0])) ** 2 / (sums.counts @ squares[0]))
-    top = np.einsum("be,beq->bq", sums.sums, np.sqrt(squares))
-    return np.asarray(top**2 / np.einsum("be,beq->bq", sums.counts, squares))
-
-
-def _runs_resampled(
-    values: FloatArray, epochs: FloatArray, rng: np.random.Generator, resamples: int, confidence: float
-) -> tuple[ConfidenceInterval, ConfidenceInterval]:
-    """Percentile intervals of A (of mean ratio 1) and B over runs drawn with replacement."""
-    sums = epoch_sums(values, epochs, resampling_weights(len(values), rng, resamples))
-    return _intervals(sums, confidence)
-
-
-def _intervals(sums: EpochSums, confidence: float) -> tuple[ConfidenceInterval, ConfidenceInterval]:
-    scale, offset = least_squares(sums)
-    scale = scale * mean_ratio(sums, scale, offset)
-    scale = np.where(np.isinf(offset), np.copysign(np.inf, scale), scale)
-    return _percentiles(scale, confidence), _percentiles(offset, confidence)
-
-
-def _percentiles(values: FloatArray, confidence: float) -> ConfidenceInterval:
-    ends = (1 - confidence) / 2, (1 + confidence) / 2
-    lower = np.quantile(values, ends[0], method="lower")
-    return ConfidenceInterval(float(lower), float(np.quantile(values, ends[1], method="higher")))
-
-
-def _ratios_resampled(
-    values: FloatArray,
-    epochs: FloatArray,
-    fitted: tuple[float, float],
-    rng: np.random.Generator,
-    resamples: int,
-    confidence: float,
-) -> tuple[ConfidenceInterval, ConfidenceInterval]:
-    """Percentile intervals of A (of mean ratio 1) and B over ratios x drawn anew for every epoch."""
-    rows, columns = np.nonzero(np.isfinite(values))
-    scale, offset = (np.array([number]) for number in fitted)
-    expected = curve_values(epochs, scale, offset)[0, columns]
-    ratios = values[rows, columns] / expected
-    member = np.eye(len(epochs))[columns]
-    counts = np.broadcast_to(member.sum(axis=0), (resamples, len(epochs)))
-    drawn = expected * ratios[rng.integers(ratios.size, size=(resamples, ratios.size))]
-    return _intervals(EpochSums(epochs, counts, drawn @ member), confidence)
+        return np.asarray((totals @ np.sqrt(squares[0])) ** 2 / (counts @ squares[0]))
+    top = np.einsum("be,beq->bq", totals, np.sqrt(squares))
+    return np.asarray(top**2 / np.einsum("be,beq->bq", counts, squares))

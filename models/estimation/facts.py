@@ -5,21 +5,20 @@
    different models, compared by a two-sample Kolmogorov-Smirnov test.
 3. Mean and spread may go different ways: the share of pairs of epochs of one stage, at least five apart, from
    the first to the second of which the mean falls while the standard deviation rises.
-
-Only schedules that many runs share tell something about distributions; the others are left out, and counted.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, groupby
+from typing import Any
 
 import numpy as np
 import scipy
 
-from depl.models.estimation.combinations import schedule_label
-from depl.models.estimation.curve import ConfidenceInterval, resampling_weights
+from depl.models.estimation.curve import resampling_weights
+from depl.models.estimation.fit import schedule_label
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
+from depl.models.risk.counts import ConfidenceInterval
 from depl.models.traces.table import Schedule, Traces
 
 LEAST_RUNS = 20
@@ -36,88 +35,25 @@ _RESAMPLES = 499
 the time."""
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Fact 1 for one schedule, at its last epoch [loss]."""
-
-    schedule: str
-    runs: int
-    epoch: int
-    mean: float
-    lower: float
-    upper: float
-
-    @property
-    def relative(self) -> float:
-        """Width of the band over the mean."""
-        return (self.upper - self.lower) / self.mean
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Fact 2 for two schedules at one epoch.
-
-    Attributes
-    ----------
-    first, second : str
-    epoch : int
-    means, deviations : tuple of float
-        Of the first and of the second [loss].
-    p_value : float
-        Of the two-sample Kolmogorov-Smirnov test for equal distributions.
-    """
-
-    first: str
-    second: str
-    epoch: int
-    means: tuple[float, float]
-    deviations: tuple[float, float]
-    p_value: float
-
-
-@dataclass(frozen=True)
-class OppositeTrends:
-    """Fact 3 for one schedule.
-
-    Attributes
-    ----------
-    schedule : str
-    pairs : int
-        Pairs of epochs that were compared.
-    share : float
-        Share in which the mean falls and the standard deviation rises.
-    bounds : ConfidenceInterval
-        Its 95 % interval over resampled runs.
-    """
-
-    schedule: str
-    pairs: int
-    share: float
-    bounds: ConfidenceInterval
-
-
-@dataclass(frozen=True)
-class Facts:
-    """The three facts; ``left_out`` counts runs of schedules that too few runs share."""
-
-    spreads: tuple[Spread, ...]
-    differences: tuple[Difference, ...]
-    trends: tuple[OppositeTrends, ...]
-    left_out: int
-
-
 def three_facts(
     traces: Traces, rng: np.random.Generator, metric: str = "loss", least_runs: int = LEAST_RUNS
-) -> Facts:
+) -> dict[str, Any]:
     """The facts of Sec. II for the schedules that at least ``least_runs`` runs share.
+
+    Returns
+    -------
+    dict
+        Rows of all: ``spreads``, losses of each schedule at its last epoch; ``differences`` of two schedules
+        at one epoch, ``first`` and ``second``, with the p-value for equal distributions; ``trends``, with the
+        share of the pairs of epochs that were compared and its 95 % interval over resampled runs.
+        ``left_out`` counts the runs of other schedules.
 
     Raises
     ------
     InvalidInputError
         If there is no such schedule, or the traces do not hold the metric.
     """
-    matrix = traces.matrix(metric)
-    by_schedule = traces.by_schedule()
+    matrix, by_schedule = traces.matrix(metric), traces.by_schedule()
     groups = {
         schedule: matrix[rows, 1 : len(schedule) + 1]
         for schedule, rows in by_schedule.items()
@@ -126,17 +62,13 @@ def three_facts(
     if not groups:
         most = max(map(len, by_schedule.values()))
         raise InvalidInputError(f"needs a schedule with {least_runs} runs; the most frequent has {most}")
-    return Facts(
-        spreads=tuple(_spread(schedule, losses) for schedule, losses in groups.items()),
-        differences=tuple(
-            _difference(first, second, groups[first], groups[second])
-            for first, second in combinations(groups, 2)
-        ),
-        trends=tuple(
-            _trends(schedule, losses, rng) for schedule, losses in groups.items() if list(_pairs(schedule))
-        ),
-        left_out=len(traces.runs) - sum(map(len, groups.values())),
-    )
+    trends = ((schedule, losses, list(_pairs(schedule))) for schedule, losses in groups.items())
+    return {
+        "spreads": [_spread(schedule, losses) for schedule, losses in groups.items()],
+        "differences": [_difference(*pair) for pair in combinations(groups.items(), 2)],
+        "trends": [_trend(*told, rng) for told in trends if told[2]],
+        "left_out": len(traces.runs) - sum(map(len, groups.values())),
+    }
 
 
 def opposite_share(losses: FloatArray, pairs: Sequence[tuple[int, int]], weights: FloatArray) -> FloatArray:
@@ -160,51 +92,48 @@ def opposite_share(losses: FloatArray, pairs: Sequence[tuple[int, int]], weights
     return np.asarray(opposite.mean(axis=1))
 
 
-def _spread(schedule: Schedule, losses: FloatArray) -> Spread:
+def _spread(schedule: Schedule, losses: FloatArray) -> dict[str, Any]:
     last = losses[:, -1]
-    lower, upper = np.quantile(last, [TAIL, 1 - TAIL])
-    return Spread(
-        schedule_label(schedule), len(last), len(schedule), float(last.mean()), float(lower), float(upper)
-    )
+    lower, upper = np.quantile(last, [TAIL, 1 - TAIL]).tolist()
+    told = {"schedule": schedule_label(schedule), "runs": len(last), "epoch": len(schedule)}
+    return {**told, "mean": float(last.mean()), "lower": lower, "upper": upper}
 
 
-def _difference(first: Schedule, second: Schedule, one: FloatArray, other: FloatArray) -> Difference:
-    epoch = min(len(first), len(second))
-    if first[0][0] != second[0][0]:
-        epoch = min(_first_stage(first), _first_stage(second))
-    left, right = one[:, epoch - 1], other[:, epoch - 1]
-    return Difference(
-        first=schedule_label(first),
-        second=schedule_label(second),
-        epoch=epoch,
-        means=(float(left.mean()), float(right.mean())),
-        deviations=(float(left.std(ddof=1)), float(right.std(ddof=1))),
-        p_value=float(scipy.stats.ks_2samp(left, right).pvalue),
-    )
+def _difference(one: tuple[Schedule, FloatArray], other: tuple[Schedule, FloatArray]) -> dict[str, Any]:
+    schedules = one[0], other[0]
+    epoch = min(map(len, schedules))
+    if schedules[0][0][0] != schedules[1][0][0]:  # the models that they begin with
+        epoch = min(next(_stages(schedule))[1] for schedule in schedules)
+    pair = [losses[:, epoch - 1] for _, losses in (one, other)]
+    return {
+        "first": schedule_label(schedules[0]),
+        "second": schedule_label(schedules[1]),
+        "epoch": epoch,
+        "means": tuple(float(losses.mean()) for losses in pair),
+        "deviations": tuple(float(losses.std(ddof=1)) for losses in pair),
+        "p_value": float(scipy.stats.ks_2samp(*pair).pvalue),
+    }
 
 
-def _trends(schedule: Schedule, losses: FloatArray, rng: np.random.Generator) -> OppositeTrends:
-    pairs = list(_pairs(schedule))
+def _trend(
+    schedule: Schedule, losses: FloatArray, pairs: Sequence[tuple[int, int]], rng: np.random.Generator
+) -> dict[str, Any]:
     weights = resampling_weights(len(losses), rng, _RESAMPLES)
-    lower, upper = np.quantile(opposite_share(losses, pairs, weights), [0.025, 0.975])
+    bounds = np.quantile(opposite_share(losses, pairs, weights), [0.025, 0.975]).tolist()
     share = float(opposite_share(losses, pairs, np.ones((1, len(losses))))[0])
-    return OppositeTrends(
-        schedule_label(schedule), len(pairs), share, ConfidenceInterval(float(lower), float(upper))
-    )
+    told = {"schedule": schedule_label(schedule), "pairs": len(pairs), "share": share}
+    return {**told, "bounds": ConfidenceInterval(*bounds)}
 
 
 def _pairs(schedule: Schedule) -> Iterator[tuple[int, int]]:
     """Columns of two epochs of one stage, far enough apart."""
-    column = 0
+    for first, end in _stages(schedule):
+        yield from (pair for pair in combinations(range(first, end), 2) if pair[1] - pair[0] >= APART)
+
+
+def _stages(schedule: Schedule) -> Iterator[tuple[int, int]]:
+    """First column of every stretch of one model, and the column after its last."""
+    end = 0
     for _, group in groupby(schedule, key=lambda pair: pair[0]):
-        length = len(list(group))
-        yield from (
-            (column + early, column + late)
-            for early in range(length)
-            for late in range(early + APART, length)
-        )
-        column += length
-
-
-def _first_stage(schedule: Schedule) -> int:
-    return len(list(next(iter(groupby(schedule, key=lambda pair: pair[0])))[1]))
+        first, end = end, end + len(list(group))
+        yield first, end

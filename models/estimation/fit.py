@@ -1,42 +1,32 @@
-"""The laws of an instance from what was observed: improvements of eq. (8), jumps of switches (Sec. VI-A).
+"""The paper's laws from traces (Sec. VI-A): improvements of eq. (8) by combination, and jumps of switches.
 
-Nothing observed is left out in silence. An inverse gamma or lognormal law excludes ratios x <= 0, which real
-curves have; such a law is then fitted to the positive ratios, says how many it excludes, loses every
-comparison (its likelihood is 0, its p-value 0), and enters an instance only where the caller accepts that.
-Laws on the whole line, and the observed ratios themselves, remain.
-
-The honest p-value of an improvement repeats the whole procedure on every resample: ratios drawn from the
-fitted law become improvements along the fitted curve, A and B are fitted to them anew, then the law.
+An instance has one improvement law per model, `FitBy.MODEL`; Fig. 4 of the paper fits every combination on
+its own. Nothing observed is left out in silence. An inverse gamma or lognormal law excludes ratios x <= 0,
+which real curves have; it is then fitted to the positive ratios, says how many it excludes, loses every
+comparison (its likelihood is 0, its p-value 0), and enters no instance. The honest p-value of an improvement
+repeats the whole procedure on every resample: A and B are fitted to it anew, then the law.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from depl.models.estimation.choices import RESAMPLES
+from depl.models.estimation.choices import RESAMPLES, FitBy
 from depl.models.estimation.curve import (
     Curve,
-    EpochSums,
     checked_improvements,
-    curve_values,
     fit_curve,
-    least_squares,
-    mean_ratio,
+    fitted_curves,
+    sums_by_column,
 )
 from depl.models.estimation.families import Family, family_of, improvement_families, switch_families
-from depl.models.estimation.goodness import (
-    LEAST_SAMPLE,
-    GoodnessOfFit,
-    block_sizes,
-    checked_sample,
-    distances,
-    exceedance,
-    goodness_of_fit,
-    paper_p_value,
-)
+from depl.models.estimation.goodness import LEAST_SAMPLE, NO_SPREAD, GoodnessOfFit, goodness_of_fit
+from depl.models.estimation.observations import Observations, observe
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import (
     SMALLEST_RELATIVE_VARIANCE,
@@ -47,13 +37,10 @@ from depl.models.problem.laws import (
     SwitchLaw,
 )
 from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.traces.table import Schedule, Traces
 
 EMPIRICAL, DETERMINISTIC = "empirical", "deterministic"
 """Names of the laws that need no family: the observed values, and their common value."""
-
-_NO_SPREAD = 1e-12
-"""Relative range of values that are the same but for rounding: differences of losses of like size are off by
-some units of 2**-53, and a law of no spread cannot be fitted."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +51,7 @@ class FittedLaw:
     ----------
     family : str
         Its name.
-    parameters : tuple of (str, float)
-        By name.
+    parameters : mapping of str to float
     excluded : int
         How many of the observed values the family excludes; the fit is to the others.
     log_likelihood, aic : float
@@ -75,7 +61,7 @@ class FittedLaw:
     """
 
     family: str
-    parameters: tuple[tuple[str, float], ...]
+    parameters: Mapping[str, float]
     excluded: int
     log_likelihood: float
     aic: float
@@ -88,41 +74,52 @@ class FittedLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class ImprovementFit:
-    """Eq. (8) for one model.
+class _Fit:
+    """Candidates for the law of some numbers, the paper's first; none if these are too few or do not vary."""
 
-    Attributes
-    ----------
-    curve : Curve
-        A and B, of mean ratio 1.
-    ratios : float array (n,)
-        All x = improvement / (A / sqrt(k + B)), whose mean is 1.
-    runs : int
-        Runs that were observed.
-    nonpositive : int
-        How many ratios are not positive.
-    laws : tuple of FittedLaw
-        Candidates for X, the paper's first; empty if the ratios do not vary.
-    """
-
-    curve: Curve
-    ratios: FloatArray
-    runs: int
-    nonpositive: int
     laws: tuple[FittedLaw, ...]
 
     @property
     def best(self) -> str:
-        """The candidate of least AIC; ``deterministic`` if nothing varies."""
-        return _best(self.laws)
+        """The candidate of least AIC; ``deterministic`` if there is none."""
+        return min(self.laws, key=lambda item: item.aic).family if self.laws else DETERMINISTIC
 
     def law(self, family: str) -> FittedLaw:
         """The candidate of that name."""
-        return _named(self.laws, family)
+        for item in self.laws:
+            if item.family == family:
+                return item
+        known = ", ".join(item.family for item in self.laws) or "none: too few values, or nothing varies"
+        raise InvalidInputError(f"there is no fit of the family {family!r}; fitted are: {known}")
 
-    def as_improvement(
-        self, family: str | None = None, accept_excluded: bool = False
-    ) -> InverseSqrtImprovement | ConstantImprovement:
+
+@dataclass(frozen=True, eq=False)
+class ImprovementFit(_Fit):
+    """Eq. (8) for one model.
+
+    Attributes
+    ----------
+    laws : tuple of FittedLaw
+        Candidates for X, the paper's first; empty if the ratios do not vary.
+    curve : Curve
+        A and B, of mean ratio 1.
+    ratios, epochs : float array (n,)
+        All x = improvement / (A / sqrt(k + B)), whose mean is 1, and the k of each.
+    runs : int
+        Runs that were observed.
+    """
+
+    curve: Curve
+    ratios: FloatArray
+    epochs: FloatArray
+    runs: int
+
+    @property
+    def nonpositive(self) -> int:
+        """How many ratios are not positive."""
+        return int(np.count_nonzero(self.ratios <= 0))
+
+    def as_improvement(self, family: str | None = None) -> InverseSqrtImprovement | ConstantImprovement:
         """The improvement of an instance, with E[X] = 1.
 
         Parameters
@@ -130,8 +127,6 @@ class ImprovementFit:
         family : str, optional
             ``inverse_gamma``, ``lognormal``, ``normal``, ``empirical`` or ``deterministic``; the best unless
             given.
-        accept_excluded : bool
-            Whether to take a law that excludes some of the observed ratios.
 
         Raises
         ------
@@ -139,22 +134,18 @@ class ImprovementFit:
             If the law is not among the candidates, has no mean, excludes ratios that were observed, or may
             not follow the curve (one that rises, with a heavy tail).
         """
-        chosen = self.best if family is None else family
-        if chosen == DETERMINISTIC:
-            return self._with_noise(1.0, Deterministic(value=1.0))
-        if chosen == EMPIRICAL:
-            return self._with_noise(1.0, Empirical(values=tuple(self.ratios.tolist())))
-        found = self.law(chosen)
-        if found.excluded and not accept_excluded:
-            raise InvalidInputError(
-                f"the {chosen} law excludes {found.excluded} of {self.ratios.size} observed ratios, which "
-                "are not positive; use normal or empirical, or accept that they are excluded"
-            )
-        mean, noise = family_of(chosen).law_of_ratios(_values(found))
-        return self._with_noise(1.0 if found.excluded else mean, noise)
-
-    def _with_noise(self, mean: float, noise: ImprovementLaw) -> InverseSqrtImprovement | ConstantImprovement:
-        """The curve with this noise, the scale multiplied by ``mean``."""
+        noise: ImprovementLaw = Deterministic(value=1.0)
+        mean = 1.0
+        if (chosen := self.best if family is None else family) == EMPIRICAL:
+            noise = Empirical(values=tuple(self.ratios.tolist()))
+        elif chosen != DETERMINISTIC:
+            found = self.law(chosen)
+            if found.excluded:
+                raise InvalidInputError(
+                    f"the {chosen} law excludes {found.excluded} of {self.ratios.size} observed ratios, "
+                    "which are not positive; use normal or empirical"
+                )
+            mean, noise = family_of(chosen).law_of_ratios(list(found.parameters.values()))
         scale = self.curve.scale * mean
         if self.curve.constant:
             return ConstantImprovement(scale=scale, noise=noise)
@@ -162,33 +153,31 @@ class ImprovementFit:
 
 
 @dataclass(frozen=True, eq=False)
-class SwitchFit:
+class SwitchFit(_Fit):
     """The jump of the loss at a switch between two models.
 
     Attributes
     ----------
-    jumps : float array (n,)
-        Loss right after the switch, less the loss right before it [loss].
-    nonpositive : int
-        How many are not positive.
     laws : tuple of FittedLaw
         Candidates, the paper's Student-t first; empty if the jumps are too few or do not vary.
+    jumps : float array (n,)
+        Loss right after the switch, less the loss right before it [loss].
+    estimated : int
+        How many jumps were not measured, but estimated from the loss after the next epoch.
     """
 
     jumps: FloatArray
-    nonpositive: int
-    laws: tuple[FittedLaw, ...]
+    estimated: int = 0
+
+    @property
+    def nonpositive(self) -> int:
+        """How many jumps are not positive."""
+        return int(np.count_nonzero(self.jumps <= 0))
 
     @property
     def best(self) -> str:
         """The candidate of least AIC; the observed values, or their common one, where there is none."""
-        if not self.laws and np.ptp(self.jumps) > 0:
-            return EMPIRICAL
-        return _best(self.laws)
-
-    def law(self, family: str) -> FittedLaw:
-        """The candidate of that name."""
-        return _named(self.laws, family)
+        return EMPIRICAL if not self.laws and np.ptp(self.jumps) > 0 else super().best
 
     def as_switch(self, family: str | None = None) -> SwitchLaw:
         """The law of the switch in an instance.
@@ -209,7 +198,81 @@ class SwitchFit:
             return Deterministic(value=float(self.jumps.mean()))
         if chosen == EMPIRICAL:
             return Empirical(values=tuple(self.jumps.tolist()))
-        return family_of(chosen).law_of_jumps(_values(self.law(chosen)))
+        return family_of(chosen).law(list(self.law(chosen).parameters.values()), 1.0)
+
+
+class Combination(NamedTuple):
+    """A model, its cluster, and the schedule of the runs or the name of one; "" where these are pooled."""
+
+    model: str
+    cluster: str = ""
+    schedule: str = ""
+
+    def __str__(self) -> str:
+        """Its parts, the pooled ones left out."""
+        return " / ".join(filter(None, self))
+
+
+class TracesFit(NamedTuple):
+    """The laws of a set of traces.
+
+    Attributes
+    ----------
+    improvements : mapping of Combination to ImprovementFit
+    jumps : mapping of (str, str) to SwitchFit
+        By the models before and after the switch.
+    refused : mapping of str to str
+        Why a combination or switch was not fitted.
+    """
+
+    improvements: Mapping[Combination, ImprovementFit]
+    jumps: Mapping[tuple[str, str], SwitchFit]
+    refused: Mapping[str, str]
+
+
+def fit_traces(
+    traces: Traces,
+    rng: np.random.Generator,
+    by: FitBy = FitBy.MODEL,
+    metric: str = "loss",
+    resamples: int = RESAMPLES,
+    constant: bool = False,
+) -> TracesFit:
+    """Fit every combination and every switch in a set of traces.
+
+    Parameters
+    ----------
+    by : FitBy
+        Which observations share a law. Switches are always pooled by the two models.
+    metric : str
+        ``loss``, or ``error_rate`` in its place.
+    resamples : int
+        For intervals and p-values.
+    constant : bool
+        Whether improvements do not decay.
+
+    Raises
+    ------
+    InvalidInputError
+        If the traces do not hold the metric, or no run trained.
+    """
+    seen = observe(traces, metric)
+    improvements: dict[Combination, ImprovementFit] = {}
+    jumps: dict[tuple[str, str], SwitchFit] = {}
+    refused: dict[str, str] = {}
+    for key, values in _parts(seen, traces, by):
+        try:
+            improvements[key] = fit_improvement(values, seen.epochs, rng, resamples, constant)
+        except InvalidInputError as error:
+            refused[str(key)] = str(error)
+    for previous, following in seen.switches_seen():
+        try:
+            expected = _expected(seen, following, rng, constant)
+            found, estimated = seen.jumps_of(previous, following, expected)
+            jumps[previous, following] = fit_switch(found, rng, resamples, estimated)
+        except InvalidInputError as error:
+            refused[f"{previous} -> {following}"] = str(error)
+    return TracesFit(improvements, jumps, refused)
 
 
 def fit_improvement(
@@ -217,7 +280,6 @@ def fit_improvement(
     epochs: ArrayLike,
     rng: np.random.Generator,
     resamples: int = RESAMPLES,
-    confidence: float = 0.95,
     constant: bool = False,
 ) -> ImprovementFit:
     """Fit A, B and the law of X to the improvements of one model, on one cluster with one set of data.
@@ -232,8 +294,6 @@ def fit_improvement(
         Of everything that is resampled.
     resamples : int
         For the intervals of A and B, and for the p-values.
-    confidence : float
-        Level of the intervals.
     constant : bool
         Whether the improvement does not decay, as in the instances of Table I.
 
@@ -242,24 +302,29 @@ def fit_improvement(
     InvalidInputError
         If the improvements cannot be used, see `depl.models.estimation.curve.fit_curve`.
     """
-    curve = fit_curve(improvements, epochs, rng, resamples, confidence, constant)
+    curve = fit_curve(improvements, epochs, rng, resamples, constant)
     values, ks = checked_improvements(improvements, epochs)
     rows, columns = np.nonzero(np.isfinite(values))
-    ratios = values[rows, columns] / curve.at(ks)[columns]
+    expected = curve.at(ks)[columns]
+    ratios = values[rows, columns] / expected
+
+    def again(drawn: FloatArray) -> FloatArray:
+        """Ratios (b, n) seen through a curve that is fitted to their own improvements."""
+        improved = drawn * expected
+        return improved / fitted_curves(ks, sums_by_column(improved, columns)).at(ks)[:, columns]
+
     laws: tuple[FittedLaw, ...] = ()
     if ratios.var() >= SMALLEST_RELATIVE_VARIANCE:
-        design = None if constant else _Design(curve, ks, columns)
-        laws = tuple(_fitted(family, ratios, rng, resamples, design) for family in improvement_families())
-    return ImprovementFit(
-        curve=curve,
-        ratios=ratios,
-        runs=int(np.isfinite(values).any(axis=1).sum()),
-        nonpositive=int(np.count_nonzero(ratios <= 0)),
-        laws=laws,
-    )
+        laws = tuple(
+            _fitted(family, ratios, rng, resamples, None if constant else again)
+            for family in improvement_families()
+        )
+    return ImprovementFit(laws, curve, ratios, ks[columns], len(values))
 
 
-def fit_switch(jumps: ArrayLike, rng: np.random.Generator, resamples: int = RESAMPLES) -> SwitchFit:
+def fit_switch(
+    jumps: ArrayLike, rng: np.random.Generator, resamples: int = RESAMPLES, estimated: int = 0
+) -> SwitchFit:
     """Fit the law of the loss change at a switch.
 
     Parameters
@@ -268,6 +333,8 @@ def fit_switch(jumps: ArrayLike, rng: np.random.Generator, resamples: int = RESA
         One number per switch that was observed; fewer than five are kept as they are [loss].
     rng : numpy.random.Generator
         Of the resamples.
+    estimated : int
+        How many of them were not measured, but estimated from the loss after the next epoch.
 
     Raises
     ------
@@ -278,28 +345,72 @@ def fit_switch(jumps: ArrayLike, rng: np.random.Generator, resamples: int = RESA
     if not values.size or not np.isfinite(values).all():
         raise InvalidInputError("a switch is fitted to finite jumps, at least one")
     laws: tuple[FittedLaw, ...] = ()
-    if values.size >= LEAST_SAMPLE and np.ptp(values) > _NO_SPREAD * np.abs(values).max():
+    if values.size >= LEAST_SAMPLE and np.ptp(values) > NO_SPREAD * np.abs(values).max():
         laws = tuple(_fitted(family, values, rng, resamples) for family in switch_families())
-    return SwitchFit(values, int(np.count_nonzero(values <= 0)), laws)
+    return SwitchFit(laws, values, estimated)
 
 
-@dataclass(frozen=True)
-class _Design:
-    """At which epoch each ratio was observed, for fitting A and B anew: ``epochs[columns]``."""
+def fit_rows(fits: Mapping[Combination, ImprovementFit]) -> list[dict[str, Any]]:
+    """The table of fits: what Fig. 4 (centre) shows of each combination, and what it does not.
 
-    curve: Curve
-    epochs: FloatArray
-    columns: NDArray[np.intp]
+    A and B are those of mean ratio 1. Shape and p-values are of the inverse gamma, None if nothing varies:
+    ``paper_p_value`` for the positive ratios as the paper reads it, ``p_value`` the honest one, 0 if some
+    ratios are not positive, ``positive_p_value`` that for the positive ratios alone. ``best`` is of least
+    AIC.
+    """
+    rows = []
+    for key, fit in fits.items():
+        law = fit.law("inverse_gamma") if fit.laws else None
+        rows.append(
+            {
+                "combination": str(key),
+                "runs": fit.runs,
+                "ratios": fit.ratios.size,
+                "nonpositive": fit.nonpositive,
+                "scale": fit.curve.scale,
+                "offset": fit.curve.offset,
+                "gamma_shape": law and law.parameters["shape"],
+                "paper_p_value": law and law.goodness.paper_p_value,
+                "p_value": law and law.p_value,
+                "positive_p_value": law and law.goodness.bootstrap_p_value,
+                "best": fit.best,
+            }
+        )
+    return rows
 
-    def refitted(self, ratios: FloatArray) -> FloatArray:
-        """Ratios (b, n) of the model seen through a curve that is fitted to their own improvements."""
-        improvements = ratios * self.curve.at(self.epochs)[self.columns]
-        member = np.eye(len(self.epochs))[self.columns]
-        counts = np.broadcast_to(member.sum(axis=0), (len(ratios), len(self.epochs)))
-        sums = EpochSums(self.epochs, counts, improvements @ member)
-        scale, offset = least_squares(sums)
-        scale = scale * mean_ratio(sums, scale, offset)
-        return improvements / curve_values(self.epochs, scale, offset)[:, self.columns]
+
+def schedule_label(schedule: Schedule) -> str:
+    """For instance ``17 full@edge, 43 cut@far``: epochs, model and cluster of every stage."""
+    stages = ((pair, len(list(group))) for pair, group in groupby(schedule))
+    return ", ".join(f"{count} {model}@{cluster}" for (model, cluster), count in stages)
+
+
+def _parts(seen: Observations, traces: Traces, by: FitBy) -> list[tuple[Combination, FloatArray]]:
+    """The improvements of every combination, those of other combinations NaN."""
+    places = [(model, "" if by is FitBy.MODEL else cluster) for model, cluster in seen.combinations()]
+    labels = np.full(len(traces.runs), "", dtype=object)
+    if by is FitBy.RUN:
+        labels = np.array(traces.runs)
+    elif by is FitBy.SCHEDULE:
+        labels = np.array([schedule_label(schedule) for schedule in traces.schedules])
+    parts = [(place, seen.trained(*place)) for place in dict.fromkeys(places)]
+    found = []
+    for label in dict.fromkeys(labels.tolist()):
+        member = labels == label
+        found += [
+            (Combination(*place, label), np.where(here, seen.improvements, np.nan)[member])
+            for place, here in parts
+            if here[member].any()
+        ]
+    return found
+
+
+def _expected(seen: Observations, model: str, rng: np.random.Generator, constant: bool) -> FloatArray | None:
+    """The curve of a model at all epochs, where switches to it were not evaluated before training."""
+    if not np.isnan(seen.start[seen.switched & (seen.model == model)]).any():
+        return None
+    curve = fit_curve(seen.improvements_of(model), seen.epochs, rng, resamples=1, constant=constant)
+    return curve.at(seen.epochs)
 
 
 def _fitted(
@@ -307,58 +418,18 @@ def _fitted(
     values: FloatArray,
     rng: np.random.Generator,
     resamples: int,
-    design: _Design | None = None,
+    again: Callable[[FloatArray], FloatArray] | None = None,
 ) -> FittedLaw:
     used = values[values > 0] if family.positive else values
     excluded = values.size - used.size
-    sample = checked_sample(used, positive=family.positive)[None, :]
-    parameters = family.fit(sample)
-    log_likelihood = -math.inf if excluded else float(family.log_likelihood(parameters, sample)[0])
-    if design is None or excluded:
-        goodness = goodness_of_fit(family, used, rng, resamples)
-    else:
-        goodness = _goodness_along(design, family, sample, parameters, rng, resamples)
+    goodness = goodness_of_fit(family, used, rng, resamples, None if excluded else again)
+    parameters = family.fit(used[None, :])
+    log_likelihood = -math.inf if excluded else float(family.log_likelihood(parameters, used[None, :])[0])
     return FittedLaw(
         family=family.name,
-        parameters=tuple(zip(family.names, parameters[0].tolist(), strict=True)),
+        parameters=dict(zip(family.names, parameters[0].tolist(), strict=True)),
         excluded=excluded,
         log_likelihood=log_likelihood,
         aic=2 * len(family.names) - 2 * log_likelihood,
         goodness=goodness,
     )
-
-
-def _goodness_along(
-    design: _Design,
-    family: Family,
-    sample: FloatArray,
-    parameters: FloatArray,
-    rng: np.random.Generator,
-    resamples: int,
-) -> GoodnessOfFit:
-    """As `goodness_of_fit`, with A and B fitted again on every resample."""
-    size = sample.shape[1]
-    statistic = float(distances(family, parameters, sample)[0])
-    found = []
-    for rows in block_sizes(size, resamples):
-        block = design.refitted(family.draw(parameters[0], rng, (rows, size)))
-        found.append(distances(family, family.fit(block), block))
-    return GoodnessOfFit(
-        statistic, paper_p_value(statistic, size), exceedance(np.concatenate(found), statistic)
-    )
-
-
-def _best(laws: Sequence[FittedLaw]) -> str:
-    return min(laws, key=lambda item: item.aic).family if laws else DETERMINISTIC
-
-
-def _named(laws: Sequence[FittedLaw], family: str) -> FittedLaw:
-    for item in laws:
-        if item.family == family:
-            return item
-    known = ", ".join(item.family for item in laws) or "none: too few values, or nothing varies"
-    raise InvalidInputError(f"there is no fit of the family {family!r}; fitted are: {known}")
-
-
-def _values(found: FittedLaw) -> FloatArray:
-    return np.array([value for _, value in found.parameters])

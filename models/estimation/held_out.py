@@ -8,14 +8,14 @@ diverged or were lost as the provenance says, and single ones that cannot be tol
 silently.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.estimation.combinations import schedule_label
+from depl.models.estimation.fit import schedule_label
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance
@@ -23,7 +23,7 @@ from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
 from depl.models.traces.fingerprints import Comparison, Repeat, RunFingerprints, compare, fingerprints
 from depl.models.traces.lost import LEFT_OUT, LOST, ledger
-from depl.models.traces.same_runs import Shared, told_apart
+from depl.models.traces.same_runs import told_apart
 from depl.models.traces.stages import planned
 from depl.models.traces.table import Schedule, Traces
 
@@ -90,7 +90,9 @@ def held_out(
         runs are too short or too coarsely recorded to tell; if nothing says what the plan was, an instance
         carries no fingerprints, or the traces do not hold the metric.
     """
-    lost = _names(diverged, "diverged")
+    if isinstance(diverged, str):
+        raise InvalidInputError(f"needs a list of names, not the single text {diverged!r}", ".diverged")
+    lost = dict.fromkeys(map(str, diverged))
     lost |= dict.fromkeys(name for name in ledger(traces.provenance, LOST) if name not in traces.runs)
     schedule = _schedule(traces, plan)
     _refuse_other_schedules(traces, schedule)
@@ -101,40 +103,28 @@ def held_out(
     compared = []
     for label, used in _references(chosen_by):
         compared.append(compare(traces, used))
-        _refuse_repeats(traces, compared[-1], label)
+        _refuse_repeats(traces, compared[-1].repeats, label)
     _refuse_same_runs(traces)
     for found in compared:
-        flat |= _too_flat(traces, found, ~(short | bad))
+        flat |= _too_flat(found, ~(short | bad))
         untold |= dict.fromkeys(found.untold)
     final[short | bad | flat] = np.inf
-    absent = tuple(name for name in lost if name not in traces.runs)
+    names, absent = np.array(traces.runs), tuple(name for name in lost if name not in traces.runs)
     return HeldOut(
         runs=traces.runs + absent,
         losses=np.append(final, np.full(len(absent), np.inf)),
         schedule=schedule,
-        stopped=_named(traces, short & ~bad),
+        stopped=tuple(names[short & ~bad].tolist()),
         diverged=tuple(lost),
-        flat=_named(traces, flat),
+        flat=tuple(names[flat].tolist()),
         untold=tuple(untold),
         left_out=ledger(traces.provenance, LEFT_OUT),
     )
 
 
-def _named(traces: Traces, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
-    return tuple(traces.runs[index] for index in np.flatnonzero(chosen))
-
-
-def _names(runs: Iterable[str], what: str) -> dict[str, None]:
-    if isinstance(runs, str):
-        raise InvalidInputError(f"needs a list of names, not the single text {runs!r}", f".{what}")
-    return dict.fromkeys(map(str, runs))
-
-
 def _references(chosen_by: ChosenBy) -> Iterator[tuple[str, RunFingerprints | None]]:
     """What the runs are compared with, and its name; with themselves alone where there is nothing."""
-    given: tuple[object, ...] = (chosen_by,)
-    if not isinstance(chosen_by, Traces | Instance):
-        given = tuple(chosen_by)
+    given: list[object] = [chosen_by] if isinstance(chosen_by, Traces | Instance) else list(chosen_by)
     for item in given:
         if isinstance(item, Traces):
             yield "those that chose the plan", fingerprints(item)
@@ -159,65 +149,56 @@ def _references(chosen_by: ChosenBy) -> Iterator[tuple[str, RunFingerprints | No
 def _refuse_same_runs(traces: Traces) -> None:
     """Refuse runs that share their first epochs with others of the file: they are no draws of their own."""
     apart = told_apart(traces)
-    for found in (*apart.repeats, *apart.forks)[:1]:
-        run, more = traces.runs.index(found.run), len(apart.repeats) - 1
-        repeat = Repeat(run, found.other, among_fresh=True, agreeing=found.epochs, compared=found.epochs)
-        message = _repeated(found.run, repeat, more, "") if apart.repeats else _forked(found)
-        raise InvalidInputError(message, f".run[{int(traces.bounds[run])}]")
-
-
-def _forked(found: Shared) -> str:
-    return (
-        f"run {found.run!r} shares its first {counted(found.epochs, 'epoch')} with run {found.other!r}: it "
-        "goes on from it, or began with its seed, and is no second draw. Keep one of them"
+    _refuse_repeats(
+        traces,
+        [Repeat(traces.runs.index(run), other, True, epochs, epochs) for run, other, epochs in apart.repeats],
     )
+    for run, other, epochs in apart.forks:
+        raise InvalidInputError(
+            f"run {run!r} shares its first {counted(epochs, 'epoch')} with run {other!r}: it goes on from "
+            "it, or began with its seed, and is no second draw. Keep one of them",
+            f".run[{int(traces.bounds[traces.runs.index(run)])}]",
+        )
 
 
-def _refuse_repeats(traces: Traces, found: Comparison, label: str) -> None:
-    if not found.repeats:
+def _refuse_repeats(traces: Traces, repeats: Sequence[Repeat], label: str = "") -> None:
+    if not repeats:
         return
-    first = found.repeats[0]
-    run, row = traces.runs[first.run], int(traces.bounds[first.run])
-    raise InvalidInputError(_repeated(run, first, len(found.repeats) - 1, label), f".run[{row}]")
-
-
-def _repeated(run: str, repeat: Repeat, more: int, label: str) -> str:
+    repeat, more = repeats[0], len(repeats) - 1
+    run = traces.runs[repeat.run]
     same = f"its losses are the same in {repeat.agreeing} of {repeat.compared} epochs compared"
     same += f"; so are those of {counted(more, 'other run')}" if more else ""
-    if repeat.among_fresh:
-        return (
-            f"run {run!r} is run {repeat.known!r} of the same file once more: {same}. Keep each run once; if "
-            "they are different runs, record more decimals"
-        )
-    return (
+    message = (
         f"run {run!r} was used to choose the plan, so it cannot certify it: it is run {repeat.known!r} of "
         f"{label}, and {same}. Leave it out (Traces.select), or run the plan with fresh seeds"
     )
+    if repeat.among_fresh:
+        message = (
+            f"run {run!r} is run {repeat.known!r} of the same file once more: {same}. Keep each run once; if "
+            "they are different runs, record more decimals"
+        )
+    raise InvalidInputError(message, f".run[{int(traces.bounds[repeat.run])}]")
 
 
-def _too_flat(traces: Traces, found: Comparison, judging: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _too_flat(found: Comparison, judging: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The judges that cannot be told from other runs; refused if these are most of them."""
-    if not judging.any():
-        return judging
     untold = judging & (found.countable < (np.inf if found.needed is None else found.needed))
     if 2 * untold.sum() <= judging.sum():
         return untold
-    raise InvalidInputError(_too_alike(found, int(np.median(found.countable[judging]))), ".loss")
-
-
-def _too_alike(found: Comparison, typical: int) -> str:
-    """Why runs that have so many losses that differ cannot be told from others, and what to do."""
-    cannot = "whether these runs are fresh, and different from one another, cannot be told"
+    message = "whether these runs are fresh, and different from one another, cannot be told"
     if found.needed is None:
-        return (
-            f"{cannot}: known to {found.resolution:g}, losses of different runs agree in too many epochs. "
-            "Record more decimals"
+        message += (
+            f": known to {found.resolution:g}, losses of different runs agree in too many epochs. Record "
+            "more decimals"
         )
-    return (
-        f"{cannot}: that takes {found.needed} or more different losses after training; they have "
-        f"{typical}, known to {found.resolution:g}. Record more decimals; a plan so short is certified from "
-        "final losses alone, if you vouch for the runs (depl.models.estimation.certificate.certificate)"
-    )
+    else:
+        message += (
+            f": that takes {found.needed} or more different losses after training; they have "
+            f"{int(np.median(found.countable[judging]))}, known to {found.resolution:g}. Record more "
+            "decimals; a plan so short is certified from final losses alone, if you vouch for the runs "
+            "(depl.models.estimation.certificate.certificate)"
+        )
+    raise InvalidInputError(message, ".loss")
 
 
 def _schedule(traces: Traces, plan: Plan | Schedule | None) -> Schedule:
@@ -235,25 +216,19 @@ def _schedule(traces: Traces, plan: Plan | Schedule | None) -> Schedule:
 
 
 def _refuse_other_schedules(traces: Traces, schedule: Schedule) -> None:
-    for index, own in enumerate(traces.schedules):
+    todo = f"the plan is {schedule_label(schedule) or 'not to train'}; certify each schedule on its own runs"
+    for index, (run, own) in enumerate(zip(traces.runs, traces.schedules, strict=True)):
         if own == schedule[: len(own)]:
             continue
-        pairs = zip_longest(own, schedule)
-        place = next(place for place, (found, wanted) in enumerate(pairs) if found != wanted)
+        place = next(n for n, (found, wanted) in enumerate(zip_longest(own, schedule)) if found != wanted)
         start = int(traces.bounds[index])
+        column, what = "epoch", f"goes on after the {counted(len(schedule), 'epoch')} of the plan"
+        if place < len(schedule):
+            (model, _), (wanted, _) = own[place], schedule[place]
+            number, column = (0, "model") if model != wanted else (1, "cluster")
+            what = (
+                f"has {own[place][number]!r} in epoch {place + 1}, where the plan has "
+                f"{schedule[place][number]!r}"
+            )
         row = start + int(traces.epoch[start] == 0) + place
-        raise _other_schedule(traces.runs[index], own, schedule, place, row)
-
-
-def _other_schedule(run: str, own: Schedule, schedule: Schedule, place: int, row: int) -> InvalidInputError:
-    todo = f"the plan is {schedule_label(schedule) or 'not to train'}; certify each schedule on its own runs"
-    if place >= len(schedule):
-        message = f"run {run!r} goes on after the {counted(len(schedule), 'epoch')} of the plan; {todo}"
-        return InvalidInputError(message, f".epoch[{row}]")
-    differs = 0 if own[place][0] != schedule[place][0] else 1
-    column = ("model", "cluster")[differs]
-    message = (
-        f"run {run!r} has {own[place][differs]!r} in epoch {place + 1}, where the plan has "
-        f"{schedule[place][differs]!r}; {todo}"
-    )
-    return InvalidInputError(message, f".{column}[{row}]")
+        raise InvalidInputError(f"run {run!r} {what}; {todo}", f".{column}[{row}]")

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
 
 from depl.models.estimation.choices import RESAMPLES
-from depl.models.estimation.curve import ConfidenceInterval, resampling_weights
-from depl.models.estimation.dependence import normal_violation
+from depl.models.estimation.curve import resampling_weights
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
+from depl.models.risk.counts import ConfidenceInterval
 
 USABLE = (0.7, 1.5)
 """Variance ratios between which the independent law may be used."""
@@ -67,6 +69,11 @@ class Independence:
         """Whether the variance ratio lies within `USABLE`."""
         return USABLE[0] <= self.variance_ratio.value <= USABLE[1]
 
+    @property
+    def clearly_unusable(self) -> bool:
+        """Whether the whole interval of the variance ratio lies outside `USABLE`."""
+        return self.bounds.upper < USABLE[0] or self.bounds.lower > USABLE[1]
+
     def violation(self, nominal: float) -> float:
         """What a promised violation becomes at this variance ratio, for normal increments."""
         return normal_violation(nominal, self.variance_ratio.value)
@@ -109,6 +116,7 @@ def independence(
         exchanged = _stacked([rng.permuted(part, axis=0) for part in centred])
         row[:] = _statistics(exchanged.T @ exchanged)
     tested = [_tested(float(value), column) for value, column in zip(observed, permuted.T, strict=True)]
+    freedom = sum((len(part) - 1) * (np.arange(1, table.shape[1]) < part.shape[1]) for part in centred)
     return Independence(
         runs=runs,
         epochs=table.shape[1] - 1,
@@ -116,8 +124,54 @@ def independence(
         bounds=_resampled_ratio(table[:, 1:], rng, resamples),
         autocorrelations=tuple(tested[2:]),
         start_correlation=tested[1] if gram[0, 0] > 0 else None,
-        deviations=_deviations(gram, blocks),
+        deviations=tuple(np.sqrt(np.diag(gram)[1:] / freedom).tolist()),
     )
+
+
+def dependent_ratio(deviations: ArrayLike, correlation: float, shared: bool = False) -> float:
+    """The variance of the sum of dependent increments over the sum of their variances.
+
+    Parameters
+    ----------
+    deviations : array (k,)
+        Standard deviations of the increments, in the order of the epochs.
+    correlation : float
+        Of neighbouring increments, that of increments i epochs apart being its i-th power, AR(1).
+    shared : bool
+        Whether all increments have this correlation, by a factor of the run.
+
+    Raises
+    ------
+    InvalidInputError
+        If the correlation lies outside [-1, 1], or [0, 1] where it is shared.
+    """
+    if not (0 if shared else -1) <= correlation <= 1:
+        raise InvalidInputError(f"must be a correlation, not {correlation}", ".correlation")
+    weights = np.asarray(deviations, dtype=float)
+    squares = float(weights @ weights)
+    if shared:
+        return 1 + correlation * (float(weights.sum()) ** 2 / squares - 1)
+    # forward recursion: tail_k = sum over i < k of w_i correlation^(k - i)
+    tail = products = 0.0
+    for weight, before in zip(weights[1:], weights[:-1], strict=True):
+        tail = correlation * (tail + before)
+        products += weight * tail
+    return 1 + 2 * products / squares
+
+
+def normal_violation(nominal: float, ratio: float) -> float:
+    """What a violation of ``nominal`` becomes when the variance of a normal sum is ``ratio`` times as large.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``nominal`` is no probability inside (0, 1), or the ratio not positive.
+    """
+    if not 0 < nominal < 1 or not 0 < ratio < math.inf:
+        raise InvalidInputError(
+            f"needs a probability inside (0, 1) and a positive ratio, not {nominal} and {ratio}"
+        )
+    return float(special.ndtr(special.ndtri(nominal) / math.sqrt(ratio)))
 
 
 def _centred(block: FloatArray) -> FloatArray:
@@ -130,12 +184,8 @@ def _centred(block: FloatArray) -> FloatArray:
 
 def _stacked(parts: Sequence[FloatArray]) -> FloatArray:
     """Rows one below the other, filled up with zeros."""
-    table = np.zeros((sum(map(len, parts)), max(part.shape[1] for part in parts)))
-    row = 0
-    for part in parts:
-        table[row : row + len(part), : part.shape[1]] = part
-        row += len(part)
-    return table
+    longest = max(part.shape[1] for part in parts)
+    return np.concatenate([np.pad(part, ((0, 0), (0, longest - part.shape[1]))) for part in parts])
 
 
 def _statistics(gram: FloatArray) -> FloatArray:
@@ -146,25 +196,14 @@ def _statistics(gram: FloatArray) -> FloatArray:
     increments = gram[1:, 1:]
     whole, size = float(increments.sum()), len(increments)
     roots = np.sqrt(np.diag(increments))
-    found = [whole / np.trace(increments)]
-    found.append(_over(float(gram[0, 1:].sum()), math.sqrt(max(gram[0, 0] * whole, 0.0))))
+    both = math.sqrt(max(gram[0, 0] * whole, 0.0))
+    found = [whole / np.trace(increments), float(gram[0, 1:].sum()) / both if both > 0 else 0.0]
     for lag in range(1, min(LAGS, size - 1) + 1):
         products = roots[:-lag] * roots[lag:]
         moving = products > 0
         correlations = np.diag(increments, lag)[moving] / products[moving]
         found.append(float(correlations.mean()) if moving.any() else 0.0)
     return np.array(found)
-
-
-def _deviations(gram: FloatArray, blocks: Sequence[FloatArray]) -> tuple[float, ...]:
-    freedom = np.zeros(len(gram) - 1)
-    for block in blocks:
-        freedom[: block.shape[1] - 1] += len(block) - 1
-    return tuple(np.sqrt(np.diag(gram)[1:] / freedom).tolist())
-
-
-def _over(top: float, bottom: float) -> float:
-    return top / bottom if bottom > 0 else 0.0
 
 
 def _tested(value: float, permuted: FloatArray) -> Tested:
@@ -180,5 +219,4 @@ def _resampled_ratio(increments: FloatArray, rng: np.random.Generator, resamples
     weights = resampling_weights(len(increments), rng, resamples)
     sums = weights @ increments.sum(axis=1) ** 2, weights @ (increments**2).sum(axis=1)
     ratios = np.divide(*sums, out=np.ones(resamples), where=sums[1] > 0)
-    lower, upper = np.quantile(ratios, [0.025, 0.975])
-    return ConfidenceInterval(float(lower), float(upper))
+    return ConfidenceInterval(*np.quantile(ratios, [0.025, 0.975]).tolist())

@@ -1,40 +1,25 @@
-"""An instance from traces and a setup: what ``depl fit`` does.
+"""An instance from traces and a setup: what ``depl fit`` does, see docs/estimation.rst (fitted-instance).
 
-The instance carries the paper's laws, fitted as in Sec. VI-A (`depl.models.estimation.combinations`), and
-unless told otherwise the affine law besides (`depl.models.estimation.affine`), which then takes their place.
-Without its ``traced_law`` the same instance is the paper's.
-
-*Paper's laws, where they are honest.* An inverse gamma or a Student-t enters only if it excludes nothing that
-was observed and its bootstrap p-value is at least `HONEST`. Otherwise the observed ratios and jumps are the
-law: more than `MOST_VALUES` of them as the means of those that lie within a twentieth of their standard
-deviation of each other, weighted by their number, which keeps the mean and takes at most a 1600th off the
-variance. Switches that no run made are forbidden.
-
-*Losses before training.* Most loggers record none. The affine law then takes l(1) as it was seen
-(`depl.models.estimation.affine`), and a plan without an epoch is none. The paper's laws begin at one l(0):
-the mean over the runs, where l(0) of a run that was not evaluated is taken to be its l(1) and the improvement
-expected in epoch 1, so that the mean of l(1) is right.
-
-*The same file on every machine.* Sums of many numbers differ in their last digits from processor to
-processor, and a minimum is found to half of them only. Coefficients in closed form are therefore rounded to
-`CLOSED_FORM_DIGITS` significant digits, parameters that a search has found to `SEARCHED_DIGITS`, and what
-follows from these is computed after rounding. Neither comes near what the runs leave uncertain.
+The instance carries the paper's laws, fitted as in Sec. VI-A (`depl.models.estimation.fit`) where they are
+honest, else what was observed; and unless told otherwise the affine law besides
+(`depl.models.estimation.affine`), which then takes their place. Sums of many numbers differ in their last
+digits from processor to processor, and a minimum is found to half of them only: numbers are rounded, so that
+the same traces give the same file on every machine, and what follows from them is computed after rounding.
 """
 
+import json
 import math
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.estimation.affine import FEWEST, fit_affine
-from depl.models.estimation.choices import CARE, plans_needed
-from depl.models.estimation.combinations import Combination, TracesFit, fit_traces
-from depl.models.estimation.deviations import careful_deviations, plan_deviations
-from depl.models.estimation.fit import ImprovementFit, SwitchFit
-from depl.models.estimation.observations import observe
+from depl.models.estimation.affine import FEWEST, fit_affine, margin
+from depl.models.estimation.choices import CARE
+from depl.models.estimation.fit import Combination, ImprovementFit, SwitchFit, TracesFit, fit_traces
 from depl.models.estimation.setup import Setup
 from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.foundation.documents import opened
@@ -143,46 +128,25 @@ def fit_instance(
         are too few or do not move; if runs that diverged cannot be counted with this law; or if the loss
         before training had to be estimated and would meet the target.
     """
-    _require_epochs(traces)
     _require_match(traces, setup, law)
     apart = told_apart(traces)
-    once, lost = apart.once_per_schedule, apart.traces.lost
-    diverged = _lost(lost, diverged)
-    _require_countable(law, residuals, confidence, diverged, lost)
-    rng = np.random.default_rng(0) if rng is None else rng
-    affine = None
+    once, whole_runs = apart.once_per_schedule, law == "affine" and residuals == "per_run"
+    diverged = _lost(apart.traces.lost, diverged, whole_runs)
+    _require_confidence(confidence, whole_runs)
+    rng, level, affine = rng or np.random.default_rng(0), setup.target.quantile_level, None
     with apart.in_refusals():
         fit = fit_traces(once, rng, metric=metric, resamples=_RESAMPLES)
-        improvements = _improvements(once, setup, metric, fit)
+        improvements = _improvements(setup, fit)
         if law == "affine":
-            level = setup.target.quantile_level
             affine = _affine(apart, metric, residuals, scale, care or None, confidence, level, diverged)
-    initial_loss = significant(_mean_first_loss(once, metric, fit), CLOSED_FORM_DIGITS)
-    if affine is None:
-        _require_training(once, setup, initial_loss)
-    return _assembled(apart, setup, fit, improvements, initial_loss, affine, metric, name)
-
-
-def _assembled(
-    apart: ToldApart,
-    setup: Setup,
-    fit: TracesFit,
-    improvements: dict[str, Improvement],
-    initial_loss: float,
-    affine: TracedLaw | None,
-    metric: str,
-    name: str | None,
-) -> Instance:
-    """The setup with all that was fitted, and where it comes from."""
-    switches = tuple(
-        Switch(previous=pair[0], following=pair[1], law=switch_law(found))
-        for pair, found in fit.jumps.items()
-    )
     return setup.with_improvements(
         improvements,
-        initial_loss,
+        _initial_loss(once, setup, metric, fit, affine is None),
         name=setup.name if name is None else name,
-        switches=switches,
+        switches=tuple(
+            Switch(previous=pair[0], following=pair[1], law=switch_law(found))
+            for pair, found in fit.jumps.items()
+        ),
         other_switches=Forbidden(),
         traced_law=affine,
         run_fingerprints=fingerprints(apart.traces),
@@ -237,21 +201,13 @@ def switch_law(fit: SwitchFit) -> SwitchLaw:
     return observed_law(fit.jumps)
 
 
-def improvement_law(fit: ImprovementFit, values: FloatArray, epochs: FloatArray) -> Improvement:
-    """Eq. (8) with an inverse gamma where it is honest, else with the observed ratios.
-
-    Parameters
-    ----------
-    values : float array (r, e)
-        The improvements that were fitted, NaN where one was not seen [loss].
-    epochs : float array (e,)
-        The k of the columns.
-    """
+def improvement_law(fit: ImprovementFit) -> Improvement:
+    """Eq. (8) with an inverse gamma where it is honest, else with the observed ratios."""
     if fit.laws and fit.curve.scale > 0 and fit.law("inverse_gamma").p_value >= HONEST:
         return rounded(fit.as_improvement("inverse_gamma"), SEARCHED_DIGITS)
     offset = significant(fit.curve.offset, SEARCHED_DIGITS)
-    rows, columns = np.nonzero(np.isfinite(values))
-    unscaled = values[rows, columns] / replace(fit.curve, scale=1.0, offset=offset).at(epochs)[columns]
+    improvements = fit.ratios * fit.curve.at(fit.epochs)
+    unscaled = improvements / replace(fit.curve, scale=1.0, offset=offset).at(fit.epochs)
     scale = significant(float(unscaled.mean()), CLOSED_FORM_DIGITS)
     noise = observed_law(unscaled / scale) if fit.laws else Deterministic(value=1.0)
     if fit.curve.constant:
@@ -266,15 +222,9 @@ def significant(value: float, digits: int) -> float:
 
 def rounded(record: _Struct, digits: int) -> _Struct:
     """A record with all its numbers rounded to so many significant digits."""
-    return msgspec.convert(_rounded(msgspec.to_builtins(record), digits), type(record), dec_hook=opened)
-
-
-def _rounded(content: Any, digits: int) -> Any:
-    if isinstance(content, dict):
-        return {name: _rounded(value, digits) for name, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_rounded(value, digits) for value in content]
-    return significant(content, digits) if isinstance(content, float) else content
+    text = msgspec.json.encode(record)
+    content = json.loads(text, parse_float=lambda number: significant(float(number), digits))
+    return msgspec.convert(content, type(record), dec_hook=opened)
 
 
 def _rounded_all(values: FloatArray) -> tuple[float, ...]:
@@ -285,21 +235,21 @@ def _require_match(traces: Traces, setup: Setup, law: LawOfLoss) -> None:
     """Refuse models, and for the affine law clusters, that only one of the two knows."""
     if law not in ("affine", "independent"):
         raise InvalidInputError(f"must be affine or independent, not {law!r}", ".law")
-    trained = sorted({place for schedule in traces.schedules for place in schedule})
-    parts = [("models", "model", {model for model, _ in trained})]
-    if law == "affine":
-        parts.append(("clusters", "cluster", {cluster for _, cluster in trained}))
-    for field, column, seen in parts:
+    if not traces.epoch.max():
+        raise InvalidInputError("no run has an epoch of training", ".epoch")
+    trained = {place for schedule in traces.schedules for place in schedule}
+    for number, (field, column, on) in enumerate((("models", "model", ""), ("clusters", "cluster", "on "))):
+        if field == "clusters" and law != "affine":
+            continue
+        seen = sorted({place[number] for place in trained})
         given = [item.name for item in getattr(setup, field)]
-        for index, item in enumerate(given):
-            if item not in seen:
-                raise InvalidInputError(
-                    f"no run trained {_on(field)}{item!r}, so nothing is known of it; the runs trained "
-                    f"{_on(field)}{', '.join(sorted(seen))}",
-                    f".{field}[{index}].name",
-                )
-        unknown = sorted(seen - set(given))
-        if unknown:
+        if untrained := [index for index, name in enumerate(given) if name not in seen]:
+            raise InvalidInputError(
+                f"no run trained {on}{given[untrained[0]]!r}, so nothing is known of it; the runs trained "
+                f"{on}{', '.join(seen)}",
+                f".{field}[{untrained[0]}].name",
+            )
+        if unknown := [name for name in seen if name not in given]:
             row = int(np.argmax(getattr(traces, column) == unknown[0]))
             raise InvalidInputError(
                 f"{unknown[0]!r} is not among the {field} of the setup, which are {', '.join(given)}; add it "
@@ -308,88 +258,71 @@ def _require_match(traces: Traces, setup: Setup, law: LawOfLoss) -> None:
             )
 
 
-def _on(field: str) -> str:
-    return "on " if field == "clusters" else ""
-
-
-def _require_epochs(traces: Traces) -> None:
-    if not traces.epoch.max():
-        raise InvalidInputError("no run has an epoch of training", ".epoch")
-
-
 def _unevaluated(traces: Traces) -> NDArray[np.bool_]:
     """Which runs begin at epoch 1."""
     return np.asarray(traces.epoch[traces.bounds[:-1]] == 1)
 
 
-def _mean_first_loss(traces: Traces, metric: str, fit: TracesFit) -> float:
-    """The mean metric before training, estimated for runs that were not evaluated then."""
+def _initial_loss(traces: Traces, setup: Setup, metric: str, fit: TracesFit, alone: bool) -> float:
+    """The mean metric before training, estimated for runs that were not evaluated then.
+
+    Where the paper's laws stand alone, an estimate that would meet the target is refused: nobody has seen it.
+    """
     table, without = traces.matrix(metric), _unevaluated(traces)
     found = table[:, 0].copy()
     for index in np.flatnonzero(without).tolist():
         curve = fit.improvements[Combination(traces.schedules[index][0][0])].curve
         found[index] = table[index, 1] + float(curve.at(np.array([1.0]))[0])
-    return float(found.mean())
-
-
-def _require_training(traces: Traces, setup: Setup, initial_loss: float) -> None:
-    """Refuse an estimated loss before training that would meet the target: nobody has seen it."""
-    estimated = setup.target.initial_loss is None and _unevaluated(traces).any()
-    if estimated and initial_loss <= setup.target.maximum_loss:
+    mean = significant(float(found.mean()), CLOSED_FORM_DIGITS)
+    estimated = alone and setup.target.initial_loss is None and without.any()
+    if estimated and mean <= setup.target.maximum_loss:
         raise InvalidInputError(
-            f"not every run was evaluated before training, and the {initial_loss:g} estimated for it would "
-            "meet the target without an epoch: give initial_loss in the target of the setup, evaluate before "
-            "the first epoch, or lower maximum_loss",
+            f"not every run was evaluated before training, and the {mean:g} estimated for it would meet the "
+            "target without an epoch: give initial_loss in the target of the setup, evaluate before the "
+            "first epoch, or lower maximum_loss",
             ".epoch",
         )
+    return mean
 
 
-def _improvements(traces: Traces, setup: Setup, metric: str, fit: TracesFit) -> dict[str, Improvement]:
-    seen = observe(traces, metric)
+def _improvements(setup: Setup, fit: TracesFit) -> dict[str, Improvement]:
     found: dict[str, Improvement] = {}
     for index, model in enumerate(setup.models):
         key = Combination(model.name)
         if key not in fit.improvements:
             message = f"the improvements of {model.name!r} cannot be fitted: {fit.refused[str(key)]}"
             raise InvalidInputError(message, f".models[{index}].name")
-        values = seen.improvements_of(model.name)
-        found[model.name] = improvement_law(fit.improvements[key], values, seen.epochs)
+        found[model.name] = improvement_law(fit.improvements[key])
     return found
 
 
-def _lost(known: dict[str, str], told: int | None) -> int:
+def _lost(known: dict[str, str], told: int | None, whole_runs: bool) -> int:
     """How many runs are lost: as many as is told, but none that the traces know of is forgotten."""
-    if told is None:
-        return len(known)
-    if type(told) is int and 0 <= told < len(known):
+    count = len(known) if told is None else told
+    if type(count) is not int or not 0 <= count <= MOST_DIVERGED:
         raise InvalidInputError(
-            f"{told} runs were lost as is told, but the traces know of {len(known)}: {listed(known)}; give "
+            f"must be a whole number of runs from 0 to {MOST_DIVERGED}, not {count!r}", ".diverged"
+        )
+    if count < len(known):
+        raise InvalidInputError(
+            f"{count} runs were lost as is told, but the traces know of {len(known)}: {listed(known)}; give "
             f"their number in all, {DIVERGED} {len(known)} or more, or leave runs out, {LEAVE_OUT} NAME",
             ".diverged",
         )
-    return told
-
-
-def _require_countable(
-    law: LawOfLoss, residuals: Residuals, confidence: float | None, diverged: int, lost: dict[str, str]
-) -> None:
-    """Refuse a confidence, and runs that diverged, where no whole runs are counted."""
-    if type(diverged) is not int or not 0 <= diverged <= MOST_DIVERGED:
-        raise InvalidInputError(
-            f"must be a whole number of runs from 0 to {MOST_DIVERGED}, not {diverged!r}", ".diverged"
-        )
-    if diverged and (law != "affine" or residuals != "per_run"):
-        known = f", as are known of these traces: {listed(lost)}" if lost else ""
+    if count and not whole_runs:
+        of_traces = f", as are known of these traces: {listed(known)}" if known else ""
         raise InvalidInputError(
             "runs that diverged or were lost are counted beside whole runs: use the affine law with "
-            f"residuals per_run, or leave them out, {LEAVE_OUT} NAME{known}",
+            f"residuals per_run, or leave them out, {LEAVE_OUT} NAME{of_traces}",
             ".diverged",
         )
-    if confidence is None:
-        return
-    if not 0.5 <= confidence < 1:
+    return count
+
+
+def _require_confidence(confidence: float | None, whole_runs: bool) -> None:
+    if confidence is not None and not 0.5 <= confidence < 1:
         raise InvalidInputError(f"must be at least 0.5 and below 1, not {confidence}", ".confidence")
-    if law != "affine" or residuals != "per_run":
+    if confidence is not None and not whole_runs:
         raise InvalidInputError(
             "a confidence counts whole runs: use the affine law with residuals per_run", ".confidence"
         )
@@ -415,17 +348,17 @@ def _affine(
             f"the runs are too few for the affine law: it takes {FEWEST} that begin with the same model",
             ".run",
         )
-    greatest = float(traces.target(metric).max())
-    margin = () if confidence is not None else _margin(traces, metric, scale, care)
-    alone = care is not None and not margin  # then plans that too few runs went through are refused
+    deviations, whole_runs = _of_plans_never_run(traces, metric, scale, care, confidence)
+    if whole_runs is None:  # the law of a plan alone is of as many runs as can carry the promise
+        whole_runs = min(MOST_WHOLE_RUNS, max(FEWEST, runs_to_carry(level, diverged=diverged)))
     found = traced_law(
         law,
         residuals,
-        greatest if residuals == "per_run" else None,
-        margin,
+        float(traces.target(metric).max()) if residuals == "per_run" else None,
+        deviations,
         care=care,
         confidence=confidence,
-        whole_runs=FEWEST if alone else _whole_runs(level, diverged),
+        whole_runs=whole_runs,
         settled_epochs=SETTLED_EPOCHS,
         diverged=diverged,
         cut_at_random=len(ledger(traces.provenance, AT_RANDOM).keys() & {*traces.runs}),
@@ -437,61 +370,50 @@ def _affine(
     )
 
 
-def _whole_runs(level: float, diverged: int) -> int:
-    """Fewest runs of a plan that make up its law alone: as many as can carry the promise."""
-    return min(MOST_WHOLE_RUNS, max(FEWEST, runs_to_carry(level, diverged=diverged)))
-
-
-def _margin(traces: Traces, metric: str, scale: Scale, care: float | None) -> tuple[float, ...]:
-    """What plans never run are kept away from the target; nothing where too few plans tell."""
-    if care is None or len(traces.by_schedule()) < max(2, plans_needed(care)):
-        return ()
-    # the folds are part of the method: the same traces give the same margin
-    found = plan_deviations(traces, np.random.default_rng(0), metric, scale)
-    if found.held_out < plans_needed(care):
-        return ()
-    return tuple(significant(value, CLOSED_FORM_DIGITS) for value in careful_deviations(found, care))
+def _of_plans_never_run(
+    traces: Traces, metric: str, scale: Scale, care: float | None, confidence: float | None
+) -> tuple[tuple[float, ...], int | None]:
+    """Their margin; without one they are refused, and `FEWEST` runs of a plan make up its law alone."""
+    if care is None:
+        return (), None
+    if confidence is None:
+        found = margin(traces, metric, scale, care)
+        if found:
+            return _rounded_all(np.array(found)), None
+    return (), FEWEST
 
 
 def _provenance(
     apart: ToldApart, setup: Setup, fit: TracesFit, affine: TracedLaw | None, metric: str
-) -> tuple[Provenance, ...]:
+) -> Iterator[Provenance]:
     """What was measured, and in how many runs."""
-    traces, rows = apart.traces, []
+    runs = len(apart.traces.runs)
     if setup.target.initial_loss is None:
-        without = int(_unevaluated(traces).sum())
+        without = int(_unevaluated(apart.traces).sum())
         told = f", in {counted(without, 'run')} estimated from epoch 1 on" if without else ""
-        what = f"mean {metric} before training{told}"
-        rows.append(_measured("target.initial_loss", what, len(traces.runs)))
+        yield _measured("target.initial_loss", f"mean {metric} before training{told}", runs)
     for index, model in enumerate(setup.models):
-        found, path = fit.improvements[Combination(model.name)], f"models[{index}].improvement"
-        what = f"{found.ratios.size} ratios, {found.nonpositive} of them not positive"
-        rows.append(_measured(path, f"Sec. VI-A: {what}", found.runs))
+        found = fit.improvements[Combination(model.name)]
+        what = f"Sec. VI-A: {found.ratios.size} ratios, {found.nonpositive} of them not positive"
+        yield _measured(f"models[{index}].improvement", what, found.runs)
     for index, jumps in enumerate(fit.jumps.values()):
-        rows.append(_measured(f"switches[{index}]", "Sec. VI-A", jumps.jumps.size))
-    rows.append(_measured("other_switches", "never made", len(traces.runs)))
-    rows.append(_measured("run_fingerprints", "of the losses, to know the runs again", len(traces.runs)))
-    rows += [
-        _measured("run_fingerprints", f"{what}: {words}", len(traces.runs)) for what, words in apart.said()
-    ]
-    if affine is not None:
-        rows += [_measured("traced_law", "fitted", len(traces.runs)), _recorded(traces, metric)]
-        if affine.diverged:
-            what = listed(traces.lost) or "told: runs that diverged and are not among those recorded"
-            rows.append(_measured("traced_law.diverged", what, affine.diverged))
-        if affine.deviations:
-            what = "margin for plans never run, from plans held out of the fit"
-            rows.append(_measured("traced_law.deviations", what, len(traces.runs)))
-    return tuple(rows)
+        yield _measured(f"switches[{index}]", "Sec. VI-A", jumps.jumps.size)
+    yield _measured("other_switches", "never made", runs)
+    yield _measured("run_fingerprints", "of the losses, to know the runs again", runs)
+    for what, words in apart.said():
+        yield _measured("run_fingerprints", f"{what}: {words}", runs)
+    if affine is None:
+        return
+    yield _measured("traced_law", "fitted", runs)
+    origin = "; ".join([metric, *(f"{name} {value}" for name, value in apart.traces.provenance.items())])
+    yield Provenance(path="$.traced_law.runs", source="measured", note=origin)
+    if affine.diverged:
+        what = listed(apart.traces.lost) or "told: runs that diverged and are not among those recorded"
+        yield _measured("traced_law.diverged", what, affine.diverged)
+    if affine.deviations:
+        what = "margin for plans never run, from plans held out of the fit"
+        yield _measured("traced_law.deviations", what, runs)
 
 
 def _measured(path: str, what: str, runs: int) -> Provenance:
     return Provenance(path=f"$.{path}", source="measured", note=f"{what}; {counted(runs, 'run')}")
-
-
-def _recorded(traces: Traces, metric: str) -> Provenance:
-    """Where the runs themselves are from."""
-    told = "; ".join(f"{name} {value}" for name, value in traces.provenance.items())
-    return Provenance(
-        path="$.traced_law.runs", source="measured", note="; ".join(filter(None, (metric, told)))
-    )

@@ -6,8 +6,7 @@ changes are seen as one: that improvement is then not observed, and the jump is 
 plus the improvement that the fitted curve expects, which is right in the mean and counted.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,7 @@ from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Texts, Traces
 
 
-@dataclass(frozen=True, eq=False)
-class Observations:
+class Observations(NamedTuple):
     """Traces as arrays of shape (runs, K), K the greatest epoch; NaN or "" where there is nothing.
 
     Attributes
@@ -47,36 +45,35 @@ class Observations:
         found[:, 1:] = (self.model[:, 1:] != self.model[:, :-1]) & (self.model[:, 1:] != "")
         return found
 
+    def combinations(self) -> list[tuple[str, str]]:
+        """The pairs of model and cluster that were trained, in the order of their first epochs."""
+        pairs = zip(self.model.T.ravel().tolist(), self.cluster.T.ravel().tolist(), strict=True)
+        return list(dict.fromkeys(pair for pair in pairs if pair[0]))
+
+    def switches_seen(self) -> list[tuple[str, str]]:
+        """The ordered pairs of models that were switched between."""
+        runs, columns = np.nonzero(self.switched)
+        pairs = zip(self.model[runs, columns - 1].tolist(), self.model[runs, columns].tolist(), strict=True)
+        return sorted(set(pairs))
+
     @property
     def improvements(self) -> FloatArray:
         """Start less end of every epoch [loss]."""
         return np.asarray(self.start - self.end)
 
-    def combinations(self) -> list[tuple[str, str]]:
-        """The pairs of model and cluster that were trained, in the order of their first epochs."""
-        found = dict.fromkeys(
-            (str(model), str(place))
-            for column in range(self.model.shape[1])
-            for model, place in zip(self.model[:, column], self.cluster[:, column], strict=True)
-            if model
-        )
-        return list(found)
-
-    def switches_seen(self) -> list[tuple[str, str]]:
-        """The ordered pairs of models that were switched between."""
-        runs, columns = np.nonzero(self.switched)
-        pairs = zip(self.model[runs, columns - 1], self.model[runs, columns], strict=True)
-        return sorted({(str(previous), str(following)) for previous, following in pairs})
-
-    def improvements_of(self, model: str, cluster: str | None = None) -> FloatArray:
-        """The improvements of the epochs of one model (on one cluster), NaN elsewhere; shape (runs, K)."""
+    def trained(self, model: str, cluster: str = "") -> NDArray[np.bool_]:
+        """Where one model was trained (on one cluster), shape (runs, K)."""
         here = self.model == model
-        if cluster is not None:
-            here &= self.cluster == cluster
-        return np.where(here, self.improvements, np.nan)
+        return np.asarray(here & (self.cluster == cluster) if cluster else here)
 
-    def jumps_of(self, previous: str, following: str, expected: FloatArray | None = None) -> "Jumps":
-        """The loss changes of all switches between two models.
+    def improvements_of(self, model: str, cluster: str = "") -> FloatArray:
+        """The improvements of the epochs of one model (on one cluster), NaN elsewhere; shape (runs, K)."""
+        return np.where(self.trained(model, cluster), self.improvements, np.nan)
+
+    def jumps_of(
+        self, previous: str, following: str, expected: FloatArray | None = None
+    ) -> tuple[FloatArray, int]:
+        """The loss changes of all switches between two models, and how many of them are estimated.
 
         Parameters
         ----------
@@ -101,15 +98,7 @@ class Observations:
             )
         if expected is not None:
             start = np.where(unseen, self.end[runs, columns] + expected[columns], start)
-        return Jumps(start - before, int(unseen.sum()))
-
-
-@dataclass(frozen=True, eq=False)
-class Jumps:
-    """Loss changes of switches, and how many of them are estimated from the change with the epoch after."""
-
-    values: FloatArray
-    estimated: int
+        return start - before, int(unseen.sum())
 
 
 def observe(traces: Traces, metric: str = "loss") -> Observations:
@@ -135,10 +124,3 @@ def observe(traces: Traces, metric: str = "loss") -> Observations:
     for name, column in zip(names, (traces.model, traces.cluster), strict=True):
         name[row, traces.epoch] = column
     return Observations(names[0][:, 1:], names[1][:, 1:], end[:, :-1], start[:, 1:], end[:, 1:])
-
-
-def pooled(parts: Sequence[FloatArray]) -> FloatArray:
-    """Rows of several arrays (runs, e) one below the other, filled up with NaN to the longest."""
-    longest = max(part.shape[1] for part in parts)
-    filled = [np.pad(part, ((0, 0), (0, longest - part.shape[1])), constant_values=np.nan) for part in parts]
-    return np.concatenate(filled)

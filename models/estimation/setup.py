@@ -38,17 +38,6 @@ class SetupModel(Checked, frozen=True, kw_only=True):
         Annotated[NonNegative, Meta(description="that a node needs; absent: it fits on every cluster")] | None
     ) = None
 
-    def with_improvement(self, improvement: Improvement) -> Model:
-        """The model of an instance."""
-        return Model(
-            name=self.name,
-            size=self.size,
-            demand=self.demand,
-            compute=self.compute,
-            memory=self.memory,
-            improvement=improvement,
-        )
-
 
 class SetupTarget(Checked, frozen=True, kw_only=True):
     """A target like `depl.models.problem.instance.Target`; the initial loss may be left to the traces."""
@@ -117,21 +106,20 @@ class Setup(Checked, frozen=True, kw_only=True):
         **further
             Other fields of an instance, by name.
         """
-        given = {name: getattr(self.target, name) for name in self.target.__struct_fields__}
+        fields = msgspec.structs.asdict(self)
+        target = msgspec.structs.asdict(self.target)
         if self.target.initial_loss is None:
-            given["initial_loss"] = initial_loss
-        fields = {
-            "name": self.name,
-            "description": self.description,
-            "units": self.units,
-            "provenance": self.provenance,
-            "clusters": self.clusters,
-            "datasets": self.datasets,
-            "transfers": self.transfers,
-            "models": tuple(model.with_improvement(improvements[model.name]) for model in self.models),
-            "target": _target(given),
-        }
-        return Instance(**{**fields, **further})
+            target["initial_loss"] = initial_loss
+        try:
+            fields["target"] = Target(**target)
+        except InvalidInputError as error:
+            raise InvalidInputError(error.message, f".target{error.path}") from error
+        fields["models"] = tuple(
+            Model(**msgspec.structs.asdict(model), improvement=improvements[model.name])
+            for model in self.models
+        )
+        del fields["format"], fields["version"]
+        return Instance(**fields | further)
 
     def replace_target(self, maximum_loss: float) -> "Setup":
         """The same with another bound on the loss, whose provenance says so."""
@@ -165,10 +153,3 @@ def setup_schema() -> dict[str, Any]:
         "title": "depl setup, version 1",
         **schema,
     }
-
-
-def _target(fields: dict[str, Any]) -> Target:
-    try:
-        return Target(**fields)
-    except InvalidInputError as error:
-        raise InvalidInputError(error.message, f".target{error.path}") from error

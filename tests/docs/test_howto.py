@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from depl import cli
-from depl.models.estimation import combinations, diagnosis
+from depl.models.estimation import diagnosis
+from depl.models.estimation import fit as fitting
 from depl.models.policy import planning
 from depl.models.problem.laws import registry
 from depl.models.solving import methods
@@ -124,16 +125,16 @@ def sparing(shipped_fits: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
     A diagnosis or a fit draws 19 samples, and policies are planned on one coarse grid.
     """
-    own, fit = diagnosis.diagnose, combinations.fit_traces
+    own, fit = diagnosis.diagnose, fitting.fit_traces
 
     def diagnosed(traces: Traces, rng: np.random.Generator, resamples: int = 0) -> diagnosis.Diagnosis:
         return own(traces, rng, resamples=19)
 
-    def fitted(traces: Traces, rng: np.random.Generator, *, constant: bool = False) -> combinations.TracesFit:
+    def fitted(traces: Traces, rng: np.random.Generator, *, constant: bool = False) -> fitting.TracesFit:
         return fit(traces, rng, resamples=19, constant=constant)
 
     monkeypatch.setattr(diagnosis, "diagnose", diagnosed)
-    monkeypatch.setattr(combinations, "fit_traces", fitted)
+    monkeypatch.setattr(fitting, "fit_traces", fitted)
     monkeypatch.setattr(planning, "GRIDS", (2048,))
 
 

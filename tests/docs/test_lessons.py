@@ -32,7 +32,7 @@ from depl.lessons.exercises import EXERCISES
 from depl.lessons.plans import all_plans
 from depl.models.estimation import instance as fitted
 from depl.models.estimation.binomial import allowed_exceedances, binomial_tail, least_runs
-from depl.models.estimation.certificate import conformal_runs
+from depl.models.estimation.certificate import loss_bound
 from depl.models.estimation.independence import independence
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.policy.grid import rounded_indices
@@ -286,7 +286,7 @@ def test_the_answers_of_the_seventh_lesson_are_those_of_the_diagnosis_and_the_ce
     measured = independence([losses], rng, resamples=19).variance_ratio.value
     ratio = answer_of("7.1")
     assert ratio(gains) == pytest.approx(measured, rel=1e-9)
-    assert EXERCISES["7.2"](conformal_runs(0.9)) is None
+    assert EXERCISES["7.2"](loss_bound([0.0], 0.9, None).least_runs) is None
     assert EXERCISES["7.3"](allowed_exceedances(100, 0.9, 0.95)) is None
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depl.benchmarks.figures.style import make_room, panels, series_style, set_title, shared_legend
-from depl.models.estimation.binomial import clopper_pearson, refuting_p_value
+from depl.models.estimation.binomial import binomial_p_values
+from depl.models.risk.counts import both_ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,13 +18,13 @@ Row = Mapping[str, Any]
 
 def delivered(missed: int, runs: int, level: float) -> dict[str, Any]:
     """The share of runs that reached the target, its 95 % interval, and the p-value against omega."""
-    bounds = clopper_pearson(missed, runs, 0.95)
+    lower, upper = both_ends(missed, runs, 0.05)
     return {
         "runs": runs,
         "delivered": (runs - missed) / runs,
-        "lower": 1 - bounds.upper,
-        "upper": 1 - bounds.lower,
-        "p_value": refuting_p_value(missed, runs, level),
+        "lower": 1 - upper,
+        "upper": 1 - lower,
+        "p_value": binomial_p_values(missed, runs, level)[1],
     }
 
 

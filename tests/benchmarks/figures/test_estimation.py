@@ -17,9 +17,8 @@ from depl.benchmarks.figures.estimation import (
 )
 from depl.benchmarks.figures.style import panels
 from depl.models.estimation.choices import FitBy
-from depl.models.estimation.combinations import fit_traces
 from depl.models.estimation.diagnosis import diagnose
-from depl.models.estimation.fit import fit_switch
+from depl.models.estimation.fit import fit_switch, fit_traces
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.traces.table import Traces, joined

@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from depl.instances.training.recorded import recorded_traces
-from depl.models.estimation.affine import FEWEST, STRAY, constrained_step, fit_affine
+from depl.models.estimation.affine import (
+    FEWEST,
+    STRAY,
+    Deviations,
+    careful_deviations,
+    constrained_step,
+    fit_affine,
+    margin,
+    plan_deviations,
+)
+from depl.models.estimation.choices import plans_needed
 from depl.models.evaluation.traced_prediction import independent_step
 from depl.models.evaluation.traced_support import extreme_predictions
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
@@ -282,3 +292,97 @@ def test_losses_before_training_are_used_where_all_runs_of_a_first_stage_have_th
     assert law.unevaluated == {FULL}
     key = CUT, True, 1, None
     assert law.steps[key].coefficients == fit_affine(other).steps[key].coefficients
+
+
+# --- plans that were never run ---------------------------------------------------------------------------
+
+FOUR = (2, 3, 4, 5)
+
+
+def with_losses(traces: Traces, loss: np.ndarray) -> Traces:
+    return Traces(traces.run, traces.epoch, traces.model, traces.cluster, loss)
+
+
+def test_plans_without_noise_deviate_by_the_chance_of_their_first_losses_alone() -> None:
+    """Losses follow one affine law: what is left is that twenty l(0) have not the mean of twenty others."""
+    traces = drawn(20, 0.0, np.random.default_rng(0), FOUR)
+    found = plan_deviations(traces, np.random.default_rng(1))
+    assert found.plans.size >= 2
+    assert found.held_out == 2  # of the starts 2 to 5 the inner ones: the others lie outside the rest
+    assert np.abs(found.plans).max() < 0.05
+    assert found.runs.size == 20 * found.plans.size
+
+
+def test_what_a_plan_has_of_its_own_is_seen() -> None:
+    """The plan that switches at 3 ends higher by 0.2 than a law of the others can know."""
+    traces = drawn(20, 0.0, np.random.default_rng(2), FOUR)
+    own = np.repeat([start == 3 for start in FOUR for _ in range(20)], 9) & (traces.epoch == 8)
+    found = plan_deviations(with_losses(traces, traces.loss + 0.2 * own), np.random.default_rng(1))
+    assert found.plans[-1] == pytest.approx(0.2, abs=0.05)
+
+
+def test_on_the_scale_of_logarithms_deviations_are_ratios() -> None:
+    traces = drawn(20, 0.02, np.random.default_rng(3), FOUR)
+    twice = with_losses(traces, 2 * traces.loss)
+    once, double = (plan_deviations(each, np.random.default_rng(1), scale="log") for each in (traces, twice))
+    assert double.plans == pytest.approx(once.plans, abs=1e-9)
+    assert double.runs == pytest.approx(once.runs, abs=1e-9)
+
+
+def test_runs_count_as_if_the_mean_of_their_plan_were_known() -> None:
+    """Two runs of a plan, d apart, are d / 2 from their mean and d / sqrt 2 from the truth on average."""
+    traces = drawn(20, 0.3, np.random.default_rng(5), FOUR)
+    found = plan_deviations(traces, np.random.default_rng(1))
+    final = traces.matrix()[:, -1].reshape(len(FOUR), 20)
+    at_the_end = np.sqrt(np.mean(final.var(axis=1, ddof=1)))
+    assert found.runs.std() == pytest.approx(at_the_end, rel=0.3)
+
+
+def test_the_careful_deviations_are_runs_around_an_order_statistic_of_plans() -> None:
+    """The next plan counts beside p held out: rank ceil(21 * 0.95) = 20 of 20, ceil(21 * 0.1) = 3."""
+    plans, runs = np.arange(-5.0, 15.0), np.array([-0.5, 0.0, 0.25])
+    assert careful_deviations(Deviations(plans, runs, 20), 0.95) == (13.5, 14.0, 14.25)
+    assert careful_deviations(Deviations(plans, runs, 20), 0.9) == (12.5, 13.0, 13.25)
+    assert careful_deviations(Deviations(plans, runs, 20), 0.1) == (-0.5, 0.0, 0.25)  # never for a plan
+    assert careful_deviations(Deviations(plans, runs[:0], 20), 0.5) == (5.0,)
+
+
+def test_deviations_of_one_plan_at_several_ages_are_no_more_plans() -> None:
+    """Sixty deviations of eighteen plans have no margin for 0.95, and those of nineteen the greatest."""
+    plans, runs = np.arange(60.0), np.zeros(3)
+    assert [plans_needed(care) for care in (0.5, 0.8, 0.9, 0.95, 0.99)] == [1, 4, 9, 19, 99]
+    assert careful_deviations(Deviations(plans, runs, 18), 0.95) == ()
+    assert careful_deviations(Deviations(plans, runs, 19), 0.95)[0] == 59
+    assert careful_deviations(Deviations(plans, runs, 39), 0.95)[0] == 58  # 40 * 0.95 / 39 of 60
+
+
+def test_many_runs_become_the_greatest_of_their_neighbours() -> None:
+    runs = np.arange(100.0)
+    found = careful_deviations(Deviations(np.zeros(20), runs, 20), 0.95)
+    assert len(found) == 33  # groups of three from the top, the lowest of four
+    assert (found[-1], found[-2], found[0]) == (99.0, 96.0, 3.0)
+    for level in np.linspace(0.01, 0.99, 30):
+        assert np.quantile(found, level, method="inverted_cdf") >= np.quantile(
+            runs, level, method="inverted_cdf"
+        )
+
+
+@pytest.mark.slow  # by default on drawn runs, whose deviations are known
+def test_real_plans_deviate_by_a_sixth_or_so_and_runs_by_more() -> None:
+    found = plan_deviations(recorded_traces("digits-alexnet"), np.random.default_rng(0), scale="log")
+    assert found.plans.size > 150
+    assert abs(found.plans.mean()) < 0.03
+    assert 0.1 < found.plans.std() < 0.25
+    assert 0.15 < found.runs.std() < 0.4
+    careful = careful_deviations(found, 0.95)
+    assert len(careful) <= 40
+    assert 0.2 < np.median(careful) < 0.45
+    assert max(careful) > 0.7  # spikes
+
+
+def test_too_few_plans_tell_no_margin_and_a_share_out_of_range_is_refused() -> None:
+    for starts in ((3,), FOUR):
+        assert margin(drawn(20, 0.0, np.random.default_rng(4), starts), "loss", "loss", 0.8) == ()
+    for care in (0.0, 1.0):
+        with pytest.raises(InvalidInputError, match="between 0 and 1"):
+            margin(drawn(1, 0.0, np.random.default_rng(4)), "loss", "loss", care)

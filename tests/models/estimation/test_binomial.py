@@ -8,24 +8,30 @@ import pytest
 from scipy import special, stats
 
 from depl.models.estimation.binomial import (
+    Verdict,
     allowed_exceedances,
+    binomial_p_values,
     binomial_tail,
-    certifies,
-    certifying_p_value,
-    clopper_pearson,
     design,
-    greatest_violation,
     least_runs,
-    refutes,
-    refuting_p_value,
+    verdict,
 )
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.risk.counts import both_ends, upper_end
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 
 
 def mass(count: int, runs: int, violation: Fraction) -> Fraction:
     return comb(runs, count) * violation**count * (1 - violation) ** (runs - count)
+
+
+def certifies(*asked: float) -> bool:
+    return verdict(*asked) is Verdict.CERTIFIED
+
+
+def refutes(*asked: float) -> bool:
+    return verdict(*asked) is Verdict.REFUTED
 
 
 def test_the_tail_is_what_enumerating_all_outcomes_gives() -> None:
@@ -39,12 +45,10 @@ def test_the_tail_is_what_enumerating_all_outcomes_gives() -> None:
             chances[sum(outcome)] += chance
         for count in range(runs + 1):
             assert binomial_tail(count, runs, violation) == sum(chances[: count + 1])
-
-
-def test_the_tail_at_the_ends_of_the_probability() -> None:
-    assert binomial_tail(0, 5, Fraction(0)) == 1
-    assert binomial_tail(4, 5, Fraction(1)) == 0
-    assert binomial_tail(5, 5, Fraction(1)) == 1
+    ends = [
+        binomial_tail(*asked) for asked in ((0, 5, Fraction(0)), (4, 5, Fraction(1)), (5, 5, Fraction(1)))
+    ]
+    assert ends == [1, 0, 1]
 
 
 def test_the_maximum_covers_from_29_59_and_299_runs_on() -> None:
@@ -87,26 +91,21 @@ def test_ties_between_tail_and_risk_are_decided_exactly() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("runs", [1, 20, 60, 300])
-def test_a_broken_promise_is_certified_no_more_often_than_allowed(level: float, runs: int) -> None:
-    """The probability of all counts that certify, at violations just above the promised one and beyond."""
+def test_broken_promises_are_certified_and_kept_ones_refuted_no_more_often_than_allowed(
+    level: float, runs: int
+) -> None:
+    """The probability of all counts that do, at violations just above the promised one, at it, and beyond."""
     promised = 1 - Fraction(str(level))
-    counts = [count for count in range(runs + 1) if certifies(count, runs, level, 0.95)]
-    assert counts == list(range(len(counts)))
+    passing = [count for count in range(runs + 1) if certifies(count, runs, level, 0.95)]
+    failing = [count for count in range(runs + 1) if refutes(count, runs, level, 0.95)]
+    assert passing == list(range(len(passing)))
     for factor in (Fraction(1000001, 1000000), Fraction(3, 2), Fraction(2)):
         violation = min(promised * factor, Fraction(1))
-        assert sum(mass(count, runs, violation) for count in counts) <= Fraction(1, 20)
-    if counts and counts[-1] < runs:  # the next count would be too many
-        assert sum(mass(count, runs, promised) for count in [*counts, counts[-1] + 1]) > Fraction(1, 20)
-
-
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("runs", [1, 20, 60, 300])
-def test_a_kept_promise_is_refuted_no_more_often_than_allowed(level: float, runs: int) -> None:
-    promised = 1 - Fraction(str(level))
-    counts = [count for count in range(runs + 1) if refutes(count, runs, level, 0.95)]
+        assert sum(mass(count, runs, violation) for count in passing) <= Fraction(1, 20)
     for factor in (Fraction(1, 3), Fraction(1)):
-        assert sum(mass(count, runs, promised * factor) for count in counts) <= Fraction(1, 20)
-    assert not any(certifies(count, runs, level, 0.95) for count in counts)
+        assert sum(mass(count, runs, promised * factor) for count in failing) <= Fraction(1, 20)
+    if passing and passing[-1] < runs:  # the next count would be too many
+        assert sum(mass(count, runs, promised) for count in [*passing, passing[-1] + 1]) > Fraction(1, 20)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -115,34 +114,32 @@ def test_p_values_are_those_of_the_exact_binomial_test(level: float) -> None:
         less, more = (
             stats.binomtest(count, runs, 1 - level, alternative=side).pvalue for side in ("less", "greater")
         )
-        assert certifying_p_value(count, runs, level) == pytest.approx(less, rel=1e-9)
-        assert refuting_p_value(count, runs, level) == pytest.approx(more, rel=1e-9)
+        found = binomial_p_values(count, runs, level)
+        assert found == pytest.approx((less, more), rel=1e-9)
         exact = binomial_tail(count, runs, 1 - Fraction(str(level)))
-        assert certifying_p_value(count, runs, level) == pytest.approx(float(exact), rel=1e-9)
+        assert found[0] == pytest.approx(float(exact), rel=1e-9)
         if exact != Fraction(1, 20):
             assert certifies(count, runs, level, 0.95) == (exact < Fraction(1, 20))
 
 
 def test_the_interval_is_that_of_scipy_and_its_ends_have_the_right_tails() -> None:
     for count, runs in ((0, 10), (1, 10), (10, 10), (17, 300)):
-        found = clopper_pearson(count, runs, 0.95)
+        lower, upper = both_ends(count, runs, 0.05)
         wanted = stats.binomtest(count, runs).proportion_ci(0.95, method="exact")
-        assert (found.lower, found.upper) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
+        assert (lower, upper) == pytest.approx((wanted.low, wanted.high), abs=1e-12)
         if count < runs:
-            assert float(binomial_tail(count, runs, Fraction(found.upper))) == pytest.approx(0.025, rel=1e-9)
+            assert float(binomial_tail(count, runs, Fraction(upper))) == pytest.approx(0.025, rel=1e-9)
         if count:
-            below = binomial_tail(count - 1, runs, Fraction(found.lower))
+            below = binomial_tail(count - 1, runs, Fraction(lower))
             assert float(1 - below) == pytest.approx(0.025, rel=1e-9)
-    assert clopper_pearson(0, 10, 0.95).upper == pytest.approx(1 - 0.025**0.1, rel=1e-12)
-    assert clopper_pearson(10, 10, 0.95).lower == pytest.approx(0.025**0.1, rel=1e-12)
-    assert (clopper_pearson(0, 10, 0.95).lower, clopper_pearson(10, 10, 0.95).upper) == (0, 1)
+    assert (both_ends(0, 10, 0.05)[0], both_ends(10, 10, 0.05)[1]) == (0, 1)
 
 
 @pytest.mark.parametrize("runs", [1, 8, 40])
 def test_the_interval_covers_every_probability_often_enough(runs: int) -> None:
-    ends = [clopper_pearson(count, runs, 0.9) for count in range(runs + 1)]
+    ends = [both_ends(count, runs, 0.1) for count in range(runs + 1)]
     for violation in (Fraction(n, 37) for n in range(38)):
-        inside = [n for n, end in enumerate(ends) if end.lower <= violation <= end.upper]
+        inside = [n for n, end in enumerate(ends) if end[0] <= violation <= end[1]]
         assert sum(mass(count, runs, violation) for count in inside) >= Fraction(9, 10)
 
 
@@ -150,8 +147,7 @@ def test_the_interval_covers_every_probability_often_enough(runs: int) -> None:
 def test_certified_means_that_the_one_sided_interval_ends_below_the_promise(level: float) -> None:
     for runs in (29, 59, 120):
         for count in range(8):
-            end = greatest_violation(count, runs, 0.95)
-            assert certifies(count, runs, level, 0.95) == (end <= 1 - level)
+            assert certifies(count, runs, level, 0.95) == (upper_end(count, runs, 0.05) <= 1 - level)
 
 
 def test_a_design_certifies_as_often_as_it_says_and_the_sizes_below_do_not() -> None:
@@ -170,30 +166,26 @@ def test_a_plan_that_never_misses_needs_the_least_runs_and_one_on_the_edge_endle
     assert design(0.5, 0.95, 0.4999) is None
 
 
+def test_so_many_runs_that_the_search_is_long_are_found() -> None:
+    assert least_runs(0.999999, 0.95) == 2_995_731
+    for exceedances in (0, 40):
+        runs = least_runs(0.99, 0.999999999, exceedances)
+        assert certifies(exceedances, runs, 0.99, 0.999999999)
+        assert not certifies(exceedances, runs - 1, 0.99, 0.999999999)
+
+
 @pytest.mark.parametrize(
-    "call",
+    ("function", "arguments"),
     [
-        lambda: certifies(0, 0, 0.9, 0.95),
-        lambda: certifies(-1, 4, 0.9, 0.95),
-        lambda: certifies(5, 4, 0.9, 0.95),
-        lambda: certifies(0, 4, 1.0, 0.95),
-        lambda: certifies(0, 4, 0.0, 0.95),
-        lambda: certifies(0, 4, float("nan"), 0.95),
-        lambda: certifies(0, 4, 0.9, 1.0),
-        lambda: certifies(0, 4, 0.9, 0.49),
-        lambda: certifies(0, 4, 0.9, float("nan")),
-        lambda: least_runs(0.9999999, 0.95),
-        lambda: least_runs(0.9, 0.95, -1),
-        lambda: binomial_tail(0, 1, Fraction(3, 2)),
-        lambda: design(0.9, 0.95, 0.1),
-        lambda: design(0.9, 0.95, -0.1),
-        lambda: design(0.9, 0.95, 0.01, power=1),
-        lambda: clopper_pearson(0, 3, 1.5),
-        lambda: greatest_violation(4, 3, 0.95),
-        lambda: refuting_p_value(0, 3, 2),
-        lambda: certifying_p_value(0, 3, -1),
+        *((verdict, asked) for asked in ((0, 0, 0.9, 0.95), (-1, 4, 0.9, 0.95), (5, 4, 0.9, 0.95))),
+        *((verdict, (0, 4, level, 0.95)) for level in (1.0, 0.0, float("nan"))),
+        *((verdict, (0, 4, 0.9, confidence)) for confidence in (1.0, 0.49, float("nan"))),
+        *((least_runs, asked) for asked in ((0.9999999, 0.95), (0.9, 0.95, -1))),
+        (binomial_tail, (0, 1, Fraction(3, 2))),
+        *((design, asked) for asked in ((0.9, 0.95, 0.1), (0.9, 0.95, -0.1), (0.9, 0.95, 0.01, 1))),
+        *((binomial_p_values, asked) for asked in ((0, 3, 2), (0, 3, -1), (4, 3, 0.5))),
     ],
 )
-def test_numbers_outside_their_range_are_refused(call) -> None:
+def test_numbers_outside_their_range_are_refused(function, arguments) -> None:
     with pytest.raises(InvalidInputError):
-        call()
+        function(*arguments)

@@ -8,14 +8,9 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from depl.models.estimation.certificate import (
-    Verdict,
-    certificate,
-    certify,
-    conformal_bound,
-    conformal_runs,
-    quantile_bound,
-)
+from depl.models.estimation.binomial import Verdict
+from depl.models.estimation.certificate import certificate, loss_bound
+from depl.models.estimation.held_out import held_out
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 
@@ -45,7 +40,7 @@ def test_the_quantile_bound_covers_with_its_confidence_also_with_ties_and_infini
         covered = sum(
             times * chance(outcome)
             for outcome, times in orders.items()
-            if quantile_bound(outcome[::2] + outcome[1::2], level, confidence).value >= wanted
+            if loss_bound(outcome[::2] + outcome[1::2], level, confidence).value >= wanted
         )
         assert covered >= Fraction(str(confidence))
 
@@ -55,39 +50,30 @@ def test_the_conformal_bound_covers_the_next_run_on_average(level: float) -> Non
     covered = sum(
         chance(outcome)
         for outcome in product(ATOMS, repeat=5)
-        if outcome[-1] <= conformal_bound(outcome[:-1], level).value
+        if outcome[-1] <= loss_bound(outcome[:-1], level, None).value
     )
     assert covered >= Fraction(str(level))
 
 
 def test_without_ties_the_conformal_bound_covers_exactly_its_rank() -> None:
     """Five values in any order are equally likely; the last one is the next run."""
-    covered = [order[-1] <= conformal_bound(order[:-1], 0.5).value for order in permutations(range(5))]
+    covered = [order[-1] <= loss_bound(order[:-1], 0.5, None).value for order in permutations(range(5))]
     assert Fraction(sum(covered), len(covered)) == Fraction(3, 5)  # ceil(5 * 0.5) = 3 of 5 ranks
-
-
-def test_fewer_runs_than_needed_give_no_bound_and_say_how_many_do() -> None:
-    assert [conformal_runs(level) for level in (0.9, 0.95, 0.99)] == [9, 19, 99]
-    for level, runs in ((0.9, 9), (0.95, 19), (0.99, 99)):
-        assert conformal_bound(np.arange(runs), level).value == runs - 1
-        short = conformal_bound(np.arange(runs - 1), level)
-        assert (short.value, short.rank, short.least_runs) == (math.inf, None, runs)
-    for level, runs in ((0.9, 29), (0.95, 59), (0.99, 299)):
-        assert quantile_bound(np.arange(runs), level).value == runs - 1
-        short = quantile_bound(np.arange(runs - 1), level)
-        assert (short.value, short.rank, short.least_runs) == (math.inf, None, runs)
-
-
-def test_conformal_ranks_are_read_off_decimals() -> None:
     # (n + 1) omega is 7 exactly, and 7.000000000000001 in floating point
     assert 100 * 0.07 > 7
-    assert conformal_bound(np.arange(99), 0.07).rank == 7
+    assert loss_bound(np.arange(99), 0.07, None).rank == 7
 
 
-def test_a_conformal_bound_of_so_few_runs_is_broken_more_than_every_third_time() -> None:
-    """P(the maximum of n lies below the quantile) = omega**n for a continuous law."""
-    for level in (0.9, 0.95, 0.99):
-        assert 1 / 3 < level ** conformal_runs(level) < 0.4
+@pytest.mark.parametrize(
+    ("confidence", "sizes"), [(None, {0.9: 9, 0.95: 19, 0.99: 99}), (0.95, {0.9: 29, 0.95: 59, 0.99: 299})]
+)
+def test_fewer_runs_than_needed_give_no_bound_and_say_how_many_do(confidence, sizes) -> None:
+    for level, runs in sizes.items():
+        assert loss_bound(np.arange(runs), level, confidence).value == runs - 1
+        short = loss_bound(np.arange(runs - 1), level, confidence)
+        assert (short.value, short.rank, short.least_runs) == (math.inf, None, runs)
+        # P(the maximum of n lies below the quantile) = omega**n for a continuous law
+        assert confidence or 1 / 3 < level**runs < 0.4
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
@@ -132,7 +118,7 @@ def test_what_is_no_sample_or_no_target_is_refused() -> None:
         with pytest.raises(InvalidInputError):
             certificate(losses, target, 0.9)
     with pytest.raises(InvalidInputError):
-        conformal_runs(1)
+        loss_bound([1.0], 1, None)
 
 
 def test_traces_are_certified_by_their_last_epochs_in_the_metric_chosen() -> None:
@@ -147,17 +133,15 @@ def test_traces_are_certified_by_their_last_epochs_in_the_metric_chosen() -> Non
         loss=losses.ravel(),
         metrics={"accuracy": np.tile([0.1] * 9 + [0.8], 30)},
     )
-    assert certify(traces, 1, 0.9, chosen_by=(), plan=plan).certified
-    assert certify(traces, 0.97, 0.9, chosen_by=(), plan=plan).verdict is Verdict.REFUTED
-    assert certify(traces, 0.21, 0.9, chosen_by=(), plan=plan, metric="error_rate").certified
-    lost = certify(traces, 1, 0.9, chosen_by=(), plan=plan, diverged=["r3", "gone"])
+    assert certificate(held_out(traces, (), plan), 1, 0.9).certified
+    assert certificate(held_out(traces, (), plan), 0.97, 0.9).verdict is Verdict.REFUTED
+    assert certificate(held_out(traces, (), plan, "error_rate"), 0.21, 0.9).certified
+    lost = certificate(held_out(traces, (), plan, diverged=["r3", "gone"]), 1, 0.9)
     assert (lost.runs, lost.exceedances, lost.diverged) == (31, 2, ("r3", "gone"))
     assert not lost.certified
-    with pytest.raises(InvalidInputError, match="'r0' was used to choose the plan"):
-        certify(traces, 1, 0.9, chosen_by=traces, plan=plan)
     flat = np.append(traces.loss[:-10], np.full(10, 0.5))
     collapsed = Traces(traces.run, traces.epoch, traces.model, traces.cluster, flat)
-    found = certify(collapsed, 1, 0.9, chosen_by=(), plan=plan)
+    found = certificate(held_out(collapsed, (), plan), 1, 0.9)
     assert (found.exceedances, found.flat) == (1, ("r29",))
 
 

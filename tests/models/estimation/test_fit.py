@@ -1,14 +1,14 @@
-"""Laws of an instance from known laws: what went in comes out, and nothing is left out in silence."""
+"""Laws from known laws, in every combination: what went in comes out, nothing is left out in silence."""
 
 import math
 
 import numpy as np
 import pytest
 
-from depl.models.estimation.fit import SwitchFit, fit_improvement, fit_switch
+from depl.models.estimation.choices import FitBy
+from depl.models.estimation.fit import Combination, fit_improvement, fit_rows, fit_switch, fit_traces
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.epochs import loss_step
-from depl.models.problem.instance import Instance, Model, Switch
+from depl.models.problem.instance import Cluster, Instance
 from depl.models.problem.laws import (
     Deterministic,
     Empirical,
@@ -19,6 +19,8 @@ from depl.models.problem.laws import (
     StudentT,
 )
 from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.traces.table import Traces, joined
+from tests.cases.drawn_traces import draw_traces, two_models
 
 KS = np.arange(1, 31, dtype=float)
 CURVE = 2 / np.sqrt(KS + 3)
@@ -40,7 +42,7 @@ def test_the_papers_law_comes_back() -> None:
     assert found.best == "inverse_gamma"
     assert (found.runs, found.ratios.size, found.nonpositive) == (60, 1800, 0)
     assert found.ratios.mean() == pytest.approx(1, rel=1e-12)
-    assert dict(found.law("inverse_gamma").parameters)["shape"] == pytest.approx(20, rel=0.08)
+    assert found.law("inverse_gamma").parameters["shape"] == pytest.approx(20, rel=0.08)
     assert found.law("inverse_gamma").p_value > 0.05
     assert found.law("normal").p_value == 0.01  # the least there is with 99 resamples
     improvement = found.as_improvement()
@@ -54,7 +56,7 @@ def test_the_papers_law_comes_back() -> None:
 
 def test_rescaling_the_mean_of_a_law_leaves_its_increments_as_they_were_fitted() -> None:
     found = fit_improvement(improvements(1, runs=1), KS, np.random.default_rng(2), resamples=19)
-    parameters = dict(found.law("inverse_gamma").parameters)
+    parameters = found.law("inverse_gamma").parameters
     improvement = found.as_improvement("inverse_gamma")
     coefficient, noise = improvement.at(7)
     scale = parameters["scale"] * float(found.curve.at(KS)[6])
@@ -98,14 +100,6 @@ def test_nonpositive_ratios_are_counted_and_refute_the_laws_that_exclude_them() 
     assert found.law("normal").p_value > 0.05
 
 
-def test_a_law_that_excludes_ratios_can_be_accepted_and_keeps_the_expected_improvement() -> None:
-    found = fit_improvement(noisy(1), KS, np.random.default_rng(2), resamples=19)
-    improvement = found.as_improvement("lognormal", accept_excluded=True)
-    assert isinstance(improvement, InverseSqrtImprovement)
-    assert improvement.scale == found.curve.scale
-    assert improvement.noise.moments().mean == pytest.approx(1, rel=1e-12)
-
-
 def test_losses_without_chance_are_deterministic() -> None:
     found = fit_improvement(np.tile(CURVE, (3, 1)), KS, np.random.default_rng(0))
     assert (found.best, found.laws) == ("deterministic", ())
@@ -146,25 +140,16 @@ def test_jumps_are_student_t_or_normal() -> None:
     assert thin.as_switch("deterministic") == Deterministic(value=float(thin.jumps.mean()))
 
 
-def test_jumps_that_do_not_vary_are_deterministic() -> None:
-    found = fit_switch([0.3, 0.3], np.random.default_rng(0))
-    assert found.as_switch() == Deterministic(value=0.3)
-    assert fit_switch([0.0], np.random.default_rng(0)).as_switch() == Deterministic(value=0)
-
-
-def test_negative_jumps_are_counted_and_kept() -> None:
+def test_few_jumps_or_equal_ones_are_kept_as_they_are_and_negative_ones_counted() -> None:
+    assert fit_switch([0.3, 0.3], np.random.default_rng(0)).as_switch() == Deterministic(value=0.3)
+    few = fit_switch([0.1, 0.3, 0.2, 0.2], np.random.default_rng(0))
+    assert (few.best, few.laws) == ("empirical", ())
+    assert few.as_switch() == Empirical(values=(0.1, 0.3, 0.2, 0.2))
+    with pytest.raises(InvalidInputError, match="no fit of the family 'student_t'"):
+        few.as_switch("student_t")
     found = fit_switch([-0.1, 0.2, 0.3, 0.25, 0.1, 0.0], np.random.default_rng(0), resamples=19)
-    assert isinstance(found, SwitchFit)
     assert (found.nonpositive, found.jumps.size) == (2, 6)
     assert all(item.excluded == 0 for item in found.laws)
-
-
-def test_few_jumps_are_kept_as_they_are() -> None:
-    found = fit_switch([0.1, 0.3, 0.2, 0.2], np.random.default_rng(0))
-    assert (found.best, found.laws) == ("empirical", ())
-    assert found.as_switch() == Empirical(values=(0.1, 0.3, 0.2, 0.2))
-    with pytest.raises(InvalidInputError, match="no fit of the family 'student_t'"):
-        found.as_switch("student_t")
 
 
 @pytest.mark.parametrize("jumps", [[], [math.nan], [0.1, math.inf]])
@@ -173,15 +158,76 @@ def test_jumps_that_cannot_be_fitted_are_refused(jumps: list[float]) -> None:
         fit_switch(jumps, np.random.default_rng(0))
 
 
-def test_fits_assemble_into_an_instance(steady: Instance) -> None:
-    rng = np.random.default_rng(1)
-    improvement = fit_improvement(improvements(1), KS, rng, resamples=19).as_improvement("inverse_gamma")
-    switch = fit_switch(rng.normal(0.3, 0.1, 50), rng, resamples=19).as_switch("student_t")
-    models = [Model(name=name, size=1, improvement=improvement) for name in ("net", "small")]
-    rows = [Switch(previous="net", following="small", law=switch)]
-    instance = steady.replace(models=models, switches=rows)
-    step = loss_step(instance, 5, 0, "net", "small", frozenset({"data"}))
-    assert step.terms[0].coefficient == pytest.approx(-2 / math.sqrt(8), rel=0.02)
+# --- sets of traces ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def drawn(bell: Instance) -> Traces:
+    """Two schedules of 20 runs: 5 full on edge then 7 or 4 cut on far."""
+    places = [Cluster(name=name, capacity=10, bandwidth=2, unit_cost=3) for name in ("edge", "far")]
+    instance, rng = two_models(bell).replace(clusters=places), np.random.default_rng(1)
+    plans = [(["full"] * 5 + ["cut"] * n, ["edge"] * 5 + ["far"] * n, f"{n}-") for n in (7, 4)]
+    return joined([draw_traces(instance, models, 20, rng, at, prefix) for models, at, prefix in plans])
+
+
+LONG, SHORT = "5 full@edge, 7 cut@far", "5 full@edge, 4 cut@far"
+
+
+@pytest.mark.parametrize(
+    ("by", "names"),
+    [
+        (FitBy.MODEL, ["full", "cut"]),
+        (FitBy.CLUSTER, ["full / edge", "cut / far"]),
+        (
+            FitBy.SCHEDULE,
+            [f"{place} / {plan}" for plan in (LONG, SHORT) for place in ("full / edge", "cut / far")],
+        ),
+    ],
+)
+def test_combinations_share_observations_as_asked(drawn: Traces, by: FitBy, names: list[str]) -> None:
+    found = fit_traces(drawn, np.random.default_rng(2), by, resamples=19)
+    assert [str(key) for key in found.improvements] == names
+    assert not found.refused
+    # 20 runs of 5 full epochs twice, 20 runs of 7 and 20 of 4 cut epochs: nothing is lost or counted twice
+    assert sum(fit.ratios.size for fit in found.improvements.values()) == 20 * (5 + 7 + 5 + 4)
+    jumps = found.jumps["full", "cut"]
+    assert (jumps.jumps.size, jumps.estimated) == (40, 0)
+
+
+def test_every_run_can_be_fitted_on_its_own(drawn: Traces) -> None:
+    found = fit_traces(drawn.select([0, 20]), np.random.default_rng(2), FitBy.RUN, resamples=19)
+    sizes = {str(key): fit.ratios.size for key, fit in found.improvements.items()}
+    assert sizes == {"full / edge / 7-0": 5, "cut / far / 7-0": 7, "full / edge / 4-0": 5}
+    assert found.refused["cut / far / 4-0"] == "a law is fitted to at least 5 numbers, not 4"
+
+
+def test_the_table_has_a_row_of_every_fit_also_of_one_without_a_law(drawn: Traces) -> None:
+    found = fit_traces(drawn, np.random.default_rng(2), resamples=99)
+    first, second = fit_rows(found.improvements)
+    fit = found.improvements[Combination("full")]
+    law = fit.law("inverse_gamma")
+    assert (first["combination"], second["combination"]) == ("full", "cut")
+    assert (first["runs"], first["ratios"], first["nonpositive"]) == (40, 200, 0)
+    assert (first["scale"], first["offset"]) == (fit.curve.scale, fit.curve.offset)
+    assert (first["gamma_shape"], first["paper_p_value"]) == (
+        law.parameters["shape"],
+        law.goodness.paper_p_value,
+    )
+    assert first["p_value"] == first["positive_p_value"]
+    assert first["best"] == fit.best
+    even = fit_improvement(np.tile(CURVE, (3, 1)), KS, np.random.default_rng(0))
+    (row,) = fit_rows({Combination("net"): even})
+    assert (row["best"], row["gamma_shape"], row["p_value"]) == ("deterministic", None, None)
+
+
+def test_what_cannot_be_fitted_is_listed_with_its_reason(drawn: Traces) -> None:
+    short = drawn.epoch <= 6
+    columns = (drawn.run, drawn.epoch, drawn.model, drawn.cluster, drawn.loss)
+    found = fit_traces(Traces(*(column[short] for column in columns)), np.random.default_rng(2), resamples=19)
+    assert [str(key) for key in found.improvements] == ["full"]
+    assert "at least 3 epochs" in found.refused["cut"]
+    assert "full -> cut" in found.refused
+    assert not found.jumps
 
 
 @pytest.mark.slow

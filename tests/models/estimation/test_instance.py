@@ -2,16 +2,13 @@
 
 import json
 
-import msgspec
 import numpy as np
 import pytest
 
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
-from depl.models.estimation.affine import fit_affine
-from depl.models.estimation.combinations import Combination, fit_traces
-from depl.models.estimation.deviations import careful_deviations, plan_deviations
-from depl.models.estimation.fit import fit_switch
+from depl.models.estimation.affine import fit_affine, margin
+from depl.models.estimation.fit import Combination, fit_switch, fit_traces
 from depl.models.estimation.held_out import held_out
 from depl.models.estimation.instance import (
     MOST_VALUES,
@@ -24,20 +21,20 @@ from depl.models.estimation.instance import (
     significant,
     switch_law,
 )
-from depl.models.estimation.observations import observe
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.evaluation.traced_loss import only_whole_runs
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Empirical, Forbidden, InverseGamma, Normal, StudentT
-from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
+from depl.models.problem.learning import ConstantImprovement
 from depl.models.solving.solve import solve
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.table import Traces, joined
-from tests.cases.drawn_traces import draw_traces
 from tests.cases.fit_cases import SETUP, drawn, setup, without_first_epoch
 
 TRACES = drawn()
+PARTS = ({"law": "independent"}, {"residuals": "independent"})
+"""Laws that do not keep whole runs together."""
 
 
 @pytest.fixture(scope="module")
@@ -76,19 +73,24 @@ def test_runs_that_diverged_are_recorded_and_ask_for_more_runs_of_a_plan(fitted:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "path", "message"),
     [
-        ({"diverged": -1}, "whole number of runs from 0 to 1000"),
-        ({"diverged": 1.0}, "whole number of runs from 0 to 1000"),
-        ({"diverged": True}, "whole number of runs from 0 to 1000"),
-        ({"diverged": 1, "law": "independent"}, "counted beside whole runs"),
-        ({"diverged": 1, "residuals": "independent"}, "counted beside whole runs"),
+        *(
+            ({"diverged": wrong}, ".diverged", "whole number of runs from 0 to 1000")
+            for wrong in (-1, 1.0, True)
+        ),
+        *(({"diverged": 1, **law}, ".diverged", "counted beside whole runs") for law in PARTS),
+        *(({"confidence": wrong}, ".confidence", "at least 0.5 and below 1") for wrong in (0.4, 1.0)),
+        *(({"confidence": 0.9, **law}, ".confidence", "a confidence counts whole runs") for law in PARTS),
+        ({"care": 1.5}, ".care", "must lie between 0 and 1"),
+        ({"law": "linear"}, ".law", "must be affine or independent"),
+        ({"metric": "error_rate"}, ".metric", "no error_rate and no accuracy"),
     ],
 )
-def test_runs_that_diverged_are_refused_where_none_are_counted(options: dict, message: str) -> None:
+def test_impossible_options_are_refused_with_their_name(options: dict, path: str, message: str) -> None:
     error = refusal(TRACES, setup(), **options)
+    assert error.path == path
     assert message in error.message
-    assert error.path == ".diverged"
 
 
 def test_the_law_may_be_one_of_the_loss_and_losses_are_recorded_as_they_were() -> None:
@@ -174,43 +176,22 @@ def test_a_margin_that_too_few_plans_tell_is_never_lost_silently() -> None:
     result = solve(found.replace(quantile_level=0.99), "enumerate")
     assert result.plan is None
     assert "takes 99 runs of one plan" in result.reason
-    bare = fit_instance(TRACES, setup(), care=None).traced_law
-    assert (bare.care, bare.deviations, bare.only_whole_runs) == (None, (), False)
-    assert found.traced_law.settled_epochs == SETTLED_EPOCHS == 3
-
-
-def test_a_confidence_needs_runs_that_are_counted() -> None:
-    assert fit_instance(TRACES, setup(), confidence=0.9).traced_law.confidence == 0.9
-    for options in ({"law": "independent"}, {"residuals": "independent"}):
-        assert refusal(TRACES, setup(), confidence=0.9, **options).path == ".confidence"
-    for wrong in (0.4, 1.0):
-        assert refusal(TRACES, setup(), confidence=wrong).path == ".confidence"
-
-
-def test_three_plans_tell_no_margin_and_the_name_is_taken_over(fitted: Instance) -> None:
-    found = fit_instance(TRACES, setup(), name="mine")
-    assert (found.name, found.traced_law.deviations) == ("mine", ())
     assert "$.traced_law.deviations" not in {row.path for row in found.provenance}
-    assert fitted.name == "cut-net"
-
-
-def test_a_care_of_nothing_is_no_care_at_all() -> None:
     none, zero = (fit_instance(TRACES, setup(), care=care) for care in (None, 0))
     assert zero.to_json() == none.to_json()
-    assert zero.traced_law.care is None
+    assert (none.traced_law.care, none.traced_law.deviations) == (None, ())
+    assert not none.traced_law.only_whole_runs
+    assert found.traced_law.settled_epochs == SETTLED_EPOCHS == 3
+    sure = fit_instance(TRACES, setup(), confidence=0.9, name="mine")
+    assert (sure.traced_law.confidence, sure.name, found.name) == (0.9, "mine", "cut-net")
 
 
 @pytest.mark.slow
 def test_many_plans_tell_the_margin_of_plans_never_run() -> None:
     traces = recorded_traces("digits-mobilenet")
     found = fit_instance(traces, load_setup("digits-mobilenet"), care=0.9)
-    deviations = plan_deviations(traces, np.random.default_rng(0), scale="log")
-    assert found.traced_law.deviations == pytest.approx(careful_deviations(deviations, 0.9), rel=1e-6)
+    assert found.traced_law.deviations == pytest.approx(margin(traces, "loss", "log", 0.9), rel=1e-6)
     assert "$.traced_law.deviations" in {row.path for row in found.provenance}
-
-
-def test_the_same_traces_give_the_same_file(fitted: Instance) -> None:
-    assert fit_instance(drawn(), setup()).to_json() == fitted.to_json()
 
 
 def test_an_error_rate_may_take_the_place_of_the_loss() -> None:
@@ -227,28 +208,40 @@ def test_an_error_rate_may_take_the_place_of_the_loss() -> None:
     assert found.target.initial_loss == pytest.approx(TRACES.loss[TRACES.epoch == 0].mean() / 4, rel=1e-6)
     assert found.traced_law.unseen_loss == pytest.approx(TRACES.loss.max() / 4)
     assert "error_rate" in {row.path: row.note for row in found.provenance}["$.traced_law.runs"]
-    assert refusal(TRACES, setup(), metric="error_rate").path == ".metric"
 
 
-def test_models_and_clusters_of_traces_and_setup_have_to_match() -> None:
-    more = setup(models=[*SETUP["models"], {"name": "tiny", "size": 1}])
-    error = refusal(TRACES, more)
-    assert (error.path, "no run trained 'tiny'" in error.message) == (".models[2].name", True)
-    fewer = setup(models=SETUP["models"][:1])
-    error = refusal(TRACES, fewer)
-    assert error.path == ".model[3]"
-    assert "'cut' is not among the models of the setup, which are full" in error.message
-    other = setup(clusters=[SETUP["clusters"][0], SETUP["clusters"][1] | {"name": "moon"}], transfers=[])
-    error = refusal(TRACES, other)
-    assert (error.path, "no run trained on 'moon'" in error.message) == (".clusters[1].name", True)
-    alone = setup(clusters=SETUP["clusters"][:1], transfers=[])
-    error = refusal(TRACES, alone)
-    assert (error.path, "'far' is not among the clusters" in error.message) == (".cluster[3]", True)
+MOON = {"clusters": [SETUP["clusters"][0], SETUP["clusters"][1] | {"name": "moon"}], "transfers": []}
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "message"),
+    [
+        (
+            {"models": [*SETUP["models"], {"name": "tiny", "size": 1}]},
+            ".models[2].name",
+            "no run trained 'tiny'",
+        ),
+        (
+            {"models": SETUP["models"][:1]},
+            ".model[3]",
+            "'cut' is not among the models of the setup, which are full",
+        ),
+        (MOON, ".clusters[1].name", "no run trained on 'moon'"),
+        (
+            {"clusters": SETUP["clusters"][:1], "transfers": []},
+            ".cluster[3]",
+            "'far' is not among the clusters",
+        ),
+    ],
+)
+def test_models_and_clusters_of_traces_and_setup_have_to_match(changes, path: str, message: str) -> None:
+    error = refusal(TRACES, setup(**changes))
+    assert error.path == path
+    assert message in error.message
 
 
 def test_the_paper_s_laws_hold_on_any_cluster() -> None:
-    other = setup(clusters=[SETUP["clusters"][0], SETUP["clusters"][1] | {"name": "moon"}], transfers=[])
-    found = fit_instance(TRACES, other, law="independent")
+    found = fit_instance(TRACES, setup(**MOON), law="independent")
     assert found.traced_law is None
     assert {place.name for place in found.clusters} == {"edge", "moon"}
 
@@ -295,12 +288,9 @@ def test_the_paper_laws_then_begin_where_the_first_epoch_ends_as_it_was_seen_in_
     assert given.target.initial_loss == 60
 
 
-def test_runs_that_trained_nothing_are_refused() -> None:
+def test_runs_that_trained_nothing_or_are_too_few_for_a_law_are_refused() -> None:
     only = Traces(np.array(["a", "b"]), np.zeros(2, int), ["full", "cut"], ["edge", "far"], np.ones(2))
     assert "no run has an epoch" in refusal(only, setup(), law="independent").message
-
-
-def test_too_few_runs_for_a_law_are_refused() -> None:
     few = TRACES.select([40, 41, 42])
     assert "too few for the affine law" in refusal(few, setup()).message
     assert fit_instance(few, setup(), law="independent").traced_law is None
@@ -320,36 +310,31 @@ def test_a_model_whose_loss_stands_still_is_refused_with_its_place() -> None:
     assert "the improvements of 'cut' cannot be fitted" in error.message
 
 
-def test_an_unknown_law_is_refused() -> None:
-    assert refusal(TRACES, setup(), law="linear").path == ".law"
+def _fit(improvements):
+    """What is fitted to runs that improve so."""
+    runs, epochs = improvements.shape
+    losses = 9 - np.cumsum(np.pad(improvements, ((0, 0), (1, 0))), axis=1)
+    traces = Traces(
+        np.repeat(np.arange(runs).astype(str), epochs + 1),
+        np.tile(np.arange(epochs + 1), runs),
+        np.full(losses.size, "full"),
+        np.full(losses.size, "edge"),
+        losses.ravel(),
+    )
+    return fit_traces(traces, np.random.default_rng(0), resamples=49).improvements[Combination("full")]
 
 
-def paper_fit(variance: float, seed: int, tiny: Instance):
-    """What is fitted to 60 runs of 8 epochs, drawn from inverse gamma ratios on a decaying curve."""
-    improvement = InverseSqrtImprovement(scale=1.0, offset=2.0, noise=InverseGamma(mean=1, variance=variance))
-    model = msgspec.structs.replace(tiny.model("full"), improvement=improvement)
-    instance = tiny.replace(models=(model,), switches=())
-    traces = draw_traces(instance, ["full"] * 8, 60, np.random.default_rng(seed))
-    fit = fit_traces(traces, np.random.default_rng(0), resamples=199)
-    seen = observe(traces)
-    return fit.improvements[Combination("full")], seen.improvements_of("full"), seen.epochs
-
-
-def test_an_inverse_gamma_is_taken_where_it_is_true(tiny: Instance) -> None:
-    found = improvement_law(*paper_fit(0.05, 3, tiny))
+def test_an_inverse_gamma_is_taken_where_it_is_true_and_observed_ratios_where_some_are_not_positive() -> None:
+    ratios = InverseGamma(mean=1, variance=0.05).sample(np.random.default_rng(3), 480).reshape(60, 8)
+    values = ratios / np.sqrt(np.arange(1, 9) + 2)
+    found = improvement_law(_fit(values))
     assert isinstance(found.noise, InverseGamma)
     assert found.noise.moments().variance == pytest.approx(0.05, rel=0.25)
     assert found == rounded(found, 5)
-
-
-def test_observed_ratios_are_taken_where_some_are_not_positive(tiny: Instance) -> None:
-    fit, values, epochs = paper_fit(0.05, 3, tiny)
-    shifted = values.copy()
-    shifted[::3] -= 0.9
-    traced = fit_traces(_as_traces(shifted), np.random.default_rng(0), resamples=49)
-    fit = traced.improvements[Combination("full")]
+    values[::3] -= 0.9
+    fit = _fit(values)
     assert fit.nonpositive > 0
-    found = improvement_law(fit, shifted, epochs)
+    found = improvement_law(fit)
     assert isinstance(found.noise, Empirical)
     moments = found.noise.moments()
     assert moments.mean == pytest.approx(1, abs=1e-6)
@@ -358,25 +343,10 @@ def test_observed_ratios_are_taken_where_some_are_not_positive(tiny: Instance) -
 
 
 def test_a_loss_that_falls_evenly_has_no_noise() -> None:
-    losses = np.tile(4 - 0.5 * np.arange(5), (3, 1))
-    traces = _as_traces(-np.diff(losses))
-    fit = fit_traces(traces, np.random.default_rng(0), resamples=9)
-    found = improvement_law(fit.improvements[Combination("full")], -np.diff(losses), np.arange(1.0, 5))
+    found = improvement_law(_fit(np.full((3, 4), 0.5)))
     assert isinstance(found, ConstantImprovement)
     assert found.scale == pytest.approx(0.5)
     assert found.noise.moments() == (1, 0)
-
-
-def _as_traces(improvements) -> Traces:
-    runs, epochs = improvements.shape
-    losses = 9 - np.cumsum(np.pad(improvements, ((0, 0), (1, 0))), axis=1)
-    return Traces(
-        np.repeat(np.arange(runs).astype(str), epochs + 1),
-        np.tile(np.arange(epochs + 1), runs),
-        np.full(losses.size, "full"),
-        np.full(losses.size, "edge"),
-        losses.ravel(),
-    )
 
 
 def test_switches_are_student_t_where_that_is_honest_and_as_observed_elsewhere() -> None:
@@ -413,7 +383,10 @@ def test_numbers_are_rounded_to_significant_digits() -> None:
     assert rounded(law, 4) == StudentT(degrees_of_freedom=3.123, location=0.3, scale=0.3333)
 
 
-def test_the_document_reads_back_as_the_same_instance(fitted: Instance) -> None:
+def test_the_document_reads_back_as_the_same_instance_as_a_second_fit(
+    fitted: Instance,
+) -> None:
     again = Instance.from_json(fitted.to_json())
     assert again == fitted
+    assert fit_instance(drawn(), setup()).to_json() == fitted.to_json()
     assert json.loads(fitted.to_json())["traced_law"]["runs"][0]["losses"] == TRACES.loss[:8].tolist()

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.estimation.observations import observe, pooled
+from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 
@@ -43,20 +43,14 @@ def test_a_switch_that_was_not_evaluated_is_estimated_and_counted() -> None:
     found = observe(table())
     with pytest.raises(InvalidInputError, match="after 1 of 2 switches from 'full' to 'cut'"):
         found.jumps_of("full", "cut")
-    jumps = found.jumps_of("full", "cut", expected=np.array([3.0, 2.0, 1.0]))
-    assert jumps.values.tolist() == [0.5, 1.0]  # measured 6.5 - 6; estimated 7.5 - 8.5 + 2
-    assert jumps.estimated == 1
-    without = observe(table(with_start=False)).jumps_of("full", "cut", np.zeros(3))
-    assert (without.values.tolist(), without.estimated) == ([0.25, -1.0], 2)
-    assert found.jumps_of("cut", "full").values.size == 0
+    jumps, estimated = found.jumps_of("full", "cut", expected=np.array([3.0, 2.0, 1.0]))
+    assert (jumps.tolist(), estimated) == ([0.5, 1.0], 1)  # measured 6.5 - 6; estimated 7.5 - 8.5 + 2
+    jumps, estimated = observe(table(with_start=False)).jumps_of("full", "cut", np.zeros(3))
+    assert (jumps.tolist(), estimated) == ([0.25, -1.0], 2)
+    assert found.jumps_of("cut", "full")[0].size == 0
 
 
 def test_traces_without_training_are_refused() -> None:
     only = Traces(np.array(["a"]), np.array([0]), np.array(["full"]), np.array(["edge"]), np.array([9.0]))
     with pytest.raises(InvalidInputError, match="no run has an epoch of training"):
         observe(only)
-
-
-def test_tables_of_different_length_are_pooled_with_nothing_added() -> None:
-    found = pooled([np.ones((1, 2)), np.zeros((2, 3))])
-    np.testing.assert_array_equal(found, [[1, 1, math.nan], [0, 0, 0], [0, 0, 0]])

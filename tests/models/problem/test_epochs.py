@@ -299,7 +299,7 @@ READERS = {
     # the Switch of these two is a decision of a run, not a law
     "models/policy/replanned.py": {"Switch"},
     "models/policy/rules.py": {"Switch"},
-    "models/estimation/setup.py": {"Improvement", "ConstantImprovement", "demand", "ComputeTable"},
+    "models/estimation/setup.py": {"Improvement", "ConstantImprovement", "ComputeTable"},
     "models/solving/explain.py": {"switch_law", "learning_factor"},  # shows the numbers behind the steps
     # `Learning.switches` are loss steps of `depl.models.problem.epochs`, not the laws of an instance
     "heuristics/bounds/dual.py": {"switches"},

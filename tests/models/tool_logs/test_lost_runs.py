@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from depl.models.estimation import instance as fitted
-from depl.models.estimation.certificate import certify
+from depl.models.estimation.certificate import certificate
+from depl.models.estimation.held_out import held_out
 from depl.models.estimation.instance import fit_instance
 from depl.models.estimation.setup import Setup
 from depl.models.evaluation.traced_loss import end_law
@@ -67,6 +68,6 @@ def test_lost_runs_never_make_a_promise_bolder(form: str, way: str, tmp_path: Pa
             assert again.lost == traces.lost
         share = (RUNS - LOST) / RUNS
         assert 0.75 < promised(again) <= share
-        certificate = certify(again, TARGET, share + 0.01, 0.5, chosen_by=(), plan=PLAN)
-        assert (certificate.runs, certificate.exceedances) == (RUNS, LOST)
-        assert not certificate.certified
+        found = certificate(held_out(again, (), PLAN), TARGET, share + 0.01, 0.5)
+        assert (found.runs, found.exceedances) == (RUNS, LOST)
+        assert not found.certified
