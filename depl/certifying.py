@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from depl.instances.library import load
 from depl.instances.training.recorded import named_traces
-from depl.models.estimation.certificate import Certificate, certificate
-from depl.models.estimation.held_out import held_out
+from depl.models.estimation.certificate import Certificate, certificate, held_out
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -40,7 +39,7 @@ def certify(
     chosen_by : Traces, Instance, str, or iterable of these
         What was used to choose the plan; none of its runs may be in ``runs``. ``()`` for nothing.
     plan, metric, diverged
-        As in `depl.models.estimation.held_out.held_out`.
+        As in `depl.models.estimation.certificate.held_out`.
 
     Returns
     -------

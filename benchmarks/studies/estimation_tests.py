@@ -12,9 +12,8 @@ import numpy as np
 
 from depl.benchmarks.measure.registry import Goal, Study
 from depl.models.estimation.curve import fit_curve
-from depl.models.estimation.families import INVERSE_GAMMA, STUDENT_T, Family
+from depl.models.estimation.families import INVERSE_GAMMA, STUDENT_T, Family, goodness_of_fit
 from depl.models.estimation.fit import fit_improvement
-from depl.models.estimation.goodness import goodness_of_fit
 from depl.models.estimation.independence import independence
 from depl.models.problem.laws import FloatArray
 

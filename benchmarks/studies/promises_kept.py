@@ -22,9 +22,8 @@ from depl.instances.training.recorded import recorded_traces
 from depl.instances.training.recording import fresh_seed, schedule_of
 from depl.instances.training.runs import as_traces, train_run
 from depl.models.estimation.binomial import Verdict
-from depl.models.estimation.certificate import certificate
+from depl.models.estimation.certificate import certificate, held_out
 from depl.models.estimation.choices import CARE
-from depl.models.estimation.held_out import held_out
 from depl.models.estimation.instance import fit_instance
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.evaluation.traced_prediction import runs_through

@@ -51,9 +51,8 @@ def certify(options: given.Options) -> Answer:
     """Prove from held-out runs, without a law, what a plan delivers."""
     from depl.certifying import named_choice
     from depl.instances.training.recorded import named_traces
-    from depl.models.estimation.certificate import certificate
+    from depl.models.estimation.certificate import certificate, held_out
     from depl.models.estimation.fit import schedule_label
-    from depl.models.estimation.held_out import held_out
     from depl.showing.runs import unnamed
 
     traces = named_traces(options.traces)

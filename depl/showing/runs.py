@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from depl.models.estimation.binomial import Verdict, design
-from depl.models.estimation.certificate import Certificate, QuantileBound
+from depl.models.estimation.certificate import Certificate, HeldOut, QuantileBound
 from depl.models.estimation.choices import CARE, plans_needed
 from depl.models.estimation.diagnosis import Diagnosis
 from depl.models.estimation.fit import TracesFit, fit_rows, schedule_label
-from depl.models.estimation.held_out import HeldOut
 from depl.models.estimation.independence import USABLE
 from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.evaluation.traced_loss import only_whole_runs
@@ -257,7 +256,7 @@ def _details(found: Diagnosis, fit: TracesFit, facts: Mapping[str, Any] | None) 
         _table(found.levels),
     )
     yield (
-        "What a promised probability of missing is worth; the reference has AR(1) of 0.3:",
+        "What a promised probability of missing is worth:",
         _table(found.promises),
     )
     yield "Warnings:" if found.warnings else "", "\n".join(f"- {note}" for note in found.warnings)

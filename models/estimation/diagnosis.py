@@ -16,15 +16,9 @@ import scipy
 from numpy.typing import NDArray
 
 from depl.models.estimation.choices import RESAMPLES
+from depl.models.estimation.families import LEAST_SAMPLE
 from depl.models.estimation.fit import TracesFit, fit_traces, schedule_label
-from depl.models.estimation.goodness import LEAST_SAMPLE
-from depl.models.estimation.independence import (
-    USABLE,
-    Independence,
-    dependent_ratio,
-    independence,
-    normal_violation,
-)
+from depl.models.estimation.independence import USABLE, Independence, independence
 from depl.models.estimation.observations import Observations, observe
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.showing import Shown
@@ -44,7 +38,6 @@ FEW_RUNS = 30
 """With fewer runs the variance ratio is uncertain by half or more."""
 
 NOMINAL = (0.1, 0.05, 0.01)
-REFERENCE_AUTOCORRELATION, REFERENCE_SHARED = 0.3, 0.1
 
 _SIGNIFICANCE = 0.01
 """p-value up to which a finding is told: a convention. One true hypothesis in a hundred is told against."""
@@ -123,9 +116,8 @@ class Diagnosis(Shown):
     levels : tuple of LevelCheck
         Final losses of frequent schedules, predicted by the fitted law and observed.
     promises : tuple of dict
-        What becomes of promised violations for normal increments: computed under independence (``nominal``),
-        at the variance ratio of these runs, with their correlation of neighbouring increments (AR(1)), and
-        with references whatever was measured: AR(1) of 0.3, and a shared factor of 0.1.
+        What promised violations, computed under independence (``nominal``), become at the variance ratio of
+        these runs (``measured``).
     usable : bool
         The verdict.
     warnings : tuple of str
@@ -241,7 +233,7 @@ def _diagnosed(traces: Traces, rng: np.random.Generator, metric: str, resamples:
         whole=whole,
         stages=stages,
         levels=levels,
-        promises=tuple(_promise(nominal, whole) for nominal in NOMINAL),
+        promises=tuple({"nominal": p, "measured": whole.violation(p)} for p in NOMINAL),
         usable=whole.usable and not clear and all(item.acceptable for item in levels),
         warnings=tuple(notes),
         runs=len(traces.runs),
@@ -264,20 +256,6 @@ def _kept(parts: Sequence[FloatArray]) -> FloatArray:
     """Losses side by side, without the epochs in which one of the runs was not evaluated."""
     losses = np.column_stack(parts)
     return np.asarray(losses[:, np.isfinite(losses).all(axis=0)])
-
-
-def _promise(nominal: float, whole: Independence) -> dict[str, float]:
-    def under(correlation: float, shared: bool = False) -> float:
-        return normal_violation(nominal, dependent_ratio(whole.deviations, correlation, shared))
-
-    neighbours = whole.autocorrelations[0].value if whole.autocorrelations else 0.0
-    return {
-        "nominal": nominal,
-        "measured": whole.violation(nominal),
-        "autoregressive": under(min(max(neighbours, -1.0), 1.0)),
-        "reference_autoregressive": under(REFERENCE_AUTOCORRELATION),
-        "reference_shared": under(REFERENCE_SHARED, shared=True),
-    }
 
 
 def _about_dependence(

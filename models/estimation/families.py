@@ -1,19 +1,21 @@
-r"""Families of laws, fitted by maximum likelihood to many samples at once (Sec. VI-A of the paper).
+"""Families of laws, fitted by maximum likelihood to many samples at once, and how well they fit (Sec. VI-A).
 
-A parametric bootstrap (erratum E7) repeats a fit a thousand times, so functions work on rows: samples have
-shape (b, n), parameters shape (b, p). The inverse gamma has location 0: 1 / x is gamma, and its shape solves
-an equation by Newton's method. The Student-t has location and scale by the EM algorithm with expanded
-parameters (Liu, Rubin and Wu, Biometrika 85, 1998), and nu by a search of the profile likelihood in 1 / nu:
-below 2.1 the variance would be (nearly) infinite, at 100 the law is a normal for all that a sample can tell.
+The textbook's Kolmogorov-Smirnov p-value is that of a law fixed before the data were seen; with *fitted*
+parameters put in it hardly ever rejects. The honest one, a parametric bootstrap (erratum E7), repeats all
+that was done to the data, so functions work on rows: samples have shape (b, n), parameters shape (b, p).
+The Student-t has location and scale by the EM algorithm with expanded parameters (Liu, Rubin and Wu,
+Biometrika 85, 1998). Below nu = 2.1 its variance is (nearly) infinite, at 100 it is a normal law.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 from scipy import special
 
+from depl.models.estimation.choices import RESAMPLES
 from depl.models.estimation.curve import row_maxima
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import (
@@ -36,6 +38,18 @@ the others are for arguments where rounding delays the end."""
 _EM_STEPS, _LAST_EM_STEPS = 8, 80
 _NODES, _GOLDEN_STEPS = 8, 24
 _AT_BOUND, _TIE = 1e-4, 1e-7
+
+LEAST_SAMPLE = 5
+"""Fewest numbers that a law with two or three parameters is fitted to."""
+
+NO_SPREAD = 1e-12
+"""Relative range of values that are the same but for rounding: differences of losses of like size are off by
+some units of 2**-53, and a law of no spread cannot be fitted."""
+
+_LARGEST_BLOCK = 2_000_000
+"""Doubles of resamples in memory at a time: 16 MB."""
+
+_MANY, _STRIDE = 500, 16
 
 
 class Family(NamedTuple):
@@ -91,6 +105,80 @@ class Family(NamedTuple):
         if not 0 < mean < np.inf:
             raise InvalidInputError(f"{fitted} has no positive mean; choose another law")
         return mean, self.law(parameters, mean)
+
+
+@dataclass(frozen=True)
+class GoodnessOfFit:
+    """How far a sample is from its fitted law.
+
+    Attributes
+    ----------
+    statistic : float
+        Kolmogorov-Smirnov distance D, the greatest difference of the two distribution functions.
+    paper_p_value : float
+        P(D or more) for a law that was not fitted to the data (exactly); the reading of Sec. VI-A.
+    bootstrap_p_value : float
+        The same with the fit repeated on every resample; between 1 / (resamples + 1) and 1.
+    """
+
+    statistic: float
+    paper_p_value: float
+    bootstrap_p_value: float
+
+
+def goodness_of_fit(
+    family: Family,
+    sample: FloatArray,
+    rng: np.random.Generator,
+    resamples: int = RESAMPLES,
+    again: Callable[[FloatArray], FloatArray] | None = None,
+) -> GoodnessOfFit:
+    """Fit one sample of independent draws and judge the fit.
+
+    Parameters
+    ----------
+    sample : float array (n,)
+        Finite, and positive if the family is.
+    rng : numpy.random.Generator
+        Of the resamples.
+    resamples : int
+        How many.
+    again : callable, optional
+        What else was done to the data before the fit, and is done to resamples, too, shape (b, n).
+
+    Raises
+    ------
+    InvalidInputError
+        If the sample is too small, or without spread.
+    """
+    size = sample.size
+    if size < LEAST_SAMPLE:
+        raise InvalidInputError(f"a law is fitted to at least {LEAST_SAMPLE} numbers, not {size}")
+    if np.ptp(sample) <= NO_SPREAD * np.abs(sample).max():
+        raise InvalidInputError(f"all {size} numbers are {sample[0]:g}; use a deterministic law")
+    parameters = family.fit(sample[None, :])
+    statistic = float(distances(family, parameters, sample[None, :])[0])
+    rows, as_far = max(1, _LARGEST_BLOCK // size), 1
+    for done in range(0, resamples, rows):
+        block = family.draw(parameters[0], rng, (min(rows, resamples - done), size))
+        block = block if again is None else again(block)
+        as_far += int(np.count_nonzero(distances(family, family.fit(block), block) >= statistic))
+    paper_p_value = float(scipy.stats.kstwo.sf(statistic, size))
+    return GoodnessOfFit(statistic, paper_p_value, as_far / (1 + resamples))
+
+
+def distances(family: Family, parameters: FloatArray, samples: FloatArray) -> FloatArray:
+    """Kolmogorov-Smirnov distance of every row from its law, shape (b,).
+
+    Parameters
+    ----------
+    parameters : float array (b, p)
+    samples : float array (b, n)
+    """
+    ordered = np.sort(samples, axis=1)
+    if samples.shape[1] < _MANY:
+        return _greatest(family.cdf(parameters, ordered), 0, samples.shape[1])
+    return _distances_of_many(family, parameters, ordered)
 
 
 def gamma_shape(deficit: FloatArray) -> FloatArray:
@@ -171,6 +259,36 @@ def _student_t(parameters: Sequence[float], unit: float) -> Law:
     if degrees >= MOST_DEGREES * (1 - 1e-6):
         return Normal(mean=location, variance=scale**2 * degrees / (degrees - 2))
     return StudentT(degrees_of_freedom=degrees, location=location, scale=scale)
+
+
+def _greatest(heights: FloatArray, first: FloatArray | int, size: int) -> FloatArray:
+    """Greatest distance of heights at consecutive order statistics from both ends of the steps there.
+
+    The first column is at the order statistic ``first`` (from 0) of ``size``; a row may have its own.
+    """
+    ranks = (np.reshape(first, (-1, 1)) + np.arange(heights.shape[1])) / size
+    above, below = ranks + 1 / size - heights, heights - ranks
+    return np.asarray(np.maximum(above.max(axis=1), below.max(axis=1)))
+
+
+def _distances_of_many(family: Family, parameters: FloatArray, ordered: FloatArray) -> FloatArray:
+    """The same as `_greatest` of all, without most of the distribution function's values.
+
+    Both functions increase. Between the order statistics a and b the distance is therefore at most
+    max(b / n - F(x_a), F(x_b) - (a + 1) / n), and only where that exceeds the best so far are values needed.
+    It saves a quarter of the time of ``depl diagnose`` of six hundred runs.
+    """
+    size = ordered.shape[1]
+    marks = np.append(np.arange(0, size - 1, _STRIDE), size - 1)
+    heights = family.cdf(parameters, ordered[:, marks])
+    best = np.maximum((marks + 1) / size - heights, heights - marks / size).max(axis=1)
+    most = np.maximum(marks[1:] / size - heights[:, :-1], heights[:, 1:] - (marks[:-1] + 1) / size)
+    rows, gaps = np.nonzero(most > best[:, None])
+    firsts = np.minimum(marks[gaps] + 1, size - _STRIDE)  # the last gap may be short: overlap the one before
+    columns = firsts[:, None] + np.arange(_STRIDE - 1)
+    found = _greatest(family.cdf(parameters[rows], ordered[rows[:, None], columns]), firsts, size)
+    np.maximum.at(best, rows, found)
+    return np.asarray(best)
 
 
 INVERSE_GAMMA = Family(

@@ -24,8 +24,16 @@ from depl.models.estimation.curve import (
     fitted_curves,
     sums_by_column,
 )
-from depl.models.estimation.families import Family, family_of, improvement_families, switch_families
-from depl.models.estimation.goodness import LEAST_SAMPLE, NO_SPREAD, GoodnessOfFit, goodness_of_fit
+from depl.models.estimation.families import (
+    LEAST_SAMPLE,
+    NO_SPREAD,
+    Family,
+    GoodnessOfFit,
+    family_of,
+    goodness_of_fit,
+    improvement_families,
+    switch_families,
+)
 from depl.models.estimation.observations import Observations, observe
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import (

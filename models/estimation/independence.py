@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 
 from depl.models.estimation.choices import RESAMPLES
@@ -126,37 +125,6 @@ def independence(
         start_correlation=tested[1] if gram[0, 0] > 0 else None,
         deviations=tuple(np.sqrt(np.diag(gram)[1:] / freedom).tolist()),
     )
-
-
-def dependent_ratio(deviations: ArrayLike, correlation: float, shared: bool = False) -> float:
-    """The variance of the sum of dependent increments over the sum of their variances.
-
-    Parameters
-    ----------
-    deviations : array (k,)
-        Standard deviations of the increments, in the order of the epochs.
-    correlation : float
-        Of neighbouring increments, that of increments i epochs apart being its i-th power, AR(1).
-    shared : bool
-        Whether all increments have this correlation, by a factor of the run.
-
-    Raises
-    ------
-    InvalidInputError
-        If the correlation lies outside [-1, 1], or [0, 1] where it is shared.
-    """
-    if not (0 if shared else -1) <= correlation <= 1:
-        raise InvalidInputError(f"must be a correlation, not {correlation}", ".correlation")
-    weights = np.asarray(deviations, dtype=float)
-    squares = float(weights @ weights)
-    if shared:
-        return 1 + correlation * (float(weights.sum()) ** 2 / squares - 1)
-    # forward recursion: tail_k = sum over i < k of w_i correlation^(k - i)
-    tail = products = 0.0
-    for weight, before in zip(weights[1:], weights[:-1], strict=True):
-        tail = correlation * (tail + before)
-        products += weight * tail
-    return 1 + 2 * products / squares
 
 
 def normal_violation(nominal: float, ratio: float) -> float:

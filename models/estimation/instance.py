@@ -102,7 +102,7 @@ def fit_instance(
         ``loss``, or ``error_rate`` in its place: what the target of the setup bounds.
     care : float, optional
         Plans that too few runs went through get the margin that this share of held-out plans did not exceed
-        (`depl.models.estimation.deviations`), and are refused where too few plans tell; None or 0 for no
+        (`depl.models.estimation.affine.margin`), and are refused where too few plans tell; None or 0 for no
         margin.
     confidence : float, optional
         At least 0.5: promise only for plans that enough runs went through, counting so many misses as the
@@ -119,7 +119,7 @@ def fit_instance(
     Returns
     -------
     Instance
-        With the fingerprints of its runs, which `depl.models.estimation.held_out.held_out` refuses as judges.
+        With the fingerprints of its runs, which `depl.models.estimation.certificate` refuses as judges.
 
     Raises
     ------

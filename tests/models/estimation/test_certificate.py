@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from depl.models.estimation.binomial import Verdict
-from depl.models.estimation.certificate import certificate, loss_bound
-from depl.models.estimation.held_out import held_out
+from depl.models.estimation.certificate import certificate, held_out, loss_bound
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from depl.models.estimation import goodness
+from depl.models.estimation import families
 from depl.models.estimation.families import (
     INVERSE_GAMMA,
     LEAST_DEGREES,
@@ -18,11 +18,12 @@ from depl.models.estimation.families import (
     NORMAL,
     STUDENT_T,
     Family,
+    distances,
     gamma_shape,
+    goodness_of_fit,
     improvement_families,
     switch_families,
 )
-from depl.models.estimation.goodness import distances, goodness_of_fit
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import Normal, StudentT
 
@@ -182,7 +183,7 @@ def test_the_bootstrap_is_lilliefors_test_for_the_normal() -> None:
 def test_the_p_value_counts_itself_ties_and_every_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lognormal ratios have the least p-value there is, and a sample that is seen again the greatest."""
     sample = np.random.default_rng(5).lognormal(0, 0.5, 2000)
-    monkeypatch.setattr(goodness, "_LARGEST_BLOCK", 2000 * 80)
+    monkeypatch.setattr(families, "_LARGEST_BLOCK", 2000 * 80)
     assert goodness_of_fit(INVERSE_GAMMA, sample, np.random.default_rng(6), 199).bootstrap_p_value == 1 / 200
 
     def same(drawn):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.estimation.held_out import held_out
+from depl.models.estimation.certificate import held_out
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch

@@ -4,14 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from depl.models.estimation.independence import (
     LAGS,
     USABLE,
-    dependent_ratio,
     independence,
     normal_violation,
 )
@@ -144,26 +141,10 @@ def test_permutation_tests_reject_five_per_cent_of_independent_runs() -> None:
 
 # --- what dependence does to a promise -----------------------------------------------------------------
 
-WEIGHTS = st.lists(st.floats(0.01, 10), min_size=1, max_size=8)
-
-
-@given(WEIGHTS, st.floats(-1, 1), st.booleans())
-def test_the_ratio_of_dependent_increments_is_the_double_sum(
-    weights: list[float], correlation: float, shared: bool
-) -> None:
-    correlation = abs(correlation) if shared else correlation
-    total = sum(
-        a * b * correlation ** ((i != j) if shared else abs(i - j))
-        for i, a in enumerate(weights)
-        for j, b in enumerate(weights)
-    )
-    expected = total / sum(a * a for a in weights)
-    assert dependent_ratio(weights, correlation, shared) == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
 
 def test_a_violation_at_a_ratio_is_a_tail_of_the_normal_law() -> None:
     """4.2 % in place of 1 % within 30 epochs of equal spread: the figure of the design."""
-    ratio = dependent_ratio(np.ones(30), 0.3)
+    ratio = (0.3 ** abs(np.subtract.outer(range(30), range(30)))).sum() / 30
     assert normal_violation(0.01, ratio) == pytest.approx(0.042, abs=0.0005)
     exact = stats.norm.sf(stats.norm.isf(0.01) / math.sqrt(ratio))
     assert normal_violation(0.01, ratio) == pytest.approx(exact, rel=1e-12)
@@ -172,17 +153,7 @@ def test_a_violation_at_a_ratio_is_a_tail_of_the_normal_law() -> None:
     assert normal_violation(0.5, 7) == 0.5
 
 
-@pytest.mark.parametrize(
-    ("function", "arguments", "message"),
-    [
-        *((dependent_ratio, ([1.0], *asked), "correlation") for asked in ((1.1,), (-0.1, True), (math.nan,))),
-        *((normal_violation, asked, "probability inside") for asked in ((0.0, 1.0), (1.0, 1.0))),
-        *(
-            (normal_violation, asked, "positive ratio")
-            for asked in ((0.1, 0.0), (0.1, math.inf), (0.1, math.nan))
-        ),
-    ],
-)
-def test_numbers_out_of_range_are_refused(function, arguments, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        function(*arguments)
+@pytest.mark.parametrize("asked", [(0.0, 1.0), (1.0, 1.0), (0.1, 0.0), (0.1, math.inf), (0.1, math.nan)])
+def test_only_probabilities_and_positive_ratios_are_translated(asked: tuple[float, float]) -> None:
+    with pytest.raises(InvalidInputError, match=r"probability inside \(0, 1\) and a positive ratio"):
+        normal_violation(*asked)

@@ -8,8 +8,8 @@ import pytest
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.affine import fit_affine, margin
+from depl.models.estimation.certificate import held_out
 from depl.models.estimation.fit import Combination, fit_switch, fit_traces
-from depl.models.estimation.held_out import held_out
 from depl.models.estimation.instance import (
     MOST_VALUES,
     SETTLED_EPOCHS,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from depl.instances.training.recorded import recorded_traces
+from depl.models.estimation.certificate import held_out
 from depl.models.estimation.diagnosis import diagnose
-from depl.models.estimation.held_out import held_out
 from depl.models.estimation.instance import fit_instance
 from depl.models.estimation.setup import Setup
 from depl.models.evaluation.traced_loss import basis, end_law

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from depl.models.estimation import instance as fitted
-from depl.models.estimation.certificate import certificate
-from depl.models.estimation.held_out import held_out
+from depl.models.estimation.certificate import certificate, held_out
 from depl.models.estimation.instance import fit_instance
 from depl.models.estimation.setup import Setup
 from depl.models.evaluation.traced_loss import end_law
