@@ -15,12 +15,10 @@ from depl.models.estimation.affine import (
     plan_deviations,
 )
 from depl.models.estimation.choices import plans_needed
-from depl.models.evaluation.traced_prediction import independent_step
 from depl.models.evaluation.traced_support import extreme_predictions
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import Position, Scale, maturity, positions
 from depl.models.problem.counting import LARGEST_RETENTION
-from depl.models.problem.epochs import compose
 from depl.models.traces.table import Schedule, Traces, joined
 from tests.cases.fit_cases import without_first_epoch
 
@@ -63,18 +61,6 @@ def drawn(
         model=[model for model, _ in pairs],
         cluster=[cluster for _, cluster in pairs],
         loss=losses.ravel(),
-    )
-
-
-def test_a_stage_ends_where_the_model_or_its_cluster_changes() -> None:
-    found = positions((FULL, FULL, ("full", "far"), CUT, CUT))
-    far = ("full", "far")
-    assert found == (
-        Position(FULL, None, 1, 0),
-        Position(FULL, None, 2, 0),
-        Position(far, FULL, 1, 2),
-        Position(CUT, far, 1, 3),
-        Position(CUT, far, 2, 3),
     )
 
 
@@ -126,14 +112,11 @@ def test_the_constrained_optimum_is_the_best_of_a_fine_search(slope: float, want
     assert own <= min(squares(rho) for rho in np.linspace(0, LARGEST_RETENTION, 201)) + 1e-9
 
 
-def test_what_does_not_vary_has_coefficient_zero() -> None:
-    after = np.array([1.0, 2.0, 3.0])
-    assert constrained_step(np.full(3, 0.1), after, np.full(3, 7.0)) == (2.0, 0.0, 0.0)
-
-
 @pytest.mark.parametrize("start", [2, 3, 5, 7, 11, 13, 29])
 def test_one_switch_epoch_alone_has_no_slope_however_its_logarithm_rounds(start: int) -> None:
     """The mean of n equal logarithms is off by rounding for most n, which must not be divided by."""
+    equal = constrained_step(np.full(3, 0.1), np.array([1.0, 2.0, 3.0]), np.full(3, maturity(start)))
+    assert equal == (2.0, 0.0, 0.0)
     rng = np.random.default_rng(start)
     for count in range(FEWEST, 80):
         before, after = rng.normal(size=(2, count))
@@ -195,12 +178,6 @@ def test_a_law_that_predicts_what_no_run_ever_had_is_refused_with_its_stage() ->
     assert "record runs with other switch epochs or leave these out" in caught.value.message
 
 
-def test_a_larger_loss_before_never_means_a_smaller_one_after() -> None:
-    law = fit_affine(drawn(20, 0.3, np.random.default_rng(3)))
-    steps = [*law.steps.values(), *law.jumps.values()]
-    assert all(0 <= step.retention <= LARGEST_RETENTION < 1 for step in steps)
-
-
 def test_neighbouring_ages_are_pooled_until_there_are_enough_observations() -> None:
     traces = drawn(5, 0.05, np.random.default_rng(4))
     law = fit_affine(traces, least=15)
@@ -225,26 +202,16 @@ def test_a_rare_jump_borrows_from_other_predecessors_and_a_common_one_does_not()
     assert law.jumps[FULL, CUT].runs == 13
 
 
-def test_records_hold_the_residuals_of_their_own_run() -> None:
-    traces = drawn(6, 0.1, np.random.default_rng(6))
+def test_records_hold_the_residuals_of_their_own_run_and_no_loss_is_repelled_by_the_one_before() -> None:
+    traces = drawn(6, 0.3, np.random.default_rng(6))
     law = fit_affine(traces)
-    table = traces.matrix()
-    for run, losses in zip(law.records, table, strict=True):
+    assert all(0 <= step.retention < 1 for step in [*law.steps.values(), *law.jumps.values()])
+    for run, losses in zip(law.records, traces.matrix(), strict=True):
         again = losses[0]
         for item, residual in zip(run.positions, run.residuals, strict=True):
             step = law.step(item)
             again = step.shift(item.start) + step.retention * again + residual
         assert again == pytest.approx(losses[-1], abs=1e-12)
-
-
-def test_a_step_is_the_step_that_evaluators_consume() -> None:
-    law = fit_affine(drawn(20, 0.1, np.random.default_rng(7)))
-    place = Position(CUT, FULL, 2, 3)
-    step = law.step(place)
-    consumed = compose(1.3, [independent_step(law, place)])
-    assert consumed.constant == pytest.approx(step.shift(3) + step.retention * 1.3)
-    assert consumed.mean() == pytest.approx(consumed.constant, abs=1e-12)
-    assert consumed.variance() == pytest.approx(step.residuals.var())
 
 
 def test_what_cannot_be_fitted_is_refused_or_left_out() -> None:

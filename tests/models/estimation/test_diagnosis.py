@@ -106,23 +106,18 @@ def test_a_good_ratio_is_no_comfort_where_the_level_is_wrong() -> None:
     assert any("misplaces the final losses of 1 of 1 schedules" in note for note in found.warnings)
 
 
-def test_few_runs_are_said_to_be_few(drawn: Traces) -> None:
+def test_few_runs_estimated_jumps_and_no_evaluation_before_training_are_told(drawn: Traces) -> None:
     found = diagnose(drawn.select(np.arange(12)), np.random.default_rng(2), resamples=99)
     assert any(note.startswith("only 12 runs share their schedule") for note in found.warnings)
-
-
-def test_jumps_that_were_not_measured_are_told(drawn: Traces) -> None:
     bare = Traces(drawn.run, drawn.epoch, drawn.model, drawn.cluster, drawn.loss)
     found = diagnose(bare, np.random.default_rng(2), resamples=99)
     assert "full -> cut: 60 jumps are estimated" in "\n".join(found.warnings)
     assert found.fit.jumps["full", "cut"].jumps.mean() == pytest.approx(0.4, abs=0.1)
-
-
-def test_runs_without_an_evaluation_before_training_begin_at_their_first_epoch(drawn: Traces) -> None:
-    cut = without_first_epoch(drawn)
-    found = diagnose(cut, np.random.default_rng(2), resamples=19)
+    found = diagnose(without_first_epoch(drawn), np.random.default_rng(2), resamples=19)
     assert found.whole.epochs == len(MODELS) - 1
     assert found.fit.improvements
+    with pytest.raises(InvalidInputError, match="too few"):
+        diagnose(drawn.select([0, 1]), np.random.default_rng(0), resamples=9)
 
 
 def test_a_stage_nobody_shares_is_reported(drawn: Traces) -> None:
@@ -140,11 +135,6 @@ def test_a_stage_nobody_shares_is_reported(drawn: Traces) -> None:
     text = "\n".join(found.warnings)
     assert "stages of lonely are not judged: " in text
     assert "lonely is not fitted: A and B need at least 3 epochs" in text
-
-
-def test_one_run_is_refused(drawn: Traces) -> None:
-    with pytest.raises(InvalidInputError, match="too few"):
-        diagnose(drawn.select([0, 1]), np.random.default_rng(0), resamples=9)
 
 
 # --- final losses by the fitted law and observed -------------------------------------------------------

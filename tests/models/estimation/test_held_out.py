@@ -11,7 +11,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.traces.fingerprints import fingerprints
 from depl.models.traces.stages import PLAN, plan_text
-from depl.models.traces.table import COLUMNS, Traces
+from depl.models.traces.table import Traces
 
 PAIRS = (("full", "edge"),) * 6 + (("cut", "far"),) * 6
 
@@ -34,17 +34,17 @@ def drawn(*names: str, seed: int = 0) -> dict[str, list[float]]:
 
 
 GOOD = drawn("a", "b")
+COARSE = {name: [round(loss, 1) for loss in losses] for name, losses in drawn(*"abcdefgh").items()}
+TWICE = GOOD | {"c": [loss + 1e-9 for loss in GOOD["a"]]}
+ELSEWHERE = traces_of({"x": [2, 2, 2]}, [("full", "edge"), ("full", "far"), ("cut", "far")], first=1)
 
 
-def test_final_losses_are_those_of_the_last_epoch() -> None:
+def test_final_losses_are_those_of_the_last_epoch_whatever_the_first() -> None:
     found = held_out(traces_of(GOOD), (), PAIRS)
     assert found.runs == ("a", "b")
     assert found.losses.tolist() == [GOOD["a"][-1], GOOD["b"][-1]]
     assert found.schedule == PAIRS
     assert (found.stopped, found.diverged, found.flat, found.untold) == ((), (), (), ())
-
-
-def test_runs_that_begin_at_epoch_one_count_alike() -> None:
     losses = drawn("a")["a"][1:]
     assert held_out(traces_of({"a": losses}, first=1), (), PAIRS).losses.tolist() == losses[-1:]
 
@@ -71,69 +71,61 @@ def test_a_name_alone_decides_nothing(tiny: Instance) -> None:
     for names in (["b"], "b", [7]):
         with pytest.raises(InvalidInputError, match="a name does not tell whether a run is fresh"):
             held_out(fresh, names, PAIRS)
-
-
-def test_an_instance_without_fingerprints_is_refused(tiny: Instance) -> None:
     with pytest.raises(InvalidInputError, match=r"tiny carries no fingerprints .* \(depl fit\)") as error:
         held_out(traces_of(GOOD), tiny, PAIRS)
     assert error.value.path == "$.run_fingerprints"
 
 
-def test_a_run_twice_in_the_file_is_refused() -> None:
-    twice = GOOD | {"c": [loss + 1e-9 for loss in GOOD["a"]]}
-    with pytest.raises(InvalidInputError, match="'c' is run 'a' of the same file once more") as error:
-        held_out(traces_of(twice), (), PAIRS)
-    assert error.value.path == ".run[26]"
+@pytest.mark.parametrize(
+    ("traces", "plan", "path", "message"),
+    [
+        (traces_of(TWICE), PAIRS, ".run[26]", "'c' is run 'a' of the same file once more"),
+        # four epochs tell nothing: five or six are needed, and said to be
+        (
+            traces_of({name: losses[:5] for name, losses in drawn("a", "b", "c").items()}),
+            PAIRS[:4],
+            ".loss",
+            r"cannot be told: .* takes \d or more different losses after training; they have 4,",
+        ),
+        (traces_of({"a": [3.0]}), (), ".loss", "cannot be told"),
+        (traces_of(COARSE), PAIRS, ".loss", r"known to 0\.1, losses of different runs agree"),
+        # runs that all ended at epoch 8 of 12 look like runs of a plan of 8 epochs
+        (traces_of({"a": GOOD["a"][:9]}), None, ".plan", "say what the runs were to train"),
+        (
+            traces_of(GOOD, (PAIRS[0], ("cut", "edge"), *PAIRS[2:])),
+            PAIRS,
+            ".model[2]",
+            "'a' has 'cut' in epoch 2, where the plan has 'full'",
+        ),
+        (ELSEWHERE, PAIRS, ".cluster[1]", "'x' has 'far' in epoch 2, where the plan has 'edge'"),
+        (
+            traces_of(GOOD),
+            PAIRS[:2],
+            ".epoch[3]",
+            r"'a' goes on after the 2 epochs of the plan; .*2 full@edge",
+        ),
+        (traces_of(GOOD), Plan(), ".epoch[1]", "the plan is not to train"),
+    ],
+)
+def test_runs_that_may_not_judge_are_refused_with_their_row(traces, plan, path: str, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message) as error:
+        held_out(traces, (), plan)
+    assert error.value.path == path
 
 
-def test_runs_too_short_to_tell_are_refused() -> None:
-    """Four epochs tell nothing: five or six are needed, and said to be."""
-    runs = {name: losses[:5] for name, losses in drawn("a", "b", "c").items()}
-    with pytest.raises(
-        InvalidInputError,
-        match=r"cannot be told: .* takes \d or more different losses after training; they have 4,",
-    ) as error:
-        held_out(traces_of(runs), (), PAIRS[:4])
-    assert error.value.path == ".loss"
-
-
-def test_runs_recorded_too_coarsely_are_refused() -> None:
-    runs = {name: [round(loss, 1) for loss in losses] for name, losses in drawn(*"abcdefgh").items()}
-    with pytest.raises(InvalidInputError, match=r"known to 0\.1, losses of different runs agree"):
-        held_out(traces_of(runs), (), PAIRS)
-
-
-def test_a_flat_run_among_others_exceeds() -> None:
+def test_single_runs_that_cannot_be_told_exceed_and_known_ones_are_named() -> None:
     """A collapsed run has one loss for ever: nothing tells it from another such run."""
     found = held_out(traces_of(GOOD | {"flat": [2.3] * 13}), (), PAIRS)
     assert found.flat == ("flat",)
     assert found.losses.tolist() == [GOOD["a"][-1], GOOD["b"][-1], math.inf]
-
-
-def test_known_runs_too_short_to_be_known_again_are_told() -> None:
     used = traces_of(drawn("x", "y", seed=1) | {"z": [3.0, 2.0, 1.0]})
     assert held_out(traces_of(GOOD), used, PAIRS).untold == ("z",)
 
 
-def test_a_run_that_stopped_early_exceeds_every_target_however_low_it_was() -> None:
+def test_runs_that_stopped_early_or_diverged_exceed_also_if_they_are_not_there() -> None:
     found = held_out(traces_of(GOOD | {"short": [3, 0.1], "none": [3]}), (), PAIRS)
     assert found.losses.tolist() == [GOOD["a"][-1], GOOD["b"][-1], math.inf, math.inf]
     assert found.stopped == ("short", "none")
-
-
-def test_what_the_plan_was_must_be_said() -> None:
-    """Runs that all ended at epoch 8 of 12 look like runs of a plan of 8 epochs."""
-    cut = {name: losses[:9] for name, losses in GOOD.items()}
-    with pytest.raises(InvalidInputError, match="say what the runs were to train") as error:
-        held_out(traces_of(cut), ())
-    assert error.value.path == ".plan"
-    found = held_out(traces_of(cut, provenance={PLAN: plan_text(PAIRS)}), ())
-    assert (found.losses.tolist(), found.stopped) == ([math.inf, math.inf], ("a", "b"))
-    assert found.schedule == PAIRS
-    assert held_out(traces_of(cut, provenance={PLAN: plan_text(PAIRS)}), (), PAIRS[:8]).stopped == ()
-
-
-def test_a_run_that_diverged_exceeds_also_if_it_is_not_there() -> None:
     found = held_out(traces_of(GOOD | {"short": [3, 2]}), (), PAIRS, diverged=["b", "gone", "short", "b"])
     assert found.runs == ("a", "b", "short", "gone")
     assert found.losses.tolist() == [GOOD["a"][-1], math.inf, math.inf, math.inf]
@@ -142,37 +134,14 @@ def test_a_run_that_diverged_exceeds_also_if_it_is_not_there() -> None:
         held_out(traces_of(GOOD), (), PAIRS, diverged="b")
 
 
-def test_another_schedule_is_refused_with_the_first_row_that_differs() -> None:
-    other = traces_of(drawn("x"), (PAIRS[0], ("cut", "edge"), *PAIRS[2:]))
-    both = Traces(*(np.append(getattr(traces_of(GOOD), name), getattr(other, name)) for name in COLUMNS))
-    with pytest.raises(
-        InvalidInputError, match="'x' has 'cut' in epoch 2, where the plan has 'full'"
-    ) as error:
-        held_out(both, (), PAIRS)
-    assert error.value.path == ".model[28]"
-    elsewhere = traces_of({"x": [2, 2, 2]}, [("full", "edge"), ("full", "far"), ("cut", "far")], first=1)
-    with pytest.raises(
-        InvalidInputError, match="'x' has 'far' in epoch 2, where the plan has 'edge'"
-    ) as error:
-        held_out(elsewhere, (), PAIRS)
-    assert error.value.path == ".cluster[1]"
-
-
-def test_a_run_that_goes_on_after_the_plan_is_refused() -> None:
-    with pytest.raises(
-        InvalidInputError, match=r"'a' goes on after the 2 epochs of the plan; .*2 full@edge"
-    ) as error:
-        held_out(traces_of(GOOD), (), PAIRS[:2])
-    assert error.value.path == ".epoch[3]"
-
-
-def test_a_plan_gives_its_models_and_clusters() -> None:
+def test_the_plan_is_that_of_the_provenance_or_the_one_given_with_its_models_and_clusters() -> None:
+    cut = traces_of({name: losses[:9] for name, losses in GOOD.items()}, provenance={PLAN: plan_text(PAIRS)})
+    found = held_out(cut, ())
+    assert (found.losses.tolist(), found.stopped) == ([math.inf, math.inf], ("a", "b"))
+    assert found.schedule == PAIRS
+    assert held_out(cut, (), PAIRS[:8]).stopped == ()
     plan = Plan(
         data=(ClusterData(cluster="edge", datasets=("d",)), ClusterData(cluster="far", datasets=("d",))),
         epochs=tuple(PlannedEpoch(model=model, cluster=cluster, resources=1.0) for model, cluster in PAIRS),
     )
     assert held_out(traces_of(GOOD), (), plan).schedule == PAIRS
-    with pytest.raises(InvalidInputError, match="the plan is not to train"):
-        held_out(traces_of(GOOD), (), Plan())
-    with pytest.raises(InvalidInputError, match="cannot be told"):
-        held_out(traces_of({"a": [3.0]}), (), Plan())

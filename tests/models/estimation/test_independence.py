@@ -38,12 +38,9 @@ def test_the_ratio_of_three_runs_by_hand() -> None:
     assert found.deviations == pytest.approx((1, np.sqrt(3)))
     assert found.autocorrelations[0].value == pytest.approx(0, abs=1e-12)
     assert found.start_correlation is None
-
-
-def test_a_mean_that_differs_between_epochs_and_schedules_is_no_dependence() -> None:
+    # a mean that differs between epochs and schedules is no dependence
     block = np.array([[1.0, 1], [-1, 1], [0, -2]])
-    means = np.array([[5.0, 9], [2, 3]])
-    moved = [losses_of(block + means[0]), losses_of(block - means[1], start=4.0)]
+    moved = [losses_of(block + np.array([5.0, 9])), losses_of(block - np.array([2.0, 3]), start=4.0)]
     found = independence(moved, np.random.default_rng(0), 99)
     assert found.variance_ratio.value == pytest.approx(1, rel=1e-12)
     assert found.runs == 6

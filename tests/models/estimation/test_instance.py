@@ -57,11 +57,12 @@ def test_the_affine_law_is_that_of_the_traces_to_seven_digits(fitted: Instance) 
         assert own.steps[key].retention == pytest.approx(step.retention, rel=1e-6)
     assert [run.losses.tolist() for run in own.records] == [run.losses.tolist() for run in law.records]
     assert (fitted.traced_law.residuals, fitted.traced_law.deviations) == ("per_run", ())
-
-
-def test_the_loss_of_a_run_unlike_all_others_is_the_greatest_that_was_seen(fitted: Instance) -> None:
+    # a run unlike all others has the greatest loss that was seen
     assert fitted.traced_law.unseen_loss == TRACES.loss.max()
     assert fit_instance(TRACES, setup(), residuals="independent").traced_law.unseen_loss is None
+    plan = solve(fitted, "enumerate").plan
+    assert plan.epochs
+    assert evaluate(fitted, plan).quantile.upper <= 1.2
 
 
 def test_runs_that_diverged_are_recorded_and_ask_for_more_runs_of_a_plan(fitted: Instance) -> None:
@@ -125,14 +126,6 @@ def test_without_the_traced_law_the_paper_s_laws_are_left(fitted: Instance) -> N
     assert switch.law.moments().mean == pytest.approx(0.4, abs=0.02)
     assert paper.other_switches == Forbidden()
     assert solve(paper, "exact").plan is not None
-
-
-def test_a_plan_is_found_and_its_promise_is_that_of_the_runs(fitted: Instance) -> None:
-    plan = solve(fitted, "enumerate").plan
-    schedule = [(epoch.model, epoch.cluster) for epoch in plan.epochs]
-    assert schedule
-    evaluation = evaluate(fitted, plan)
-    assert evaluation.quantile.upper <= 1.2
 
 
 def test_the_runs_are_remembered_so_that_they_cannot_judge(fitted: Instance) -> None:

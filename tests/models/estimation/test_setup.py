@@ -24,37 +24,27 @@ def refusal(document) -> InvalidInputError:
     return caught.value
 
 
-def test_an_instance_has_all_that_the_setup_has() -> None:
+def test_an_instance_has_all_that_the_setup_has_and_a_setup_survives_its_own_json() -> None:
     found = setup().with_improvements(BOTH, 3.5)
     document = json.loads(found.to_json())
     for field in ("name", "description", "clusters", "datasets", "transfers", "provenance"):
         assert document[field] == SETUP[field]
     assert document["target"] == SETUP["target"] | {"initial_loss": 3.5}
-    assert [(model.name, model.size, model.demand) for model in found.models] == [
-        ("full", 4, 2),
-        ("cut", 1, 1),
-    ]
+    models = [(model.name, model.size, model.demand) for model in found.models]
+    assert models == [("full", 4, 2), ("cut", 1, 1)]
     assert found.model("cut").improvement == STILL
-
-
-def test_an_initial_loss_of_the_setup_stays() -> None:
     target = SETUP["target"] | {"initial_loss": 4, "round_deadline": 9}
-    found = setup(target=target).with_improvements(BOTH, 3.5, name="other")
-    assert (found.target.initial_loss, found.target.round_deadline, found.name) == (4, 9, "other")
+    given = setup(target=target).with_improvements(BOTH, 3.5, name="other")
+    assert (given.target.initial_loss, given.target.round_deadline, given.name) == (4, 9, "other")
+    assert Setup.from_json(setup().to_json()) == setup()
 
 
 def test_another_target_replaces_the_bound_alone() -> None:
     found = setup().replace_target(1.5)
     assert found.target == msgspec.structs.replace(setup().target, maximum_loss=1.5)
     assert found.replace_target(1.5) == found
-    assert [(row.path, row.source) for row in found.provenance] == [
-        ("$", "assumed"),
-        ("$.target.maximum_loss", "assumed"),
-    ]
-
-
-def test_a_setup_survives_its_own_json() -> None:
-    assert Setup.from_json(setup().to_json()) == setup()
+    assert [row.path for row in found.provenance] == ["$", "$.target.maximum_loss"]
+    assert {row.source for row in found.provenance} == {"assumed"}
 
 
 @pytest.mark.parametrize(
@@ -79,13 +69,6 @@ def test_what_no_instance_could_have_is_refused_with_its_place(place, value, pat
     assert message in error.message
 
 
-def test_a_setup_without_a_time_limit_is_refused() -> None:
-    target = {name: value for name, value in SETUP["target"].items() if name != "maximum_time"}
-    error = refusal(SETUP | {"target": target})
-    assert error.path == "$.target"
-    assert "give maximum_time or round_deadline" in error.message
-
-
 def test_the_schema_accepts_a_setup_and_refuses_an_instance() -> None:
     schema = setup_schema()
     jsonschema.validate(SETUP, schema)
@@ -100,3 +83,7 @@ def test_what_is_missing_points_to_the_fields_of_a_setup_not_of_an_instance() ->
         offence = refusal({key: value for key, value in SETUP.items() if key != missing})
         assert f"`{missing}`" in offence.message
         assert "'depl instances schema --setup'" in offence.message
+    target = {name: value for name, value in SETUP["target"].items() if name != "maximum_time"}
+    error = refusal(SETUP | {"target": target})
+    assert error.path == "$.target"
+    assert "give maximum_time or round_deadline" in error.message
