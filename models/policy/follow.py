@@ -124,12 +124,11 @@ _ARRAYS = "losses", "costs", "states"
 
 def _first_states(policy: Policy, losses: FloatArray) -> Integers:
     """Where runs begin; not above the grid where nothing depends on l(0), which may then be unknown."""
-    grid, may_stop = policy.grid, policy.nodes[policy.start].may_stop
-    unknown = np.where(np.isnan(losses), grid.origin + (grid.cells - 1) * grid.step, losses)
-    found = _indices(grid, unknown - grid.origin)
-    if begins_unseen(policy):
-        found = np.where(np.isnan(losses) | (not may_stop), np.minimum(found, grid.cells - 1), found)
-    return np.asarray(np.maximum(found, 0))
+    grid, unseen = policy.grid, np.isnan(losses)
+    found = np.maximum(_indices(grid, np.where(unseen, 0.0, losses) - grid.origin), 0)
+    if begins_unseen(policy) and not policy.nodes[policy.start].may_stop:
+        found = np.minimum(found, grid.cells - 1)
+    return np.where(unseen, grid.cells - 1, found)
 
 
 def _states(policy: Policy, training: NextEpoch, before: Runs, after: FloatArray) -> Integers:

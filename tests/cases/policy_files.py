@@ -52,9 +52,10 @@ def by_hand(**changes: Any) -> Policy:
 
 
 def forgetful(**changes: Any) -> Policy:
-    """Nothing is retained of the first loss, and whatever it is, the first epoch is trained."""
-    nodes = document()["nodes"]
-    nodes[0] |= {"trainings": [training(SMALL, 1, 1.0, 0.0)], "rows": [{"upto": 19, "action": 0}]}
+    """Nothing is retained of the first loss; the first epoch is trained, at a price of its own at the top."""
+    nodes, first = document()["nodes"], training(SMALL, 1, 1.0, 0.0)
+    rows = [{"upto": 18, "action": 0}, {"upto": 19, "action": 1}]
+    nodes[0] |= {"trainings": [first, {**first, "price": 7.0}], "rows": rows}
     return by_hand(nodes=nodes, **changes)
 
 

@@ -345,7 +345,8 @@ def test_a_run_begins_without_its_first_loss_where_nothing_depends_on_it(tmp_pat
     assert resumed.records == controller.records
     assert resumed.records[0]["loss"] is None
     other = tmp_path / "own.jsonl"
-    other.write_text('{"epoch": 1, "loss": 0.82}\n{"epoch": 2, "loss": 0.4}\n', encoding="utf-8")
+    lines = '{"epoch": 1, "loss": 0.82}', '{"epoch": 7}', '{"loss": 9}', '{"epoch": 2, "loss": 0.4}', ""
+    other.write_text("\n".join(lines), encoding="utf-8")
     assert led(Controller(forgetful()), other).decision == Continue(*LARGE, 2, 0.4)
     with pytest.raises(InvalidInputError, match="begins with epoch 1; the loss before the first epoch"):
         led(Controller(by_hand()), other)

@@ -10,6 +10,7 @@ import depl
 from depl.instances.setups import load_setup
 from depl.instances.training.recorded import recorded_traces
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.policy import counted as counting
 from depl.models.policy import counted_planner, planning
 from depl.models.policy.counted import counted
 from depl.models.policy.counted_planner import Caps, capped, proxy
@@ -155,6 +156,16 @@ def test_no_stage_begins_later_than_those_that_lend_to_it():
         assert counted(of_all_ways(instance, caps), instance.traced_law).runs == 12
     with pytest.raises(NotCoveredError, match=r"outside the support.*began with it after 2 epochs or more"):
         counted(of_all_ways(instance, Caps(2, 3)), instance.traced_law)
+
+
+def test_more_combinations_than_can_be_followed_are_refused(monkeypatch):
+    instance = of_two_switches()
+    policy = of_all_ways(instance, Caps(2, 1))
+    monkeypatch.setattr(counting, "MOST_PATHS", most := 12 * 12)
+    assert counted(policy, instance.traced_law).runs == 12
+    monkeypatch.setattr(counting, "MOST_PATHS", most - 1)
+    with pytest.raises(NotCoveredError, match="more than 143 combinations of runs had to be"):
+        counted(policy, instance.traced_law)
 
 
 def test_the_verifier_objects_to_a_stage_that_begins_later_than_those_that_lend_to_it():

@@ -123,6 +123,13 @@ def test_a_run_that_stops_before_its_first_epoch_is_read_from_its_log(loss, stop
     assert Controller.resume(instance, tmp_path / "run.jsonl").decision == stop
 
 
+def test_a_plan_without_an_epoch_is_one_that_reaches_the_target_or_does_not() -> None:
+    instance = depl.load("tiny").replace(initial_model="full")
+    for loss, reason in ((instance.target.maximum_loss, "reached"), (15.0, "deadline")):
+        run = Controller(depl.Plan(), instance=instance.replace(initial_loss=loss), replan=True)
+        assert run.start() == Stop(reason, 0, loss)
+
+
 def test_what_is_not_known_of_a_run_is_refused_with_what_to_do() -> None:
     with pytest.raises(depl.InvalidInputError, match="no plan was found"):
         Controller(depl.load("tiny").replace(maximum_loss=-50.0), method="exact").start()

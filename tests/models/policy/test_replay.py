@@ -105,7 +105,7 @@ def of_one_seed(*losses, first: int = 0) -> Traces:
 
 
 OTHER = of_one_seed((SMALL, 2.0), (SMALL, 1.5), (("other", "edge"), 1.0))
-BELOW = of_one_seed((BIG, 2.0), (BIG, -1.5), (SMALL, 1.0))
+NOTHING = of_one_seed((BIG, 2.0), (BIG, 0.0), (SMALL, 1.0))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ BELOW = of_one_seed((BIG, 2.0), (BIG, -1.5), (SMALL, 1.0))
         ("loss", traces("b", (1,)), r"run 'b/1', epoch 2: it was trained for 1 epochs only"),
         ("loss", traces("a", (2,)), r"run 'a/2', epoch 1: no branch of it switches"),
         ("loss", OTHER, r"run 's/1', epoch 0: the policy goes on with 'big' on 'edge', which no run did"),
-        ("log", BELOW, r"epoch 1: a loss of -1.5 has no logarithm"),
+        ("log", NOTHING, r"epoch 1: a loss of 0 has no logarithm"),
     ],
 )
 def test_what_was_not_trained_is_refused_with_run_and_epoch(scale: Scale, runs: Traces, words: str):
