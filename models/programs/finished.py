@@ -27,6 +27,7 @@ from depl.models.programs.attainable import Attainable, attainable
 from depl.models.programs.formulations import Price, add_cost_row, add_no_good, cone
 from depl.models.programs.highs import OPTIONS
 from depl.models.programs.loop import PROVED, Loop, require_manageable
+from depl.models.programs.methods import FORM
 from depl.models.programs.notes import mark
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.methods import Limits, require_limits
@@ -35,7 +36,7 @@ from depl.models.solving.sample import sample_of
 LOOSE = 1e-6
 """The feasibility tolerance by default of HiGHS, SCIP, Gurobi and CPLEX, for which a program is finished."""
 
-FORMS = ("price", "cone")
+FORMS = FORM.words
 """Linear, with the resources projected out, and as the paper writes it."""
 
 

@@ -32,7 +32,8 @@ LARGEST_COEFFICIENT = 1e7
 
 _FIRST_PRICES = 8
 """Prices with cuts from the start, each a quarter of the one before: set by hand, over a factor of 16,000.
-Others are added where they are violated, so fewer cost rounds and the answer is the same."""
+Others are added where they are violated, so fewer cost rounds and the answer is the same: with the price 0
+alone 13 problems took 17.7 CPU s in place of 11.3."""
 
 _LEAST_RELIEF = 1e-6
 """Least coefficient of a scenario's z in (3), in units of the largest one: what a miss adds to the gain may

@@ -1,7 +1,6 @@
 """The two forms: every plan a point at its own cost, cuts valid and tight, the paper's letter (E1, E2)."""
 
 import dataclasses
-import math
 import pickle
 
 import numpy as np
@@ -13,7 +12,6 @@ from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import Reading, evaluate
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.epoch_costs import EpochCosts, price
 from depl.models.problem.instance import ConstantImprovement, Dataset, Model, Switch
 from depl.models.problem.laws import Forbidden, Normal, Zero
 from depl.models.programs.attainable import attainable
@@ -67,17 +65,6 @@ def tiny_problem(tiny):
 
 def feasible(problem):
     return [row for row in sequences(problem) if meets_all(problem, row)]
-
-
-def test_psi_of_the_program_is_the_price_of_the_allocation(problems):
-    rng = np.random.default_rng(0)
-    for problem in problems[:12]:
-        deadline = problem.instance.target.round_deadline
-        loads = [item for row in problem.loads for item in row if math.isfinite(price(item, 1.0, deadline))]
-        for multiplier in (0.0, *np.exp(rng.normal(size=5) * 3)):
-            assert EpochCosts.of(loads, deadline).prices(multiplier) == pytest.approx(
-                [price(item, multiplier, deadline) for item in loads], rel=1e-12, abs=1e-300
-            )
 
 
 def test_price_cuts_hold_for_a_thousand_plans_and_prices_and_are_tight_at_the_multiplier(
