@@ -1,6 +1,5 @@
 """One key, one clock, one order for all runs: shorter lists, restarts in event files and stores."""
 
-import json
 import sqlite3
 from pathlib import Path
 
@@ -26,41 +25,7 @@ def refusal(*paths: Path, **choices: object) -> str:
     return str(caught.value)
 
 
-def history(path: Path, **lists: list[float]) -> Path:
-    path.write_text(json.dumps(lists), encoding="utf-8")
-    return path
-
-
-def rows(path: Path, *points: dict[str, object]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(point) + "\n" for point in points), encoding="utf-8")
-    return path
-
-
 # --- every Nth epoch --------------------------------------------------------------------------------------
-
-
-def test_a_list_of_losses_that_is_shorter_than_others_tells_no_epochs(tmp_path: Path) -> None:
-    path = history(tmp_path / "h.json", loss=[1, 0.9, 0.8, 0.7], val_loss=[0.95, 0.75])
-    assert "'val_loss' has 2 values where other lists have 4" in refusal(path, loss="val_loss", first=None)
-    assert "no key of global steps" in refusal(path, loss="val_loss", first=None, steps_per_epoch=2)
-    found = read(path, loss="val_loss", first=None, every=2)
-    assert found.traces.epoch.tolist() == [1, 2]
-    assert found.traces.loss.tolist() == [0.95, 0.75]
-    assert dict(found.facts)["an epoch"].startswith("here is 2 of the logs")
-    assert "2 values for 4 epochs, not one for every 3" in refusal(path, loss="val_loss", first=None, every=3)
-    alone = history(tmp_path / "alone.json", val_loss=[0.95, 0.75], val_accuracy=[0.1, 0.2])
-    assert read(alone, loss="val_loss", first=None, every=2).traces.epoch.tolist() == [1, 2]
-    odd = history(tmp_path / "odd.json", loss=[1, 0.9, 0.8, 0.7, 0.6], val_loss=[0.95, 0.75])
-    assert read(odd, loss="val_loss", first=None, every=2).traces.epoch.tolist() == [1, 2]
-
-
-def test_every_nth_epoch_of_lines_that_tell_theirs(tmp_path: Path) -> None:
-    lines = [{"epoch": k, "train": 1.0, **({"loss": 1 / k} if k % 5 == 0 else {})} for k in range(1, 16)]
-    path = rows(tmp_path / "a.jsonl", *lines)
-    assert "--every N" in refusal(path)
-    assert read(path, every=5).traces.epoch.tolist() == [1, 2, 3]
-    assert "has a loss of epoch 5, which is none of every 4" in refusal(path, every=4)
 
 
 # --- restarts ---------------------------------------------------------------------------------------------
@@ -108,25 +73,6 @@ def test_a_session_before_the_first_loss_is_a_second_training_and_purges_no_run(
     assert found.loss == pytest.approx([*BEFORE, *AFTER], rel=1e-6)
 
 
-def test_rounds_of_flower_count_in_the_order_of_writing(tmp_path: Path) -> None:
-    pairs = [*enumerate(BEFORE, start=1), *enumerate(AFTER[:2], start=5)]
-    path = history(tmp_path / "h.json", losses_centralized=[list(pair) for pair in pairs])
-    assert "a restart, which went back to it from epoch 7" in refusal(path)
-    assert read(path, on_repeated="last").traces.loss.tolist() == [*BEFORE[:4], *AFTER[:2]]
-
-
-@pytest.mark.parametrize(
-    ("after", "epoch"),
-    [([(2, None), (3, 0.5), (4, 0.4)], 2), ([(2, 0.75), (3, None)], 3), ([(1, 2.5), (2, None)], 2)],
-)
-def test_a_loss_that_is_missing_after_a_restart_is_not_that_of_the_old_branch(
-    after: list[tuple[int, float | None]], epoch: int, tmp_path: Path
-) -> None:
-    told = [*enumerate(BEFORE[:4], start=1), *after]
-    path = rows(tmp_path / "a.jsonl", *({"epoch": k, "loss": loss} for k, loss in told))
-    assert f"has no loss in epoch {epoch}" in refusal(path, on_repeated="last")
-
-
 def test_stores_of_mlflow_count_in_the_order_of_their_times(tmp_path: Path) -> None:
     """Killed after the sixth epoch of the second branch, so that its seventh is missing."""
     logged = [*enumerate(BEFORE, start=1), *enumerate(AFTER[:2], start=5)]
@@ -151,32 +97,6 @@ def test_stores_of_mlflow_count_in_the_order_of_their_times(tmp_path: Path) -> N
 
 
 # --- one key, one clock, one run --------------------------------------------------------------------------
-
-
-def test_one_key_of_the_loss_for_all_runs(tmp_path: Path) -> None:
-    one = rows(tmp_path / "a.jsonl", {"epoch": 1, "val/loss": 1.0}, {"epoch": 2, "val/loss": 0.5})
-    other = rows(tmp_path / "b.jsonl", {"epoch": 1, "train/loss": 1.0}, {"epoch": 2, "train/loss": 0.1})
-    message = refusal(one, other)
-    assert "'train/loss' here, 'val/loss' in run 'a'" in message
-    assert "b.jsonl" in message
-
-
-def test_one_key_of_the_accuracy_for_all_runs(tmp_path: Path) -> None:
-    paths = [
-        rows(tmp_path / f"{key}.jsonl", *({"epoch": k, "loss": 1 / k, f"{key}/acc": 0.5} for k in (1, 2)))
-        for key in ("train", "val")
-    ]
-    assert "'val/acc' here, 'train/acc' in run 'train'" in refusal(*paths, accuracy="acc")
-
-
-def test_one_clock_for_all_runs(tmp_path: Path) -> None:
-    paths = [
-        rows(tmp_path / f"{name}.jsonl", *({key: width * k, "loss": 1 / k} for k in (1, 2, 3)))
-        for name, key, width in (("a", "step", 100), ("b", "step", 50), ("c", "epoch", 1))
-    ]
-    assert "steps of an epoch: 50 here, 100 in run 'a'" in refusal(*paths[:2])
-    assert "the epoch: 'epoch' here, 'step' in run 'a'" in refusal(paths[0], paths[2])
-    assert len(read(*paths[:2], steps_per_epoch=50, leave_out=("a",)).traces.runs) == 1
 
 
 def test_a_stray_event_file_above_runs_does_not_make_them_one(tmp_path: Path) -> None:
@@ -219,16 +139,3 @@ def test_hyperparameters_beside_event_files_tell_the_model(tmp_path: Path) -> No
         (tmp_path / name / "hparams.yaml").write_text(f"width: w{name}\nplace: here\n", encoding="utf-8")
     found = read(tmp_path, stages=(), model="width", cluster="place")
     assert [schedule[0] for schedule in found.traces.schedules] == [("wa", "here"), ("wb", "here")]
-
-
-def test_a_run_is_told_by_its_stages_or_by_its_keys(tmp_path: Path) -> None:
-    paths = [
-        rows(tmp_path / f"{width}.jsonl", *({"epoch": k, "width": width, "loss": 1 / k} for k in (1, 2)))
-        for width in (64, 128)
-    ]
-    message = refusal(*paths, stages=("*=w@here",), model="width")
-    assert "has its stages by --stages and is to be told by --model, too" in message
-    settings = {"hparams": {"stages": "w@here"}}
-    path = rows(tmp_path / "c.jsonl", settings, *({"epoch": k, "width": 64, "loss": 1 / k} for k in (1, 2)))
-    message = refusal(path, stages=(), stages_from="hparams", model="width", cluster="width")
-    assert "has its stages by --stages-from and is to be told by --model and --cluster, too" in message

@@ -120,43 +120,6 @@ def test_a_trainer_that_was_killed_has_checkpoints_alone(tmp_path: Path) -> None
 
 # --- text of all kinds --------------------------------------------------------------------------------------
 
-SEMICOLONS = "epoch;loss\n1;0,5\n2;0,25\n"
-TABLES: dict[str, str | bytes] = {
-    "semicolons and decimal commas": SEMICOLONS,
-    "semicolons and points": SEMICOLONS.replace(",", "."),
-    "tabs": SEMICOLONS.replace(";", "\t"),
-    "quoted numbers": '"epoch","loss"\n"1","0.5"\n"2","0.25"\n',
-    "names with the other separator": '"epoch","loss","a;b;c"\n1,0.5,x\n2,0.25,y\n',
-    "UTF-16": SEMICOLONS.encode("utf-16"),
-    "UTF-16, the other way": b"\xfe\xff" + SEMICOLONS.encode("utf-16-be"),
-    "UTF-8 with its mark": SEMICOLONS.encode("utf-8-sig"),
-    "gzip": gzip.compress(SEMICOLONS.encode("utf-8")),
-    "gzip of UTF-16": gzip.compress(SEMICOLONS.encode("utf-16")),
-}
-
-
-@pytest.mark.parametrize("content", TABLES.values(), ids=TABLES)
-def test_tables_of_any_separator_mark_and_packing_are_read(content: str | bytes, tmp_path: Path) -> None:
-    put(tmp_path / "logs" / ("a.csv.gz" if content[:2] == b"\x1f\x8b" else "a.csv"), content)
-    assert losses(read(tmp_path / "logs")) == {"a": [(1, 0.5), (2, 0.25)]}
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("epoch;loss;lr\n1;1,234;0.1\n", "must be a number, not '1,234'"),
-        ('epoch,loss\n1,"1,234"\n', "must be a number, not '1,234'"),
-        ("epoch;loss\n1;1.234,5\n", "must be a number, not '1.234,5'"),
-        ("loss\n1,2\n", "has 2 cells where the header has 1"),
-        (gzip.compress(b"epoch,loss\n1,2\n")[:-6], "is a broken gzip file"),
-    ],
-    ids=["points elsewhere", "commas between cells", "both", "no header", "cut"],
-)
-def test_a_comma_that_may_be_something_else_is_refused(
-    content: str | bytes, message: str, tmp_path: Path
-) -> None:
-    assert message in refusal(put(tmp_path / "a.csv", content))
-
 
 def test_what_is_unpacked_is_limited_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put(tmp_path / "a.csv.gz", gzip.compress(b"epoch,loss\n1,2\n" * 9))
@@ -165,56 +128,7 @@ def test_what_is_unpacked_is_limited_too(tmp_path: Path, monkeypatch: pytest.Mon
     assert "the most that is read" in refusal(path)
 
 
-LINES = '{"epoch": 1, "loss": 0.5}\n{"epoch": 2, "loss": "0.25"}\n'
-
-
-@pytest.mark.parametrize("name", ["a.log", "a.txt", "a.json", "a", "a.jsonl.gz", "a.ndjson"])
-def test_json_lines_are_known_by_what_they_hold(name: str, tmp_path: Path) -> None:
-    put(tmp_path / "logs" / name, gzip.compress(LINES.encode()) if name.endswith("gz") else LINES)
-    put(tmp_path / "logs" / "train.log.old", "starting\nloss 3\n")
-    put(tmp_path / "logs" / "args.txt", '{"lr": 0.1, "epochs": 3}\n')
-    found = read(tmp_path / "logs")
-    assert (found.log.tool, losses(found)) == ("jsonl", {"a": [(1, 0.5), (2, 0.25)]})
-    assert losses(read(tmp_path / "logs" / name)) == {"a": [(1, 0.5), (2, 0.25)]}
-
-
 # --- epochs that are rows -----------------------------------------------------------------------------------
-
-
-def test_a_history_that_pandas_saved_has_its_index_for_epochs(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.csv", ",loss,val_loss\n0,1,0.9\n1,0.8,0.7\n")
-    assert losses(read(path, loss="val_loss")) == {"a": [(1, 0.9), (2, 0.7)]}
-    batches = put(tmp_path / "b.csv", ",loss\n0,1\n1,0.8\n")
-    assert "no key tells the epoch" in refusal(batches)
-
-
-@pytest.mark.parametrize(("first", "begins"), [(None, 1), (0, 1), (1, 0)])
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("a.csv", "loss,val_loss\n1,0.9\n0.8,0.7\n"),
-        ("a.json", '{"loss": [1, 0.8], "val_loss": [0.9, 0.7]}'),
-        ("a.jsonl", '{"val_loss": 0.9}\n{"other": 3}\n{"val_loss": 0.7}\n'),
-    ],
-)
-def test_rows_are_epochs_where_it_is_said(
-    name: str, content: str, first: int | None, begins: int, tmp_path: Path
-) -> None:
-    path = put(tmp_path / name, content)
-    if not name.endswith(".json"):
-        assert "--epoch row if there is one row an epoch, and not one a batch" in refusal(
-            path, loss="val_loss"
-        )
-    found = read(path, loss="val_loss", epoch="row", first=first)
-    assert losses(found) == {"a": [(begins, 0.9), (begins + 1, 0.7)]}
-
-
-def test_mlflow_without_steps_is_counted_in_its_order(tmp_path: Path) -> None:
-    path = store([(0, "loss", value, 0) for value in (0.9, 0.8, 0.7)])(tmp_path)
-    told = refusal(path)
-    assert "all 3 losses were logged at step 0, which tells no epochs: --epoch row counts them" in told
-    assert "--on-repeated" not in told
-    assert losses(read(path, epoch="row")) == {"a": [(1, 0.9), (2, 0.8), (3, 0.7)]}
 
 
 def test_deleted_runs_of_a_store_are_named(tmp_path: Path) -> None:
@@ -243,18 +157,3 @@ def test_model_and_cluster_are_hyperparameters_as_well_as_columns(tmp_path: Path
     named = read(tmp_path, stages=(), model="width", cluster_name="gpu").traces
     assert set(named.cluster.tolist()) == {"gpu"}
     assert "does not say which model was trained where" in refusal(tmp_path, stages=(), model="depth")
-
-
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        ({"run": "client_id"}, "are of parts of one training and no independent runs"),
-        ({"run": "cid"}, "--where cid=..."),
-        ({"cluster_name": "gpu"}, "and --stages another"),
-        ({"cluster_name": "gpu", "stages": (), "cluster": "site"}, "and --cluster another"),
-    ],
-)
-def test_choices_that_cannot_be_meant_are_refused(
-    choices: dict[str, object], message: str, tmp_path: Path
-) -> None:
-    assert message in refusal(put(tmp_path / "a.jsonl", LINES), **choices)
