@@ -182,10 +182,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = STEPS | {
         ({"every": 5}, {"a": [1 / 5, 1 / 10, 1 / 15]}),
         ({"every": 4}, "has a loss of epoch 5, which is none of every 4"),
     ),
-    "the index of pandas": (
-        {"a.csv": ",loss,val_loss\n0,1,0.9\n1,0.8,0.7\n"},
-        (VAL, {"a": [0.9, 0.7]}),
-    ),
+    "the index of pandas": ({"a.csv": ",loss,val_loss\n0,1,0.9\n1,0.8,0.7\n"}, (VAL, {"a": [0.9, 0.7]})),
     "an index that may count batches": ({"b.csv": ",loss\n0,1\n1,0.8\n"}, ({}, "no key tells the epoch")),
     "mlflow without steps": (
         store([(0, "loss", value, 0) for value in (0.9, 0.8, 0.7)]),
@@ -353,10 +350,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = STEPS | {
     "commas between cells": ({"a.csv": 'epoch,loss\n1,"1,234"\n'}, ({}, "must be a number, not '1,234'")),
     "points and commas": ({"a.csv": "epoch;loss\n1;1.234,5\n"}, ({}, "must be a number, not '1.234,5'")),
     "no header": ({"a.csv": "loss\n1,2\n"}, ({}, "has 2 cells where the header has 1")),
-    "a cut gzip file": (
-        {"a.csv": gzip.compress(b"epoch,loss\n1,2\n")[:-6]},
-        ({}, "is a broken gzip file"),
-    ),
+    "a cut gzip file": ({"a.csv": gzip.compress(b"epoch,loss\n1,2\n")[:-6]}, ({}, "is a broken gzip file")),
     **{
         f"JSON Lines called {name}, beside {len(more)} files": (
             {name: gzip.compress(LINES.encode()) if name.endswith("gz") else LINES, **more},

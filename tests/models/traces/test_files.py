@@ -72,11 +72,7 @@ LOSSES = st.floats(-1e100, 1e100)
 
 
 @settings(max_examples=40)
-@given(
-    names=st.lists(NAMES, min_size=1, max_size=3, unique=True),
-    length=st.integers(1, 4),
-    data=st.data(),
-)
+@given(names=st.lists(NAMES, min_size=1, max_size=3, unique=True), length=st.integers(1, 4), data=st.data())
 @pytest.mark.parametrize("end", ["csv", "csv.gz"])
 def test_any_traces_are_read_back_in_full(tmp_path_factory, end, names, length, data):
     rows = len(names) * length

@@ -26,10 +26,7 @@ def test_runs_are_found_with_their_rows_ends_and_schedules():
     assert traces.runs == ("a", "b")
     assert traces.bounds.tolist() == [0, 3, 5]
     assert traces.last_epochs.tolist() == [2, 2]
-    assert traces.schedules == (
-        (("big", "edge"), ("small", "far")),
-        (("big", "edge"), ("big", "far")),
-    )
+    assert traces.schedules == ((("big", "edge"), ("small", "far")), (("big", "edge"), ("big", "far")))
 
 
 def test_runs_of_one_schedule_are_grouped():
