@@ -10,25 +10,25 @@ from typing import NamedTuple
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 from depl.models.foundation.wording import counted
+from depl.models.tool_logs.binary_logs import MAGIC, SHUT, read_events, read_offline
 from depl.models.tool_logs.epochs import EPOCH_KEYS, STEP_KEYS
-from depl.models.tool_logs.folders import Folder
+from depl.models.tool_logs.folders import PICKLES, Folder, LostRuns, alike, suffix_of
 from depl.models.tool_logs.mlflow import DELETED, SQLITE, read_database, read_store, stage_of
 from depl.models.tool_logs.points import TOOLS, LoggedRun, Reader, runs_of
-from depl.models.tool_logs.tensorboard import SHUT, read_events
 from depl.models.tool_logs.text_logs import (
     SETTINGS,
+    STATE,
     flat_settings,
+    folder_of,
     holds_lines,
     read_json,
     read_lines,
+    read_states,
     read_table,
 )
-from depl.models.tool_logs.transformers import STATE, folder_of, read_states
-from depl.models.tool_logs.unread import PICKLES, LostRuns, alike, suffix_of
-from depl.models.tool_logs.wandb import MAGIC, read_offline
 from depl.models.traces.log_rules import matching
 from depl.models.traces.lost import LEAVE_OUT
-from depl.models.traces.text_files import first_bytes, require_end, unpacked
+from depl.models.traces.sheets import first_bytes, require_end, unpacked
 
 _EVENTS = ".tfevents."
 _FIRST = {"lightning": 0, "keras": 0, "flower": 1, "transformers": 1}

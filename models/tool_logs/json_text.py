@@ -8,8 +8,7 @@ from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.points import Value, shown, value_of
-from depl.models.traces.sheets import at
-from depl.models.traces.text_files import log_text
+from depl.models.traces.sheets import at, log_text
 
 _ENTRY = re.compile(r"([A-Za-z_][\w./-]*):[ \t]+(\S.*)")
 
@@ -37,8 +36,9 @@ def leaves(content: Any, prefix: str = "") -> Iterator[tuple[str, Value | None]]
 
 
 def settings_of(content: Any) -> dict[str, str]:
-    """The same as hyperparameters, without what is missing."""
-    return {key: shown(value) for key, value in leaves(content) if value is not None}
+    """The same as hyperparameters, without what is missing, and what W&B keeps for itself."""
+    told = {key: shown(value) for key, value in leaves(content) if value is not None}
+    return {key: value for key, value in told.items() if key.partition("/")[0] != "_wandb"}
 
 
 def read_flat(path: Path) -> dict[str, str]:

@@ -10,8 +10,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
 from depl.models.tool_logs.json_text import read_flat
 from depl.models.tool_logs.points import UNFINISHED, LoggedRun, Value, figure_of, merged, value_of
-from depl.models.traces.sheets import at, number
-from depl.models.traces.text_files import log_text
+from depl.models.traces.sheets import at, log_text, number
 
 SQLITE = b"SQLite format 3\x00"
 """How files of SQLite begin."""

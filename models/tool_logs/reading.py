@@ -25,6 +25,7 @@ from depl.models.tool_logs.stages import (
 )
 from depl.models.traces.files import assembled
 from depl.models.traces.log_rules import (
+    Line,
     Note,
     OnMissing,
     OnRepeated,
@@ -39,7 +40,6 @@ from depl.models.traces.lost import (
     shorter,
     with_ledgers,
 )
-from depl.models.traces.restarts import Line
 from depl.models.traces.table import Traces
 
 HPARAMS = "hparams"

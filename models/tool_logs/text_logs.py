@@ -1,8 +1,14 @@
 """Logs that are text: JSON of Keras, Flower and the Trainer of transformers, JSON Lines, tables, W&B charts.
 
-Each reader takes the tool that was named, if one was, and says which one wrote the file.
+Each reader takes the tool that was named, if one was, and says which one wrote the file. A state of the
+Trainer (``trainer_state.json``) holds all rows that were logged so far, each with the epoch, which is a
+fraction of one in between, and the step: training losses, evaluations, after the training a summary. What is
+evaluated after that is the model that was kept, and no epoch.
 """
 
+import json
+import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,10 +26,17 @@ from depl.models.tool_logs.points import (
     shown,
     value_of,
 )
-from depl.models.tool_logs.transformers import STATE, is_state, run_of_state
-from depl.models.tool_logs.wandb import run_of_records
-from depl.models.traces.sheets import MOST_COLUMNS, Sheet, at, number, read_sheet
-from depl.models.traces.text_files import encoding_of, first_bytes, log_text, unpacked
+from depl.models.traces.sheets import (
+    MOST_COLUMNS,
+    Sheet,
+    at,
+    encoding_of,
+    first_bytes,
+    log_text,
+    number,
+    read_sheet,
+    unpacked,
+)
 
 SETTINGS = "hparams.yaml"
 """What Lightning writes beside its logs."""
@@ -49,6 +62,16 @@ _RESULT = {
 }
 """Fields of Flower's ``History`` and ``Result``, and what goes before the names of their metrics."""
 _MOST_ROUNDS = 2**53
+
+STATE = "trainer_state.json"
+"""What the file of a state is called."""
+_ROWS = "log_history"
+"""Where its rows are."""
+_CHECKPOINT = re.compile(r"checkpoint-[0-9]+")
+_SUMMARY, _EVALUATION = "train_runtime", "eval"
+_PART = 0.02
+"""Of an epoch, by which the end of one may be off: epochs were rounded to hundredths once, and batches that
+fill no step are left out of some. Set by hand."""
 
 Objects = Sequence[tuple[int, dict[str, Any]]]
 """The objects of a file with their lines."""
@@ -260,3 +283,79 @@ def _result_pairs(told: Any, field: str) -> Iterator[tuple[Any, str, Any]]:
             raise InvalidInputError(f"{field}, {key}: must be metrics by name, not {str(metrics)[:40]!r}")
         for name, value in metrics.items():
             yield key, name, value
+
+
+def folder_of(state: Path) -> Path:
+    """The folder of the run of a state: that around a checkpoint."""
+    return state.parent.parent if _CHECKPOINT.fullmatch(state.parent.name) else state.parent
+
+
+def read_states(folder: Path, files: Sequence[Path], why: str) -> Iterator[LoggedRun]:
+    """The run of a folder by its longest state, of which all others are beginnings."""
+    states = {path: load_json(log_text(path), path) for path in files}
+    for path, state in states.items():
+        if not is_state(state):
+            raise InvalidInputError(f"is no state of a trainer: it holds no list {_ROWS!r}", str(path))
+    texts = {path: [json.dumps(row, sort_keys=True) for row in states[path][_ROWS]] for path in states}
+    longest = max(states, key=lambda path: len(texts[path]))
+    for path, rows in texts.items():
+        if rows != texts[longest][: len(rows)]:
+            raise InvalidInputError(
+                f"is no beginning of {longest}: it is of another training; remove it or read {longest} alone",
+                str(path),
+            )
+    yield run_of_state(folder, folder.name, states[longest], why)
+
+
+def is_state(content: Any) -> bool:
+    """Whether a document is a state."""
+    rows = content.get(_ROWS) if isinstance(content, dict) else None
+    return isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
+
+
+def run_of_state(path: Path, name: str, state: dict[str, Any], why: str) -> LoggedRun:
+    """The run of one state, without evaluations after the training, where there were any during it."""
+    told = settings_of({key: value for key, value in state.items() if key != _ROWS})
+    settings = {key.removeprefix("trial_params/"): value for key, value in told.items()}
+    points = [point_of(row, leaves(content)) for row, content in enumerate(state[_ROWS], start=1)]
+    end = next((place for place, point in enumerate(points) if _SUMMARY in point.values), len(points))
+    known = {key for point in points[:end] for key in _evaluated(point)}
+    trained = points[:end] + [point for point in points[end:] if known.isdisjoint(_evaluated(point))]
+    return LoggedRun("transformers", why, name, str(path), _whole(trained), settings)
+
+
+def _evaluated(point: Point) -> list[str]:
+    return [key for key in (*point.values, *point.missing) if key.startswith(_EVALUATION)]
+
+
+def _whole(points: list[Point]) -> tuple[Point, ...]:
+    """The points with whole epochs of evaluations; with steps alone where some are within an epoch."""
+    epochs = [figure_of(point.values.get("epoch")) for point in points if _evaluated(point)]
+    told = [epoch for epoch in epochs if epoch is not None and math.isfinite(epoch)]
+    whole = len(told) == len(epochs) and all(abs(epoch - round(epoch)) <= _PART for epoch in told)
+    found = []
+    for point in points:
+        values = dict(point.values)
+        if _evaluated(point) and whole:
+            values["epoch"] = float(round(figure_of(values["epoch"]) or 0.0))
+        elif _evaluated(point) and "step" in values:
+            values.pop("epoch", None)
+        found.append(point._replace(values=values))
+    return tuple(found)
+
+
+def run_of_records(path: Path, name: str, lines: Sequence[tuple[int, dict[str, Any]]]) -> LoggedRun:
+    """The run of a file that ``wandb leet inspect --json`` has made."""
+    points, settings = [], dict[str, str]()
+    for row, line in lines:
+        kind = str(line.get("type"))
+        content = line.get(kind)
+        if not isinstance(content, dict):
+            continue
+        if kind == "history":
+            points.append(point_of(row, leaves(content.get("item"))))
+        elif kind in ("run", "config"):
+            config = content if kind == "config" else content.get("config")
+            settings |= settings_of(config.get("update") if isinstance(config, dict) else None)
+            name = str(content.get("display_name") or name)
+    return LoggedRun("wandb", f"{path.name}: records of wandb", name, str(path), tuple(points), settings)

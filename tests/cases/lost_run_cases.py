@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from depl.models.tool_logs.tensorboard import masked_checksum
+from depl.models.tool_logs.binary_logs import masked_checksum
 
 EPOCHS, RUNS, LOST, TARGET = 9, 80, 16, 0.7
 PLAN = (("net", "edge"),) * EPOCHS

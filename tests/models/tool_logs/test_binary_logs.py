@@ -8,12 +8,17 @@ from pathlib import Path
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.tool_logs.binary_logs import (
+    BLOCK,
+    HEADER,
+    BrokenMessageError,
+    fields,
+    masked_checksum,
+    signed,
+)
+from depl.models.tool_logs.binary_logs import read_offline as reader_of_offline_files
 from depl.models.tool_logs.finding import read_logs
 from depl.models.tool_logs.points import UNFINISHED, LoggedRun, runs_of
-from depl.models.tool_logs.protobuf import BrokenMessageError, fields, signed
-from depl.models.tool_logs.tensorboard import masked_checksum
-from depl.models.tool_logs.wandb import BLOCK, HEADER
-from depl.models.tool_logs.wandb import read_offline as reader_of_offline_files
 from tests.cases.tool_log_cases import EVERY, LOGS, unpacked
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs.importing import Choices, Imported, import_logs
-from depl.models.traces import text_files
+from depl.models.traces import sheets
 from tests.cases.hostile_logs import store
 
 Row = dict[str, object]
@@ -123,8 +123,8 @@ def test_a_trainer_that_was_killed_has_checkpoints_alone(tmp_path: Path) -> None
 
 def test_what_is_unpacked_is_limited_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put(tmp_path / "a.csv.gz", gzip.compress(b"epoch,loss\n1,2\n" * 9))
-    inflated = text_files.inflated
-    monkeypatch.setattr(text_files, "inflated", lambda content, path: inflated(content, path, 100))
+    inflated = sheets.inflated
+    monkeypatch.setattr(sheets, "inflated", lambda content, path: inflated(content, path, 100))
     assert "the most that is read" in refusal(path)
 
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.traces.log_rules import Note, What, kept_lines
-from depl.models.traces.restarts import Line
+from depl.models.traces.log_rules import Line, Note, What, kept_lines
 
 
 def written(text: str) -> list[Line]:
