@@ -127,7 +127,7 @@ NEAR = {
     "placement": "tests/heuristics/placement/test_placement.py",
     "paths": "tests/heuristics/paths/test_setting.py",
     "policy": "tests/models/policy/test_controller.py",
-    "tool_logs": "tests/models/tool_logs/test_readers.py",
+    "tool_logs": "tests/models/tool_logs/test_importing.py",
     "estimation": "tests/models/estimation/test_fit.py",
 }
 

@@ -1,54 +1,46 @@
-"""Epochs, stages and runs of logs, and what every refusal says to do."""
+"""Runs, stages, states of the Trainer and stores; what is said of what was decided."""
 
+import gzip
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.tool_logs.importing import Choices, Imported, import_logs
+from depl.models.tool_logs.importing import Imported
 from depl.models.tool_logs.json_text import read_flat
 from depl.models.tool_logs.stages import read_stages, schedule_of, stages_by_pattern, stages_for, told
+from depl.models.traces import sheets
 from depl.models.traces.log_rules import What
+from tests.cases.hostile_logs import store
+from tests.models.tool_logs.test_answers import losses_of, read, refusal
 
-STAGES = ("net@edge",)
+Row = dict[str, object]
 
 
-def lines(path: Path, rows: list[dict[str, object]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+def listed(found: Imported) -> dict[str, list[tuple[int, float]]]:
+    return {run: list(losses.items()) for run, losses in losses_of(found).items()}
+
+
+def lines(path: Path, rows: list[Row]) -> Path:
+    return write(path, "".join(json.dumps(row) + "\n" for row in rows))
 
 
 def table(path: Path, *rows: str) -> Path:
+    return write(path, "\n".join(rows) + "\n")
+
+
+def write(path: Path, content: str | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
-
-
-def read(*paths: Path, **choices: object) -> Imported:
-    return import_logs([str(path) for path in paths], Choices(**{"loss": "loss", "stages": STAGES} | choices))
-
-
-def refusal(*paths: Path, **choices: object) -> InvalidInputError:
-    with pytest.raises(InvalidInputError) as caught:
-        read(*paths, **choices)
-    return caught.value
-
-
-# --- epochs -----------------------------------------------------------------------------------------------
-
-
-# --- losses -----------------------------------------------------------------------------------------------
-
-
-# --- runs -------------------------------------------------------------------------------------------------
 
 
 def test_runs_of_one_file_without_the_loss_are_lost(tmp_path: Path) -> None:
     rows = [{"run": "a", "epoch": 1, "loss": 1.0}, {"run": "b", "epoch": 1, "other": 1.0}]
     path = lines(tmp_path / "log.jsonl", rows)
-    assert "b (holds no 'loss')" in refusal(path).message
+    assert "b (holds no 'loss')" in refusal(path)
     assert read(path, diverged=("b",)).traces.lost == {"b": "holds no 'loss'"}
     left = read(path, leave_out=("b",))
     assert dict(left.facts)["left out"] == "1: b (--leave-out b)"
@@ -89,7 +81,7 @@ def test_model_and_cluster_of_every_epoch_may_be_logged(tmp_path: Path) -> None:
     assert told(found.traces.schedules[0]) == "p50@edge:2,p75@edge:1"
     del rows[1]["site"]
     path = lines(tmp_path / "b.jsonl", rows)
-    assert "must be logged with every loss" in refusal(path, stages=(), model="net", cluster="site").message
+    assert "must be logged with every loss" in refusal(path, stages=(), model="net", cluster="site")
 
 
 def test_hyperparameters_of_lightning_are_the_flat_lines_of_its_yaml(tmp_path: Path) -> None:
@@ -101,13 +93,13 @@ def test_hyperparameters_of_lightning_are_the_flat_lines_of_its_yaml(tmp_path: P
 
 def test_files_that_are_no_logs_say_where(tmp_path: Path) -> None:
     broken = table(tmp_path / "a.jsonl", '{"epoch": 1}', "{")
-    assert refusal(broken).path == f"{broken}, row 2"
-    assert "must be a JSON object, not list" in refusal(table(tmp_path / "b.jsonl", "[1]")).message
-    assert "holds no line" in refusal(table(tmp_path / "c.jsonl", "")).message
+    assert refusal(broken).startswith(f"{broken}, row 2: ")
+    assert "must be a JSON object, not list" in refusal(table(tmp_path / "b.jsonl", "[1]"))
+    assert "holds no line" in refusal(table(tmp_path / "c.jsonl", ""))
     other = table(tmp_path / "d.json", '{"a": 1}')
-    assert "json.dumps(history.history) at Keras" in refusal(other).message
+    assert "json.dumps(history.history) at Keras" in refusal(other)
     history = table(tmp_path / "e.json", '{"loss": [1, "high"]}')
-    assert "loss must hold numbers, not 'high'" in refusal(history).message
+    assert "loss must hold numbers, not 'high'" in refusal(history)
 
 
 # --- what is said of what was decided ---------------------------------------------------------------------
@@ -183,3 +175,144 @@ def test_before_training_the_model_is_that_of_the_first_epoch(tmp_path: Path) ->
     found = read(lines(tmp_path / "run.jsonl", rows), first=1, stages=()).traces
     assert found.schedules == ((("m1", "c"), ("m2", "c")),)
     assert found.model.tolist() == ["m1", "m1", "m2"]
+
+
+# --- the Trainer of transformers ----------------------------------------------------------------------------
+
+
+def evaluated(*pairs: tuple[float, float], per_epoch: int = 10) -> list[Row]:
+    """Rows of training and of evaluation at the ends of epochs."""
+    rows: list[Row] = []
+    for epoch, loss in pairs:
+        place: Row = {"epoch": epoch, "step": round(epoch * per_epoch)}
+        rows += [{"loss": loss + 1, "learning_rate": 1e-5, **place}] if epoch else []
+        rows.append({"eval_loss": loss, "eval_runtime": 0.5, **place})
+    return rows
+
+
+def state(path: Path, rows: list[Row], **more: object) -> Path:
+    content = {"epoch": 3.0, "global_step": 30, "best_metric": None, "log_history": rows, **more}
+    return write(path / "trainer_state.json", json.dumps(content, indent=2))
+
+
+SUMMARY: Row = {"train_loss": 1.0, "train_runtime": 3.5, "epoch": 3.0, "step": 30}
+THREE = [(1.0, 0.9), (2.0, 0.6), (3.0, 0.7)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted"),
+    [
+        (evaluated(*THREE), THREE),
+        (evaluated((0, 2.0), *THREE), [(0, 2.0), *THREE]),
+        (evaluated((0.9984, 0.9), (1.9968, 0.6), (2.9952, 0.7)), THREE),
+        (evaluated((0.33, 0.9), (0.66, 0.6), (0.99, 0.7), per_epoch=100), THREE),
+        ([*evaluated(*THREE), SUMMARY], THREE),
+        ([*evaluated(*THREE), SUMMARY, {"eval_loss": 0.6, "epoch": 3.0, "step": 30}], THREE),
+        ([*evaluated(*THREE), SUMMARY, {"eval_loss": 0.7, "epoch": 3.0, "step": 30}], THREE),
+        ([SUMMARY | {"epoch": 1.0}, {"eval_loss": 0.6, "epoch": 1.0, "step": 30}], [(1, 0.6)]),
+    ],
+    ids=["epochs", "before training", "rounded", "steps", "summary", "best model", "last model", "once"],
+)
+def test_a_state_of_a_trainer_is_read_with_whole_epochs(
+    rows: list[Row], wanted: list[tuple[float, float]], tmp_path: Path
+) -> None:
+    state(tmp_path / "seed1", rows)
+    found = read(tmp_path, loss="eval_loss")
+    assert (found.log.tool, listed(found)) == ("transformers", {"seed1": wanted})
+    alone = write(tmp_path / "b.json", json.dumps({"log_history": rows}))
+    assert listed(read(alone, loss="eval_loss")) == {"b": wanted}
+
+
+def test_the_longest_state_of_a_run_counts_and_side_files_are_passed_over(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        out = tmp_path / f"seed{seed}"
+        state(out, [*evaluated(*THREE), SUMMARY], trial_params={"width": 64 * seed})
+        for epoch in (1, 2, 3):
+            state(out / f"checkpoint-{10 * epoch}", evaluated(*THREE[:epoch]))
+        write(out / "all_results.json", '{"epoch": 3.0, "eval_loss": 0.7, "train_loss": 1.0}')
+        write(out / "config.json", '{"architectures": ["A"], "id2label": {"0": "a"}, "vocab_size": 10}')
+        write(out / "training_args.bin", b"PK\x03\x04")
+    found = read(tmp_path, loss="eval_loss", stages=(), model="width", cluster_name="gpu")
+    assert listed(found) == {"seed1": THREE, "seed2": THREE}
+    assert set(found.traces.model.tolist()) == {"64", "128"}
+    assert set(found.traces.cluster.tolist()) == {"gpu"}
+    assert len(found.log.unread) == 6
+
+
+def test_a_state_that_an_earlier_training_left_is_refused(tmp_path: Path) -> None:
+    state(tmp_path / "run", evaluated(*THREE))
+    state(tmp_path / "run" / "checkpoint-20", evaluated((1.0, 0.9), (2.0, 0.5)))
+    told = refusal(tmp_path, loss="eval_loss")
+    assert "checkpoint-20" in told
+    assert "is no beginning of" in told
+
+
+def test_a_trainer_that_was_killed_has_checkpoints_alone(tmp_path: Path) -> None:
+    state(tmp_path / "run" / "checkpoint-10", evaluated((1.0, 0.9)))
+    state(tmp_path / "run" / "checkpoint-20", evaluated((1.0, 0.9), (2.0, float("nan"))))
+    assert "has no loss in epoch 2" in refusal(tmp_path, loss="eval_loss")
+    found = read(tmp_path, loss="eval_loss", on_missing="end")
+    assert listed(found) == {"run": [(1, 0.9)]}
+
+
+def test_what_is_unpacked_is_limited_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a.csv.gz", gzip.compress(b"epoch,loss\n1,2\n" * 9))
+    inflated = sheets.inflated
+    monkeypatch.setattr(sheets, "inflated", lambda content, path: inflated(content, path, 100))
+    assert "the most that is read" in refusal(path)
+
+
+def test_deleted_runs_of_a_store_are_named(tmp_path: Path) -> None:
+    more = "INSERT INTO runs VALUES ('s', 'b', 2, 'deleted');"
+    path = store(more=more)(tmp_path)
+    assert read(path).log.unread == {f"{path}, b": "a run that was deleted"}
+    (tmp_path / "all").mkdir()
+    path = store(more="UPDATE runs SET lifecycle_stage = 'deleted';")(tmp_path / "all")
+    assert "holds deleted runs alone (1 run)" in refusal(path)
+
+
+# --- models and clusters ------------------------------------------------------------------------------------
+
+
+def test_model_and_cluster_are_hyperparameters_as_well_as_columns(tmp_path: Path) -> None:
+    for version, width in ((0, 64), (1, 128)):
+        folder = tmp_path / f"version_{version}"
+        write(folder / "metrics.csv", "epoch,step,loss\n0,1,0.9\n1,2,0.8\n")
+        write(folder / "hparams.yaml", f"width: {width}\nsite: edge\n")
+    found = read(tmp_path, stages=(), model="width", cluster="site")
+    assert set(zip(found.traces.model.tolist(), found.traces.cluster.tolist(), strict=True)) == {
+        ("64", "edge"),
+        ("128", "edge"),
+    }
+    assert dict(found.facts)["stages told by"] == "the hyperparameter 'width' and the hyperparameter 'site'"
+    named = read(tmp_path, stages=(), model="width", cluster_name="gpu").traces
+    assert set(named.cluster.tolist()) == {"gpu"}
+    assert "does not say which model was trained where" in refusal(tmp_path, stages=(), model="depth")
+
+
+BEFORE = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
+AFTER = [0.65, 0.55, 0.45]
+"""Losses of epochs 1 to 7, and of 5 to 7 after a restart."""
+
+
+def test_stores_of_mlflow_count_in_the_order_of_their_times(tmp_path: Path) -> None:
+    """Killed after the sixth epoch of the second branch, so that its seventh is missing."""
+    logged = [*enumerate(BEFORE, start=1), *enumerate(AFTER[:2], start=5)]
+    path = tmp_path / "mlflow.db"
+    with sqlite3.connect(path) as store:
+        store.execute("CREATE TABLE runs (run_uuid, name, lifecycle_stage, start_time)")
+        store.execute("CREATE TABLE metrics (key, value, timestamp, run_uuid, step, is_nan)")
+        store.execute("CREATE TABLE params (key, value, run_uuid)")
+        store.execute("INSERT INTO runs VALUES ('r', 'r', 'active', 0)")
+        for time, (step, loss) in enumerate(logged):
+            store.execute("INSERT INTO metrics VALUES ('loss', ?, ?, 'r', ?, 0)", (loss, time, step))
+    run = tmp_path / "mlruns" / "0" / "abc"
+    for name in ("metrics", "params"):
+        (run / name).mkdir(parents=True)
+    (run / "meta.yaml").write_text("run_id: abc\nlifecycle_stage: active\n", encoding="utf-8")
+    text = "".join(f"{time} {loss} {step}\n" for time, (step, loss) in enumerate(logged))
+    (run / "metrics" / "loss").write_text(text, encoding="utf-8")
+    for place in (path, tmp_path / "mlruns"):
+        assert "a restart" in refusal(place)
+        found = read(place, on_repeated="last").traces
+        assert found.loss.tolist() == [*BEFORE[:4], *AFTER[:2]]
