@@ -172,7 +172,9 @@ def priced_plan(
     if cheapest is None:
         return None
     found = _cheapened(sample, costs, cheapest, proceed)
-    if proceed() and _apart(sample, costs, found, cheapest, price):
+    value, least = (float(costs[np.arange(len(kinds)), kinds].sum()) for kinds in (found, cheapest))
+    bound = least - price * _room(sample, cheapest)  # in a single scenario no plan costs less
+    if proceed() and value - bound > _CLOSE * abs(value):
         found = _recombined(sample, costs, found, price)
     return [int(kind) for kind in found]
 
@@ -249,16 +251,6 @@ def _cheapened(sample: Sample, costs: FloatArray, kinds: Integers, proceed: Call
         else:
             break
     return kinds
-
-
-def _apart(sample: Sample, costs: FloatArray, held: Integers, cheapest: Integers, price: float) -> bool:
-    """Whether the cheapest sequence at the price of gain says that plans may be notably cheaper.
-
-    In a single scenario, what it costs less the price of what it gains beyond need is a lower bound.
-    """
-    value = float(costs[np.arange(len(held)), held].sum())
-    bound = float(costs[np.arange(len(cheapest)), cheapest].sum()) - price * _room(sample, cheapest)
-    return value - bound > _CLOSE * abs(value)
 
 
 def _recombined(sample: Sample, costs: FloatArray, kinds: Integers, price: float) -> Integers:

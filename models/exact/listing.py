@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from depl.models.evaluation.traced_loss import CONFIDENT_REST
 from depl.models.exact.choices import build_plan
 from depl.models.exact.plan_classes import Classes, plan_classes
 from depl.models.exact.reasons import obstacle
@@ -152,11 +153,9 @@ class _Listing(ABC):
     def why_none(self) -> str:
         """Why every plan violates (3)."""
 
-    def building(self, started: float) -> None:
-        """Count the seconds of a list; stop if there is no time to judge what is on it."""
-        self.build_seconds += now() - started
-        if self.limits.expired():
-            raise OutOfTimeError
+    def proceed(self) -> bool:
+        """Whether there is time."""
+        return not self.limits.expired()
 
     def _first_met(self, rows: _Judged, others: float) -> None:
         for cost, verdict, item in rows:
@@ -166,7 +165,7 @@ class _Listing(ABC):
             if verdict == Verdict.UNDECIDED:
                 self.undecided = min(self.undecided, cost)
             self.unseen = max(self.unseen, min(cost, others))
-            if self.limits.expired():
+            if not self.proceed():
                 raise OutOfTimeError
 
     def _proved(self) -> Termination:
@@ -239,13 +238,12 @@ class _ByClass(_Listing):
 
     def _classes(self, data: Mapping[str, frozenset[str]], cutoff: float, allowed: int) -> Classes:
         started = now()
-        proceed = functools.partial(lambda limits: not limits.expired(), self.limits)
         try:
-            classes = plan_classes(self.instance, data, cutoff=cutoff, allowed=allowed, proceed=proceed)
+            classes = plan_classes(self.instance, data, cutoff=cutoff, allowed=allowed, proceed=self.proceed)
         except NotCoveredError as error:
             raise NotCoveredError(f"enumeration accepts at most {self.most} plan classes: {error}") from error
-        self.building(started)
-        if classes is None:
+        self.build_seconds += now() - started
+        if classes is None or not self.proceed():
             raise OutOfTimeError
         return classes
 
@@ -289,9 +287,10 @@ class _Schedules(_Listing):
         return self.verdicts.idle_meets()
 
     def groups(self) -> Iterator[tuple[_Judged, float]]:
-        started = now()
-        proceed = functools.partial(lambda limits: not limits.expired(), self.limits)
-        listed = all_candidates(self.instance, self.verdicts.supported_law, self.most, proceed)
+        started, traced = now(), self.verdicts.traced
+        if traced.confidence is not None and traced.observed is not None:
+            raise NotCoveredError(CONFIDENT_REST)
+        listed = all_candidates(self.instance, traced.law, self.most, self.proceed)
         self.build_seconds = now() - started
         if listed is None:
             raise OutOfTimeError
@@ -307,8 +306,7 @@ class _Schedules(_Listing):
         return build_plan(self.instance, data, self.listed.schedule(item))
 
     def why_none(self) -> str:
-        nodes = bool(self.listed.nodes)
-        return obstacle(self.instance) or f"models: {self.verdicts.why_none(self.listed, listed_any=nodes)}"
+        return obstacle(self.instance) or f"models: {self.verdicts.why_none(self.listed)}"
 
 
 def _undominated(instance: Instance) -> list[Cluster]:

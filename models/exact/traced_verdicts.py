@@ -17,7 +17,6 @@ from depl.models.evaluation.end_law import EndLaw
 from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.evaluation.traced_grid import LossGrid
 from depl.models.evaluation.traced_loss import (
-    CONFIDENT_REST,
     below_all_seen,
     end_law,
     only_whole_runs,
@@ -27,10 +26,10 @@ from depl.models.evaluation.traced_loss import (
 from depl.models.evaluation.traced_prediction import Mixed, mixture_of, runs_through
 from depl.models.evaluation.traced_sampling import TracedSample
 from depl.models.exact.traced_schedules import Candidates
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.wording import counted, probability
-from depl.models.problem.affine_law import AffineLaw, Position
+from depl.models.problem.affine_law import Position
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
@@ -68,19 +67,6 @@ class ScheduleVerdicts(ABC):
         self._below = False
         self._states: dict[int, FloatArray] = {}
 
-    @property
-    def supported_law(self) -> AffineLaw:
-        """The law whose schedules can be judged.
-
-        Raises
-        ------
-        NotCoveredError
-            If it has a confidence and goes on from a run under way.
-        """
-        if self.traced.confidence is not None and self.traced.observed is not None:
-            raise NotCoveredError(CONFIDENT_REST)
-        return self.traced.law
-
     def verdict(self, listed: Candidates, node: int) -> Verdict:
         """Whether a schedule meets the target."""
         lower, upper = self._decided(listed, node)
@@ -90,11 +76,11 @@ class ScheduleVerdicts(ABC):
             return Verdict.MET
         return Verdict.VIOLATED if lower > self.budget else Verdict.UNDECIDED
 
-    def why_none(self, listed: Candidates, *, listed_any: bool) -> str:
+    def why_none(self, listed: Candidates) -> str:
         """That no schedule is met, in words."""
         if self._nearest >= 0:
             return f"{self._asked} {self._below_seen() if self._below else self._unreachable(listed)}"
-        if listed_any:
+        if listed.nodes:
             return "no schedule in the support of the traces that keeps the time limits may end as it does"
         if self.traced.only_whole_runs:
             lacking = only_whole_runs(self.traced)

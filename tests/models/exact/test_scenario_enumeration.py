@@ -28,10 +28,26 @@ def answers(family):
     return [cheapest_under_scenarios(i, s.improvements, s.switch_losses, s.decimals) for i, s in samples]
 
 
-def test_a_certain_improvement_takes_two_epochs_whatever_the_draws(steady):
-    cost, plan = cheapest_under_scenarios(steady, np.full((4, 3, 1), -99.0), NOTHING)
-    assert cost == pytest.approx(24, rel=1e-14)  # see the fixture: 2 epochs with x = 4 at price 3
-    assert [epoch.resources for epoch in plan.epochs] == pytest.approx([4, 4], rel=1e-14)
+BROUGHT = (Transfer(dataset="data", cluster="site", cost=5),)
+ROWS = [  # two epochs with x = 4 at price 3; see the fixture
+    ({}, 24),
+    # they take 2 (8 / 10 + 1 / 2) = 2.6 with all resources
+    ({"maximum_time": 2.59}, math.inf),
+    ({"maximum_time": 2.6}, 60),
+    ({"maximum_time": 2.6 * (1 - 9e-10)}, 60),
+    ({"maximum_time": 2.6 * (1 - 2e-9)}, math.inf),
+    ({"maximum_time": None, "round_deadline": 1.5}, 48),  # x = 8 / (1.5 - 0.5) = 8
+    ({"transfers": BROUGHT}, 29),  # data on the expensive side is paid once
+]
+
+
+@pytest.mark.parametrize(("changed", "wanted"), ROWS)
+def test_certain_improvements_cost_what_is_worked_out_by_hand_whatever_the_draws(steady, changed, wanted):
+    cost, plan = cheapest_under_scenarios(steady.replace(**changed), np.full((4, 3, 1), -99.0), NOTHING)
+    assert cost == pytest.approx(wanted, rel=1e-14)
+    assert (plan is None) == math.isinf(wanted)
+    if not changed:
+        assert [epoch.resources for epoch in plan.epochs] == pytest.approx([4, 4], rel=1e-14)
 
 
 @pytest.mark.parametrize(("level", "epochs"), [(0.9, 3), (0.75, 2), (0.5, 2), (0.25, 1)])
@@ -45,32 +61,10 @@ def test_as_many_scenarios_may_miss_as_the_level_leaves(bell, level, epochs):
     assert cost == pytest.approx(roots**2 / (5 - epochs / 2), rel=1e-12)
 
 
-def test_a_target_met_at_the_start_costs_nothing(bell):
-    instance = bell.replace(maximum_loss=10)
-    assert cheapest_under_scenarios(instance, np.zeros((4, 3, 1)), NOTHING) == (0.0, Plan())
-
-
-def test_a_target_out_of_reach_is_infinitely_expensive(bell):
+def test_a_target_met_at_the_start_costs_nothing_and_one_out_of_reach_infinitely_much(bell):
+    easy = cheapest_under_scenarios(bell.replace(maximum_loss=10), np.zeros((4, 3, 1)), NOTHING)
+    assert easy == (0.0, Plan())
     assert cheapest_under_scenarios(bell, np.full((4, 3, 1), 1.3), NOTHING) == (math.inf, None)
-
-
-def test_too_little_time_is_infinitely_expensive_and_time_for_full_use_is_not(steady):
-    """Two epochs take 2 (8 / 10 + 1 / 2) = 2.6 with all resources."""
-    draws = np.zeros((4, 3, 1))
-    assert cheapest_under_scenarios(steady.replace(maximum_time=2.59), draws, NOTHING)[0] == math.inf
-    for time in (2.6, 2.6 * (1 - 9e-10)):
-        assert cheapest_under_scenarios(steady.replace(maximum_time=time), draws, NOTHING)[0] == 60
-    assert cheapest_under_scenarios(steady.replace(maximum_time=2.6 * (1 - 2e-9)), draws, NOTHING)[1] is None
-
-
-def test_a_deadline_sets_the_least_resources(steady):
-    instance = steady.replace(maximum_time=None, round_deadline=1.5)  # x = 8 / (1.5 - 0.5) = 8
-    assert cheapest_under_scenarios(instance, np.zeros((4, 3, 1)), NOTHING)[0] == pytest.approx(48, rel=1e-14)
-
-
-def test_data_on_the_expensive_side_is_paid_once(steady):
-    instance = steady.replace(transfers=(Transfer(dataset="data", cluster="site", cost=5),))
-    assert cheapest_under_scenarios(instance, np.zeros((4, 3, 1)), NOTHING)[0] == pytest.approx(29, rel=1e-14)
 
 
 def test_a_sampled_gain_of_a_switch_can_save_an_epoch(steady):

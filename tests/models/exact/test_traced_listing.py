@@ -17,8 +17,8 @@ from depl.models.evaluation.traced_loss import end_law
 from depl.models.evaluation.traced_prediction import Mixed
 from depl.models.exact import listing as listing_module
 from depl.models.exact import traced_verdicts as verdicts_module
+from depl.models.exact.counted import scenario_search
 from depl.models.exact.listing import enumerate_on_scenarios, enumerate_plans
-from depl.models.exact.scenario_search import scenario_search
 from depl.models.exact.traced_schedules import all_candidates
 from depl.models.exact.traced_verdicts import UnderLaw, exceedances
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
