@@ -174,7 +174,7 @@ class ChordSearch(Search):
                     break
                 self.require_time()
                 near = Neighbourhood(risk.problem, self.prices, assignment, self.in_time)
-                risk.priced_plan(search, near)
+                risk.improve(search, near, scan=False)
             if search.best is None or search.best is held:
                 return
             self.accept(search.best)

@@ -111,15 +111,11 @@ class Counted(Risk):
             search.require_time()
             near = Neighbourhood(self.problem, search.prices, assignment, search.in_time)
             if self.problem.epochs >= LONG:
-                self.priced_plan(search, near)
+                self.improve(search, near, scan=False)
             if self.problem.epochs <= _LONGEST_SCANNED or search.best is None:
-                self._improve(search, near, scan=True)
+                self.improve(search, near, scan=True)
 
-    def priced_plan(self, search: Search, near: Neighbourhood) -> None:
-        """By a price of gain."""
-        self._improve(search, near, scan=False)
-
-    def _improve(self, search: Search, near: Neighbourhood, *, scan: bool) -> None:
+    def improve(self, search: Search, near: Neighbourhood, *, scan: bool) -> None:
         """At one price of time after another until its plan keeps T_max and has the same."""
         multiplier = search.multiplier
         for _ in range(_STARTS):
@@ -142,15 +138,8 @@ class Counted(Risk):
         """Scenarios that the incumbent meets least are looked at first."""
         del effort
         met = np.zeros(self.problem.size) if search.best is None else self.problem.gain(search.best.choices)
-        found = CountedSubproblem(
-            self.problem,
-            search.prices,
-            task.assignment,
-            task.length,
-            multipliers,
-            search.threshold,
-            np.argsort(met, kind="stable"),
-        )
+        known = self.problem, search.prices, task.assignment, task.length, multipliers, search.threshold
+        found = CountedSubproblem(*known, np.argsort(met, kind="stable"))
         self._best_gain = max(self._best_gain, found.most_gain)
         return found
 

@@ -90,19 +90,9 @@ def interpreted(function: _Function) -> _Function:
 def reachable_gains(sample: Sample, steps: Integers, cells: int) -> SinglePrecision:
     """V[k, m, b, s]: most that scenario s can still gain after k epochs, the last of them on model m.
 
-    The remaining epochs may use up b cells of budget, epoch k + 1 with kind j uses up steps[k, j] of them
-    (negative: excluded). All K epochs are trained.
-
-    Parameters
-    ----------
-    steps : int array (K, J)
-    cells : int
-        b = 0, ..., cells - 1.
-
-    Returns
-    -------
-    float32 array (K + 1, M, cells, S)
-        Rounded upward; `UNREACHABLE` where the budget does not last. Layer 0 is left empty.
+    The remaining epochs may use up b < ``cells`` cells of budget, epoch k + 1 with kind j uses up steps[k, j]
+    of them (negative: excluded). All K epochs are trained. Shape (K + 1, M, cells, S), rounded upward;
+    `UNREACHABLE` where the budget does not last. Layer 0 is left empty.
     """
     length, kinds, size = sample.gains.shape
     count = sample.switch_losses.shape[1]
@@ -191,19 +181,10 @@ def descend(
 
 @interpreted
 def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> FloatArray:
-    """Least cost less gain_price * gain over all plans of k epochs, by k and scenario.
+    """Least cost less gain_price * gain over all plans of k epochs, by k and scenario; shape (K + 1, S).
 
-    Parameters
-    ----------
-    costs : float array (K, J)
-        Cost of a kind at an epoch; infinite excludes it.
-    gain_price : float
-        mu [cost / loss].
-
-    Returns
-    -------
-    float array (K + 1, S)
-        Infinite where no plan of that length exists; row 0 is 0.
+    Costs are those of a kind at an epoch, shape (K, J), where infinity excludes it. Infinite where no plan of
+    that length exists; row 0 is 0.
     """
     length, kinds, size = sample.gains.shape
     count = sample.switch_losses.shape[1]
@@ -238,27 +219,11 @@ def priced_prefixes(sample: Sample, costs: FloatArray, gain_price: float) -> Flo
 def one_switch_scan(
     sample: Sample, costs: FloatArray, charge: float, cutoff: float, found: Integers, start: int, stop: int
 ) -> float:
-    """Cheapest plan with at most one change of kind that all scenarios but ``allowed`` accept.
+    """Cost of the cheapest plan with at most one change of kind that enough scenarios accept, or ``cutoff``.
 
-    Only lengths from ``start`` to ``stop`` - 1 are tried, from 1 to K at most.
-
-    Parameters
-    ----------
-    sample : Sample
-        With summed gains.
-    costs : float array (K + 1, J)
-        Costs of a kind summed over the first k epochs.
-    charge : float
-        Added to all costs (transfers less lam T_max).
-    cutoff : float
-        Only cheaper plans are of interest.
-    found : int array (4,)
-        Changed if there is one: length, epochs before the switch, kind before, kind after.
-
-    Returns
-    -------
-    float
-        Its cost, or ``cutoff``.
+    Of lengths from ``start`` to ``stop`` - 1, with gains and costs (K + 1, J) summed over the first k epochs,
+    and ``charge`` added to all costs (transfers less lam T_max). If there is one below the cutoff, ``found``
+    becomes its length, epochs before the switch, kind before and kind after.
     """
     kinds = costs.shape[1]
     best = cutoff

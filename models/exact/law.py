@@ -158,17 +158,8 @@ class Law(Risk):
         grid = self._grid(search, task.length, points)
         if grid.step not in self._steps:
             self._steps[grid.step] = GridSteps(self.problem, grid.step, grid.step * (grid.size - 1))
-        return LawSubproblem(
-            self.problem,
-            search.prices,
-            task.assignment,
-            task.length,
-            multipliers,
-            search.threshold,
-            grid,
-            self._steps[grid.step],
-            cells,
-        )
+        known = self.problem, search.prices, task.assignment, task.length, multipliers, search.threshold
+        return LawSubproblem(*known, grid, self._steps[grid.step], cells)
 
     @functools.cached_property
     def _moments(self) -> Moments:

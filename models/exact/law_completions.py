@@ -37,27 +37,13 @@ products of complex numbers or with the share, the cap and the doubt that is tak
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """Epochs of all kinds after all models, on one grid.
+    """Epochs of all kinds after all models (M stands for none), on one grid."""
 
-    Attributes
-    ----------
-    laws : dict
-        By (k, model before or -1, kind): the law of the switch or None, and that of the run.
-    transforms : complex array (K, M + 1, J, F)
-        Of the tilted laws, switch and run together; [.., M, ..] without a model before.
-    clipped : complex array (K, M + 1, J, F)
-        The same with every rise of the loss taken for none, for losses near the top of the grid.
-    rises : int array (K, M + 1, J)
-        Largest change, in steps; at least 0.
-    error : float
-        Bound on what errors of all distribution functions add up to over K epochs.
-    """
-
-    laws: dict[tuple[int, int, int], tuple[GridLaw | None, GridLaw]]
-    transforms: ComplexArray
-    clipped: ComplexArray
-    rises: Integers
-    error: float
+    laws: dict[tuple[int, int, int], tuple[GridLaw | None, GridLaw]]  # switch and run by k, before, kind
+    transforms: ComplexArray  # of the tilted laws, switch and run together, (K, M + 1, J, F)
+    clipped: ComplexArray  # the same with rises taken for none, for losses near the top of the grid
+    rises: Integers  # largest change, in steps, at least 0, (K, M + 1, J)
+    error: float  # bound on what errors of all distribution functions add up to over K epochs
 
 
 def make_changes(
@@ -213,13 +199,6 @@ def product_rounding(epochs: int, points: int) -> float:
     relative to its mass. The row of the table errs by one transform in the 2-norm; a sum of n/2 + 1 terms, in
     any order, by n/2 + 1 roundings, and the sum of their moduli is at most mass times norm (Parseval and
     Cauchy). The page "Exact search" has the proof.
-
-    Parameters
-    ----------
-    epochs : int
-        Of the longest prefix, K.
-    points : int
-        n, size of the grid.
     """
     transform = transform_units(points)
     return rounded_units(epochs * (2 * transform + 8) + transform + points // 2 + 16)

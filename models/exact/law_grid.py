@@ -12,6 +12,7 @@ length N is then weighed by exp(-s h N), and near the saddle point s the numbers
 nor huge, whatever the quantile level.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -163,42 +164,25 @@ class GridSteps:
         self._problem = problem
         self._step = step
         self._most = max(2, math.ceil(reach / step))
-        self._runs: dict[tuple[int, int, int], GridLaw] = {}
-        self._switches: dict[tuple[int, int], GridLaw | None] = {}
-        self._laws: dict[LossStep, GridLaw] = {}
-        self._transforms: dict[tuple[int, int, float, bool], ComplexArray] = {}
+        self._law = functools.cache(self._rounded)
+        self.run, self.switch = functools.cache(self._run), functools.cache(self._switch)
+        self.transform = functools.cache(self._transform)
 
-    def run(self, epoch: int, model: int, subset: int) -> GridLaw:
+    def _run(self, epoch: int, model: int, subset: int) -> GridLaw:
         """An epoch of a model without a switch; epochs count from 1."""
-        key = epoch, model, subset
-        if key not in self._runs:
-            instance, name = self._problem.instance, self._problem.instance.models[model].name
-            step = loss_step(instance, epoch, 0, name, name, self._problem.subsets[subset])
-            self._runs[key] = self._law(step)
-        return self._runs[key]
+        instance, name = self._problem.instance, self._problem.instance.models[model].name
+        return self._law(loss_step(instance, epoch, 0, name, name, self._problem.subsets[subset]))
 
-    def switch(self, before: int, after: int) -> GridLaw | None:
+    def _switch(self, before: int, after: int) -> GridLaw | None:
         """The loss of a switch, at every epoch the same; None where nothing is lost."""
-        key = before, after
-        if key not in self._switches:
-            names = [model.name for model in self._problem.instance.models]
-            change = switch_step(self._problem.instance, names[before], names[after])
-            lossless = change is None or change == LossStep(1.0, 0.0, ())
-            self._switches[key] = None if lossless or change is None else self._law(change)
-        return self._switches[key]
+        names = [model.name for model in self._problem.instance.models]
+        change = switch_step(self._problem.instance, names[before], names[after])
+        return None if change is None or change == LossStep(1.0, 0.0, ()) else self._law(change)
 
-    def transform(self, law: GridLaw, size: int, tilt: float, rising: bool = True) -> ComplexArray:
+    def _transform(self, law: GridLaw, size: int, tilt: float, rising: bool = True) -> ComplexArray:
         """Transform of one of these laws, tilted but for the share of the epoch."""
-        key = id(law), size, tilt, rising
-        if key not in self._transforms:
-            kept = law.within(1 - size, size - 1 if rising else 0)
-            self._transforms[key] = kept.transform(size, tilt * self._step)
-        return self._transforms[key]
-
-    def _law(self, change: LossStep) -> GridLaw:
-        if change not in self._laws:
-            self._laws[change] = self._rounded(change)
-        return self._laws[change]
+        kept = law.within(1 - size, size - 1 if rising else 0)
+        return kept.transform(size, tilt * self._step)
 
     def _rounded(self, change: LossStep) -> GridLaw:
         """On at most as many points to either side as the grid has: who moves further leaves it anyway."""

@@ -68,25 +68,13 @@ class Task:
 
 
 class Risk(ABC):
-    """What the quantile means to a search: counted scenarios, chords, or the law.
-
-    Attributes
-    ----------
-    first_round : int
-        Nodes for every subproblem in the first round.
-    nodes_per_call : int
-        Nodes between two looks at the clock.
-    nodes_per_leaf : int
-        Nodes that the judging of a leaf counts as.
-    time_prices : tuple of float
-        Prices of time at which subproblems are bounded, in multipliers of the incumbent.
-    """
+    """What the quantile means to a search: counted scenarios, chords, or the law."""
 
     problem: Choices
-    first_round: int
-    nodes_per_call: int
-    nodes_per_leaf: int
-    time_prices: tuple[float, ...] = (1.0,)
+    first_round: int  # nodes for every subproblem in the first round
+    nodes_per_call: int  # between two looks at the clock
+    nodes_per_leaf: int  # that the judging of a leaf counts as
+    time_prices: tuple[float, ...] = (1.0,)  # in multipliers of the incumbent, to bound subproblems at
 
     @abstractmethod
     def verdict(self, choices: Sequence[Configuration]) -> Verdict:
@@ -137,7 +125,6 @@ class Search:
     leaves: int = field(default=0, init=False)
     build_seconds: float = field(default=0.0, init=False)
     assigned: list[Assignment] = field(default_factory=list, init=False)
-    _parts: DataParts | None = field(default=None, init=False)
     _unit: int = field(default=0, init=False)
 
     def answer(self) -> Outcome:
@@ -157,8 +144,9 @@ class Search:
         """Tables that do not depend on any plan."""
         self.problem = self.risk.problem
         self.prices = Prices.of(self.problem)
-        if count_assignments(self.problem) > LARGEST_ASSIGNMENTS:
-            self._parts = DataParts(self.problem, self.prices)
+        self._parts = DataParts(self.problem, self.prices)
+        self._divide = count_assignments(self.problem) > LARGEST_ASSIGNMENTS
+        if self._divide:
             self.assigned = self._parts.first_assignments()
         else:
             self.assigned = undominated(assignments(self.problem))
@@ -169,7 +157,7 @@ class Search:
         """A search with the same incumbent and tables, of a risk whose problem differs in gains alone."""
         other = Search(risk, replace(self.limits, progress=None), self.best)
         other.problem, other.prices, other.assigned = risk.problem, self.prices, self.assigned
-        other._parts, other._unit = self._parts, self._unit
+        other._parts, other._divide, other._unit = self._parts, self._divide, self._unit
         return other
 
     def run(self) -> Termination:
@@ -211,17 +199,17 @@ class Search:
     @property
     def listed(self) -> list[Assignment]:
         """All assignments, those apart whose plans are plans of others; none if they are too many to list."""
-        return self.assigned if self._parts is None else []
+        return [] if self._divide else self.assigned
 
     @property
     def relaxations(self) -> list[Assignment]:
         """Assignments whose plans are all plans, or one that allows more."""
-        return self.assigned if self._parts is None else [self._parts.relaxed(self._parts.everything())]
+        return [self._parts.relaxed(self._parts.everything())] if self._divide else self.assigned
 
     @property
     def most_kinds(self) -> int:
         """Ways to learn that an assignment can offer, at most."""
-        if self._parts is None:
+        if not self._divide:
             return max((len(item.models) for item in self.assigned), default=0)
         used = min(self.problem.epochs, len(self.problem.instance.clusters))
         return min(used, len(set(self.problem.first_alike))) * len(self.problem.instance.models)
@@ -246,7 +234,7 @@ class Search:
 
     def tasks(self) -> list[Task | DataPart]:
         """All subproblems whose bound is below the incumbent, by increasing bound, or the part of all."""
-        if self._parts is not None:
+        if self._divide:
             return [self._parts.everything()]
         found: list[Task] = []
         for assignment in self.assigned:
@@ -304,7 +292,7 @@ class Search:
 
     def _divided(self, part: DataPart) -> list[Task | DataPart]:
         """Smaller parts, or the subproblems of a single assignment, whose bounds are below the incumbent."""
-        parts = self._required_parts()
+        parts = self._parts
         self.require_time()
         if part.whole:
             tasks = self._bounded(parts.assignment(part))
@@ -361,15 +349,8 @@ class Search:
     def _judge(self, subproblem: Subproblem, kinds: Sequence[int]) -> None:
         """Cost and judge a leaf exactly: a new incumbent, or one more price of time that excludes it."""
         self.leaves += 1
-        plan = cheapest_clusters(
-            self.problem,
-            self.prices,
-            subproblem.assignment,
-            kinds,
-            self.multiplier,
-            math.inf,
-            self.in_time,
-        )
+        known = self.problem, self.prices, subproblem.assignment
+        plan = cheapest_clusters(*known, kinds, self.multiplier, math.inf, self.in_time)
         if plan is not None and plan.cost < self.cost:
             verdict = self.risk.verdict(plan.choices)
             if verdict is Verdict.MET:
@@ -388,7 +369,7 @@ class Search:
         """
         lengths = range(1, self.problem.epochs + 1)
         left: list[Task | DataPart] = [Task(0.0, item, n, 0.0) for item in self.assigned for n in lengths]
-        if self._parts is not None:
+        if self._divide:
             left = [self._parts.everything()]
         effort = self.risk.first_round
         while left:
@@ -407,7 +388,7 @@ class Search:
 
     def _feasible_parts(self, part: DataPart) -> list[Task | DataPart]:
         """Smaller parts, or the subproblems of a single assignment, of which a short search leaves any."""
-        parts = self._required_parts()
+        parts = self._parts
         if part.whole:
             return [Task(0.0, parts.assignment(part), length, 0.0) for length in part.lengths]
         allowed, lengths = parts.uncharged(part), []
@@ -449,11 +430,6 @@ class Search:
             return self.risk.why_infeasible(self)
         except OutOfTimeError:
             return UNEXPLAINED
-
-    def _required_parts(self) -> DataParts:
-        if self._parts is None:
-            raise RuntimeError("assignments are listed, not divided")
-        return self._parts
 
     def _common_unit(self) -> int:
         """A whole number that divides what every plan costs; 0 if there is none."""

@@ -35,23 +35,12 @@ class Priced(NamedTuple):
 
     Sum of [psi(lam) - mu mean gain] <= cutoff - transfers + lam T_max - mu ``gain``. Every epoch is charged
     what it has beyond its cheapest kind, and what these have together is taken from the limit.
-
-    Attributes
-    ----------
-    values : float array (K, J)
-        At least 0; infinite excludes a kind [cost].
-    least : float
-        Sum over epochs of the least charge [cost].
-    size : float
-        Sum of the magnitudes that charges were rounded in [cost].
-    paid : float
-        mu ``gain`` [cost].
     """
 
-    values: FloatArray
-    least: float
-    size: float
-    paid: float
+    values: FloatArray  # at least 0; infinite excludes a kind, (K, J) [cost]
+    least: float  # sum over epochs of the least charge [cost]
+    size: float  # sum of the magnitudes that charges were rounded in [cost]
+    paid: float  # mu gain [cost]
 
     @classmethod
     def of(cls, costs: FloatArray, gains: FloatArray, price: float, gain: float) -> "Priced":

@@ -92,7 +92,7 @@ def test_every_plan_below_the_incumbent_is_in_one_of_the_tasks_that_a_part_comes
             continue
         search = search_of(problem)
         search.best = Clustered(plans[-1][1], plans[-1][0], usual_time_price(search.prices))
-        assert isinstance(search._parts, DataParts)
+        assert search._divide
         followed += require_kept(search, search._parts.everything(), plans)
         search.best = Clustered(plans[-1][1], plans[-1][0], usual_time_price(search.prices))
         assert search.proved() is Termination.OPTIMAL
@@ -113,7 +113,7 @@ def test_a_plan_is_found_on_parts_just_where_there_is_one() -> None:
             }
             problem = sampled(easy.instance.replace(**limits), 5, place)
             search = search_of(problem)
-            assert isinstance(search._parts, DataParts)
+            assert search._divide
             found = search._feasible()
             known = plans_of(problem)
             assert found == (search.best is not None) == bool(known)
