@@ -31,20 +31,11 @@ units of 2**-53, so a bound that meets the cost differs from it by about 1e-15. 
 
 @dataclass(frozen=True)
 class Clustered:
-    """A plan with its exact cost.
-
-    Attributes
-    ----------
-    choices : tuple of `depl.models.exact.choices.Configuration`
-    cost : float
-        Transfers and allocation [cost].
-    multiplier : float
-        lam of the time row [cost / time].
-    """
+    """A plan with its exact cost."""
 
     choices: tuple[Configuration, ...]
-    cost: float
-    multiplier: float
+    cost: float  # transfers and allocation
+    multiplier: float  # lam of the time row [cost / time]
 
 
 def costed(problem: Choices, positions: Sequence[int]) -> Clustered | None:
@@ -70,19 +61,9 @@ def cheapest_clusters(
 ) -> Clustered | None:
     """Cheapest options of a sequence of kinds, or None if no choice is feasible and below ``cutoff``.
 
-    Parameters
-    ----------
-    kinds : sequence of int
-        Kind of each epoch.
-    multiplier : float
-        First guess of lam [cost / time].
-    cutoff : float
-        Only plans that cost less, transfers of the whole assignment included, are of interest [cost].
-    proceed : callable
-        Asked before every choice, as there may be exponentially many; once it says no, the best of those
-        that were tried is returned, and nothing is proved of the others.
-    most : int or None
-        Choices that are tried at most, for callers who need a good plan and no proof; None for all.
+    The multiplier is a first guess of lam. ``proceed`` is asked before every choice, as there may be
+    exponentially many; once it says no, or ``most`` were tried, the best so far is returned, and nothing is
+    proved of the others.
     """
     options = [assignment.options[kind] for kind in kinds]
     if all(len(row) == 1 for row in options):

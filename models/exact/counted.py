@@ -153,20 +153,11 @@ class CountedSubproblem(Subproblem):
     """Where no extra charge is rounded to cells, a plan of just the least budget is looked for first.
 
     With one scenario, where the table is a dynamic program, that plan is the cheapest at the price of time.
-
-    Parameters
-    ----------
-    hardest : int array (S,)
-        Scenarios in the order in which they are looked at.
-
-    Attributes
-    ----------
-    most_gain : float
-        Gain that no plan exceeds in S - p scenarios, where no prices of time are given [loss].
+    ``most_gain`` is what no plan gains more than in S - p scenarios, where no prices of time are given.
     """
 
     problem: CountedProblem
-    hardest: NDArray[np.intp]
+    hardest: NDArray[np.intp]  # scenarios in the order in which they are looked at
     most_gain: float = field(default=-math.inf, init=False)
     _aim: float | None = field(default=None, init=False)
     _further: int = field(default=1, init=False)

@@ -192,21 +192,11 @@ class Law(Risk):
 
 @dataclass(eq=False)
 class LawSubproblem(Subproblem):
-    """Cut off where every completion misses the target with more than 1 - omega.
+    """Cut off where every completion misses the target with more than 1 - omega."""
 
-    Parameters
-    ----------
-    grid : Grid
-        For plans of this length.
-    steps : GridSteps
-        On the step of the grid.
-    most_cells : int
-        Cells of budget at most.
-    """
-
-    grid: Grid
-    steps: GridSteps
-    most_cells: int
+    grid: Grid  # for plans of this length
+    steps: GridSteps  # on the step of the grid
+    most_cells: int  # of budget
 
     def _tabulated(self) -> tuple[Laws, ComplexArray, ComplexArray]:
         problem, grid, length = self.problem, self.grid, self.length

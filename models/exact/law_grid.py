@@ -41,27 +41,14 @@ value is sound: a larger one weakens the bound, a smaller one only lengthens the
 
 @dataclass(frozen=True)
 class Grid:
-    """Where the loss is followed: changes from ``lowest`` to ``highest`` steps since the start.
+    """Where the loss is followed: changes from ``lowest`` to ``highest`` steps since the start."""
 
-    Attributes
-    ----------
-    step : float
-        h, of few binary digits [loss].
-    lowest, highest : int
-    target : int
-        The target is missed iff the change is above this many steps.
-    tilt : float
-        s [1 / loss].
-    share : float
-        What the tilt adds to the exponent at every epoch: s y / K.
-    """
-
-    step: float
+    step: float  # h, of few binary digits [loss]
     lowest: int
     highest: int
-    target: int
-    tilt: float
-    share: float
+    target: int  # it is missed iff the change is above this many steps
+    tilt: float  # s [1 / loss]
+    share: float  # what the tilt adds to the exponent at every epoch: s y / K
 
     @property
     def size(self) -> int:
@@ -87,21 +74,11 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class GridLaw:
-    """A change of the loss on the grid, rounded down, not tilted.
+    """A change of the loss on the grid, rounded down, not tilted."""
 
-    Attributes
-    ----------
-    first : int
-        Change of the first mass, in steps.
-    masses : float array
-        Their sum is below 1 by what was dropped.
-    error : float
-        Bound on the error of the distribution function.
-    """
-
-    first: int
-    masses: FloatArray
-    error: float
+    first: int  # change of the first mass, in steps
+    masses: FloatArray  # their sum is below 1 by what was dropped
+    error: float  # bound on the error of the distribution function
 
     @property
     def last(self) -> int:

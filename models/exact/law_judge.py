@@ -43,18 +43,11 @@ to find one more often; the proof does not use them."""
 
 
 class Moments(NamedTuple):
-    """Means and variances of all epochs and switches.
+    """Means and variances of all epochs and switches."""
 
-    Attributes
-    ----------
-    gains, variances : float array (K_max, D, M)
-        By epoch, set of datasets and model.
-    losses, switch_variances : float array (K_max, M, M)
-    """
-
-    gains: FloatArray
+    gains: FloatArray  # by epoch, set of datasets and model, (K_max, D, M)
     variances: FloatArray
-    losses: FloatArray
+    losses: FloatArray  # (K_max, M, M)
     switch_variances: FloatArray
 
     @classmethod
@@ -65,21 +58,13 @@ class Moments(NamedTuple):
 
 
 class LawJudge:
-    """What is certified of plans under the law of one instance.
-
-    Attributes
-    ----------
-    budget : float
-        1 - omega, as a double.
-    fall : float
-        The fall that is asked for, or by how much the loss may rise before it misses the target; it scales
-        what is only tried, and any positive number would do [loss].
-    """
+    """What is certified of plans under the law of one instance."""
 
     def __init__(self, problem: Choices, seed: int) -> None:
         self.problem, self._seed = problem, seed
         self.target = problem.instance.target
         self.budget = float(self.target.violation_budget)
+        # The fall that is asked for, or the rise that is allowed. It scales what is only tried: any would do.
         self.fall = abs(self.target.initial_loss - self.target.maximum_loss)
         self.fall = self.fall or abs(self.target.initial_loss) or 1.0
         self._verdicts = PreparedVerdicts(self.target.maximum_loss, self.target.violation_budget)

@@ -20,17 +20,10 @@ _LARGEST_WHOLE = 2.0**52
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """Every configuration of every epoch; arrays of shape (K_max, G).
-
-    Attributes
-    ----------
-    costs : EpochCosts
-    maximum_time : float or None
-        T_max [time].
-    """
+    """Every configuration of every epoch; arrays of shape (K_max, G)."""
 
     costs: EpochCosts
-    maximum_time: float | None
+    maximum_time: float | None  # T_max
 
     @classmethod
     def of(cls, problem: Choices) -> "Prices":

@@ -1,7 +1,7 @@
 """One exact search for every meaning of the quantile: subproblems explored by increasing lower bound.
 
 Every assignment of data and every number of epochs is a *subproblem*. Where assignments are too many to list,
-parts of them are bounded together and divided (`data_parts`). Subproblems get little effort each in the first
+parts of them are bounded together and divided. Subproblems get little effort each in the first
 round and more in every further one. The lower bound at any moment is the least bound of an unfinished one.
 What the quantile means is a `Risk`. Rounding and whole costs: page "Optima under the law" (``exact``).
 """
@@ -111,8 +111,6 @@ class Search:
         No feasible plan costs less [cost].
     undecided : float
         Least cost of a leaf of which it is not decided whether it meets the target.
-    leaves : int
-        Leaves of the search that were judged exactly.
     build_seconds : float
         Of the tables that do not depend on any plan [s].
     """
@@ -122,7 +120,6 @@ class Search:
     best: Clustered | None = None
     lower: float = 0.0
     undecided: float = field(default=math.inf, init=False)
-    leaves: int = field(default=0, init=False)
     build_seconds: float = field(default=0.0, init=False)
     assigned: list[Assignment] = field(default_factory=list, init=False)
     _unit: int = field(default=0, init=False)
@@ -348,7 +345,6 @@ class Search:
 
     def _judge(self, subproblem: Subproblem, kinds: Sequence[int]) -> None:
         """Cost and judge a leaf exactly: a new incumbent, or one more price of time that excludes it."""
-        self.leaves += 1
         known = self.problem, self.prices, subproblem.assignment
         plan = cheapest_clusters(*known, kinds, self.multiplier, math.inf, self.in_time)
         if plan is not None and plan.cost < self.cost:

@@ -122,7 +122,7 @@ NEAR = {
     "risk": "tests/models/risk/test_certify.py",
     "verifier": "tests/models/verifier/test_verify.py",
     "allocation": "tests/models/problem/test_allocation.py",
-    "search": "tests/models/exact/test_scenario_search.py",
+    "search": "tests/models/exact/test_counted.py",
     "submodular": "tests/heuristics/submodular/test_minimise.py",
     "placement": "tests/heuristics/placement/test_placement.py",
     "paths": "tests/heuristics/paths/test_setting.py",

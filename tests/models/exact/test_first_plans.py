@@ -27,7 +27,7 @@ from depl.models.problem.laws import Forbidden
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
-from tests.models.exact.test_scenario_search import searched
+from tests.models.exact.test_counted import searched
 from tests.oracles.search import cheapest, sampled, tiny_problems, with_negative_switches
 
 TINY = depl.load("tiny")
@@ -317,13 +317,13 @@ def test_plans_by_a_price_of_gain_are_tried_under_all_assignments_that_may_be_ch
 ):
     """Those whose transfers alone cost as much as the plan that is held are passed over."""
     monkeypatch.setattr(counted, "_LONGEST_SCANNED", 0)
-    tried, kept, found, passed = [], Counted.priced_plan, 0, 0
+    tried, kept, found, passed = [], Counted.improve, 0, 0
 
-    def noted(risk, search, near):
+    def noted(risk, search, near, *, scan):
         tried.append(near.assignment)
-        kept(risk, search, near)
+        kept(risk, search, near, scan=scan)
 
-    monkeypatch.setattr(Counted, "priced_plan", noted)
+    monkeypatch.setattr(Counted, "improve", noted)
     for problem in tiny_problems(34, 12):
         search = Search(Counted(problem), Limits())
         search.build()

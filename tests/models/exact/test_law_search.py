@@ -200,16 +200,6 @@ def test_an_interrupt_before_there_is_a_plan_says_so(monkeypatch):
     assert "stopped before a plan was found" in outcome.reason
 
 
-def test_progress_narrows_down_on_the_optimum():
-    rows: list[tuple[float, float, float]] = []
-    exact(TINY, Limits(progress=lambda *row: rows.append(row)))
-    _, costs, bounds = zip(*rows, strict=True)
-    assert list(costs) == sorted(costs, reverse=True)
-    assert list(bounds) == sorted(bounds)
-    assert costs[-1] == pytest.approx(28.0)
-    assert all(bound <= cost for cost, bound in zip(costs, bounds, strict=True))
-
-
 def on_the_edge() -> Instance:
     """P = 1 - omega exactly, next to a normal law: no interval of positive width can tell."""
     edge = [Deterministic(value=2.0), Normal(mean=1.5, variance=4e-4)]
@@ -373,12 +363,6 @@ def test_equal_solves_give_equal_plans_and_other_seeds_equal_costs():
     one, two, other = (depl.solve(TINY, "exact", seed=seed) for seed in (3, 3, 4))
     assert (one.plan, one.lower_bound) == (two.plan, two.lower_bound)
     assert other.cost == pytest.approx(one.cost, rel=1e-9)
-
-
-def test_a_finished_search_counts_the_leaves_it_judged():
-    search = law_search(TINY)
-    assert search.answer().termination is Termination.OPTIMAL
-    assert 0 < search.leaves < 50
 
 
 # Parts.

@@ -9,7 +9,6 @@ import pytest
 
 import depl
 from depl.instances.generator import random_instance
-from depl.instances.paper_like import CHEAP_SWITCHES, paper_like
 from depl.models.exact import first_plans
 from depl.models.exact.assignments import assignments
 from depl.models.exact.counted import Counted, scenario_search
@@ -22,7 +21,7 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
 from depl.models.problem.laws import Deterministic
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import Limits, Looks
+from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination
 from tests.oracles.search import cheapest, consistent, sampled, tiny_problems, with_negative_switches
 
@@ -105,12 +104,6 @@ def test_the_search_agrees_where_every_switch_wins_what_it_lost():
         require_agreement(problem)
 
 
-def test_the_search_agrees_where_gains_lie_on_a_grid_and_tie_with_the_target():
-    for drawn in tiny_problems(5, 10):
-        instance = drawn.instance.replace(maximum_loss=round(drawn.instance.target.maximum_loss, 1))
-        require_agreement(sampled(instance, len(drawn.scenarios), decimals=1))
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -149,15 +142,6 @@ def test_a_time_that_would_be_needed_keeps_the_round_deadline():
     assert "takes 0.28, maximum_time" in str(searched(sampled(eager, 4))[1].reason)
     late = eager.replace(round_deadline=0.2)
     assert "takes 0.3, maximum_time" in str(searched(sampled(late, 4))[1].reason)
-
-
-def test_the_time_limit_leaves_a_plan_and_a_valid_bound():
-    drawn = paper_like(
-        np.random.default_rng(0), maximum_epochs=100, scenarios=100, switch_share=CHEAP_SWITCHES
-    )
-    found, outcome = searched(SampledProblem(drawn.instance, drawn.scenarios), looks=Looks(200))
-    assert outcome.termination is Termination.TIME_LIMIT
-    assert 0 < outcome.lower_bound < found < math.inf
 
 
 def test_an_interrupt_leaves_a_plan_and_a_valid_bound(monkeypatch):

@@ -1,4 +1,4 @@
-"""What prunes in the exact search is a bound: no feasible plan is lost, and no bound exceeds the optimum."""
+"""Bounds by prices: no feasible plan is lost, and no bound exceeds the optimum."""
 
 import itertools
 import math
@@ -18,13 +18,11 @@ from depl.models.exact.assignments import (
     make_sample,
 )
 from depl.models.exact.choices import Choices
-from depl.models.exact.clusters import cheapest_clusters
 from depl.models.exact.counted import CountedSubproblem, required_mean
 from depl.models.exact.kernels import Sample, priced_prefixes, reachable_gains
 from depl.models.exact.prices import Prices
 from depl.models.exact.root_bounds import best_root_bound, length_bounds, root_bound
 from depl.models.exact.sampled import SampledProblem
-from depl.models.exact.subproblem import cell_scale
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epoch_costs import price
 from depl.models.problem.laws import FloatArray
@@ -118,13 +116,6 @@ def test_reachable_gains_are_the_best_gains_within_the_budget_rounded_up():
             assert np.all(row[known] >= best[known])
             np.testing.assert_allclose(row[known], best[known], rtol=1e-6, atol=1e-6)
             assert np.all(row[~known] < -1e29)
-
-
-def test_cells_fit_a_single_extra_charge_exactly():
-    scale, cells = cell_scale(np.array([0.0, 0.37, 0.37]), 10.0, 100)
-    assert 0.37 * scale == pytest.approx(round(0.37 * scale), abs=1e-9)
-    assert cells == int(10.0 * scale + 1e-6) + 1
-    assert cell_scale(np.zeros(3), 10.0, 100) == (0.0, 1)
 
 
 def test_priced_prefixes_are_the_least_priced_sequences():
@@ -325,26 +316,3 @@ def test_prices_are_those_of_the_allocation():
                 deadline = problem.instance.target.round_deadline
                 known = price(problem.loads[k][g], multiplier, deadline)
                 assert value == pytest.approx(known, rel=1e-12)
-
-
-def test_the_cheapest_clusters_are_cheapest_among_all_options():
-    problem = sampled(TINY.replace(data_law=None), 5)
-    prices = Prices.of(problem)
-    shared = 0
-    for assignment in assignments(problem):
-        shared += max(len(row) for row in assignment.options) > 1
-        for kinds in paths(problem, assignment, 3):
-            whole = some = math.inf
-            for chosen in itertools.product(*(assignment.options[kind] for kind in kinds)):
-                choices = [problem.configurations[g] for g in chosen]
-                allocation = problem.allocation(choices)
-                if allocation.feasible:
-                    cost = allocation.cost + problem.transfers(choices)
-                    some = min(some, cost)
-                    if {(g.cluster, g.datasets) for g in choices} == offered(problem, assignment):
-                        whole = min(whole, cost)
-            for guess in (0.0, 1.0, 50.0):
-                plan = cheapest_clusters(problem, prices, assignment, kinds, guess, math.inf)
-                found = math.inf if plan is None else plan.cost
-                assert some * (1 - 1e-12) <= found <= whole * (1 + 1e-12)
-    assert shared
