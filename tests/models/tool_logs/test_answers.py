@@ -369,6 +369,10 @@ ANSWERS: dict[str, tuple[Any, ...]] = STEPS | {
         )
         for name, text in ROWS.items()
     },
+    "an offline file that is none": (
+        {"x.wandb": "epoch,loss\n1,2\n"},
+        ({}, "wandb leet inspect --json FILE"),
+    ),
     # a file of runs, as loggers write it
     "runs by their columns": ({"log.csv": LOGGER}, (SEEDS, BOTH)),
     "a run that stopped": (
