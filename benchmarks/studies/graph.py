@@ -20,7 +20,7 @@ from depl.benchmarks.studies.helpers.answers import SAME
 from depl.benchmarks.studies.helpers.path_peers import PeerPath, arc_flow_optimum, cspy_optimum, has_cspy
 from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
 from depl.heuristics.paper.loop import depl_paper
-from depl.heuristics.paper.models import cost_down, cost_up, with_budgets
+from depl.heuristics.paper.network import cost_down, cost_up, with_budgets
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.setting import least_weight
 from depl.instances.counterexamples import almost_one_level, short_epochs

@@ -25,12 +25,8 @@ it breaks, and then shows that *no* fast method can keep such a promise (:ref:`E
 import math
 
 import depl
-from depl.heuristics.paper.models import (
-    ExpandedGraph,
-    cost_down,
-    cost_up,
-    steps_in_levels,
-)
+from depl.heuristics.paper.models import ExpandedGraph, steps_in_levels
+from depl.heuristics.paper.network import cost_down, cost_up
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.instances.reductions.partition import partition_by_epoch

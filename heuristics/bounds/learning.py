@@ -110,7 +110,7 @@ class Learning:
 
     @functools.cached_property
     def end_charge(self) -> float:
-        """B of `additive_problem.charge_ends`, twice what means can fall; 0 if all may be last [loss]."""
+        """B of `AdditiveProblem.ending_with`, twice what means can fall; 0 if all may be last [loss]."""
         if self.may_end.all():
             return 0.0
         fall = np.abs(self.gains).max(axis=1, initial=0.0).sum()

@@ -28,14 +28,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from depl.heuristics.paper.data import DataChoice, data_choices
-from depl.heuristics.paper.models import (
-    PAPER_LEVELS,
-    ExpandedGraph,
-    GraphPath,
-    PaperLabel,
-    Selector,
-    StoppedError,
-)
+from depl.heuristics.paper.models import PAPER_LEVELS, ExpandedGraph, GraphPath, PaperLabel, Selector
 from depl.heuristics.paper.resources import RoundedPlacement, place_by_embedding
 from depl.heuristics.paths.additive_labels import AdditiveLabel
 from depl.heuristics.paths.additive_problem import Weight
@@ -127,7 +120,7 @@ def depl_paper(instance: Instance, limits: Limits) -> Outcome:
         plan = loop.run()
     except KeyboardInterrupt:
         return loop.outcome(Termination.INTERRUPTED)
-    except (StoppedError, OutOfTimeError):
+    except OutOfTimeError:
         return loop.outcome(Termination.TIME_LIMIT)
     return loop.outcome(Termination.EXHAUSTED, plan)
 
@@ -152,7 +145,7 @@ class _Loop:
         found = data_choices(self.instance, lambda: not self.limits.expired())
         for choice in self.clock.items(Stage.DATA, found):
             if self.limits.expired():
-                raise StoppedError
+                raise OutOfTimeError
             self.choices += 1
             plan = self._with_data(choice)
             self.stage = Stage.DATA
@@ -196,7 +189,7 @@ class _Loop:
         tried = repeated = 0
         for path in graph.paths():
             if self.limits.expired():
-                raise StoppedError
+                raise OutOfTimeError
             names = selector.names(path)
             asked = _asked(self.instance, names)
             if asked in insufficient:

@@ -30,14 +30,12 @@ weight (E10; statement and proof stand on the page "Model selection", under "The
 """
 
 import heapq
-import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-import networkx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,6 +47,7 @@ from depl.heuristics.paths.additive_labels import (
     normal_label,
 )
 from depl.heuristics.paths.additive_problem import AdditiveProblem, Weight, additive_problem
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import require_memory
 from depl.models.problem.epochs import FinalLoss, compose, loss_step
@@ -71,9 +70,6 @@ LARGEST_VERTICES = 600_000_000
 _VERTEX = 10.0
 """Bytes of a vertex: the model before it, and its weight if it has an edge to Omega."""
 
-LARGEST_NETWORK = 2_000_000
-"""Most vertices of a graph as `networkx` has it; beyond, it would fill the memory."""
-
 _FARTHEST = 1 << 30
 """Levels that a step may span, so that sums over thousands of epochs stay far below 2**63."""
 
@@ -92,64 +88,31 @@ small, so that a law with exponential moments near 0 alone has one."""
 IntArray = NDArray[np.int64]
 
 
-class StoppedError(Exception):
-    """The time limit was reached while a graph was built."""
-
-
 @dataclass(frozen=True)
 class GraphPath:
-    """A lightest path to one vertex.
+    """A lightest path to one vertex."""
 
-    Attributes
-    ----------
-    models : tuple of int
-        Indices of the models, epoch by epoch.
-    weight : float
-        In the graph [weight].
-    time_level, loss_level : int
-        i and, counted from l(0), j of the vertex.
-    """
-
-    models: tuple[int, ...]
-    weight: float
-    time_level: int
-    loss_level: int
+    models: tuple[int, ...]  # by position, epoch by epoch
+    weight: float  # in the graph
+    time_level: int  # i of the vertex
+    loss_level: int  # j of the vertex, counted from l(0)
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The steps of a path problem in whole levels.
-
-    Attributes
-    ----------
-    levels : int
-        eta.
-    time_step, loss_step : float
-        Width of a level [time], [loss]; the former infinite without T_max.
-    times, losses : ndarray of int
-        a, shape (K, M), and b, shape (K, M + 1, M), row M being the start.
-    last_time : int
-        Greatest level of time.
-    target : int
-        Greatest level of loss that meets l_max, counted from l(0).
-    """
+    """The steps of a path problem in whole levels, ``levels`` being eta."""
 
     levels: int
-    time_step: float
-    loss_step: float
-    times: IntArray
-    losses: IntArray
-    last_time: int
-    target: int
+    time_step: float  # width of a level [time], infinite without T_max
+    loss_step: float  # [loss]
+    times: IntArray  # a, shape (K, M)
+    losses: IntArray  # b, shape (K, M + 1, M), row M being the start
+    last_time: int  # greatest level of time
+    target: int  # greatest level of loss that meets l_max, counted from l(0)
 
 
 def steps_in_levels(problem: AdditiveProblem, levels: int, rounding: Rounding = Rounding.UP) -> Steps:
-    """Round every step of a problem to levels.
-
-    Parameters
-    ----------
-    levels : int
-        eta >= 1 (E3: the number of levels, not their width).
+    """Round every step of a problem to eta levels (E3: their number, not their width).
 
     Raises
     ------
@@ -200,12 +163,7 @@ class ExpandedGraph:
     rounding : Rounding
         UP is the paper's graph, whose paths are feasible; DOWN gives a lower bound of the optimum.
     proceed : callable
-        Asked before every layer; False ends the search by `StoppedError`.
-
-    Raises
-    ------
-    InvalidInputError
-        As `steps_in_levels`.
+        Asked before every layer; False ends the search by `OutOfTimeError`.
     """
 
     def __init__(
@@ -218,21 +176,14 @@ class ExpandedGraph:
         self.problem, self.proceed = problem, proceed
         self.steps = steps_in_levels(problem, levels, rounding)
         nothing = np.full((1, 1, 1), problem.start, dtype=np.int16)
-        self._layers = [_Layer((problem.start,), 0, 0, np.zeros((1, 1, 1)), nothing, self.steps.target)]
+        self._layers = [_Layer((problem.start,), (0, 0), np.zeros((1, 1, 1)), nothing, self.steps.target)]
         self.vertices = 0
 
     def paths(self) -> Iterator[GraphPath]:
         """The lightest path to every vertex with an edge to Omega, lightest first.
 
         Of equal weights fewer epochs come first, then the lower loss, then the earlier time, then the model
-        that the instance lists first.
-
-        Raises
-        ------
-        StoppedError
-            If ``proceed`` says so.
-        NotCoveredError
-            If there are more than `LARGEST_VERTICES` vertices.
+        that the instance lists first. More than `LARGEST_VERTICES` vertices are refused (NotCoveredError).
         """
         waiting: list[tuple[float, int, int]] = []  # weight, epochs, place among the ends of that layer
         epochs = 0
@@ -253,13 +204,7 @@ class ExpandedGraph:
                 heapq.heappush(waiting, (self._layers[layer].weight(*ends[place + 1]), layer, place + 1))
 
     def nearest(self) -> GraphPath | None:
-        """The lightest of the paths that end at the lowest loss; None if no epoch fits in the time.
-
-        Raises
-        ------
-        StoppedError, NotCoveredError
-            As `paths`.
-        """
+        """The lightest of the paths that end at the lowest loss; None if no epoch fits in the time."""
         epochs = 0
         while self._reaches(epochs + 1):
             epochs += 1
@@ -287,7 +232,7 @@ class ExpandedGraph:
         if epochs > self.problem.epochs:
             return False
         if not self.proceed():
-            raise StoppedError
+            raise OutOfTimeError
         layer = self._extended(epochs - 1, self._layers[-1])
         if layer is None:
             return False
@@ -323,8 +268,10 @@ class ExpandedGraph:
             better = source < weights[place]
             np.copyto(weights[place], source, where=better)
             np.copyto(parents[place], p, where=better)
+        if not np.isfinite(weights).any():
+            return None
         weights += self.problem.weights[k][:, None, None]
-        return _Layer.trimmed(tuple(range(count)), first, low, weights, parents, self.steps.target)
+        return _Layer(tuple(range(count)), (first, low), weights, parents, self.steps.target)
 
     def _require_room(self, vertices: int) -> None:
         self.vertices += vertices
@@ -350,44 +297,29 @@ class ExpandedGraph:
 class _Layer:
     """The vertices of one epoch: a grid of weights for each model, infinite where there is none.
 
-    ``time`` and ``loss`` are the levels of the first row and column, ``parents`` the models before.
+    Rows and columns at the edges that nothing reaches are left out. ``time`` and ``loss`` are the levels of
+    the first row and column, ``parents`` the models before.
     """
 
     def __init__(
         self,
         models: tuple[int, ...],
-        time: int,
-        loss: int,
+        corner: tuple[int, int],
         weights: FloatArray,
         parents: NDArray[np.int16],
         target: int,
     ) -> None:
-        self.models, self.time, self.loss = models, time, loss
-        self.weights, self.parents = weights, parents
-        self.least = float(weights.min())
-        self._met = weights[:, :, : max(target - loss + 1, 0)]
-        self.least_end = float(self._met.min(initial=math.inf))
-        column = weights[:, :, 0]
-        model, row = divmod(int(np.argmin(column)), weights.shape[1])
-        self.lowest = float(column[model, row]), model, row
-
-    @classmethod
-    def trimmed(
-        cls,
-        models: tuple[int, ...],
-        time: int,
-        loss: int,
-        weights: FloatArray,
-        parents: NDArray[np.int16],
-        target: int,
-    ) -> "_Layer | None":
-        """Without rows and columns at the edges that nothing reaches; None if nothing is reached at all."""
         reached: NDArray[np.bool_] = np.asarray(np.isfinite(weights).any(axis=0))
         rows, columns = np.flatnonzero(reached.any(axis=1)), np.flatnonzero(reached.any(axis=0))
-        if not len(rows):
-            return None
         kept = slice(None), slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
-        return cls(models, time + int(rows[0]), loss + int(columns[0]), weights[kept], parents[kept], target)
+        self.models, self.weights, self.parents = models, weights[kept], parents[kept]
+        self.time, self.loss = corner[0] + int(rows[0]), corner[1] + int(columns[0])
+        self.least = float(self.weights.min())
+        self._met = self.weights[:, :, : max(target - self.loss + 1, 0)]
+        self.least_end = float(self._met.min(initial=math.inf))
+        column = self.weights[:, :, 0]
+        model, row = divmod(int(np.argmin(column)), self.weights.shape[1])
+        self.lowest = float(column[model, row]), model, row
 
     @cached_property
     def ends(self) -> IntArray:
@@ -405,114 +337,6 @@ class _Layer:
         self._met, self.weights = self._met.copy(), np.empty((0, 0, 0))
 
 
-def cost_up(problem: AdditiveProblem, levels: int) -> float:
-    """Least weight in the graph with rounding up, infinite if it has no path; at least the optimum."""
-    return ExpandedGraph(problem, levels).least()
-
-
-def cost_down(problem: AdditiveProblem, levels: int) -> float:
-    """Least weight in the graph with rounding down, infinite if it has no path; at most the optimum."""
-    return ExpandedGraph(problem, levels, Rounding.DOWN).least()
-
-
-def with_budgets(problem: AdditiveProblem, levels: int, sign: int) -> AdditiveProblem:
-    """The problem with budgets T_max (1 + K / eta) and l_max + K h for ``sign`` 1, less as much for -1.
-
-    By the bicriteria inequality (E10) the optimum of the tighter one is at least `cost_up`, and that of the
-    wider one at most `cost_down`.
-    """
-    share = sign * problem.epochs / levels
-    time = problem.maximum_time
-    wider = time if math.isinf(time) else time * (1 + share)
-    return problem.within(wider, problem.maximum_loss + share * problem.initial_loss)
-
-
-START, OMEGA = "start", "Omega"
-
-
-def expanded_graph(
-    problem: AdditiveProblem, levels: int, rounding: Rounding = Rounding.UP, *, printed: bool = False
-) -> networkx.DiGraph:
-    """The same graph as an object to look at, with vertices (model, k, i, j), `START` and `OMEGA`.
-
-    Parameters
-    ----------
-    levels : int
-        eta.
-    rounding : Rounding
-        UP is the paper's.
-    printed : bool
-        With the vertices that the paper prints: all of j = 1 .. eta, reached or not, M K eta**2 in all.
-
-    Returns
-    -------
-    networkx.DiGraph
-        Vertices carry ``time`` [time] and ``loss`` [loss], edges ``weight``. A path from `START` to `OMEGA`
-        is a sequence of models.
-
-    Raises
-    ------
-    InvalidInputError
-        As `steps_in_levels`.
-    NotCoveredError
-        If there are more than `LARGEST_NETWORK` vertices, which `ExpandedGraph` can search.
-    """
-    steps = steps_in_levels(problem, levels, rounding)
-    graph = networkx.DiGraph(levels=levels)
-    graph.add_node(START, time=0.0, loss=problem.initial_loss)
-    graph.add_node(OMEGA)
-    if steps.target >= 0:
-        graph.add_edge(START, OMEGA, weight=0.0)
-    layer = {(problem.start, 0, levels)}
-    for k in range(problem.epochs):
-        heads = set()
-        for before, time, loss in layer:
-            tail = START if before == problem.start else (problem.models[before], k, time, loss)
-            for m in np.flatnonzero(problem.allowed[k, before]).tolist():
-                i, j = time + int(steps.times[k, m]), loss + int(steps.losses[k, before, m])
-                j = max(j, 1) if printed else j  # lower losses are rounded up, too
-                if i <= steps.last_time and (j <= levels or not printed):
-                    heads.add((m, i, j))
-                    weight = float(problem.weights[k, m])
-                    graph.add_edge(tail, (problem.models[m], k + 1, i, j), weight=weight)
-        if printed:
-            times = range(1, levels + 1) if steps.last_time else range(1)
-            heads |= set(itertools.product(range(problem.start), times, range(1, levels + 1)))
-        _add_vertices(graph, problem, steps, k + 1, heads)
-        layer = heads
-    return graph
-
-
-def _add_vertices(
-    graph: networkx.DiGraph,
-    problem: AdditiveProblem,
-    steps: Steps,
-    epoch: int,
-    states: set[tuple[int, int, int]],
-) -> None:
-    """Add the states of an epoch, each with its time and loss, and with its edge to `OMEGA` if it has one."""
-    for m, i, j in states:
-        vertex = (problem.models[m], epoch, i, j)
-        time = i * steps.time_step if math.isfinite(steps.time_step) else 0.0
-        graph.add_node(vertex, time=time, loss=j * steps.loss_step)
-        if j - steps.levels <= steps.target:
-            graph.add_edge(vertex, OMEGA, weight=0.0)
-    if graph.number_of_nodes() > LARGEST_NETWORK:
-        raise NotCoveredError(
-            f"the graph has more than {LARGEST_NETWORK} vertices; take fewer levels, or search it with "
-            "depl.heuristics.paper.models.ExpandedGraph"
-        )
-
-
-def shortest_path(graph: networkx.DiGraph) -> tuple[float, tuple[str, ...]] | None:
-    """Weight and models of a shortest path from `START` to `OMEGA` by Dijkstra's algorithm; None if none."""
-    try:
-        weight, path = networkx.single_source_dijkstra(graph, START, OMEGA)
-    except networkx.NetworkXNoPath:
-        return None
-    return float(weight), tuple(vertex[0] for vertex in path[1:-1])
-
-
 class PaperLabel(Enum):
     """What stands for the quantile on the edges."""
 
@@ -528,37 +352,20 @@ class PaperLabel(Enum):
 class Selector:
     """Model selection of an instance by the expanded graph.
 
-    Attributes
-    ----------
-    instance : Instance
-    levels : int
-        eta.
-    weight : Weight
-        Reading of the weight of an edge.
-    label : PaperLabel or None
-        None chooses as the module says; one that is given is refused where it does not cover a law.
-    proceed : callable
-        Asked before every layer; False stops the search.
+    The label None chooses as the module says; one that is given is refused where it does not cover a law.
     """
 
     instance: Instance
-    levels: int
+    levels: int  # eta
     weight: Weight
     label: PaperLabel | None
-    proceed: Callable[[], bool]
+    proceed: Callable[[], bool]  # asked before every layer
 
     def graph(self, datasets: frozenset[str]) -> tuple[ExpandedGraph, AdditiveLabel]:
         """The graph of a data choice with the label that it was built for.
 
         Of the graphs tried the one with the lightest path is kept, of equals the one where it ends lowest,
         and it stays while its paths are blacklisted.
-
-        Raises
-        ------
-        StoppedError
-            If ``proceed`` says so.
-        NotCoveredError
-            If the graph is too large, or the label that was asked for does not cover a law.
         """
         expected = expected_label()
         graph = self._built(datasets, expected)
@@ -582,8 +389,7 @@ class Selector:
             weight = math.inf if lightest is None else lightest.weight
             found.append((weight, graph.loss(path) + label.surcharge, graph, label))
             parameter = self._own(kind, self.final_loss(datasets, path))
-        _, _, graph, label = min(found, key=lambda item: item[:2])
-        return graph, label
+        return min(found, key=lambda item: item[:2])[2:]
 
     def names(self, path: GraphPath) -> tuple[str, ...]:
         """The models of a path."""
@@ -621,9 +427,8 @@ class Selector:
         target = self.instance.target
         if kind is PaperLabel.ENTROPIC:
             return entropic_label(target.violation_budget, parameter)
-        if kind is PaperLabel.NORMAL:
-            return normal_label(target.quantile_level, parameter)
-        return expected_label()
+        normal = kind is PaperLabel.NORMAL
+        return normal_label(target.quantile_level, parameter) if normal else expected_label()
 
     def _own(self, kind: PaperLabel, loss: FinalLoss) -> float | None:
         """A loss's own parameter of a label; None where nothing is random."""

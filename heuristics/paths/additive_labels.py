@@ -55,73 +55,39 @@ def expected_label() -> AdditiveLabel:
 
 
 def normal_label(level: float, deviation: float) -> AdditiveLabel:
-    """The tangent of the normal quantile at the standard deviation ``deviation`` [loss].
+    """The tangent of the normal quantile at ``deviation`` = sigma > 0 [loss], ``level`` being omega.
 
-    Parameters
-    ----------
-    level : float
-        omega.
-    deviation : float
-        sigma > 0 at which the tangent touches. For omega < 1/2 the tangent lies below the quantile.
-
-    Raises
-    ------
-    InvalidInputError
-        If ``level`` does not lie in (0, 1) or ``deviation`` is not positive.
-
-    Notes
-    -----
-    The values are refused (NotCoveredError) for a law without a variance.
+    For omega < 1/2 the tangent lies below the quantile. The values are refused (NotCoveredError) for a law
+    without a variance.
     """
-    score = float(special.ndtri(_checked_level(level)))
-    sigma = _positive(deviation, "deviation")
-    slope = score / (2 * sigma)
+    _require_inside(level, 1, "level")
+    _require_inside(deviation, math.inf, "deviation")
+    score = float(special.ndtri(level))
 
     def values(terms: Sequence[Term]) -> FloatArray:
-        return _means(terms) + slope * _variances(terms)
+        return _means(terms) + score / (2 * deviation) * _variances(terms)
 
-    return AdditiveLabel(f"normal, sigma = {sigma:.6g}", values, score * sigma / 2)
+    return AdditiveLabel(f"normal, sigma = {deviation:.6g}", values, score * deviation / 2)
 
 
 def entropic_label(budget: Fraction | float, rate: float) -> AdditiveLabel:
-    """Chernoff's bound of the quantile at the fixed real rate s [1 / loss]; E5.
+    """Chernoff's bound of the quantile at the fixed real ``rate`` s > 0 [1 / loss], ``budget`` being p; E5.
 
-    Parameters
-    ----------
-    budget : Fraction or float
-        p = 1 - omega.
-    rate : float
-        s > 0.
-
-    Raises
-    ------
-    InvalidInputError
-        If ``budget`` does not lie in (0, 1) or ``rate`` is not positive.
-
-    Notes
-    -----
     The values are refused (NotCoveredError) for a law without exponential moments.
     """
-    share, s = _checked_level(float(budget)), _positive(rate, "rate")
+    _require_inside(float(budget), 1, "budget")
+    _require_inside(rate, math.inf, "rate")
 
     def values(terms: Sequence[Term]) -> FloatArray:
-        return _means(terms) + _centred(terms, s) / s
+        return _means(terms) + _centred(terms, rate) / rate
 
-    return AdditiveLabel(f"entropic, s = {s:.6g}", values, -math.log(share) / s, safe=True)
+    return AdditiveLabel(f"entropic, s = {rate:.6g}", values, -math.log(budget) / rate, safe=True)
 
 
 def best_rate(loss: FinalLoss, budget: Fraction | float) -> float | None:
     """The rate s at which Chernoff's bound of the quantile of ``loss`` is least (its EVaR) [1 / loss].
 
-    Returns
-    -------
-    float or None
-        Good to about six digits, which is plenty for a label; None for a loss without randomness.
-
-    Raises
-    ------
-    NotCoveredError
-        If a law has no exponential moment.
+    Good to about six digits, which is plenty for a label; None for a loss without randomness.
     """
     _require_transforms([term for term, _ in loss.terms])
     deviation = typical_deviation(loss)
@@ -149,36 +115,36 @@ def typical_deviation(loss: FinalLoss) -> float:
 
 
 def _means(terms: Sequence[Term]) -> FloatArray:
-    known: dict[Law, float] = {}
-    for term in terms:
-        if term.law not in known:
-            known[term.law] = term.law.moments().mean
-    return np.array([term.coefficient * known[term.law] for term in terms], dtype=float)
+    return _by_law(terms, lambda law, c: c * law.moments().mean)
 
 
 def _variances(terms: Sequence[Term]) -> FloatArray:
-    known: dict[Law, float] = {}
-    for term in terms:
-        if term.law not in known:
-            known[term.law] = term.law.moments().variance
-            if not math.isfinite(known[term.law]):
-                raise NotCoveredError(
-                    f"the normal label needs variances, and {type(term.law).__name__} has none here; "
-                    "take the entropic label"
-                )
-    return np.array([term.coefficient**2 * known[term.law] for term in terms], dtype=float)
+    def scaled(law: Law, coefficients: FloatArray) -> FloatArray:
+        variance = law.moments().variance
+        if not math.isfinite(variance):
+            raise NotCoveredError(
+                f"the normal label needs variances, and {type(law).__name__} has none here; "
+                "take the entropic label"
+            )
+        return coefficients**2 * variance
+
+    return _by_law(terms, scaled)
 
 
 def _centred(terms: Sequence[Term], rate: float) -> FloatArray:
-    """ln E exp(s (Y - E Y)), one call per law."""
+    """ln E exp(s (Y - E Y))."""
     _require_transforms(terms)
+    return _by_law(terms, lambda law, c: centred_log_transform(law, (-rate * c).astype(complex))[0].real)
+
+
+def _by_law(terms: Sequence[Term], values: Callable[[Law, FloatArray], FloatArray]) -> FloatArray:
+    """A value of every term, of a law and its coefficients: each law is asked once."""
     rows: dict[Law, list[int]] = {}
     for index, term in enumerate(terms):
         rows.setdefault(term.law, []).append(index)
-    found = np.zeros(len(terms))
+    coefficients, found = np.array([term.coefficient for term in terms]), np.zeros(len(terms))
     for law, places in rows.items():
-        arguments = np.array([-rate * terms[place].coefficient for place in places], dtype=complex)
-        found[places] = centred_log_transform(law, arguments)[0].real
+        found[places] = values(law, coefficients[places])
     return found
 
 
@@ -191,13 +157,7 @@ def _require_transforms(terms: Iterable[Term]) -> None:
             )
 
 
-def _checked_level(level: float) -> float:
-    if not 0 < level < 1:
-        raise InvalidInputError(f"a probability must lie between 0 and 1, not {level}")
-    return level
-
-
-def _positive(value: float, name: str) -> float:
-    if not 0 < value < math.inf:
-        raise InvalidInputError(f"must be positive and finite, not {value}", name)
-    return value
+def _require_inside(value: float, most: float, name: str) -> None:
+    if not 0 < value < most:
+        wanted = "lie between 0 and 1" if most == 1 else "be positive and finite"
+        raise InvalidInputError(f"must {wanted}, not {value}", name)

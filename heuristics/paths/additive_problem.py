@@ -12,7 +12,6 @@ kappa r whatever the model (E12); by the closed form sqrt(kappa c) is right wher
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -112,19 +111,26 @@ class AdditiveProblem:
         return replace(self, maximum_time=maximum_time, maximum_loss=maximum_loss)
 
     def ending_with(self, may_end: BoolArray, may_stop: bool) -> "AdditiveProblem":
-        """The same where only some models, shape (M,), may be the last (`charge_ends`).
+        """The same where only some models, shape (M,), may be the last: ends that may not be are charged.
 
-        ``may_stop`` says whether the path without an epoch is one.
+        Let a step from model p to model m cost B more label if p may be the last and m may not, and B less
+        the other way round. These charges telescope: a sequence has its own label if its last model may be
+        the last, and B more if it may not. With B beyond all that labels can fall, no sequence that ends
+        badly meets the target; sequences of one last model are charged alike, so dominance is what it was.
+        Where l(0) meets the target and a plan has to train all the same (``may_stop`` is false), the start is
+        charged, too: l(0) and all first steps back.
         """
-        losses, start = charge_ends(
-            self.losses,
-            range(self.start),
-            may_end,
-            may_stop,
-            self.initial_loss,
-            self.maximum_loss + ATOM_TOLERANCE,
-        )
-        return replace(self, losses=losses, initial_loss=start)
+        most = self.maximum_loss + ATOM_TOLERANCE
+        idle = not may_stop and self.initial_loss <= most
+        if may_end.all() and not idle:
+            return self
+        fall = float(np.maximum(-self.losses, 0.0).max(axis=(1, 2), initial=0.0).sum())
+        charge = _ROOM * (max(most - self.initial_loss, 0.0) + fall) + abs(self.initial_loss) / 100
+        if self.initial_loss > 0:  # a whole number of levels, which are fractions of l(0)
+            charge = self.initial_loss * math.ceil(charge / self.initial_loss)
+        before = charge * np.append(~may_end, idle)
+        losses = self.losses + (charge * ~may_end[None, :] - before[:, None])
+        return replace(self, losses=losses, initial_loss=self.initial_loss + float(before[-1]))
 
     def totals(self, path: tuple[int, ...]) -> tuple[float, float, float]:
         """Weight, time and final loss of a path given by indices of models, summed exactly.
@@ -147,10 +153,6 @@ class AdditiveProblem:
             math.fsum([self.initial_loss, *(self.losses[k, before, model] for k, (before, model) in steps)]),
         )
 
-    def path(self, models: tuple[int, ...]) -> "AdditivePath":
-        """A path with its totals; refuses as `totals` does."""
-        return AdditivePath(models, *self.totals(models))
-
     def feasible(self, path: tuple[int, ...]) -> bool:
         """Whether a path keeps both budgets, within the tolerances."""
         _, time, loss = self.totals(path)
@@ -160,16 +162,6 @@ class AdditiveProblem:
     def names(self, path: tuple[int, ...]) -> tuple[str, ...]:
         """The models of a path."""
         return tuple(self.models[index] for index in path)
-
-
-@dataclass(frozen=True)
-class AdditivePath:
-    """A path with its exact totals."""
-
-    models: tuple[int, ...]
-    weight: float
-    time: float
-    loss: float
 
 
 def additive_problem(
@@ -228,48 +220,6 @@ def additive_problem(
         maximum_time=math.inf if target.maximum_time is None else target.maximum_time,
     )
     return problem.ending_with(rules.last_models(names), rules.may_stop)
-
-
-def charge_ends(
-    losses: FloatArray,
-    models: Sequence[int],
-    may_end: NDArray[np.bool_],
-    may_stop: bool,
-    initial_loss: float,
-    maximum_loss: float,
-) -> tuple[FloatArray, float]:
-    r"""Labels of all steps, and that of the start, with what an end is charged that may not be the last.
-
-    Let a step from model p to model m cost B more label if p may be the last and m may not, and B less the
-    other way round. These charges telescope: a sequence has its own label if its last model may be the last,
-    and B more if it may not. With B beyond all that labels can fall, no sequence that ends badly meets the
-    target, and those that end well are as they were; sequences of one last model are charged alike, so
-    dominance is what it was. Where l(0) meets the target and a plan has to train all the same, the start is
-    charged, too: l(0) and all first steps back.
-
-    Parameters
-    ----------
-    losses : float array (K, M + 1, G)
-        Of every step, row M being the start [loss].
-    models : sequence of int
-        Model of each of the G columns.
-    may_end : bool array (M,)
-        Which models may be the last.
-    may_stop : bool
-        Whether the sequence without an epoch is a plan.
-    initial_loss, maximum_loss : float
-        l(0), and the greatest label that meets the target [loss].
-    """
-    idle = not may_stop and initial_loss <= maximum_loss
-    if may_end.all() and not idle:
-        return losses, initial_loss
-    fall = np.maximum(-losses, 0.0).max(axis=(1, 2), initial=0.0).sum()
-    charge = _ROOM * (max(maximum_loss - initial_loss, 0.0) + float(fall)) + abs(initial_loss) / 100
-    if initial_loss > 0:  # a whole number of levels, which are fractions of l(0)
-        charge = initial_loss * math.ceil(charge / initial_loss)
-    before = charge * np.append(~may_end, idle)
-    after = charge * ~may_end[np.asarray(models, dtype=np.int64)]
-    return losses + (after[None, :] - before[:, None]), initial_loss + float(before[-1])
 
 
 def _loss_changes(

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.heuristics.paths.additive_problem import AdditivePath, AdditiveProblem
+from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.search import LabelSearch, Prefix, Stops
 from depl.heuristics.paths.setting import (
     FIRST_WIDTH,
     MOST_LABELS,
     WIDER,
+    AdditivePath,
     Prepared,
     checked_path,
     prepare,

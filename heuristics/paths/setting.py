@@ -15,10 +15,11 @@ A limit of time or of labels ends in the interval of the passes so far.
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from depl.heuristics.paths.additive_problem import AdditivePath, AdditiveProblem
+from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.bounds import (
     CompletionBounds,
     completion_bounds,
@@ -43,6 +44,15 @@ bound with which wider ones drop labels."""
 WIDER = 8
 """Factor from the width of a pass to that of the next. Set by hand: with 8, all narrower passes together may
 take a seventh of the labels of the last; a greater factor may make the last one wider than it need be."""
+
+
+class AdditivePath(NamedTuple):
+    """A path with its exact totals."""
+
+    models: tuple[int, ...]
+    weight: float
+    time: float
+    loss: float
 
 
 @dataclass(frozen=True)
@@ -130,7 +140,7 @@ def least_weight(
 def trivial_outcome(problem: AdditiveProblem) -> PathOutcome | None:
     """The answer where no search is needed: l(0) meets the target, or there is no time or no epoch."""
     if problem.initial_loss <= problem.maximum_loss + ATOM_TOLERANCE and problem.maximum_time >= 0:
-        return PathOutcome(Termination.OPTIMAL, problem.path(()), 0.0)
+        return PathOutcome(Termination.OPTIMAL, AdditivePath((), *problem.totals(())), 0.0)
     if problem.maximum_time < 0:
         return PathOutcome(Termination.INFEASIBLE, None, math.inf, reason="resources: T_max is negative")
     if not problem.epochs:
@@ -183,7 +193,7 @@ def checked_path(problem: AdditiveProblem, models: tuple[int, ...]) -> AdditiveP
     """
     if not problem.feasible(models):
         raise DeplError(f"the label setting found {models}, which breaks a budget; please report it")
-    return problem.path(models)
+    return AdditivePath(models, *problem.totals(models))
 
 
 @dataclass

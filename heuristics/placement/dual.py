@@ -15,7 +15,7 @@ Around the best price the cheapest clusters change from *slow* ones, which miss 
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,23 +28,12 @@ from depl.models.problem.laws import FloatArray
 _ROUNDING = 8 * float(np.finfo(float).eps)
 """Share by which L is rounded down: psi takes a few operations, the sum over classes is rounded once
 (`math.fsum`); sixteen roundings of 2**-53 cover them."""
-_STEP, _EXPANSIONS, _BISECTIONS = 16.0, 120, 70
+_STEP, _EXPANSIONS, _BISECTIONS = 16.0, 120, 60
 """Factor by which the first guess of the price is widened to a bracket, and steps of that and of the
-bisection of its logarithm. A bracket of 16 takes 51 halvings to 2e-15; more are for steps to a choice's own
-price, which may narrow it less. Set by hand: 120 expansions are 144 decades, and the range of doubles ends
-the loop beyond."""
-_CLOSE, _CLOSED = 1.3, 2e-15
-"""Ratio of a bracket's prices below which the own price of a choice is tried, set by hand: in a wider bracket
-another choice is more often the cheapest there, and the evaluation in vain. And one that differs from 1 by
-nine roundings, at which the bracket is closed."""
-
-_NARROWINGS = (2, 5, 8, 12, 20)
-"""Steps of the bisection before which clusters are left out that are not near the cheapest any more. Set by
-hand: bracket and list shrink together; each costs two evaluations."""
-_FEW = 16
-"""Clusters that are all kept: set by hand; with fewer, what an evaluation costs does not depend on them."""
-_MARGIN = 1 + 1e-9
-"""Ratio of two psi that counts as one: a million times their rounding."""
+bisection of its logarithm. A bracket of 16 takes 51 halvings to 2e-15. Set by hand: 120 expansions are 144
+decades, and the range of doubles ends the loop beyond."""
+_CLOSED = 2e-15
+"""Ratio of a bracket's prices less 1 at which the bracket is closed: nine roundings."""
 
 Choice = NDArray[np.intp]
 """A cluster for every class, shape (G,)."""
@@ -149,7 +138,7 @@ def lagrangian(problem: PlacementProblem, multiplier: float) -> Priced:
 def best_price(problem: PlacementProblem) -> Dual:
     """The price of time with the greatest L, by bisection on its supergradient.
 
-    Takes about 70 evaluations of O(G N) at most; epochs of N_g = 0 do not count.
+    Takes about 60 evaluations of O(G N) at most; epochs of N_g = 0 do not count.
     """
     live = problem.counts > 0
     if not live.all():
@@ -202,60 +191,16 @@ def _bisect(problem: PlacementProblem, limit: float, slow: Priced, quick: Priced
             break
     if fast is None:
         return Dual(best.multiplier, best.value, slow, quick)
-    near = _Near(problem)
-    for step in range(_BISECTIONS):
-        near.narrow(step, slow.multiplier, fast.multiplier)
+    for _ in range(_BISECTIONS):
         if slow.multiplier == 0 or fast.multiplier <= slow.multiplier * (1 + _CLOSED):
             break
-        trial = math.sqrt(slow.multiplier) * math.sqrt(fast.multiplier)
-        if np.array_equal(slow.choice, fast.choice) and fast.multiplier < _CLOSE * slow.multiplier:
-            trial, exact = _own_price(problem, fast, slow.multiplier, trial)
-            if exact:
-                point = near.lagrangian(trial)
-                if np.array_equal(point.choice, fast.choice):
-                    return Dual(trial, point.value, point, point)
-        point = near.lagrangian(trial)
+        point = lagrangian(problem, math.sqrt(slow.multiplier) * math.sqrt(fast.multiplier))
         best = max(best, point, key=lambda item: item.value)
         if _time(problem, point.times) > limit:
             slow = point
         else:
             fast = point
     return Dual(best.multiplier, best.value, slow, fast)
-
-
-class _Near:
-    """The clusters that may be cheapest for some class between two prices.
-
-    Psi never falls in lam, so at any price between them psi_gn is at least what it is at the lower one, and
-    the least psi of class g at most what it is at the upper one.
-    """
-
-    def __init__(self, problem: PlacementProblem) -> None:
-        self._problem, self._columns = problem, np.arange(len(problem.clusters))
-
-    def narrow(self, step: int, low: float, high: float) -> None:
-        """Before some steps, leave out the clusters that cannot be cheapest between the two prices."""
-        if step not in _NARROWINGS or len(self._columns) <= _FEW or low <= 0:
-            return
-        least = prices(self._problem, high)[0].min(axis=1, keepdims=True)
-        kept = np.flatnonzero((prices(self._problem, low)[0] <= least * _MARGIN).any(axis=0))
-        if 2 * len(kept) <= len(self._columns):
-            self._problem, self._columns = self._problem.on(kept), self._columns[kept]
-
-    def lagrangian(self, multiplier: float) -> Priced:
-        """As for all clusters, at a price between the two."""
-        point = lagrangian(self._problem, multiplier)
-        return replace(point, choice=self._columns[point.choice])
-
-
-def _own_price(
-    problem: PlacementProblem, point: Priced, lowest: float, otherwise: float
-) -> tuple[float, bool]:
-    """The multiplier of the allocation of a choice if it lies between the two prices around it."""
-    pairs = np.stack([np.arange(len(point.choice)), point.choice], axis=1)
-    found = float(problem.evaluate_pairs(pairs, problem.counts[None, :]).multipliers[0])
-    inside = lowest <= found <= point.multiplier
-    return (found, True) if inside else (otherwise, False)
 
 
 def _first_guess(problem: PlacementProblem, limit: float, quick: Priced) -> float:

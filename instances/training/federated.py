@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.instances.training.kernels import Labels, Numbers, descend
+from depl.instances.training.layers import REGROUP, Labels, Numbers
 from depl.instances.training.network import NeuralNetwork
+from depl.models.foundation.compiling import kernel
 
 
 class Examples(NamedTuple):
@@ -133,7 +134,7 @@ def _trained(
     for start in range(0, len(order), descent.batch):
         batch = order[start : start + descent.batch]
         _, slope = network.gradient(own, examples.inputs[:, batch], examples.labels[:, batch])
-        descend(own, velocity, slope, mask, rate, momentum)
+        _descend(own, velocity, slope, mask, rate, momentum)
     return own
 
 
@@ -152,3 +153,18 @@ def _deal(
         for hand, dealt in zip(hands, np.split(members, cuts), strict=True):
             hand.append(dealt)
     return tuple(np.concatenate(hand) for hand in hands)
+
+
+@kernel(fastmath=REGROUP)
+def _descend(
+    weights: Numbers,
+    velocity: Numbers,
+    slope: Numbers,
+    mask: Numbers,
+    rate: float | np.floating[Any],
+    momentum: float | np.floating[Any],
+) -> None:
+    """One step of gradient descent with momentum; what the mask sets to zero stays where it is."""
+    for i in range(len(weights)):
+        velocity[i] = momentum * velocity[i] + slope[i] * mask[i]
+        weights[i] -= rate * velocity[i]

@@ -1,5 +1,6 @@
 """A chain of layers with one vector of weights: first weights, gradient, evaluation, pruning by magnitude."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.instances.training.kernels import Labels, Numbers, cross_entropy
-from depl.instances.training.layers import Layer, Shape
+from depl.instances.training.layers import Labels, Layer, Numbers, Shape
+from depl.models.foundation.compiling import kernel
 from depl.models.foundation.errors import InvalidInputError
 
 _EVALUATED = 256  # examples at a time
@@ -118,7 +119,7 @@ class NeuralNetwork:
         scores, kept = self._forward(weights, inputs, keep=True)
         answers = np.ascontiguousarray(labels).reshape(-1)
         towards = np.empty_like(scores)
-        loss, _ = cross_entropy(scores, answers, towards)
+        loss, _ = _cross_entropy(scores, answers, towards)
         towards[answers, np.arange(len(answers))] -= 1
         towards /= len(answers)
         slope = np.empty_like(weights)
@@ -137,7 +138,7 @@ class NeuralNetwork:
             part = slice(start, start + _EVALUATED)
             scores, _ = self._forward(weights, inputs[:, part], keep=False)
             probabilities = np.empty_like(scores)
-            more = cross_entropy(scores, np.ascontiguousarray(labels[:, part]).reshape(-1), probabilities)
+            more = _cross_entropy(scores, np.ascontiguousarray(labels[:, part]).reshape(-1), probabilities)
             loss, wrong = loss + more[0], wrong + more[1]
             parts.append(probabilities.reshape(len(scores), len(labels), -1))
         return Assessment(loss / labels.size, wrong / labels.size, np.concatenate(parts, axis=2))
@@ -149,3 +150,27 @@ class NeuralNetwork:
             values, needed = layer.forward(weights[place], values, shape)
             kept.append(needed if keep else None)
         return values, kept
+
+
+@kernel()
+def _cross_entropy(scores: Numbers, labels: Labels, probabilities: Numbers) -> tuple[float, int]:
+    """Sum of the losses and number of wrong answers; fills in the probability of every class.
+
+    ``scores`` and ``probabilities`` are (classes, answers), ``labels`` one class for each answer.
+    """
+    loss, wrong = 0.0, 0
+    for j in range(scores.shape[1]):
+        best = 0
+        for c in range(1, scores.shape[0]):
+            if scores[c, j] > scores[best, j]:
+                best = c
+        wrong += best != labels[j]
+        total = 0.0
+        for c in range(scores.shape[0]):
+            power = math.exp(scores[c, j] - scores[best, j])
+            probabilities[c, j] = power
+            total += power
+        loss += math.log(total) - (scores[labels[j], j] - scores[best, j])
+        for c in range(scores.shape[0]):
+            probabilities[c, j] /= total
+    return loss, wrong

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from depl.instances.training.data import Material, needed
 from depl.instances.training.federated import Clients, Descent, federated_epoch, share_out
-from depl.instances.training.kernels import Numbers
+from depl.instances.training.layers import Numbers
 from depl.instances.training.network import Assessment, NeuralNetwork
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.table import Traces

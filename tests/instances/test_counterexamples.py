@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import depl
-from depl.heuristics.paper.models import cost_down, cost_up
+from depl.heuristics.paper.network import cost_down, cost_up
 from depl.heuristics.paths.additive_problem import Weight, additive_problem
 from depl.instances.counterexamples import almost_one_level, short_epochs
 from depl.instances.reductions.partition import partition_by_epoch, partition_by_model

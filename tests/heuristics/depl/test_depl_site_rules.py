@@ -13,7 +13,7 @@ from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
 from depl.heuristics.depl.calibration import Judge
 from depl.heuristics.depl.model_stage import Kind, ModelStage
 from depl.heuristics.paths.additive_labels import expected_label
-from depl.heuristics.paths.additive_problem import additive_problem, charge_ends
+from depl.heuristics.paths.additive_problem import AdditiveProblem, additive_problem
 from depl.heuristics.paths.setting import least_weight
 from depl.instances.generator import random_instance
 from depl.instances.library import load
@@ -174,7 +174,18 @@ def test_sites_that_break_a_rule_are_not_listed_and_never_in_time(tiny):
 def test_charges_of_ends_telescope_and_put_bad_ends_out_of_reach():
     rng = np.random.default_rng(3)
     losses = rng.normal(-0.3, 0.5, (4, 4, 3))
-    ends, start = charge_ends(losses, range(3), np.array([True, False, True]), True, 2.0, 1.0)
+    plain_problem = AdditiveProblem(
+        models=("a", "b", "c"),
+        weights=np.zeros((4, 3)),
+        times=np.zeros((4, 3)),
+        losses=losses,
+        allowed=np.ones(losses.shape, dtype=bool),
+        initial_loss=2.0,
+        maximum_loss=1.0,
+        maximum_time=math.inf,
+    )
+    ended = plain_problem.ending_with(np.array([True, False, True]), True)
+    ends, start = ended.losses, ended.initial_loss
     assert start == 2.0
     for _ in range(200):
         path = rng.integers(3, size=int(rng.integers(1, 5)))
@@ -187,10 +198,10 @@ def test_charges_of_ends_telescope_and_put_bad_ends_out_of_reach():
             assert levels == pytest.approx(round(levels))
         else:
             assert charged == pytest.approx(plain, abs=1e-9)
-    same, start = charge_ends(losses, range(3), np.ones(3, dtype=bool), True, 2.0, 1.0)
-    assert same is losses
-    _, raised = charge_ends(losses, range(3), np.ones(3, dtype=bool), False, 2.0, 3.0)
-    assert raised > 3.0
+    every = np.ones(3, dtype=bool)
+    assert plain_problem.ending_with(every, True) is plain_problem
+    met = plain_problem.within(math.inf, 3.0)
+    assert met.ending_with(every, False).initial_loss > 3.0
 
 
 def test_searches_over_labels_end_well(tiny):

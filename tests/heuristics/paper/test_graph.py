@@ -6,17 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.paper import models as module
-from depl.heuristics.paper.models import (
-    OMEGA,
-    START,
-    ExpandedGraph,
-    cost_down,
-    cost_up,
-    expanded_graph,
-    shortest_path,
-    steps_in_levels,
-)
+from depl.heuristics.paper import network as module
+from depl.heuristics.paper.models import ExpandedGraph, steps_in_levels
+from depl.heuristics.paper.network import OMEGA, START, cost_down, cost_up, expanded_graph, shortest_path
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.risk.rounded import Rounding

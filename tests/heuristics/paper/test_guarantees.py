@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.paper.models import cost_down, cost_up, expanded_graph, shortest_path, with_budgets
+from depl.heuristics.paper.network import cost_down, cost_up, expanded_graph, shortest_path, with_budgets
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from tests.cases.additive_cases import brute_force, random_problem
 

@@ -9,8 +9,8 @@ import pytest
 import depl
 from depl.heuristics.paper import loop as module
 from depl.heuristics.paper.loop import OPTIONS, depl_paper
-from depl.heuristics.paper.models import StoppedError
 from depl.instances.generator import random_instances
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target, Transfer
 from depl.models.problem.laws import Deterministic, Forbidden, InverseGamma, StudentT
@@ -334,7 +334,7 @@ def test_stopped_after_a_choice_of_data_it_tells_the_nearest_value(two_sets: Ins
 
     options = module._Options(module.PAPER_LEVELS, 0.01, module.Weight.FULL_RESOURCES, None, 1000)
     loop = module._Loop(two_sets, Counting(), options)
-    with pytest.raises(StoppedError):
+    with pytest.raises(OutOfTimeError):
         loop.run()
     outcome = loop.outcome(Termination.TIME_LIMIT)
     assert asked > 0

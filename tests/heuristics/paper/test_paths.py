@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from depl.heuristics.paper import models as module
-from depl.heuristics.paper.models import OMEGA, START, ExpandedGraph, StoppedError, cost_up, expanded_graph
+from depl.heuristics.paper.models import ExpandedGraph
+from depl.heuristics.paper.network import OMEGA, START, cost_up, expanded_graph
 from depl.heuristics.paths.additive_problem import AdditiveProblem
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from tests.cases.additive_cases import all_paths, random_problem
 
@@ -135,7 +137,7 @@ def test_a_graph_without_epochs_or_time_has_no_nearest_path() -> None:
 
 
 def test_a_stop_and_a_graph_too_large_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StoppedError):
+    with pytest.raises(OutOfTimeError):
         next(ExpandedGraph(one_model(5), 20, proceed=lambda: False).paths())
     monkeypatch.setattr(module, "LARGEST_VERTICES", 2)
     with pytest.raises(NotCoveredError, match="more than 2 vertices; take eta below 20"):

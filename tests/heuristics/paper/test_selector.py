@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from depl.heuristics.paper.models import PaperLabel, Selector, StoppedError
+from depl.heuristics.paper.models import PaperLabel, Selector
 from depl.heuristics.paths.additive_problem import Weight
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import final_loss
 from depl.models.exact.choices import build_plan
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.problem.instance import Instance
 from depl.models.risk.certify import certified_violation
 
@@ -88,5 +89,5 @@ def test_paths_have_the_law_of_the_plan_that_trains_them() -> None:
 
 
 def test_a_stop_reaches_the_caller(steady: Instance) -> None:
-    with pytest.raises(StoppedError):
+    with pytest.raises(OutOfTimeError):
         Selector(steady, 200, Weight.ROOT, None, lambda: False).graph(DATA)

@@ -8,7 +8,7 @@ import pytest
 
 from depl.benchmarks.studies.helpers.path_peers import arc_flow_optimum
 from depl.benchmarks.studies.helpers.path_problems import FAMILIES, family_problem
-from depl.heuristics.paper.models import cost_down, cost_up
+from depl.heuristics.paper.network import cost_down, cost_up
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.setting import least_weight
 from depl.models.foundation.errors import NotCoveredError
