@@ -32,8 +32,11 @@ from depl.instances.reductions.knapsack import Knapsack
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
 
-Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
+Column = NDArray[np.int64]
+Columns = tuple[Column, Column]
 """Values and weights."""
+Family = Callable[[int, int, np.random.Generator], Columns]
+"""Of n items with numbers up to R."""
 
 _SPAN, _MULTIPLES = 2, 10
 
@@ -87,7 +90,7 @@ def with_normal_weights(knapsack: Knapsack, level: float, rng: np.random.Generat
     return ChanceKnapsack.of(knapsack.values, means, variances, sum(means) // 2, level)
 
 
-def _uniform(rng: np.random.Generator, low: int, high: int, count: int) -> NDArray[np.int64]:
+def _uniform(rng: np.random.Generator, low: int, high: int, count: int) -> Column:
     return rng.integers(low, high + 1, count)
 
 
@@ -95,39 +98,46 @@ def _uncorrelated(count: int, largest: int, rng: np.random.Generator) -> Columns
     return _uniform(rng, 1, largest, count), _uniform(rng, 1, largest, count)
 
 
-def _weakly_correlated(count: int, largest: int, rng: np.random.Generator) -> Columns:
-    weights = _uniform(rng, 1, largest, count)
-    return np.maximum(1, weights + _uniform(rng, -(largest // 10), largest // 10, count)), weights
-
-
-def _strongly_correlated(count: int, largest: int, rng: np.random.Generator) -> Columns:
-    weights = _uniform(rng, 1, largest, count)
-    return weights + largest // 10, weights
-
-
 def _inverse_strongly_correlated(count: int, largest: int, rng: np.random.Generator) -> Columns:
     values = _uniform(rng, 1, largest, count)
     return values, values + largest // 10
-
-
-def _almost_strongly_correlated(count: int, largest: int, rng: np.random.Generator) -> Columns:
-    weights = _uniform(rng, 1, largest, count)
-    shift = _uniform(rng, -(largest // 500), largest // 500, count)
-    return np.maximum(1, weights + largest // 10 + shift), weights
-
-
-def _subset_sum(count: int, largest: int, rng: np.random.Generator) -> Columns:
-    weights = _uniform(rng, 1, largest, count)
-    return weights.copy(), weights
 
 
 def _similar_weights(count: int, largest: int, rng: np.random.Generator) -> Columns:
     return _uniform(rng, 1, 1000, count), _uniform(rng, 100_000, 100_100, count)
 
 
-def _spanner(
-    family: Callable[[int, int, np.random.Generator], Columns],
-) -> Callable[[int, int, np.random.Generator], Columns]:
+def _near(weights: Column, shift: int, spread: int, rng: np.random.Generator) -> Column:
+    return np.maximum(1, weights + shift + _uniform(rng, -spread, spread, len(weights)))
+
+
+def _circle(weights: Column, largest: int) -> Column:
+    """Whole-number roots: (2/3) sqrt(s) rounded down is the root of 4 s / 9 rounded down."""
+    values = [math.isqrt(4 * (4 * largest**2 - (int(w) - 2 * largest) ** 2) // 9) for w in weights]
+    return np.array(values, dtype=np.int64)
+
+
+_BY_WEIGHT: dict[str, Callable[[Column, int, np.random.Generator], Column]] = {
+    "weakly-correlated": lambda w, r, rng: _near(w, 0, r // 10, rng),
+    "strongly-correlated": lambda w, r, rng: w + r // 10,
+    "almost-strongly-correlated": lambda w, r, rng: _near(w, r // 10, r // 500, rng),
+    "subset-sum": lambda w, r, rng: w.copy(),
+    "multiple-strongly-correlated": lambda w, r, rng: w + np.where(w % 6 == 0, 3 * r // 10, 2 * r // 10),
+    "profit-ceiling": lambda w, r, rng: 3 * -(-w // 3),
+    "circle": lambda w, r, rng: _circle(w, r),
+}
+"""Values for weights that are uniform on 1, ..., R."""
+
+
+def _of_weights(family: str) -> Family:
+    def drawn(count: int, largest: int, rng: np.random.Generator) -> Columns:
+        weights = _uniform(rng, 1, largest, count)
+        return _BY_WEIGHT[family](weights, largest, rng), weights
+
+    return drawn
+
+
+def _spanner(family: Family) -> Family:
     def drawn(count: int, largest: int, rng: np.random.Generator) -> Columns:
         values, weights = (-(-2 * column // _MULTIPLES) for column in family(_SPAN, largest, rng))
         chosen, times = rng.integers(0, _SPAN, count), _uniform(rng, 1, _MULTIPLES, count)
@@ -136,35 +146,18 @@ def _spanner(
     return drawn
 
 
-def _multiple_strongly_correlated(count: int, largest: int, rng: np.random.Generator) -> Columns:
-    weights = _uniform(rng, 1, largest, count)
-    return weights + np.where(weights % 6 == 0, 3 * largest // 10, 2 * largest // 10), weights
-
-
-def _profit_ceiling(count: int, largest: int, rng: np.random.Generator) -> Columns:
-    weights = _uniform(rng, 1, largest, count)
-    return 3 * -(-weights // 3), weights
-
-
-def _circle(count: int, largest: int, rng: np.random.Generator) -> Columns:
-    weights = _uniform(rng, 1, largest, count)
-    # Whole-number root: (2/3) sqrt(s) rounded down is the root of 4 s / 9 rounded down.
-    values = [math.isqrt(4 * (4 * largest**2 - (int(w) - 2 * largest) ** 2) // 9) for w in weights]
-    return np.array(values, dtype=np.int64), weights
-
-
-FAMILIES: dict[str, Callable[[int, int, np.random.Generator], Columns]] = {
+FAMILIES: dict[str, Family] = {
     "uncorrelated": _uncorrelated,
-    "weakly-correlated": _weakly_correlated,
-    "strongly-correlated": _strongly_correlated,
+    "weakly-correlated": _of_weights("weakly-correlated"),
+    "strongly-correlated": _of_weights("strongly-correlated"),
     "inverse-strongly-correlated": _inverse_strongly_correlated,
-    "almost-strongly-correlated": _almost_strongly_correlated,
-    "subset-sum": _subset_sum,
+    "almost-strongly-correlated": _of_weights("almost-strongly-correlated"),
+    "subset-sum": _of_weights("subset-sum"),
     "similar-weights": _similar_weights,
     "uncorrelated-spanner": _spanner(_uncorrelated),
-    "weakly-correlated-spanner": _spanner(_weakly_correlated),
-    "strongly-correlated-spanner": _spanner(_strongly_correlated),
-    "multiple-strongly-correlated": _multiple_strongly_correlated,
-    "profit-ceiling": _profit_ceiling,
-    "circle": _circle,
+    "weakly-correlated-spanner": _spanner(_of_weights("weakly-correlated")),
+    "strongly-correlated-spanner": _spanner(_of_weights("strongly-correlated")),
+    "multiple-strongly-correlated": _of_weights("multiple-strongly-correlated"),
+    "profit-ceiling": _of_weights("profit-ceiling"),
+    "circle": _of_weights("circle"),
 }

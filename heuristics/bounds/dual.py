@@ -14,7 +14,6 @@ sites are allowed.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
@@ -92,6 +91,7 @@ class Dual:
     cuts: list[Cut] = field(default_factory=list)
     closed: float = CLOSED
     same_time: bool = field(default=False, init=False)
+    _fixed: Priced | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Read units of cost, time, gain and variance, and the prices to begin with."""
@@ -150,14 +150,22 @@ class Dual:
 
     def without_cost(self) -> "Dual":
         """The same sequences where nothing costs anything: for what can be reached at all."""
-        return Dual(self.learning, _Fixed(self.places, _free), None, math.inf)
+        return self._with_psi(np.where(np.isinf(self.places.at(0.0).psi), math.inf, 0.0))
 
     def with_times(self) -> "Dual":
         """The same sequences with their least times in place of costs."""
-        return Dual(self.learning, _Fixed(self.places, _fastest), None, math.inf)
+        return self._with_psi(self.places.fastest)
+
+    def _with_psi(self, psi: FloatArray) -> "Dual":
+        """The same sequences where psi does not depend on a price."""
+        found = Dual(self.learning, self.places, None, math.inf)
+        found._fixed = Priced(psi, np.zeros(psi.shape))
+        return found
 
     def priced(self, multiplier: float) -> Priced:
         """The places at a price of time; the last few are remembered."""
+        if self._fixed is not None:
+            return self._fixed
         if multiplier not in self._priced:
             if len(self._priced) > 8:
                 self._priced.clear()
@@ -328,46 +336,6 @@ def _gain_price_range(dual: Dual, part: Part, multiplier: float) -> tuple[float,
     gains = dual.learning.gains[dual.learning.gains > 0]
     gain = float(np.median(gains)) if gains.size else 1.0
     return 1e-4 * cost / gain, 1e4 * cost / gain
-
-
-@dataclass(frozen=True, eq=False)
-class _Fixed:
-    """Places whose psi does not depend on a price."""
-
-    places: Places
-    psi_of: Callable[[Places], FloatArray]
-
-    @property
-    def factors(self) -> FloatArray:
-        return self.places.factors
-
-    @property
-    def low(self) -> FloatArray:
-        return self.places.low
-
-    @property
-    def high(self) -> FloatArray:
-        return self.places.high
-
-    @property
-    def below(self) -> FloatArray:
-        return self.places.below
-
-    @property
-    def fastest(self) -> FloatArray:
-        return self.places.fastest
-
-    def at(self, multiplier: float) -> Priced:
-        psi = self.psi_of(self.places)
-        return Priced(psi, np.zeros(psi.shape))
-
-
-def _free(places: Places) -> FloatArray:
-    return np.where(np.isinf(places.at(0.0).psi), math.inf, 0.0)
-
-
-def _fastest(places: Places) -> FloatArray:
-    return places.fastest
 
 
 def _rest(fall: float, piece: VarianceRange, limit: float | None, prices: Prices) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 from depl.heuristics.bounds.cutting_planes import Part, Prices
 from depl.heuristics.bounds.dual import Dual, start_prices
 from depl.heuristics.bounds.learning import Learning
-from depl.heuristics.bounds.price_guess import Outlook
+from depl.heuristics.bounds.outlook import Outlook
 from depl.heuristics.bounds.requirement import (
     Requirement,
     VarianceRange,

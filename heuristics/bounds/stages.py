@@ -111,9 +111,7 @@ class Stages:
         ways = [self._finer, self._divided]
         if self.expected - item.value > item.value - item.proved:
             ways.reverse()
-        if any(way(item) for way in ways):
-            return True
-        return self._own_time(item)
+        return any(way(item) for way in ways)
 
     def _open(self, start: Prices) -> None:
         """All ranges at the start prices, with the better of two weights of H: the guide's and the tilt's."""
@@ -153,13 +151,13 @@ class Stages:
     def _single(self, item: Opened) -> Requirement:
         return Requirement(self.guide.duals[item.tilt].tilt.requirement.fall, (item.piece,))
 
-    def _raise(self, item: Opened, *, same_time: bool = True) -> None:
+    def _raise(self, item: Opened) -> None:
         """Better prices for a range, by the guide, and for others of its class if they are worth more."""
         dual, enough = self.guide.duals[item.tilt], self.expected * _BEYOND
         item.raised = True
         if item.value >= enough:
             return
-        dual.same_time = same_time
+        dual.same_time = True
         bound = dual.bound(self.guide.part, self._single(item), item.prices, enough)
         if not bound.value > item.value:
             return
@@ -195,11 +193,3 @@ class Stages:
         self.full = self.full.on(finer, Part(np.zeros(len(finer.low))))
         self._frontiers += 1
         return True
-
-    def _own_time(self, item: Opened) -> bool:
-        """Better prices with a price of time of its own, once."""
-        if item.own_time:
-            return False
-        item.own_time, before = True, item.prices
-        self._raise(item, same_time=False)
-        return item.prices != before

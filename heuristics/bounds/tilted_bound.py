@@ -28,8 +28,8 @@ class Opened:
     """A range of a class: the best bound so far and the prices that prove it.
 
     ``raised`` says whether it had its own prices, ``depth`` how often it was divided. ``proved`` is what is
-    proved of it on a frontier, ``proved_at`` where its prices were last evaluated, and ``own_time`` says
-    whether it had a price of time of its own (`depl.heuristics.bounds.stages`).
+    proved of it on a frontier, ``proved_at`` where its prices were last evaluated
+    (`depl.heuristics.bounds.stages`).
     """
 
     tilt: int
@@ -40,7 +40,6 @@ class Opened:
     depth: int = 0
     proved: float = -math.inf
     proved_at: tuple[int, Prices] | None = None
-    own_time: bool = False
 
 
 @dataclass(eq=False)

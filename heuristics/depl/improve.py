@@ -1,13 +1,13 @@
 """A choice of data and a sequence, improved at their own exact prices until no move helps.
 
 1. *Label.* Near the sequence as it is, the quantile is additive to first order
-   (`depl.heuristics.depl.saddle_labels`).
-2. *Data.* On the open sites two prices solve the relaxation (`depl.heuristics.depl.improve_sites`). Sets of
-   data that are better at these prices join the listed ones (`depl.heuristics.depl.improve_data`), and sites
+   (`depl.heuristics.depl.labels`).
+2. *Data.* On the open sites two prices solve the relaxation (`depl.heuristics.depl.priced_sites`). Sets of
+   data that are better at these prices join the listed ones (`depl.heuristics.depl.moves`), and sites
    are opened, closed and exchanged. What sites cost at fixed prices bounds their own relaxation from below,
    so only those that stay below the best one are evaluated.
 3. *Sequence.* Lightest paths at the price of time, then moves of change points and of single datasets with
-   exact costs (`depl.heuristics.depl.improve_epochs`). What the certified tail is off moves the label, until
+   exact costs (`depl.heuristics.depl.moves`). What the certified tail is off moves the label, until
    the target is just met.
 
 A plan counts only if it is certified. New sets of data are made where the law of the data has a frontier
@@ -24,12 +24,10 @@ from numpy.typing import NDArray
 from depl.heuristics.bounds.cutting_planes import Prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, Sites, has_frontier
-from depl.heuristics.depl.calibration import Judge
-from depl.heuristics.depl.improve_data import DataAtPrices
-from depl.heuristics.depl.improve_epochs import ChangePoints, Sequenced
-from depl.heuristics.depl.improve_sites import Labels, Priced, Restricted
-from depl.heuristics.depl.model_stage import Candidate
-from depl.heuristics.depl.saddle_labels import Cumulants, Saddle
+from depl.heuristics.depl.labels import Judge, Saddle
+from depl.heuristics.depl.models import Candidate
+from depl.heuristics.depl.moves import ChangePoints, DataAtPrices, Sequenced
+from depl.heuristics.depl.priced_sites import Labels, Priced, Restricted
 from depl.heuristics.paths.additive_labels import typical_deviation
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.heuristics.paths.setting import least_weight
@@ -118,8 +116,8 @@ class Polish:
     _data: DataAtPrices | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        """Tables of laws are made when they are asked for."""
-        self._cumulants = Cumulants(self.judge.core)
+        """Sets of data are made where they have a frontier."""
+        self._cumulants = self.judge.cumulants
         if has_frontier(self.instance):
             self._data = DataAtPrices(self.instance, self.factors)
 

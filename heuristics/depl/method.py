@@ -29,7 +29,7 @@ from depl.heuristics.bounds.cutting_planes import Cut, Part, Prices
 from depl.heuristics.bounds.dual import Bound, Dual, start_prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.lower_bound import LowerBound, Proof
-from depl.heuristics.bounds.price_guess import Outlook
+from depl.heuristics.bounds.outlook import Outlook
 from depl.heuristics.bounds.requirement import (
     Requirement,
     VarianceRange,
@@ -38,11 +38,10 @@ from depl.heuristics.bounds.requirement import (
     largest_variance,
 )
 from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
-from depl.heuristics.depl.calibration import Judge, Reference, differ
 from depl.heuristics.depl.data_stage import DataChoice, DataStage
 from depl.heuristics.depl.improve import Polish, Start
-from depl.heuristics.depl.model_stage import Candidate, Kind, ModelStage, Searched
-from depl.heuristics.depl.most_certain import most_certain
+from depl.heuristics.depl.labels import Judge, Reference, differ
+from depl.heuristics.depl.models import Candidate, Kind, ModelStage, Searched, most_certain
 from depl.heuristics.depl.record import Record
 from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.deadline import OutOfTimeError

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
-from depl.heuristics.depl.model_stage import Candidate
+from depl.heuristics.depl.models import Candidate
 from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import Instance, Target
 from depl.models.solving.decisions import Decision, Stage

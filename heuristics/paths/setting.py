@@ -14,7 +14,7 @@ A limit of time or of labels ends in the interval of the passes so far.
 """
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -56,26 +56,6 @@ class AdditivePath(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Stage:
-    """What was known after one pass.
-
-    Attributes
-    ----------
-    width : int
-        Most labels of one epoch.
-    labels : int
-        Labels kept.
-    lower, upper : float
-        No path weighs less, and the lightest known does; infinite if none is.
-    """
-
-    width: int
-    labels: int
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True)
 class PathOutcome:
     """The answer to a path problem.
 
@@ -90,8 +70,6 @@ class PathOutcome:
         No feasible path weighs less; infinite if there is none.
     labels : int
         Labels kept.
-    stages : tuple of Stage
-        The passes.
     reason : str or None
         If there is no path: what cannot be met, and the nearest reachable value.
     """
@@ -100,7 +78,6 @@ class PathOutcome:
     path: AdditivePath | None
     lower_bound: float
     labels: int = 0
-    stages: tuple[Stage, ...] = ()
     reason: str | None = None
 
     @property
@@ -210,7 +187,6 @@ class _Solver:
     path: AdditivePath | None = None
     lower: float = 0.0
     labels: int = 0
-    stages: list[Stage] = field(default_factory=list)
 
     def run(self) -> PathOutcome:
         """Pass after pass until nothing is left to prove or to spend."""
@@ -239,15 +215,8 @@ class _Solver:
 
     def outcome(self, termination: Termination, reason: str | None = None) -> PathOutcome:
         """What is known now."""
-        infeasible = termination is Termination.INFEASIBLE
-        return PathOutcome(
-            termination,
-            self.path,
-            math.inf if infeasible else self.lower,
-            self.labels,
-            tuple(self.stages),
-            reason,
-        )
+        lower = math.inf if termination is Termination.INFEASIBLE else self.lower
+        return PathOutcome(termination, self.path, lower, self.labels, reason)
 
     def _begin(self) -> LabelSearch | str:
         """Bounds, and what they prove; a second time where a light path asks for a finer unit of weight."""
@@ -276,9 +245,7 @@ class _Solver:
         if found.path is not None:
             self._hold(found.path)
         self._raise(found.lower * unit)
-        upper = math.inf if self.path is None else self.path.weight
-        self.stages.append(Stage(width, found.labels, self.lower, upper))
-        self.limits.report(upper, self.lower)
+        self.limits.report(math.inf if self.path is None else self.path.weight, self.lower)
         return found
 
     def _require_path(self) -> PathOutcome | None:

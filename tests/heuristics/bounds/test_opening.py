@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from depl.heuristics.bounds.opening import Opening
+from depl.heuristics.bounds.outlook import Opening
 
 
 def drawn(rng: np.random.Generator) -> Opening:

@@ -9,7 +9,7 @@ import pytest
 from depl.heuristics.bounds.cutting_planes import Part
 from depl.heuristics.bounds.dual import Dual, start_prices
 from depl.heuristics.bounds.learning import Learning
-from depl.heuristics.bounds.price_guess import Outlook
+from depl.heuristics.bounds.outlook import Outlook
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange, fall_of
 from depl.heuristics.data.sites import DataFactors, Site, Sites, transfers_of
 from depl.instances.heterogeneous import heterogeneous_instance

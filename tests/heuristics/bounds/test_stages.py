@@ -11,7 +11,7 @@ from depl.heuristics.bounds.lower_bound import Proof
 from depl.heuristics.bounds.tilted_learning import TiltedLearning
 from depl.heuristics.data import sites
 from depl.heuristics.data.sites import DataFactors, has_frontier
-from depl.heuristics.depl.calibration import Judge
+from depl.heuristics.depl.labels import Judge
 from depl.instances.generator import random_instances
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
 from depl.instances.regions import regional_instance_with_plan

@@ -16,7 +16,7 @@ from depl.heuristics.bounds.tilted_bound import Classes
 from depl.heuristics.bounds.tilted_learning import COARSE, FINE, Fineness, TiltedLearning
 from depl.heuristics.data import sites
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
-from depl.heuristics.depl.calibration import Judge
+from depl.heuristics.depl.labels import Judge
 from depl.instances.generator import random_instances
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
 from depl.models.problem.epochs import FinalLoss

@@ -8,7 +8,7 @@ import pytest
 from scipy import special
 
 from depl.heuristics.bounds.learning import Learning
-from depl.heuristics.depl.calibration import Judge, Reference
+from depl.heuristics.depl.labels import Judge, Reference
 from depl.heuristics.paths.additive_labels import best_rate
 from depl.instances.generator import random_instances
 from depl.models.problem.epochs import FinalLoss, Term

@@ -10,8 +10,8 @@ import pytest
 import depl
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
-from depl.heuristics.depl.calibration import Judge
-from depl.heuristics.depl.model_stage import Kind, ModelStage
+from depl.heuristics.depl.labels import Judge
+from depl.heuristics.depl.models import Kind, ModelStage
 from depl.heuristics.paths.additive_labels import expected_label
 from depl.heuristics.paths.additive_problem import AdditiveProblem, additive_problem
 from depl.heuristics.paths.setting import least_weight

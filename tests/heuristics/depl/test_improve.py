@@ -9,9 +9,9 @@ import pytest
 from depl.heuristics.bounds.cutting_planes import Prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, listed_sites
-from depl.heuristics.depl.calibration import Judge
 from depl.heuristics.depl.improve import Polish, Start
-from depl.heuristics.depl.model_stage import Candidate, ModelStage
+from depl.heuristics.depl.labels import Judge
+from depl.heuristics.depl.models import Candidate, ModelStage
 from depl.instances.heterogeneous import heterogeneous_instance_with_plan
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.instance import Instance

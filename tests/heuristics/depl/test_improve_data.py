@@ -8,9 +8,9 @@ import pytest
 from depl.heuristics.bounds.cutting_planes import Cut, Prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Site, Sites
-from depl.heuristics.depl.improve_data import DataAtPrices
-from depl.heuristics.depl.improve_sites import Labels, Restricted
-from depl.heuristics.depl.saddle_labels import Cumulants
+from depl.heuristics.depl.labels import Cumulants
+from depl.heuristics.depl.moves import DataAtPrices
+from depl.heuristics.depl.priced_sites import Labels, Restricted
 from depl.models.problem.instance import Instance
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 from tests.cases.loop_cases import crowded, nonempty_sets

@@ -9,9 +9,9 @@ import pytest
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
 from depl.heuristics.depl import improve_epochs
-from depl.heuristics.depl.improve_epochs import ChangePoints, _Prefixes
-from depl.heuristics.depl.improve_sites import Restricted
-from depl.heuristics.depl.saddle_labels import Cumulants
+from depl.heuristics.depl.labels import Cumulants
+from depl.heuristics.depl.moves import ChangePoints, _Prefixes
+from depl.heuristics.depl.priced_sites import Restricted
 from depl.models.problem.allocation import allocate
 from depl.models.problem.learning import PowerDataLaw
 from tests.cases.loop_cases import crowded

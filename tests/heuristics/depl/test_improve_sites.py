@@ -9,8 +9,8 @@ import pytest
 from depl.heuristics.bounds.cutting_planes import Prices
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
-from depl.heuristics.depl.improve_sites import Labels, Restricted
-from depl.heuristics.depl.saddle_labels import Cumulants
+from depl.heuristics.depl.labels import Cumulants
+from depl.heuristics.depl.priced_sites import Labels, Restricted
 from depl.heuristics.paths.additive_labels import entropic_label
 from depl.models.problem.allocation import allocate
 from depl.models.problem.instance import Instance

@@ -8,8 +8,8 @@ import pytest
 
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors
-from depl.heuristics.depl.calibration import Judge
-from depl.heuristics.depl.model_stage import Candidate, Kind, ModelStage, Searched
+from depl.heuristics.depl.labels import Judge
+from depl.heuristics.depl.models import Candidate, Kind, ModelStage, Searched
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate

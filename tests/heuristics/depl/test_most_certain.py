@@ -11,10 +11,9 @@ from depl.heuristics.bounds.dual import Dual
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import calibrated_requirement, largest_variance
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
-from depl.heuristics.depl.calibration import Judge
 from depl.heuristics.depl.data_stage import DataStage
-from depl.heuristics.depl.model_stage import ModelStage
-from depl.heuristics.depl.most_certain import MostCertain, most_certain
+from depl.heuristics.depl.labels import Judge
+from depl.heuristics.depl.models import ModelStage, MostCertain, most_certain
 from depl.instances.generator import random_instances
 from depl.models.problem.instance import Instance, Model
 from depl.models.problem.laws import Normal, Zero

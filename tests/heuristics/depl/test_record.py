@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from depl.heuristics.depl.model_stage import Candidate
+from depl.heuristics.depl.models import Candidate
 from depl.heuristics.depl.record import Record
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Dataset, Instance

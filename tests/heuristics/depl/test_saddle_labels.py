@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from depl.heuristics.depl.saddle_labels import Cumulants, Saddle
+from depl.heuristics.depl.labels import Cumulants, Saddle
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_quantile

@@ -304,8 +304,8 @@ READERS = {
     # `Learning.switches` are loss steps of `depl.models.problem.epochs`, not the laws of an instance
     "heuristics/bounds/dual.py": {"switches"},
     "heuristics/bounds/learning.py": {"switches"},
-    "heuristics/depl/model_stage.py": {"switches"},
-    "heuristics/depl/improve_sites.py": {"switches"},
+    "heuristics/depl/models.py": {"switches"},
+    "heuristics/depl/priced_sites.py": {"switches"},
     "heuristics/bounds/tilted_learning.py": {"switches"},
 }
 

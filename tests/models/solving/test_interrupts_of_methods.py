@@ -11,7 +11,7 @@ import pytest
 import depl
 from depl.commands.answer import ExitCode, code_of
 from depl.heuristics.depl import improve as polish
-from depl.heuristics.depl.model_stage import ModelStage
+from depl.heuristics.depl.models import ModelStage
 from depl.heuristics.paths import kernels as label_kernels
 from depl.heuristics.paths import setting
 from depl.models.foundation.compiling import compiled_at_once

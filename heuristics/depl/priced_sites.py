@@ -1,6 +1,6 @@
 """A few models on listed sites under one label: what sequences cost at two prices, and which sites to open.
 
-With the label of `depl.heuristics.depl.saddle_labels` two prices are enough, lam of time and gamma of the
+With the label of `depl.heuristics.depl.labels` two prices are enough, lam of time and gamma of the
 label:
 
     min over sequences of sum [psi(lam) + gamma label] + F(open) - gamma room - lam T_max
@@ -22,9 +22,9 @@ from depl.heuristics.bounds.kernels import cheapest_path
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import VarianceRange
 from depl.heuristics.data.sites import Sites
-from depl.heuristics.depl.improve_kernels import least_after
-from depl.heuristics.depl.saddle_labels import Cumulants
+from depl.heuristics.depl.labels import Cumulants
 from depl.heuristics.paths.completions import least_completions
+from depl.models.foundation.compiling import kernel
 from depl.models.problem.epochs import LossStep
 from depl.models.problem.laws import FloatArray, Law
 
@@ -314,3 +314,49 @@ class _Neighbours:
         tables = (self._least, self._second, self._place)
         least = least_after(*tables, place, extra, site is not None, self.changes)
         return float(least) + math.fsum(self.transfers[self._sites(place, site)].tolist())
+
+
+@kernel(interpreted=True)
+def least_after(
+    least: FloatArray,
+    second: FloatArray,
+    place: NDArray[np.int64],
+    closed: int,
+    extra: FloatArray,
+    opens: bool,
+    switches: FloatArray,
+) -> float:
+    """Least weight of a sequence of at least one epoch when one site is closed and another one opened.
+
+    Parameters
+    ----------
+    least, second : ndarray
+        The two least weights over the open sites, shape (K, M).
+    place : ndarray of int
+        Which of them has the least one, shape (K, M).
+    closed : int
+        The open site that is closed; -1 for none.
+    extra : ndarray
+        Weights on the site that is opened, shape (K, M); only if ``opens``.
+    switches : ndarray
+        Shape (M + 1, M), row M for the start; infinite where not allowed.
+    """
+    epochs, models = least.shape
+    before, after, best = np.empty(models), np.empty(models), math.inf
+    for k in range(epochs):
+        for m in range(models):
+            weight = second[k, m] if place[k, m] == closed else least[k, m]
+            if opens and extra[k, m] < weight:
+                weight = extra[k, m]
+            value = switches[models, m]
+            if k > 0:
+                value = before[m] + switches[m, m]
+                for p in range(models):
+                    other = before[p] + switches[p, m]
+                    if other < value:
+                        value = other
+            after[m] = value + weight
+            if after[m] < best:
+                best = after[m]
+        before, after = after, before
+    return best
