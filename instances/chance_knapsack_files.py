@@ -92,13 +92,7 @@ def shipped_robust_knapsack(name: str) -> tuple[ChanceKnapsack, Fraction]:
 
 
 def announced_items(path: str | Path) -> int:
-    """How many items the first line of a file announces.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read, or its first line holds no such number.
-    """
+    """How many items the first line of a file announces."""
     head = next(iter(lines_of(path)))
     return count_of(head, numbers_of(Line(head.source, head.number, head.words[:1]), ("number of items",))[0])
 

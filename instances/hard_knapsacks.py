@@ -62,11 +62,6 @@ def hard_knapsack(
         R, at least 10.
     part, parts : int
         h and H: the capacity is h / (H + 1) of the weight of all items, and at least 1.
-
-    Raises
-    ------
-    InvalidInputError
-        If a parameter is out of range.
     """
     if family not in FAMILIES:
         raise InvalidInputError(f"no family {family!r}; {advice(family, FAMILIES)}", "family")

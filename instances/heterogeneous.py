@@ -97,11 +97,6 @@ def heterogeneous_instance_with_plan(
     Instance
         Named after its fingerprint.
     Plan
-
-    Raises
-    ------
-    InvalidInputError
-        If a size is below 1.
     """
     require_sizes(clusters=clusters, datasets=datasets, models=models, maximum_epochs=maximum_epochs)
     market = _market(rng)
@@ -129,13 +124,7 @@ def heterogeneous_instance_with_plan(
 
 
 def require_sizes(**sizes: int) -> None:
-    """All sizes are at least 1.
-
-    Raises
-    ------
-    InvalidInputError
-        If one is not.
-    """
+    """All sizes are at least 1."""
     for name, size in sizes.items():
         if size < 1:
             raise InvalidInputError(f"must be at least 1, not {size}", name)

@@ -107,13 +107,7 @@ def _published_optima() -> dict[str, Fraction]:
 
 
 def lines_of(path: str | Path) -> list[Line]:
-    """The lines of a file that are not blank, as words.
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read or is empty.
-    """
+    """The lines of a file that are not blank, as words."""
     source = str(path)
     words = (line.replace(",", " ").replace(";", " ").split() for line in read_text(path).splitlines())
     found = [Line(source, number, tuple(row)) for number, row in enumerate(words, start=1) if row]
@@ -130,13 +124,7 @@ def parse_number(text: str) -> Fraction | None:
 
 
 def numbers_of(line: Line, names: Sequence[str]) -> tuple[Fraction, ...]:
-    """The numbers of a line, one for each name and none of them negative.
-
-    Raises
-    ------
-    InvalidInputError
-        With the line.
-    """
+    """The numbers of a line, one for each name and none of them negative."""
     wanted = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     if len(line.words) != len(names):
         raise line.refuse(f"holds {counted(len(line.words), 'number')}; expected: {wanted}")
@@ -152,26 +140,14 @@ def numbers_of(line: Line, names: Sequence[str]) -> tuple[Fraction, ...]:
 
 
 def count_of(line: Line, number: Fraction) -> int:
-    """A number of items: whole and at least 1.
-
-    Raises
-    ------
-    InvalidInputError
-        With the line.
-    """
+    """A number of items: whole and at least 1."""
     if number.denominator != 1 or number < 1:
         raise line.refuse(f"the number of items is {float(number):g}; it must be whole and at least 1")
     return int(number)
 
 
 def decimal_text(number: Fraction) -> str:
-    """A number as a decimal without loss.
-
-    Raises
-    ------
-    InvalidInputError
-        If it has no finite decimal expansion.
-    """
+    """A number as a decimal without loss."""
     places, rest = 0, number.denominator
     while rest % 10 == 0:
         rest, places = rest // 10, places + 1

@@ -154,13 +154,7 @@ def load(name_or_path: str | Path, target: float | str | None = None) -> Instanc
 
 
 def parse(text: str) -> Instance | Family:
-    """Read a ``depl-instance`` or ``depl-family`` document, whole-line ``//`` comments allowed.
-
-    Raises
-    ------
-    InvalidInputError
-        With the JSON path of the first thing wrong.
-    """
+    """Read a ``depl-instance`` or ``depl-family`` document, whole-line ``//`` comments allowed."""
     bare = strip_comments(text)
     kind = peek(bare, _Format).format
     if kind == "depl-instance":

@@ -39,8 +39,6 @@ def perturbed(instance: Instance, size: float, rng: np.random.Generator) -> Inst
 
     Raises
     ------
-    InvalidInputError
-        If ``size`` does not lie in [0, 1).
     NotCoveredError
         For improvements listed by epoch, and laws without such parameters that vary.
     """

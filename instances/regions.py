@@ -96,11 +96,6 @@ def regional_instance_with_plan(
     Instance
         Named after its fingerprint.
     Plan
-
-    Raises
-    ------
-    InvalidInputError
-        If a size is below 1.
     """
     require_sizes(clusters=clusters, datasets=datasets, models=models, maximum_epochs=maximum_epochs)
     regions = max(2, round(math.sqrt(clusters) / 2))

@@ -1,23 +1,11 @@
 """``density-greedy``: the greedy rule for knapsacks, by value density, with a repair (after Property 1).
 
 Reaching a target is a covering knapsack: every epoch is an item (model, cluster), its *value* the fall of the
-expected loss, less what the switch to it loses, and items are taken by falling density until the target is
-covered. Costs, T_max and K_max are several weights, which the textbook greedy makes one by prices (surrogate
-multipliers). The weight of an item is
-
-    min over x of kappa x + lam (c / x + s)  +  nu  +  F / K_max,
-
-with lam a price of time, nu a price of an epoch and F the transfers of its cluster. lam = nu = 0 is density
-per cost, lam large per time, nu large per epoch. All pairs of a stated grid are tried, around the prices at
-which time and epochs cost as much as resources do.
-
-Data come the same way, by density of volume: so many datasets of most volume per work on all clusters, or of
-most volume per cost of the transfer on each.
-
-For each prices and data the items are taken greedily up to K_max; where only some models may be the last, no
-other ones. *Repair*: of this order the fewest epochs that are certified are kept, if they keep the time
-limits. Of the cheapest drafts epochs are then dropped or trained with a cheaper item, one by one, while the
-rest is still certified. What the rule knows of chance is the certificate alone: it sees means.
+expected loss, less what the switch to it loses. Its weight is the least kappa x + lam (c / x + s), plus nu
+and F / K_max, for all pairs of a price of time lam and of an epoch nu on a grid; data come by density of
+volume per work and per cost of the transfer. Items are taken by falling density, and of this order the fewest
+epochs that are certified are kept; of the cheapest drafts epochs are dropped or trained with a cheaper item,
+one by one. What the rule knows of chance is the certificate alone: it sees means.
 """
 
 import math

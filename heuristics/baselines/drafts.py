@@ -96,8 +96,6 @@ class Appraiser:
     ------
     NotCoveredError
         If losses decay by themselves, or there are too many pairs of models.
-    OutOfTimeError
-        If the time is up before all laws are read.
     """
 
     def __init__(self, instance: Instance, limits: Limits) -> None:

@@ -42,12 +42,6 @@ def lowest_expected_sequences(
     list of tuple of str
         Entry K - 1 holds the K models, for K = 1 .. ``maximum_epochs``; numbers of epochs of which no
         sequence may end as it does, or fits, are left out.
-
-    Raises
-    ------
-    InvalidInputError
-        If ``datasets`` is empty or names what the instance does not have, or ``maximum_epochs`` is out of
-        range.
     """
     _check(instance, datasets, maximum_epochs)
     names = [model.name for model in instance.models]

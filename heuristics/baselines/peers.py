@@ -28,13 +28,7 @@ def fastest_cluster(instance: Instance, limits: Limits) -> Outcome:
 
 
 def random_drafts(instance: Instance, limits: Limits) -> Outcome:
-    """The best of many random plans, each with as few epochs as are certified and the cheapest resources.
-
-    Raises
-    ------
-    InvalidInputError
-        If the option ``draws`` is not a whole number of at least 1.
-    """
+    """The best of many random plans, each with as few epochs as are certified and the cheapest resources."""
     draws = DRAWS.among(limits.options, DEFAULT_DRAWS)
     rng = np.random.default_rng(limits.seed)
 

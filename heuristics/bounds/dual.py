@@ -1,16 +1,10 @@
-r"""Prices of time, gain and variance, and the lower bounds that they prove (weak duality).
+r"""Prices of time, gain and variance, and the lower bounds that they prove (weak duality; docs, *The loop*).
 
-For prices lam of time, gamma >= 0 of gain and nu of variance, every plan on some sites whose variance V lies
-in a range [V_0, V_1] with the margin r(V) (`depl.heuristics.bounds.requirement`) costs at least
-
-    F(paid) + min over sequences of sum [psi(lam) + charge - gamma gain + nu variance]
-            + min over both ends of [gamma (g + r(V_e)) - nu V_e] - lam T_max,
-
-because its time is at most T_max, its mean gain at least g + r(V), and gamma r(V) - nu V is linear in V. A
-site's charge is a share of its transfers, F / K_max: a cluster trains at most K_max epochs. The minimum over
-sequences is a dynamic program over (epoch, model), the maximum over prices is found by Kelley's cutting
-planes. Each sequence that is cheapest at some prices gives a cut; cuts are kept and used again wherever their
-sites are allowed.
+For prices lam, gamma >= 0 and nu, every plan whose variance V lies in a range with the margin r(V)
+(`depl.heuristics.bounds.requirement`) costs at least F(paid) + min over sequences of sum [psi(lam) + charge -
+gamma gain + nu variance] + min over both ends of [gamma (g + r(V_e)) - nu V_e] - lam T_max. A site's charge
+is a share of its transfers, F / K_max. The minimum over sequences is a dynamic program, the maximum over
+prices is found by Kelley's cutting planes; cuts are kept and used again wherever their sites are allowed.
 """
 
 import math

@@ -74,13 +74,7 @@ class Classes:
             self.duals.append(dual)
 
     def priced(self, start: Prices, stop: Callable[[], bool] = lambda: False) -> list[Opened]:
-        """All ranges with prices that prove the least bound over them, or nearly as much, or so far.
-
-        Raises
-        ------
-        OutOfTimeError
-            If ``stop`` says so before all ranges have prices.
-        """
+        """All ranges with prices that prove the least bound over them, or nearly as much, or so far."""
         indices = in_time(range(len(self.duals)), lambda: not stop())
         found = [item for index in indices for item in self._opened(index, start)]
         self._settle(found, stop)

@@ -1,20 +1,11 @@
 r"""What epochs learn under an exponential tilt: tables by law, one `Tilt` for every class of plans.
 
-At a rate s every plan has a divergence H(s) = KL(Q_s | P), a sum over its increments; what a switch adds for
-tails that were cut off belongs to it. Let s_1 < ... < s_J be rates and h > 0, and let s_1 be so small that no
-plan at all has H(s_1) >= h. A plan either has H(s_j) < h for all j, or a first j > 1 with H(s_j) >= h. Then
-H(s_(j - 1)) < h. With r = s_j / s_(j - 1) every run has
-
-    H(r u) = int_0^(r u) t kappa_2(t) dt = r**2 int_0^u t kappa_2(r t) dt <= r**2 H(u),
-
-since kappa_2 falls, so H(s_j) < rho h, where rho is r**2 or the greatest ratio of a switch, if that is more.
-So every plan is in exactly one of these classes:
-
-- class j: h <= H(s_j) <= rho h, looked at with the rate s_j, near their own saddle point;
-- the plans with H(s_J) < h, of little variance, looked at with the rate s_J.
-
-Each class is divided into ranges of H, of the excess B = H - W / 2 and of the roughness of switches, and
-every range has a plane below what its plans need (`depl.models.risk.lower_bound.bound`).
+At a rate s every plan has a divergence H(s) = KL(Q_s | P), a sum over its increments. Let s_1 < ... < s_J be
+rates and h > 0, and s_1 so small that no plan has H(s_1) >= h. As H(r u) <= r**2 H(u) for runs, every plan is
+in exactly one class: class j with h <= H(s_j) <= rho h, rho being r**2 or the greatest ratio of a switch, or
+that with H(s_J) < h. Each class is divided into ranges of H, of the excess B = H - W / 2 and of the roughness
+of switches, and every range has a plane below what its plans need (docs, *The loop*;
+models/risk/lower_bound).
 """
 
 import itertools

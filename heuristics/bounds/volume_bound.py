@@ -1,18 +1,10 @@
 r"""All sites of an instance with many datasets, relaxed: bounds, and the features of good sites.
 
 Sets of data are known by their volume Q. Between two volumes the least work and transfers of a set lie on
-corners that are linear in Q (`depl.heuristics.data.data_lines`), and h~ is a line above h: the chord where h
-is convex, a tangent where it is concave. psi is concave and rises in the work (docs, *The loop*), so for
-every corner (W, F~)
-
-    psi(W(Q)) + F~(Q) / K_max - gamma gain h~(Q)
-
-is concave in Q and least at one of the ends. So two entries for every interval, with a row for every cluster
-and corner, bound all sets of data. Where a round deadline falls into an interval, work beyond it counts as
-what just keeps it: psi(min(W, c)) is concave, too. Plans come from listed sites.
-
-Work that tables list by epoch is replaced by a sum over the data below it (`DataWork`): psi rises in the
-work, so what bounds that bounds the tables, the less closely the more they differ from epoch to epoch.
+corners that are linear in Q (`depl.heuristics.data.data_lines`), h~ is a line above h, and the reduced cost
+of an epoch is concave in Q and least at one of the ends: two entries for every interval, with a row for every
+cluster and corner, bound all sets of data (proof: docs, *The loop*). Plans come from listed sites. Work that
+tables list by epoch is replaced by a sum over the data below it (`DataWork`), as psi rises in the work.
 """
 
 import functools

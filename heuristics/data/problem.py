@@ -106,13 +106,7 @@ class SelectionProblem:
         return math.fsum([product, self.constant, *self.transfers[chosen].tolist()])
 
     def restricted(self, inside: frozenset[int], outside: frozenset[int]) -> "SelectionProblem":
-        """The problem over the other datasets when some are used in any case and some never.
-
-        Raises
-        ------
-        InvalidInputError
-            For a table, which lists sets and no volumes, or if a dataset is to be used and not to be.
-        """
+        """The problem over the other datasets when some are used in any case and some never."""
         if isinstance(self.needed, TabledEpochs):
             raise InvalidInputError("K^ from a table has no volumes; enumerate its sets")
         fixed = inside | outside
@@ -154,11 +148,6 @@ def selection_of_numbers(
         q, tau and beta, shape (n,) or one number for all.
     fixed_duration : float
         t0.
-
-    Raises
-    ------
-    InvalidInputError
-        If a number is out of its range.
     """
     sizes = np.atleast_1d(np.asarray(volumes, dtype=float))
     parts = [np.broadcast_to(np.asarray(part, dtype=float), sizes.shape) for part in (durations, transfers)]
@@ -176,11 +165,6 @@ def selection_problem(instance: Instance, time_price: float | None = None) -> Se
     time_price : float, optional
         Cost of a unit of training time, which turns f into a cost and adds the transfers to the most capable
         cluster; by default f is a time, eq. (7), and transfers do not count.
-
-    Raises
-    ------
-    InvalidInputError
-        If the price is not positive.
     """
     if time_price is not None and not 0 < time_price < math.inf:
         raise InvalidInputError(f"must be positive and finite, not {time_price}", "time_price")

@@ -256,8 +256,6 @@ def branch_and_bound(problem: SelectionProblem, nonempty: bool = True, nodes: in
     ------
     NotCoveredError
         For K^ from a table, for transfers, or if a dataset has to be used and there is none.
-    InvalidInputError
-        If ``nodes`` is not positive.
     """
     if nodes < 1:
         raise InvalidInputError(f"must be at least 1, not {nodes}", "nodes")

@@ -1,19 +1,9 @@
 """K^ T^ of stage 1 as a set function, and when it is submodular: E4 as functions of a problem.
 
-Mixed differences of f in datasets i and j are integrals of K'' T q_i q_j + K' (q_i tau_j + q_j tau_i) over
-volumes and durations between two sets. So f is submodular if, wherever sets can lead,
-
-    (-K''/K')(Q) T <= rho_i + rho_j  for all i != j,      rho_d = tau_d / q_d.
-
-- One density (tau = rho q): this reads -K''/K' T <= 2 rho, concavity of K(Q) T(Q), which E4 decides for
-  each law. It is necessary and sufficient for all volumes of the same sum; for the given volumes it is
-  sufficient.
-- Several densities: T is at most t0 + psi(Q), psi the greatest duration of a volume (fractional knapsack
-  the other way round), and the least rho_i + rho_j is that of the two smallest. Both sides are compared on
-  intervals, with -K''/K' (which falls) at the left end and psi at the right end.
-
-Transfers are modular and change nothing. Where the product is concave in one density, its least value over
-nonempty sets is at an end: the smallest single dataset, or everything.
+f is submodular if (-K''/K')(Q) T <= rho_i + rho_j for all i != j wherever sets can lead, rho_d = tau_d / q_d
+(docs, *Dataset selection*). With one density this is concavity of K(Q) T(Q), which E4 decides for each law.
+With several, T is at most t0 + psi(Q), psi the greatest duration of a volume, and both sides are compared on
+intervals, -K''/K' (which falls) at the left end and psi at the right end. Transfers are modular.
 """
 
 import math
@@ -56,11 +46,6 @@ def selection_function(
         f(S) - f(0) = K(S) tau(S) - (K0 - K(S)) T0 + beta(S),
 
     both products no larger than f somewhere, so that gains are off by little, however f(0) and f(S) cancel.
-
-    Raises
-    ------
-    InvalidInputError
-        If f is infinite on ``inside`` alone, or a dataset is to be used and not to be.
     """
     if inside & outside or not inside | outside <= set(range(problem.size)):
         raise InvalidInputError("datasets to use and to leave out must exist and be different")

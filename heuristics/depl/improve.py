@@ -1,17 +1,10 @@
 """A choice of data and a sequence, improved at their own exact prices until no move helps.
 
-1. *Label.* Near the sequence as it is, the quantile is additive to first order
-   (`depl.heuristics.depl.labels`).
-2. *Data.* On the open sites two prices solve the relaxation (`depl.heuristics.depl.priced_sites`). Sets of
-   data that are better at these prices join the listed ones (`depl.heuristics.depl.moves`), and sites
-   are opened, closed and exchanged. What sites cost at fixed prices bounds their own relaxation from below,
-   so only those that stay below the best one are evaluated.
-3. *Sequence.* Lightest paths at the price of time, then moves of change points and of single datasets with
-   exact costs (`depl.heuristics.depl.moves`). What the certified tail is off moves the label, until
-   the target is just met.
-
-A plan counts only if it is certified. New sets of data are made where the law of the data has a frontier
-(`depl.heuristics.data.sites.has_frontier`); elsewhere the listed sites are all there are.
+Near the sequence as it is, the quantile is additive to first order (`depl.heuristics.depl.labels`). On the
+open sites two prices solve the relaxation (`depl.heuristics.depl.priced_sites`); sets of data that are better
+at them join the listed ones, and sites are opened, closed and exchanged. Then come lightest paths at the
+price of time and moves with exact costs (`depl.heuristics.depl.moves`); what the certified tail is off moves
+the label. A plan counts only if it is certified. Without a frontier the listed sites are all there are.
 """
 
 import math

@@ -38,10 +38,6 @@ a normal loss, which is 0.67 at omega = 0.95 and 0.77 at 0.99."""
 _SHORT = 40
 """Terms up to which the quantile of a sum with atoms is certified and not approximated. Set by hand: the
 steps of longer sums are smaller, so that a smooth approximation serves, and certifying them takes longer."""
-_LATER = 0.1
-"""Difference of the logarithms of two references' rate, share or margin above which their labels count as
-different. Set by hand: halved, more rounds of ranking repeat what was seen; doubled, the slack of the label
-has to make up for a larger error."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +72,6 @@ class Reference:
         """How far the quantile lies above the mean [loss]."""
         return self.quantile - self.mean
 
-    def unlike(self, other: "Reference") -> bool:
-        """Whether the label made from it is another one for plans of the same spread."""
-        if self.rate is None or other.rate is None:
-            return self.rate is not other.rate
-        speeds = self.rate * self.deviation, other.rate * other.deviation
-        pairs = (speeds, (self.share, other.share), (self.margin, other.margin))
-        return any(differ(one, another, _LATER) for one, another in pairs)
-
 
 class Judge:
     """Certifies final losses of one instance."""
@@ -109,17 +97,21 @@ class Judge:
         mean, deviation = loss.mean(), typical_deviation(loss)
         if deviation == 0:
             return Reference(mean, 0.0, mean, None, _USUAL_SHARE)
-        rates = usual_rates(deviation, float(self.budget))
+        terms = like([(self.core(term), count) for term, count in loss.terms])
+        cores = FinalLoss(loss.constant, tuple(terms))
+        budget = float(self.budget)
+        rates = usual_rates(deviation, budget)
         logarithms = self.cumulants.summed(loss.terms, rates)
-        bounds = (logarithms - math.log(float(self.budget))) / rates
-        best = int(np.argmin(bounds))
-        margin = self._exact_margin(loss, mean)
+        rate = float(rates[np.argmin((logarithms - math.log(budget)) / rates)])
+        chernoff = entropic_label(self.budget, rate)
+        bound = chernoff.quantile(cores) - expected_label().quantile(cores)
+        margin = self._exact_margin(cores, mean)
         if math.isnan(margin):
-            saddle = Saddle.through(rates, logarithms, float(self.budget))
-            margin = math.nan if saddle is None else saddle.at(float(self.budget))[0]
-        if not -bounds[best] <= margin <= bounds[best]:
-            margin = _USUAL_SHARE * float(bounds[best])
-        return Reference(mean, deviation, mean + margin, float(rates[best]), margin / float(bounds[best]))
+            saddle = Saddle.through(rates, logarithms, budget)
+            margin = math.nan if saddle is None else saddle.at(budget)[0]
+        if not -bound <= margin <= bound:
+            margin = _USUAL_SHARE * bound
+        return Reference(mean, deviation, mean + margin, rate, margin / bound)
 
     def refused(self, loss: FinalLoss) -> Reference:
         """What is known of a loss that was not certified, with its certified quantile where it was close."""
@@ -156,13 +148,12 @@ class Judge:
         name = f"calibrated, s = {rate:.4g}, rho = {share:.4g}"
         return replace(chernoff, name=name, values=values, surcharge=share * chernoff.surcharge, safe=False)
 
-    def _exact_margin(self, loss: FinalLoss, mean: float) -> float:
+    def _exact_margin(self, cores: FinalLoss, mean: float) -> float:
         """The certified margin where no saddlepoint is: of short sums with atoms, at levels below 1/2."""
-        cores = like([(self.core(term), count) for term, count in loss.terms])
-        atoms = any(term.law.has_atoms for term, _ in cores) and len(cores) <= _SHORT
+        atoms = any(term.law.has_atoms for term, _ in cores.terms) and len(cores.terms) <= _SHORT
         if not atoms and float(self.budget) < 0.5:
             return math.nan
-        quantile = certified_quantile(FinalLoss(loss.constant, tuple(cores)), self.budget).upper
+        quantile = certified_quantile(cores, self.budget).upper
         return quantile - mean if math.isfinite(quantile) else math.nan
 
     def core(self, term: Term) -> Term:
@@ -179,13 +170,6 @@ class Judge:
                 guess = Normal(mean=term.law.moments().mean, variance=term.law.typical_square())
                 self._cores[term] = Term(term.coefficient, guess)
         return self._cores[term]
-
-
-def differ(one: float, other: float, by: float) -> bool:
-    """Whether two positive numbers differ by more than a factor exp(by); others by more than that share."""
-    if one > 0 and other > 0:
-        return abs(math.log(one / other)) > by
-    return abs(one - other) > by * max(abs(one), abs(other))
 
 
 _STEP = 0.1

@@ -90,8 +90,6 @@ def depl_paper(instance: Instance, limits: Limits) -> Outcome:
         If l(0) is not positive (the levels of the graph are fractions of it), the graph is too large, a
         label that was asked for does not cover a law, some data or models are not allowed on some cluster, or
         there are more datasets than the Lovász extension ranks (`depl.heuristics.paper.data`).
-    InvalidInputError
-        If an option has a value it cannot have.
     """
     given = limits.options
     options = _Options(

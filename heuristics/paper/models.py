@@ -112,13 +112,7 @@ class Steps:
 
 
 def steps_in_levels(problem: AdditiveProblem, levels: int, rounding: Rounding = Rounding.UP) -> Steps:
-    """Round every step of a problem to eta levels (E3: their number, not their width).
-
-    Raises
-    ------
-    InvalidInputError
-        If ``levels`` is not positive, or l(0) is not: its levels are fractions of l(0).
-    """
+    """Round every step of a problem to eta levels (E3: their number, not their width)."""
     if levels < 1:
         raise InvalidInputError(f"must be at least 1, not {levels}", "eta")
     if not problem.initial_loss > 0:

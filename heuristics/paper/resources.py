@@ -73,15 +73,7 @@ class RoundedPlacement:
 
 
 def place_by_embedding(problem: PlacementProblem, epsilon: float) -> RoundedPlacement | None:
-    """Stage 3: embed the split functions, round each to one server, allocate; None if there is no embedding.
-
-    Raises
-    ------
-    InvalidInputError
-        If ``epsilon`` is not positive and finite.
-    RuntimeError
-        If HiGHS fails on the program.
-    """
+    """Stage 3: embed the split functions, round each to one server, allocate; None without an embedding."""
     program = EmbeddingProgram.of(problem, epsilon)
     split = program.solve()
     if split is None:
@@ -159,13 +151,7 @@ class EmbeddingProgram:
         return cls(problem, functions, tuple(hostings))
 
     def solve(self) -> tuple[FloatArray, float] | None:
-        """Shares of every function on every server, shape (F, N), and their cost; None if infeasible.
-
-        Raises
-        ------
-        RuntimeError
-            If HiGHS neither solves the program nor proves it infeasible.
-        """
+        """Shares of every function on every server, shape (F, N), and their cost; None if infeasible."""
         count, places = len(self.hostings), len(self.problem.clusters)
         function, server = self._column("function"), self._column("server")
         if len(set(function.tolist())) < len(self.functions):

@@ -133,13 +133,7 @@ class AdditiveProblem:
         return replace(self, losses=losses, initial_loss=self.initial_loss + float(before[-1]))
 
     def totals(self, path: tuple[int, ...]) -> tuple[float, float, float]:
-        """Weight, time and final loss of a path given by indices of models, summed exactly.
-
-        Raises
-        ------
-        InvalidInputError
-            If a step is not allowed or the path is longer than K_max.
-        """
+        """Weight, time and final loss of a path given by indices of models, summed exactly."""
         if len(path) > self.epochs:
             raise InvalidInputError(f"{len(path)} epochs, at most {self.epochs} are allowed", "path")
         previous = (self.start, *path)[: len(path)]

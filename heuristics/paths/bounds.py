@@ -1,17 +1,10 @@
 r"""Lower bounds of what completions of a label weigh: the Lagrangian dual of the path problem.
 
-For prices lam, mu >= 0 a label (w, t, l) at (k, m) has no feasible completion lighter than
-
-    w + lam (t - T) + mu (l - L) + H(k, m),
-    H(k, m) = min over completions, the empty one included, of sum (weight + lam time + mu loss),
-
-T and L being the budgets. The dual is the maximum of this bound at the start, a concave function of the
-prices; Kelley's cutting planes find it, each path that is cheapest at some prices giving one cut. The prices
-of the last cuts bound labels well in different places, so the best few are used together.
-
-The same with the weight left out says which labels have no feasible completion at all: t + nu l + H > T +
-nu L at the best nu of the least time to the target, and l + H > L. If one of them holds at the start there is
-no feasible path.
+For prices lam, mu >= 0 a label (w, t, l) at (k, m) has no feasible completion lighter than w + lam (t - T) +
+mu (l - L) + H(k, m), H being the least sum of weight + lam time + mu loss of a completion, the empty one
+included. Kelley's cutting planes find the best prices at the start; those of the last cuts bound labels well
+in different places, so the best few are used together. The same with the weight left out says which labels,
+and at the start whether any path, can reach the target in time at all.
 """
 
 import math

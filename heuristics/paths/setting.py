@@ -1,16 +1,9 @@
 r"""The exact optimum of the additive path problem: label setting in widening passes.
 
-*Feasibility first.* The least loss at any time, and a dual bound of the least time to the target, may already
-prove that nothing is feasible. If the first passes meet no feasible path, the least time to the target is
-found by the same search, with the time as the weight; it ends in a path or in the proof that there is none.
-
-*Passes.* The dual gives a lower bound and often a path. Then passes of width 32, 256, 2048, ... follow, each
-with the best path known as its upper bound. What a pass leaves out for its width are the labels of highest
-bound, so every pass narrows the certified interval [lower_bound, weight] from both sides; the pass that
-leaves nothing out closes it. Passes with the labels above (1 - gap) upper left out, for gaps of 1 %, 0.1 %,
-..., would prove no more: within the same width those are the labels that a pass leaves out anyway.
-
-A limit of time or of labels ends in the interval of the passes so far.
+The least loss and a dual bound of the least time may prove that nothing is feasible; if the first passes meet
+no feasible path, the least time to the target is found by the same search. Passes of width 32, 256, 2048, ...
+leave out the labels of highest bound, so each narrows the certified interval [lower_bound, weight] from both
+sides, and the pass that leaves nothing out closes it. A limit of time or labels ends in the interval so far.
 """
 
 import math
@@ -161,13 +154,7 @@ def prepare(problem: AdditiveProblem, upper: float = math.inf) -> Prepared | str
 
 
 def checked_path(problem: AdditiveProblem, models: tuple[int, ...]) -> AdditivePath:
-    """The path with its exact totals.
-
-    Raises
-    ------
-    DeplError
-        If it is not feasible: a defect.
-    """
+    """The path with its exact totals."""
     if not problem.feasible(models):
         raise DeplError(f"the label setting found {models}, which breaks a budget; please report it")
     return AdditivePath(models, *problem.totals(models))

@@ -1,17 +1,10 @@
 r"""The price of time: a lower bound at any price, and its best price (no transfers).
 
-Let psi_gn(lam) be the least of kappa x + lam (c / x + s) over the allowed x. For any placement and lam >= 0
-
-    cost >= cost + lam (time - T_max) >= sum of N_g min over n of psi_gn(lam) - lam T_max =: L(lam),
-
-because time <= T_max, and every epoch of class g costs at least the least psi. So L(lam) is a lower bound at
-*any* lam; it is concave, and each evaluation is O(G N), whatever K. Its supergradient is the time of the
-cheapest clusters less T_max, which falls in lam: bisection finds the best price. There, the best bound is the
-optimum of the relaxation in which epochs may be split (both are convex with a Slater point, and where there
-is none the bound is approached as lam grows).
-
-Around the best price the cheapest clusters change from *slow* ones, which miss T_max at the prices x, to
-*fast* ones, which keep it; `depl.heuristics.placement.rounding` mixes the two.
+For any placement and lam >= 0 the cost is at least L(lam) = sum of N_g min over n of psi_gn(lam) - lam T_max,
+psi being the least of kappa x + lam (c / x + s) (docs, *Placement*). L is concave, O(G N) to evaluate
+whatever K, and bisection finds its best price, where it is the optimum of the relaxation in which epochs may
+be split. There the cheapest clusters change from *slow* ones, which miss T_max at the prices x, to *fast*
+ones, which keep it; `depl.heuristics.placement.rounding` mixes the two.
 """
 
 import math
@@ -100,11 +93,6 @@ def prices(problem: PlacementProblem, multiplier: float | FloatArray) -> tuple[F
         Infinite where the round deadline cannot be kept [cost].
     times : ndarray
         c / x + s; infinite where lam = 0 leaves work without resources [time].
-
-    Raises
-    ------
-    InvalidInputError
-        If a multiplier is negative or not finite.
     """
     price = np.asarray(multiplier, dtype=float)
     if not (np.isfinite(price).all() and (price >= 0).all()):
@@ -117,11 +105,6 @@ def lagrangian(problem: PlacementProblem, multiplier: float) -> Priced:
 
     Transfers are left out, so the bound holds with them too. It speaks of T_max itself, not of the
     tolerance beyond (`depl.models.problem.allocation.dual_bound`).
-
-    Raises
-    ------
-    InvalidInputError
-        If ``multiplier`` is negative or not finite, or positive without T_max.
     """
     limit = _finite(problem.maximum_time)
     if limit is None and multiplier != 0:

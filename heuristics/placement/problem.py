@@ -57,12 +57,6 @@ class PlacementProblem:
         T_max and tau; None for none [time].
     members : tuple of tuple of int
         The epochs of every class, counted from 0; empty if they do not matter.
-
-    Raises
-    ------
-    InvalidInputError
-        If shapes do not fit together, a number is negative or not finite, a capacity is not positive, or
-        priced work is limited by neither T_max nor tau.
     """
 
     clusters: tuple[str, ...]
@@ -190,11 +184,6 @@ def placement_problem(
         The model of every epoch.
     data : mapping
         The nonempty datasets of every cluster that may be used, transferred only if it trains.
-
-    Raises
-    ------
-    InvalidInputError
-        If no cluster is named, a name is unknown, or a cluster has no data.
     """
     _check_names(instance, models, data)
     groups: dict[tuple[Load, ...], list[int]] = {}
@@ -238,11 +227,6 @@ def placement_plan(
     """The plan of an assignment: the first epochs of a class go to its first cluster, and so on.
 
     Which epochs of a class train where changes neither cost nor time.
-
-    Raises
-    ------
-    InvalidInputError
-        If the problem does not know which epochs its classes are made of.
     """
     if len(problem.members) != len(problem.classes):
         raise InvalidInputError("knows no epochs; make it by placement_problem", "problem.members")

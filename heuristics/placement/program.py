@@ -1,22 +1,11 @@
 r"""Placement as one program: perspective cuts of the cost kappa c a^2 / theta, relaxed or with whole epochs.
 
-The a epochs of a class on a cluster compute for theta = a c / x in all, at the cost a kappa x = kappa c a^2 /
-theta: jointly convex in (a, theta), the perspective of c kappa / theta. In units of full resources, phi =
-theta r / c and eta = cost / (kappa r), it reads eta >= a^2 / phi, which is the most of its tangents
-
-    eta >= 2 u a - u^2 phi,    0 < u = x / r <= 1.
-
-So a finite set of them gives an *outer* approximation: a lower bound. (Columns with fixed x would be an inner
-one, which bounds nothing.) On a geometric grid of ratio rho the error is at most a fraction ((rho - 1) /
-(rho + 1))^2; tangents at the solution found make it vanish in a few rounds. The rest of the program is
-
-    sum over n of a_gn = N_g,  a_gn <= phi_gn <= (r / x_min) a_gn,  a_gn <= N_g w_n,
-    sum of (c / r) phi + s a <= T_max,   minimise  sum of kappa r eta + F w.
-
-`PerspectiveProgram.relax` solves it with epochs that may be split. Without transfers its optimum is the best
-dual bound (`depl.heuristics.placement.dual`), which is far cheaper; with transfers its duals certify a bound
-by `charged_bound`, whatever the tolerances of the solver. `PerspectiveProgram.solve` demands whole epochs:
-the reference for placements. Its size does not depend on K, but the tree may: meant for small problems.
+The a epochs of a class on a cluster compute for theta = a c / x in all. With phi = theta r / c and eta = cost
+/ (kappa r), eta >= a^2 / phi is the most of its tangents eta >= 2 u a - u^2 phi, 0 < u = x / r <= 1: a finite
+set of them is an *outer* approximation, and tangents at the solution found make its error vanish in a few
+rounds. `PerspectiveProgram.relax` lets epochs be split; its duals certify a bound by `charged_bound`,
+whatever the solver's tolerances. `PerspectiveProgram.solve` demands whole epochs: the reference, for small
+problems.
 """
 
 import functools
@@ -133,13 +122,7 @@ class PerspectiveProgram:
         return program
 
     def relax(self) -> Relaxation:
-        """The optimum where epochs may be split: tangents on a grid first, then where it is too cheap.
-
-        Raises
-        ------
-        RuntimeError
-            If HiGHS neither solves a program nor proves it infeasible.
-        """
+        """The optimum where epochs may be split: tangents on a grid first, then where it is too cheap."""
         problem, best = self.problem, -math.inf
         if self.hopeless:
             return Relaxation(None, math.inf, math.inf, 0.0)
@@ -178,11 +161,6 @@ class PerspectiveProgram:
             Relative gap at which to stop, at least 0.
         time_limit : float
             Of all programs together [s].
-
-        Raises
-        ------
-        InvalidInputError
-            If ``gap`` is negative or ``time_limit`` is not positive.
         """
         if not (gap >= 0 and time_limit > 0):
             raise InvalidInputError(f"need gap >= 0 and time_limit > 0, not {gap} and {time_limit}", "gap")
@@ -346,11 +324,6 @@ def charged_bound(problem: PlacementProblem, multiplier: float, values: FloatArr
     values : ndarray
         v_g, shape (G,), of any sign. Where they charge a cluster with more than its F_n, all are lowered
         by the excess, so the bound holds whatever is given, such as the duals of a program [cost].
-
-    Raises
-    ------
-    InvalidInputError
-        If ``multiplier`` is negative or not finite, or positive without T_max.
     """
     limit = problem.maximum_time
     if multiplier != 0 and (limit is None or limit == math.inf):

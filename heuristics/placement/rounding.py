@@ -1,19 +1,10 @@
 r"""From the best price to whole epochs: one class is rounded at most, and the result always keeps the limits.
 
-Let lam be the best price. Classes whose slow and fast clusters (`depl.heuristics.placement.dual.Dual`) agree
-stay there. The others cost the same on either, psi_g(slow) = psi_g(fast), up to the width of the bracket;
-they are moved from slow to fast in order, until the time at the resources x(lam) is at most T_max. The class
-in which this happens is the only one that is split: m whole epochs move, m rounded *up*. So time <= T_max
-holds with x(lam), hence the exact allocation costs no more, and, d = t(slow) - t(fast) being the time of one
-move,
-
-    cost <= sum of psi - lam time <= L(lam) + lam d = L(lam) + kappa x(fast) - kappa x(slow),
-
-because T_max - time < d and lam d is what one epoch costs more on the fast cluster. So the cost is at most
-the bound and one epoch on the fast cluster at the best price.
-
-Rounded down, or with every tied class slow, the assignment often still fits with more resources: all are
-tried, the exact allocation decides.
+Classes whose slow and fast clusters (`depl.heuristics.placement.dual.Dual`) agree stay there. The others,
+which cost the same on either, move from slow to fast in order until the time at the resources x(lam) is at
+most T_max, m whole epochs of the last class rounded *up*. So the cost is at most the bound and one epoch on
+the fast cluster (proof: docs, *Placement*). Rounded down, or with every tied class slow, the assignment often
+still fits with more resources: all are tried, the exact allocation decides.
 """
 
 import math
@@ -28,13 +19,7 @@ from depl.models.problem.laws import FloatArray
 
 
 def rounded(problem: PlacementProblem, dual: Dual) -> Assignment:
-    """The assignment of the proof: one class rounded up on the fast cluster, at most.
-
-    Raises
-    ------
-    InvalidInputError
-        If the dual says that nothing is feasible.
-    """
+    """The assignment of the proof: one class rounded up on the fast cluster, at most."""
     return candidates(problem, dual)[0]
 
 
@@ -42,11 +27,6 @@ def candidates(problem: PlacementProblem, dual: Dual) -> list[Assignment]:
     """The rounded assignment, and what rounding down or not mixing at all gives.
 
     Only the first is sure to keep the limits.
-
-    Raises
-    ------
-    InvalidInputError
-        If the dual says that nothing is feasible.
     """
     slow, fast = _ends(dual)
     mixed, split = _fractional(problem, slow, fast)
@@ -60,13 +40,7 @@ def candidates(problem: PlacementProblem, dual: Dual) -> list[Assignment]:
 
 
 def fractional(problem: PlacementProblem, dual: Dual) -> tuple[FloatArray, int | None]:
-    """The optimum of the relaxation, shape (G, N) [epochs], and the class that it splits, if any.
-
-    Raises
-    ------
-    InvalidInputError
-        If the dual says that nothing is feasible.
-    """
+    """The optimum of the relaxation, shape (G, N) [epochs], and the class that it splits, if any."""
     slow, fast = _ends(dual)
     mixed, split = _fractional(problem, slow, fast)
     shares = np.zeros(problem.dimensions)

@@ -166,11 +166,6 @@ class SetFunction:
 
         Its elements are those left free, renumbered in their old order; what is proved or told of f holds of
         it, too, and a refutation need not lie in this part.
-
-        Raises
-        ------
-        InvalidInputError
-            If ``inside`` and ``outside`` are not disjoint, or not elements.
         """
         if inside & outside or not (inside | outside) <= set(range(self.size)):
             raise InvalidInputError("elements to force and to forbid must exist and be different")

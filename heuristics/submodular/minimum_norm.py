@@ -1,15 +1,10 @@
 """The minimum-norm point of the base polytope, by Wolfe's algorithm (Fujishige 1980, Wolfe 1976).
 
-Fujishige: if x is the point of least Euclidean norm in the base polytope of a submodular f, then
-{i : x_i < 0} is the least minimiser of f and {i : x_i <= 0} the greatest. Wolfe's algorithm keeps x as a
-convex combination of affinely independent greedy bases (the corral):
-
-1. add the greedy base q of the order in which x rises (it minimises x . q); stop if that is no improvement;
-2. move to the point y of least norm in the affine hull of the corral; if y leaves the convex hull, stop at
-   its border, drop the bases whose weight became 0, and repeat.
-
-Exactness does not depend on any of this floating point: all level sets of all x are swept for the best set,
-and the bases and weights of the corral are the certificate that `concluded` checks in rational numbers.
+If x is the point of least norm, {i : x_i < 0} is the least minimiser of f and {i : x_i <= 0} the greatest.
+Wolfe's algorithm keeps x as a convex combination of affinely independent greedy bases (the corral): it adds
+the greedy base of the order in which x rises, and moves to the point of least norm of the affine hull; where
+that leaves the convex hull it stops at its border and drops the bases whose weight became 0. Exactness does
+not depend on this floating point: the corral is the certificate that `concluded` checks in rational numbers.
 """
 
 import time

@@ -71,11 +71,6 @@ class ChanceKnapsack:
         Nonnegative.
     level : float
         omega, at least 1/2 and below 1.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no item, the lengths differ, a number is negative or the level is out of range.
     """
 
     values: tuple[Fraction, ...]

@@ -46,11 +46,6 @@ class Knapsack:
         Nonnegative, one of each per item.
     capacity : Fraction
         Nonnegative.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no item, the lengths differ or a number is negative.
     """
 
     values: tuple[Fraction, ...]
@@ -196,13 +191,7 @@ def common_unit(numbers: Sequence[Fraction]) -> Fraction:
 
 
 def require_items(items: Iterable[int], count: int) -> tuple[int, ...]:
-    """Different items of a problem with ``count``, in increasing order.
-
-    Raises
-    ------
-    InvalidInputError
-        If one is repeated or does not exist.
-    """
+    """Different items of a problem with ``count``, in increasing order."""
     chosen = sorted(items)
     for place, item in enumerate(chosen):
         if not 0 <= item < count:
@@ -234,13 +223,7 @@ def whole_cost(cost: float) -> int:
 
 
 def require_columns(**columns: Sequence[Fraction]) -> None:
-    """Require at least one item, as many entries in every column, and nothing negative.
-
-    Raises
-    ------
-    InvalidInputError
-        With the name of the column.
-    """
+    """Require at least one item, as many entries in every column, and nothing negative."""
     lengths = {name: len(column) for name, column in columns.items()}
     first, count = next(iter(lengths.items()))
     if not count:
@@ -254,13 +237,7 @@ def require_columns(**columns: Sequence[Fraction]) -> None:
 
 
 def require_nonnegative(name: str, numbers: Sequence[Fraction]) -> None:
-    """Refuse negative numbers.
-
-    Raises
-    ------
-    InvalidInputError
-        With the name and the place of the first one.
-    """
+    """Refuse negative numbers."""
     for place, number in enumerate(numbers):
         if number < 0:
             where = name if len(numbers) == 1 else f"{name}[{place}]"

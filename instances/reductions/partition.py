@@ -32,8 +32,6 @@ def partition_by_epoch(numbers: Sequence[int]) -> Instance:
 
     Raises
     ------
-    InvalidInputError
-        If a number is not positive or the sum is odd (there is no partition then, and none to look for).
     NotCoveredError
         If the sum is too large for the tolerances of time.
     """

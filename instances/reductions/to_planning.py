@@ -47,13 +47,7 @@ class TakeOrSkip:
 
     @staticmethod
     def solution_of(plan: Plan) -> tuple[int, ...]:
-        """The items that a plan takes, by their places from 0; what it does not decide on, it does not take.
-
-        Raises
-        ------
-        InvalidInputError
-            If the plan trains another model.
-        """
+        """The items that a plan takes, by their places from 0; it takes none that it does not decide on."""
         for place, epoch in enumerate(plan.epochs):
             if epoch.model not in (TAKE, SKIP):
                 raise InvalidInputError(
@@ -258,8 +252,6 @@ def unbounded(knapsack: Knapsack, value: Number) -> Instance:
 
     Raises
     ------
-    InvalidInputError
-        If an item has no weight: it could be taken for ever.
     NotCoveredError
         If no item fits, or numbers are too large for the tolerances of time and loss.
     """
@@ -324,11 +316,6 @@ def solver(method: str, time_limit: float | None, seed: int = 0) -> Solver:
     """Solve by a registered method; all solves together keep the time limit.
 
     In instances without chance one scenario says it all, so methods that count scenarios get one.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no such method, or the time limit is not positive.
     """
     require_limits(time_limit=time_limit, seed=seed)
     scenarios = 1 if find(method).meaning is Meaning.SCENARIOS else None
@@ -468,11 +455,6 @@ def plan_taking(items: Iterable[int], taken: Sequence[float], skipped: Sequence[
         Places from 0.
     taken, skipped : sequence of float
         x of an epoch that takes its item, and of one that skips it [resource].
-
-    Raises
-    ------
-    InvalidInputError
-        If an item does not exist or is repeated.
     """
     chosen = set(require_items(items, len(taken)))
     return Plan(

@@ -48,11 +48,6 @@ class Switching:
         K, the last epoch of every branch.
     draw : int, optional
         Train one switch epoch of each seed, drawn with this seed, instead of all of them.
-
-    Raises
-    ------
-    InvalidInputError
-        If the stages are the same, or the switch epochs are not as above.
     """
 
     first: Epoch
@@ -169,11 +164,6 @@ def train_branches(
         Some of its switch epochs.
     rng : Generator
         As in `depl.instances.training.runs.train_run`.
-
-    Raises
-    ------
-    InvalidInputError
-        As `depl.instances.training.runs.train_run`.
     """
     require_schedule(task, switching.schedule(switching.switch_epochs[0]))
     with one_thread():

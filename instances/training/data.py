@@ -38,26 +38,14 @@ class Material:
 
 
 def digits() -> Material:
-    """1797 images of handwritten digits, 8 x 8 pixels, ten classes; bundled with scikit-learn.
-
-    Raises
-    ------
-    InvalidInputError
-        If scikit-learn is not installed.
-    """
+    """1797 images of handwritten digits, 8 x 8 pixels, ten classes; bundled with scikit-learn."""
     bundle, source = _bundled("load_digits")
     inputs = (np.asarray(bundle.data) / 16.0 - 0.3) / 0.375
     return split(inputs, np.asarray(bundle.target), Shape(1, 64), 10, source)
 
 
 def breast_cancer() -> Material:
-    """569 rows of 30 measurements of cells, two classes; bundled with scikit-learn. Columns standardised.
-
-    Raises
-    ------
-    InvalidInputError
-        If scikit-learn is not installed.
-    """
+    """569 rows of 30 measurements of cells, two classes; bundled with scikit-learn. Columns standardised."""
     bundle, source = _bundled("load_breast_cancer")
     values = np.asarray(bundle.data)
     train = values[~_held_out(len(values))]
@@ -94,13 +82,7 @@ def _held_out(count: int) -> Any:
 
 
 def needed(module: str) -> Any:
-    """A module that scikit-learn brings along.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is not installed.
-    """
+    """A module that scikit-learn brings along."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

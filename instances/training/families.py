@@ -69,13 +69,7 @@ class Family:
     shipped: int
 
     def task(self) -> Task:
-        """Load the data and lay out the network.
-
-        Raises
-        ------
-        InvalidInputError
-            If the data is not there.
-        """
+        """Load the data and lay out the network."""
         material = self.material()
         return Task(NeuralNetwork(material.example, self.layers), material, self.descent)
 
@@ -126,13 +120,7 @@ FAMILIES = {
 
 
 def family(name: str) -> Family:
-    """The family of that name.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is none, or only its traces are kept.
-    """
+    """The family of that name."""
     if name in names.RECORDED_ONLY:
         raise InvalidInputError(
             f"{name} is no longer trained; its recorded traces remain. Train {names.DIGITS_ALEXNET}",

@@ -92,11 +92,6 @@ class NeuralNetwork:
         Returns
         -------
         array of float, one per weight
-
-        Raises
-        ------
-        InvalidInputError
-            If the factor is no such share.
         """
         if not 0 <= factor < 1:
             raise InvalidInputError(f"a pruning factor must be in [0, 1), not {factor}", ".factor")

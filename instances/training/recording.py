@@ -150,13 +150,7 @@ def extend(
 
 
 def schedule_of(plan: Plan) -> tuple[Epoch, ...]:
-    """The pruning factor and the cluster of every epoch of a plan.
-
-    Raises
-    ------
-    InvalidInputError
-        If a model is not named after a pruning factor.
-    """
+    """The pruning factor and the cluster of every epoch of a plan."""
     epochs = []
     for index, epoch in enumerate(plan.epochs):
         try:

@@ -175,13 +175,7 @@ def model_name(factor: float) -> str:
 
 
 def pruning_factor(model: str) -> float:
-    """The share that a name of `model_name` stands for.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is no such name.
-    """
+    """The share that a name of `model_name` stands for."""
     match = _MODEL.fullmatch(model)
     if match is None:
         message = (
@@ -241,13 +235,7 @@ def as_traces(names: Sequence[str], schedules: Sequence[Sequence[Epoch]], runs: 
 
 
 def require_schedule(task: Task, schedule: Sequence[Epoch]) -> None:
-    """Refuse what cannot be trained.
-
-    Raises
-    ------
-    InvalidInputError
-        If the schedule is empty or names an unknown cluster or a factor out of [0, 1).
-    """
+    """Refuse what cannot be trained."""
     if not schedule:
         raise InvalidInputError("a schedule needs at least one epoch", ".schedule")
     for index, epoch in enumerate(schedule):
@@ -260,12 +248,6 @@ def require_schedule(task: Task, schedule: Sequence[Epoch]) -> None:
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Keep linear algebra to one thread inside it; several threads may add in another order every time.
-
-    Raises
-    ------
-    InvalidInputError
-        If threadpoolctl, which scikit-learn brings along, is not installed.
-    """
+    """Keep linear algebra to one thread inside it; several threads may add in another order every time."""
     limits: AbstractContextManager[Any] = needed("threadpoolctl").threadpool_limits(1)
     return limits

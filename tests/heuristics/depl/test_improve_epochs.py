@@ -8,7 +8,7 @@ import pytest
 
 from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.data.sites import DataFactors, Sites, listed_sites
-from depl.heuristics.depl import improve_epochs
+from depl.heuristics.depl import moves as improve_epochs
 from depl.heuristics.depl.labels import Cumulants
 from depl.heuristics.depl.moves import ChangePoints, _Prefixes
 from depl.heuristics.depl.priced_sites import Restricted
