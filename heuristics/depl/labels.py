@@ -40,6 +40,12 @@ _SHORT = 40
 steps of longer sums are smaller, so that a smooth approximation serves, and certifying them takes longer."""
 
 
+_LATER = 0.1
+"""Difference of the logarithms of two references' rate, share or margin above which their labels count as
+different. Set by hand: halved, more rounds of ranking repeat what was seen; doubled, the slack of the label
+has to make up for a larger error."""
+
+
 @dataclass(frozen=True)
 class Reference:
     """A final loss that was looked at.
@@ -71,6 +77,14 @@ class Reference:
     def margin(self) -> float:
         """How far the quantile lies above the mean [loss]."""
         return self.quantile - self.mean
+
+    def unlike(self, other: "Reference") -> bool:
+        """Whether the label made from it is another one for plans of the same spread."""
+        if self.rate is None or other.rate is None:
+            return self.rate is not other.rate
+        speeds = self.rate * self.deviation, other.rate * other.deviation
+        pairs = (speeds, (self.share, other.share), (self.margin, other.margin))
+        return any(differ(one, another, _LATER) for one, another in pairs)
 
 
 class Judge:
@@ -170,6 +184,13 @@ class Judge:
                 guess = Normal(mean=term.law.moments().mean, variance=term.law.typical_square())
                 self._cores[term] = Term(term.coefficient, guess)
         return self._cores[term]
+
+
+def differ(one: float, other: float, by: float) -> bool:
+    """Whether two positive numbers differ by more than a factor exp(by); others by more than that share."""
+    if one > 0 and other > 0:
+        return abs(math.log(one / other)) > by
+    return abs(one - other) > by * max(abs(one), abs(other))
 
 
 _STEP = 0.1

@@ -40,7 +40,7 @@ from depl.heuristics.bounds.requirement import (
 from depl.heuristics.data.sites import DataFactors, Site, Sites, listed_sites
 from depl.heuristics.depl.data_stage import DataChoice, DataStage
 from depl.heuristics.depl.improve import Polish, Start
-from depl.heuristics.depl.labels import Judge, Reference
+from depl.heuristics.depl.labels import Judge, Reference, differ
 from depl.heuristics.depl.models import Candidate, Kind, ModelStage, Searched, most_certain
 from depl.heuristics.depl.record import Record
 from depl.models.exact.listing import enumerate_plans
@@ -64,12 +64,16 @@ _ROOMS = (0.0, 0.2)
 label is exact at its reference; the second finds cheaper sequences whose label is too high by up to a fifth
 of the margin."""
 _ROUNDS = 5
-"""Times that sites are added at the prices of the outlook. Set by hand: it ends once nothing changes; halved,
-sites are missing more often."""
+"""Times that one step is repeated: with a label calibrated on what it found, or with sites added at its
+prices. Set by hand: both end once nothing changes; halved, labels are more often off and sites missing."""
 _PATIENCE = 60
 """Data choices in a row without a better plan after which the search ends. Set by hand: choices come by
 expected cost, which a plan may miss; doubled, the search takes up to twice as long where nothing better
 comes."""
+_APART = 0.5
+"""Difference of the logarithms of two standard deviations that get a label of their own: just below ln
+sqrt(3) = 0.55, by which neighbouring ranges of `depl.heuristics.bounds.requirement.calibrated_requirement`
+differ, so that none of these is passed over for its neighbour."""
 _FEW_CLASSES = 20_000
 """Classes of plans that are listed, some seconds' work, where every other step ended without a plan."""
 _FIRST_SHARE, _NEXT_SHARE = 0.2, 0.5
@@ -113,8 +117,8 @@ class _Loop:
         The sequence that the margin follows; None as long as none was seen.
     bound : LowerBound or None
         None until `_prove` has computed it.
-    seen_choices : set
-        The data choices searched since the last begin.
+    seen_choices : dict
+        The data choices searched since the last begin, each with its bound and what the margin followed then.
     judge, learning, factors, stage, largest, proof, start, sites, dual, polish, data
         What the searches share, made by `run` and `_build` before the first search.
     """
@@ -129,7 +133,7 @@ class _Loop:
     calibrated: Reference | None = field(default=None, init=False)
     bound: LowerBound | None = field(default=None, init=False)
     expected: float = field(default=math.nan, init=False)
-    seen_choices: set[_Key] = field(default_factory=set, init=False)
+    seen_choices: dict[_Key, tuple[Reference, Bound]] = field(default_factory=dict, init=False)
     judge: Judge = field(init=False)
     learning: Learning = field(init=False)
     factors: DataFactors = field(init=False)
@@ -250,7 +254,7 @@ class _Loop:
         self.sites = Sites.of(instance, sites, self.factors)
         self.dual = Dual(self.learning, self.sites, instance.target.maximum_time, self.proof.highest_cost)
         self.polish = Polish(instance, self.learning, self.factors, self.judge, self.limits)
-        self.data = DataStage(self.sites, self.dual, epochs, guess)
+        self.data = DataStage(self.sites, self.dual, epochs, guess, self.limits.expired)
         if outlook is None:
             likely = replace(guess, ranges=guess.ranges[:1])
             self.start = start_prices(self.dual, self.data.everything(), likely)
@@ -339,9 +343,15 @@ class _Loop:
             if root.cut is not None and self.best is None:
                 self._calibrate(self._seen(root.cut, self.dual))
                 root = self.data.begin(root.prices)
-        self.seen_choices = set()
+        self.seen_choices = {}
         self._choices()
         self._polish_best()
+        before = self.cost
+        for key, (reference, bound) in list(self.seen_choices.items()):
+            if not self._finished() and self.reference.unlike(reference):  # its label was another one
+                self._models(dict(key), bound)
+        if self.cost < before:
+            self._polish_best()
 
     def _choices(self) -> None:
         """Data choices whose expected cost is below the incumbent, until too many were of no use."""
@@ -355,12 +365,19 @@ class _Loop:
             if self._is_long(following[0]):
                 self._polish(*following)
             else:
-                self._try(*following)
+                for choice, bound in self.clock.items(Stage.DATA, self._tries(*following)):
+                    self._try(choice, bound)
             idle = 0 if self.cost < before else idle + 1
 
     def _is_long(self, choice: DataChoice) -> bool:
         """Whether sequences on the data of a choice are too many to be ranked."""
         return self.stage.is_long(self._kinds(choice))
+
+    def _tries(self, choice: DataChoice, bound: Bound) -> Iterator[tuple[DataChoice, Bound]]:
+        """The suggested choice; where no plan is known, the refined one first."""
+        if self.best is None:
+            yield self.data.refined(choice, bound.prices, self.cost)
+        yield choice, bound
 
     def _polish(self, choice: DataChoice, bound: Bound) -> None:
         """The choice and its sequences improved at their own prices; its bound suggests where to begin."""
@@ -390,7 +407,7 @@ class _Loop:
         key = tuple(choice.items())
         if key not in self.seen_choices and bound.value < self.cost:
             self._models(choice, bound)
-            self.seen_choices.add(key)
+            self.seen_choices[key] = self.reference, bound
 
     def _insist(self) -> None:
         """Without a plan: look for the one that is most certain to meet the target, and go on from there."""
@@ -403,18 +420,32 @@ class _Loop:
         self._search()
 
     def _models(self, choice: DataChoice, bound: Bound) -> None:
-        """Stages 2 and 3 on the data of a choice, with more and more slack; what is found moves the label."""
-        before, kinds, deviation = self.cost, self._kinds(choice), self.reference.deviation
+        """Stages 2 and 3 on the data of a choice, for every spread that its bound leaves open."""
+        before, kinds, tried = self.cost, self._kinds(choice), list[float]()
+        for deviation in [self.reference.deviation, *(piece.deviation for piece in bound.ranges)]:
+            if not self._finished() and all(differ(deviation, other, _APART) for other in tried):
+                tried.append(deviation)
+                with self.clock.during(Stage.MODELS):
+                    self._at_spread(choice, kinds, deviation, bound.prices)
+        if self.cost == before:
+            self.record.went_back(choice, bound.value, self.cost)
+
+    def _at_spread(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
+        """Rank and certify with a label for one spread."""
+        for _ in range(_ROUNDS):
+            before = self.reference
+            self._in_rooms(choice, kinds, deviation, prices)
+            if self._finished() or not self.reference.unlike(before):
+                return
+
+    def _in_rooms(self, choice: DataChoice, kinds: list[Kind], deviation: float, prices: Prices) -> None:
+        """With the label as it is now, then with more and more of a slack; what is found moves the label."""
         rooms = [slack * abs(self.reference.margin) for slack in _ROOMS]
         if self.learning.has_atoms:  # no smooth label follows the steps of a quantile
             rooms.append(self.reference.reach)
         for room in rooms:
             label = self.judge.label(self.reference, deviation)
-            with self.clock.during(Stage.MODELS):
-                found = self.stage.paths(choice, kinds, label, room, self.cost, bound.prices.time)
-                self._learnt(found)
-        if self.cost == before:
-            self.record.went_back(choice, bound.value, self.cost)
+            self._learnt(self.stage.paths(choice, kinds, label, room, self.cost, prices.time))
 
     def _learnt(self, searched: Searched) -> Reference | None:
         """Keep what was found and calibrate on it; what is known of it, or of what was refused."""

@@ -208,6 +208,16 @@ def test_improvements_with_far_tails_are_harmless(bell: Instance, law: InverseGa
     assert abs(reference.quantile - exact.upper) <= abs(exact.upper - reference.mean)
 
 
+def test_references_are_alike_if_they_make_nearly_the_same_label() -> None:
+    seen = Reference(mean=1.0, deviation=0.5, quantile=1.8, rate=4.0, share=0.7)
+    assert not seen.unlike(Reference(mean=9.0, deviation=0.25, quantile=9.8, rate=8.0, share=0.7))
+    assert seen.unlike(Reference(mean=1.0, deviation=0.5, quantile=1.8, rate=5.0, share=0.7))
+    assert seen.unlike(Reference(mean=1.0, deviation=0.5, quantile=1.8, rate=4.0, share=0.9))
+    assert seen.unlike(Reference(mean=1.0, deviation=0.5, quantile=1.8, rate=None, share=0.7))
+    nothing = Reference(mean=1.0, deviation=0.0, quantile=1.0, rate=None, share=0.7)
+    assert not nothing.unlike(nothing)
+
+
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_tail_of_a_judged_loss_is_not_below_its_certified_violation(
     drawn: tuple[Instance, ...], step: int
