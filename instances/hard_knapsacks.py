@@ -103,7 +103,7 @@ def _similar_weights(count: int, largest: int, rng: np.random.Generator) -> Colu
 
 
 def _near(weights: Column, shift: int, spread: int, rng: np.random.Generator) -> Column:
-    return np.maximum(1, weights + shift + _uniform(rng, -spread, spread, len(weights)))
+    return np.asarray(np.maximum(1, weights + shift + _uniform(rng, -spread, spread, len(weights))))
 
 
 def _circle(weights: Column, largest: int) -> Column:
