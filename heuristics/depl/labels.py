@@ -26,8 +26,8 @@ from depl.models.problem.laws import FloatArray, Law, Normal
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.contour import like
 from depl.models.risk.heavy import core_term
-from depl.models.risk.verdicts import PreparedVerdicts, Verdict
 from depl.models.risk.transforms import centred_log_transform, transformable
+from depl.models.risk.verdicts import PreparedVerdicts, Verdict
 
 _TAILS = 0.1
 """What is cut off a law without exponential moments, for the label alone, as a share of 1 - omega."""
