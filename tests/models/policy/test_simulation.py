@@ -72,6 +72,10 @@ def test_a_policy_of_another_instance_or_of_no_epoch_that_is_allowed_is_refused(
         simulate(instance.replace(maximum_loss=0.36), policy)
     with pytest.raises(depl.InvalidInputError, match="must be 1 to"):
         simulate(instance, policy, 0)
+    other = instance.replace(deployable=("large",))
+    bold = msgspec.structs.replace(policy, instance=other.fingerprint)
+    with pytest.raises(depl.InvalidInputError, match="does not allow 'small' to be the last model"):
+        simulate(other, bold)
 
 
 def test_a_ledger_that_falls_below_the_loss_is_noticed(planned, monkeypatch):
@@ -114,40 +118,26 @@ def test_the_bound_of_a_mean_is_that_of_maurer_and_pontil():
 
 
 @pytest.mark.slow
-def test_no_certificate_of_two_hundred_policies_is_refuted_by_a_hundred_thousand_runs_each(monkeypatch):
-    monkeypatch.setattr(planning, "GRIDS", (512,))
+@pytest.mark.parametrize(
+    ("first", "atoms", "runs", "wanted", "risk", "grids"),
+    [(0, 3, 100_000, 200, RISK, (512,)), (3000, 4, 1_000_000, 50, 1e-4, planning.GRIDS)],
+)
+def test_no_certificate_of_many_policies_is_refuted(first, atoms, runs, wanted, risk, grids, monkeypatch):
+    monkeypatch.setattr(simulation, "RISK", risk)
+    monkeypatch.setattr(planning, "GRIDS", grids)
     judged = 0
-    for seed in range(2000):
-        instance = random_tiny(np.random.default_rng(seed), atoms=3)
+    for seed in range(first, first + 2000):
+        instance = random_tiny(np.random.default_rng(seed), atoms=atoms)
         try:
             policy = planning.solve_policy(instance, gap=0.01).policy
         except depl.NotCoveredError:
             continue
         if policy is None:
             continue
-        assert simulate(instance, policy, 100_000, seed=seed).refuted == (), seed
-        judged += 1
-        if judged == 200:
-            return
-    raise AssertionError(f"only {judged} policies were found")
-
-
-@pytest.mark.slow
-def test_no_certificate_of_fifty_policies_is_refuted_by_a_million_runs_each(monkeypatch):
-    monkeypatch.setattr(simulation, "RISK", 1e-4)
-    judged = 0
-    for seed in range(3000, 4000):
-        instance = random_tiny(np.random.default_rng(seed), atoms=4)
-        try:
-            policy = planning.solve_policy(instance, gap=0.01).policy
-        except depl.NotCoveredError:
-            continue
-        if policy is None:
-            continue
-        assert simulate(instance, policy, 1_000_000, seed=seed).refuted == (), seed
+        assert simulate(instance, policy, runs, seed=seed).refuted == (), seed
         report = verify_policy(instance, policy)
         assert report.ok, report.failures
         judged += 1
-        if judged == 50:
+        if judged == wanted:
             return
     raise AssertionError(f"only {judged} policies were found")
