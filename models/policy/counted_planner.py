@@ -77,19 +77,11 @@ def capped(process: Process, caps: Caps) -> Process:
 
 def proxy(instance: Instance) -> Instance:
     """The instance with residuals that are independent of each other, and without a margin for plans."""
-    traced = instance.traced_law
-    if traced is None:
+    if instance.traced_law is None:
         return instance
-    plain = msgspec.structs.replace(
-        traced,
-        residuals="independent",
-        deviations=(),
-        care=None,
-        confidence=None,
-        settled_epochs=1,
-        diverged=0,
-    )
-    return instance.replace(traced_law=plain)
+    plain = {"residuals": "independent", "deviations": (), "care": None, "confidence": None, "diverged": 0}
+    law = msgspec.structs.replace(instance.traced_law, settled_epochs=1, **plain)
+    return instance.replace(traced_law=law)
 
 
 def require_counted(traced: TracedLaw) -> None:

@@ -26,7 +26,6 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Deterministic, Empirical, Normal
 from depl.models.problem.policy import STOP, Policy, PolicyNode
 from depl.models.solving.result import Termination
-from depl.models.verifier.policy_chain import actions_of
 from tests.cases.memory_cases import instance_of, random_law
 from tests.cases.policy_cases import random_tiny, tiny
 from tests.oracles.policy_processes import State, Tree, hull_value, traced_tree_of, tree_of
@@ -186,28 +185,6 @@ def test_with_a_single_epoch_cost_and_probability_are_in_closed_form():
     assert bound.objective == pytest.approx(1.5 + 0.2 * 100)
 
 
-def test_what_is_forgotten_at_once_does_not_decide_what_is_trained():
-    rng = np.random.default_rng(3)
-    law = random_law(rng, residuals="independent")
-    forgetful = msgspec.structs.replace(
-        law,
-        steps=tuple(msgspec.structs.replace(row, retention=0.0) for row in law.steps),
-        jumps=tuple(msgspec.structs.replace(row, retention=0.0) for row in law.jumps),
-    )
-    instance = instance_of(
-        forgetful,
-        round_deadline=6.0,
-        maximum_time=None,
-        maximum_epochs=3,
-        maximum_loss=1.4,
-        quantile_level=0.3,
-    )
-    policy = solve_policy(instance, gap=0.5).policy
-    for node in policy.nodes:
-        above = actions_of(node)[policy.grid.target + 1 :]
-        assert len(set(above.tolist())) == 1
-
-
 def test_the_value_never_falls_in_the_loss_nor_in_the_price_and_never_rises_in_the_epochs():
     given = Empirical(values=(-0.1, 0.1, 0.3)), Empirical(values=(0.0, 0.5))
     instance = tiny(*given, maximum_loss=0.35)
@@ -300,15 +277,6 @@ def test_runs_that_meet_the_target_before_training_are_no_successes_that_were_bo
     found = solved(instance)
     assert found is not None
     judge(instance, tree, found)
-
-
-def test_dyadic_losses_on_the_edges_of_cells_and_on_the_target_are_certified_exactly():
-    instance = tiny(
-        Empirical(values=(0.125, 0.25)), Empirical(values=(0.25, 0.5)), maximum_loss=0.5, quantile_level=0.7
-    )
-    found = solve_policy(instance, gap=1e-6)
-    cost, failure = tree_of(instance).followed(found.policy)
-    assert (found.cost, found.reached) == pytest.approx((float(cost), float(1 - failure)), rel=1e-9)
 
 
 # -- why failures have a price ---------------------------------------------------------------------------

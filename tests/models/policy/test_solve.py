@@ -108,11 +108,6 @@ def test_a_search_that_has_no_time_costs_no_more_than_a_fixed_plan_has_on_its_fi
     assert found[1] == static
 
 
-def test_an_instance_whose_time_may_run_out_is_refused_with_what_to_do() -> None:
-    with pytest.raises(depl.NotCoveredError, match="give a round_deadline"):
-        process(depl.load("tiny"))
-
-
 def test_a_policy_that_claims_what_it_does_not_do_never_leaves_the_planner(monkeypatch) -> None:
     whole = planning.policy_of
 
@@ -127,18 +122,30 @@ def test_a_policy_that_claims_what_it_does_not_do_never_leaves_the_planner(monke
         solve_policy(tiny(Deterministic(value=0.3), Deterministic(value=0.5), maximum_loss=0.35))
 
 
+TWO = tiny(Deterministic(value=0.3), Deterministic(value=0.5))
+
+
+@pytest.mark.parametrize(
+    ("ask", "refused", "told"),
+    [
+        (lambda: process(depl.load("tiny")), depl.NotCoveredError, "give a round_deadline"),
+        (lambda: solve_policy(TWO, data={}), depl.InvalidInputError, "names no cluster"),
+        (lambda: solve_policy(TWO, data={"site": ()}), depl.InvalidInputError, "cannot use"),
+        (lambda: solve_policy(TWO, "best"), depl.InvalidInputError, "must be one of static, optimal"),
+        (lambda: solve_policy(TWO, failure_cost=0), depl.InvalidInputError, "a positive number or 'ratio'"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_with_what_to_do(ask, refused, told) -> None:
+    with pytest.raises(refused, match=told):
+        ask()
+
+
 def test_where_epochs_cost_nothing_a_price_of_a_failure_has_to_be_given() -> None:
     instance = tiny(Deterministic(value=0.3), Deterministic(value=0.5), maximum_loss=0.35)
     free = instance.replace(clusters=(msgspec.structs.replace(instance.clusters[0], unit_cost=0.0),))
     with pytest.raises(depl.InvalidInputError, match=r"costs nothing here.*give a number"):
         solve_policy(free)
     assert solve_policy(free, failure_cost=2.0).cost == 0
-
-
-def test_data_for_no_cluster_is_refused_and_not_called_infeasible() -> None:
-    instance = tiny(Deterministic(value=0.3), Deterministic(value=0.5))
-    with pytest.raises(depl.InvalidInputError, match="names no cluster"):
-        solve_policy(instance, data={})
 
 
 @pytest.mark.parametrize("failure_cost", ["ratio", 3.0])
