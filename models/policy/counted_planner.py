@@ -85,13 +85,7 @@ def proxy(instance: Instance) -> Instance:
 
 
 def require_counted(traced: TracedLaw) -> None:
-    """Refuse laws that say nothing of combinations of runs.
-
-    Raises
-    ------
-    NotCoveredError
-        With what to do.
-    """
+    """Refuse laws that say nothing of combinations of runs."""
     if traced.confidence is not None:
         raise NotCoveredError(
             "a confidence counts whole runs, and a policy combines stages of different runs: fit without a "
@@ -193,13 +187,7 @@ class _Search:
         return value
 
     def answer(self, *, finished: bool = False) -> PolicyResult:
-        """The best policy, or why there is none.
-
-        Raises
-        ------
-        NotCoveredError
-            If all were tried and none could be counted.
-        """
+        """The best policy, or why there is none."""
         if self.best.policy is not None:
             return self.best
         if self.most < 0:

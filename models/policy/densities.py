@@ -77,13 +77,7 @@ def masses_of_one(atoms: Atoms, term: Term, cells: Range, *, lumped: bool) -> Fl
 
 
 def masses_of_two(atoms: Atoms, terms: tuple[Term, Term], cells: Range, *, lumped: bool) -> FloatArray:
-    """The same under the sum of two laws, of which one has a single mode.
-
-    Raises
-    ------
-    NotCoveredError
-        If neither is known to have one.
-    """
+    """The same under the sum of two laws, of which one has a single mode."""
     split, moved = _in_order(terms)
     window = 4 * max(abs(cells.first), abs(cells.last), 1) * cells.step  # no farther than the grid matters
     (low, high), (least, most) = (

@@ -150,13 +150,7 @@ class Cells:
 
 
 def noise_cells(noise: Sequence[Term], grid: Grid, *, up: bool) -> Cells:
-    """The law of up(e), or of down(e), for the sum e of independent terms.
-
-    Raises
-    ------
-    NotCoveredError
-        If two of the terms have densities, and neither of these laws is known to have a single mode.
-    """
+    """The law of up(e), or of down(e), for the sum e of independent terms."""
     (values, weights), smooth = _split(noise)
     if smooth:
         return _smooth_cells((values, weights), smooth, grid, up=up)

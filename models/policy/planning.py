@@ -214,13 +214,7 @@ def _answers(request: Request) -> Iterator[PolicyResult]:
 
 
 def _on_ledger(request: Request, chain: Process) -> Iterator[PolicyResult]:
-    """What is known after each grid; nothing more once it is proved that there is no policy.
-
-    Raises
-    ------
-    InvalidInputError
-        If a given price of a failure is too small, or not shown to be large enough on the finest grid.
-    """
+    """What is known after each grid; nothing more once it is proved that there is no policy."""
     if request.instance.traced_law is None and met_at_start(chain, chain.starts[0]) == 1:
         yield _idle(request, chain)
         return

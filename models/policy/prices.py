@@ -57,14 +57,7 @@ def priced(
     given: float | None,
     close: float = CLOSE,
 ) -> Price:
-    """The price of a failed run, from a policy that reaches the target.
-
-    Raises
-    ------
-    InvalidInputError
-        If the given one is below the least expected cost of a success for sure, or none is given and that is
-        nothing.
-    """
+    """The price of a failed run, from a policy that reaches the target."""
     high = least_ratio(process, up, first)
     rho = FAILURE_FACTOR * high if given is None else given
     if rho == 0:
@@ -92,13 +85,7 @@ def too_cheap(price: Price) -> InvalidInputError:
 
 
 def least_ratio(process: Process, up: Expectations, first: Table) -> float:
-    """An upper end of rho* by Dinkelbach's iteration from a policy that reaches the target [cost].
-
-    Raises
-    ------
-    NotCoveredError
-        If that policy is not certified to reach the target more often than without training.
-    """
+    """An upper end of rho* by Dinkelbach's iteration from a policy that reaches the target [cost]."""
     best = ratio_of(process, first)
     if math.isinf(best):
         raise NotCoveredError(

@@ -35,11 +35,6 @@ def restriction(request: Request, instance: Instance) -> int | None:
 
     They are the fewest that keep the promise on a grid, as every epoch of more gets less time and so costs
     more, or those that fail least if none do. The instance has a law under which a process exists.
-
-    Raises
-    ------
-    NotCoveredError
-        If not one epoch can be trained within T_max, or if the process is not covered.
     """
     target = instance.target
     if keeps_time(instance, request.data):
