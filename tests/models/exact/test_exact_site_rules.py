@@ -14,8 +14,8 @@ from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.assignments import assignments, count_assignments
 from depl.models.exact.choices import Choices
 from depl.models.exact.listing import enumerate_plans
+from depl.models.exact.root_bounds import root_bound
 from depl.models.exact.sampled import SampledProblem
-from depl.models.exact.scenario_bounds import root_bound
 from depl.models.problem.instance import Instance
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits, find
