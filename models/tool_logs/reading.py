@@ -80,7 +80,7 @@ class Choices:
     percent : bool
         Whether that is in per cent.
     on_missing, on_repeated : str
-        As `depl.models.traces.log_rules.Rules`.
+        What to do where an epoch is missing or stands twice; see `depl.models.traces.log_rules`.
     leave_out : sequence of str
         Patterns of files, folders and runs that are not to count.
     diverged : sequence of str
