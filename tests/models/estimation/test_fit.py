@@ -54,25 +54,7 @@ def test_the_papers_law_comes_back() -> None:
     assert expected == pytest.approx(CURVE, rel=2 * 0.236 / math.sqrt(60))
 
 
-def test_rescaling_the_mean_of_a_law_leaves_its_increments_as_they_were_fitted() -> None:
-    found = fit_improvement(improvements(1, runs=1), KS, np.random.default_rng(2), resamples=19)
-    parameters = found.law("inverse_gamma").parameters
-    improvement = found.as_improvement("inverse_gamma")
-    coefficient, noise = improvement.at(7)
-    scale = parameters["scale"] * float(found.curve.at(KS)[6])
-    fitted = InverseGamma(shape=parameters["shape"], scale=scale)
-    points = np.linspace(0.3, 1.0, 5)
-    assert noise.cdf(points / coefficient) == pytest.approx(fitted.cdf(points), rel=1e-10)
-
-
-def test_aic_is_twice_the_parameters_less_twice_the_log_likelihood() -> None:
-    found = fit_improvement(improvements(3, runs=2), KS, np.random.default_rng(2), resamples=19)
-    for item in found.laws:
-        assert item.aic == 4 - 2 * item.log_likelihood
-    assert found.best == min(found.laws, key=lambda item: item.aic).family
-
-
-def test_every_candidate_becomes_a_law_of_its_kind() -> None:
+def test_every_candidate_becomes_a_law_of_its_kind_with_mean_one_and_its_own_increments() -> None:
     found = fit_improvement(improvements(3, runs=2), KS, np.random.default_rng(2), resamples=19)
     kinds = {"inverse_gamma": InverseGamma, "lognormal": Lognormal, "normal": Normal, "empirical": Empirical}
     for name, kind in kinds.items():
@@ -82,6 +64,14 @@ def test_every_candidate_becomes_a_law_of_its_kind() -> None:
     assert found.as_improvement("deterministic").noise == Deterministic(value=1)
     with pytest.raises(InvalidInputError, match="'student_t'; fitted are: inverse_gamma, lognormal, normal"):
         found.as_improvement("student_t")
+    assert [item.aic for item in found.laws] == [4 - 2 * item.log_likelihood for item in found.laws]
+    assert found.best == min(found.laws, key=lambda item: item.aic).family
+    # that the mean is moved into the scale leaves the increments as they were fitted
+    parameters, points = found.law("inverse_gamma").parameters, np.linspace(0.3, 1.0, 5)
+    coefficient, noise = found.as_improvement("inverse_gamma").at(7)
+    scale = parameters["scale"] * float(found.curve.at(KS)[6])
+    fitted = InverseGamma(shape=parameters["shape"], scale=scale)
+    assert noise.cdf(points / coefficient) == pytest.approx(fitted.cdf(points), rel=1e-10)
 
 
 def test_nonpositive_ratios_are_counted_and_refute_the_laws_that_exclude_them() -> None:
@@ -100,29 +90,22 @@ def test_nonpositive_ratios_are_counted_and_refute_the_laws_that_exclude_them() 
     assert found.law("normal").p_value > 0.05
 
 
-def test_losses_without_chance_are_deterministic() -> None:
-    found = fit_improvement(np.tile(CURVE, (3, 1)), KS, np.random.default_rng(0))
-    assert (found.best, found.laws) == ("deterministic", ())
-    improvement = found.as_improvement()
-    assert improvement.at(9)[0] == pytest.approx(CURVE[8], rel=1e-6)
-    assert improvement.noise == Deterministic(value=1)
+def test_improvements_without_chance_of_constant_shape_or_of_a_rising_loss() -> None:
+    even = fit_improvement(np.tile(CURVE, (3, 1)), KS, np.random.default_rng(0))
+    assert (even.best, even.laws) == ("deterministic", ())
+    assert even.as_improvement().at(9)[0] == pytest.approx(CURVE[8], rel=1e-6)
+    assert even.as_improvement().noise == Deterministic(value=1)
     with pytest.raises(InvalidInputError, match="none: too few values, or nothing varies"):
-        found.as_improvement("normal")
-
-
-def test_a_constant_shape_gives_a_constant_improvement() -> None:
-    values = improvements(4) / CURVE
-    found = fit_improvement(values, KS, np.random.default_rng(2), resamples=19, constant=True)
-    improvement = found.as_improvement("inverse_gamma")
+        even.as_improvement("normal")
+    values = improvements(4)
+    constant = fit_improvement(values / CURVE, KS, np.random.default_rng(2), resamples=19, constant=True)
+    improvement = constant.as_improvement("inverse_gamma")
     assert isinstance(improvement, ConstantImprovement)
     assert improvement.scale == pytest.approx(1, rel=0.02)
-
-
-def test_a_rising_loss_takes_no_heavy_tail() -> None:
-    found = fit_improvement(-improvements(4, runs=3), KS, np.random.default_rng(2), resamples=19)
+    rising = fit_improvement(-values[:3], KS, np.random.default_rng(2), resamples=19)
     with pytest.raises(InvalidInputError, match="may not raise the loss"):
-        found.as_improvement("inverse_gamma")
-    assert found.as_improvement("normal").at(1)[0] < 0
+        rising.as_improvement("inverse_gamma")
+    assert rising.as_improvement("normal").at(1)[0] < 0
 
 
 def test_jumps_are_student_t_or_normal() -> None:

@@ -368,10 +368,8 @@ def test_many_observed_values_are_drawn_together_without_moving_the_mean() -> No
 
 
 def test_numbers_are_rounded_to_significant_digits() -> None:
-    assert significant(0.000123456789, 5) == 0.00012346
-    assert significant(-98765432.1, 3) == -98800000
-    assert significant(0.0, 5) == 0
-    assert significant(float("inf"), 5) == float("inf")
+    numbers = [(0.000123456789, 5), (-98765432.1, 3), (0.0, 5), (float("inf"), 5)]
+    assert [significant(*number) for number in numbers] == [0.00012346, -98800000, 0, float("inf")]
     law = StudentT(degrees_of_freedom=3.123456789, location=0.1 + 0.2, scale=1 / 3)
     assert rounded(law, 4) == StudentT(degrees_of_freedom=3.123, location=0.3, scale=0.3333)
 
