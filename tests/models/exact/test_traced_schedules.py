@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -12,7 +13,7 @@ from depl.models.exact.traced_schedules import Candidates, Node, all_candidates
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import Position, following
 from depl.models.problem.epochs import Load, load
-from depl.models.problem.instance import Cluster, Instance
+from depl.models.problem.instance import Instance
 from tests.cases.memory_cases import (
     CUT,
     FAR,
@@ -77,78 +78,59 @@ def supported(instance: Instance) -> list[Schedule]:
 def test_the_schedules_are_those_inside_the_support_that_keep_the_time_limits(
     instances: list[Instance],
 ) -> None:
-    slow = mixed = 0
+    """What begins outside the support never comes back inside, so it is dropped with all that begins so."""
+    slow = mixed = returned = 0
     for instance in instances:
-        inside = supported(instance)
+        assert instance.traced_law is not None
+        oracle, inside = Oracle(instance.traced_law), supported(instance)
+        for schedule in every_schedule(instance):
+            if len(schedule) <= 4:
+                assert oracle.supported(schedule) == (schedule in inside), schedule
+        assert all(len(schedule) == 1 or schedule[:-1] in inside for schedule in inside)
         wanted = [schedule for schedule in inside if math.isfinite(cheapest_cost(instance, schedule))]
         found = schedules(listed(instance))
         assert sorted(found) == sorted(wanted)
+        assert {trained for schedule in found for trained in schedule} <= {FULL, CUT, FAR}
         slow += len(inside) > len(wanted) > 0
         mixed += any(len(set(schedule)) > 1 for schedule in wanted)
+        returned += any(s[0] == s[-1] != s[1] for s in found if len(s) > 2)  # a model is left and returned to
     assert slow >= 5
     assert mixed >= 10
+    assert returned > 0
 
 
-def test_the_support_is_that_of_its_statement(instances: list[Instance]) -> None:
-    for instance in instances:
-        assert instance.traced_law is not None
-        oracle, law = Oracle(instance.traced_law), instance.traced_law.law
-        for schedule in every_schedule(instance):
-            if len(schedule) <= 4:
-                assert oracle.supported(schedule) == (outside_support(law, schedule) == ()), schedule
-
-
-def test_what_begins_outside_the_support_never_comes_back_inside(instances: list[Instance]) -> None:
-    """This is what lets the listing drop a schedule with everything that begins like it."""
-    for instance in instances:
-        inside = set(supported(instance))
-        assert all(len(schedule) == 1 or schedule[:-1] in inside for schedule in inside)
-
-
-def test_costs_are_those_of_the_allocation_with_transfers(instances: list[Instance]) -> None:
+def test_nodes_know_their_stages_costs_and_means(instances: list[Instance]) -> None:
     moved = 0
-    for instance in instances:
-        for node, schedule in zip(listed(instance).nodes, schedules(listed(instance)), strict=True):
-            assert node.cost == pytest.approx(cheapest_cost(instance, schedule), rel=1e-9, abs=1e-12)
-            moved += {cluster for _, cluster in schedule} == {"edge", "far"}
-    assert moved > 30
-
-
-def test_means_are_those_of_the_recursion(instances: list[Instance]) -> None:
     for instance in instances:
         assert instance.traced_law is not None
         oracle, candidates = Oracle(instance.traced_law), listed(instance)
-        for node, schedule in zip(candidates.nodes, schedules(candidates), strict=True):
-            wanted = oracle.first_losses(schedule[0]).mean()
-            for place in places(schedule):
-                wanted = float(oracle.step(place, wanted, 0.0))
-            assert node.mean == pytest.approx(wanted, abs=1e-12)
-
-
-def test_nodes_lead_back_to_the_schedules_that_they_continue(instances: list[Instance]) -> None:
-    for instance in instances:
-        candidates = listed(instance)
         found = schedules(candidates)
         assert [len(schedule) for schedule in found] == sorted(len(schedule) for schedule in found)
-        for index, node in enumerate(candidates.nodes):
-            assert node.place.start + node.place.age == len(found[index])
-            last = None
-            for trained in found[index]:
-                last = following(last, trained)
-            assert node.place == last
+        for index, (node, schedule) in enumerate(zip(candidates.nodes, found, strict=True)):
             assert node.parent < index
-            assert (found[node.parent] if node.parent >= 0 else ()) == found[index][:-1]
-            stages = [(trained, len(list(items))) for trained, items in itertools.groupby(found[index])]
+            assert (found[node.parent] if node.parent >= 0 else ()) == schedule[:-1]
+            assert node.place == places(schedule)[-1]
+            stages = [(trained, len(list(items))) for trained, items in itertools.groupby(schedule)]
             assert [(end.trained, end.age) for end in node.ends] == stages
+            assert node.cost == pytest.approx(cheapest_cost(instance, schedule), rel=1e-9, abs=1e-12)
+            mean = oracle.first_losses(schedule[0]).mean()
+            for place in places(schedule):
+                mean = float(oracle.step(place, mean, 0.0))
+            assert node.mean == pytest.approx(mean, abs=1e-12)
+            moved += {cluster for _, cluster in schedule} == {"edge", "far"}
+        costs = [candidates.nodes[node].cost for node in candidates.by_cost(range(len(found))).tolist()]
+        assert costs == sorted(node.cost for node in candidates.nodes)
+    assert moved > 30
 
 
-def test_the_cheapest_come_first(instances: list[Instance]) -> None:
-    for instance in instances:
-        candidates = listed(instance)
-        order = candidates.by_cost(range(len(candidates.nodes))).tolist()
-        assert sorted(order) == list(range(len(candidates.nodes)))
-        costs = [candidates.nodes[node].cost for node in order]
-        assert costs == sorted(costs)
+def test_nothing_is_listed_where_no_epoch_keeps_the_limits_and_free_clusters_cost_nothing() -> None:
+    instance = drawn(1)
+    none = listed(drawn(1, maximum_time=0.01))
+    assert (len(none.nodes), none.by_cost(()).size) == (0, 0)
+    free = tuple(msgspec.structs.replace(item, unit_cost=0) for item in instance.clusters)
+    candidates = listed(instance.replace(clusters=free, transfers=(), maximum_time=None))
+    assert len(candidates.nodes) >= len(listed(instance).nodes)
+    assert all(node.cost == 0 for node in candidates.nodes)
 
 
 def test_tables_of_computing_are_read_at_their_epoch() -> None:
@@ -199,37 +181,6 @@ def test_the_listing_can_be_stopped_between_epochs() -> None:
         asked = iter([True] * patience + [False] * 10)
         found = all_candidates(instance, instance.traced_law.law, 10_000, asked.__next__)
         assert (found is None) == (patience < longest)
-
-
-def test_nothing_is_listed_where_no_epoch_keeps_the_limits() -> None:
-    candidates = listed(drawn(1, maximum_time=0.01))
-    assert not candidates.nodes
-    assert candidates.by_cost(()).size == 0
-
-
-def test_clusters_that_cost_nothing_are_listed_at_no_cost() -> None:
-    instance = drawn(1)
-    free = [
-        Cluster(name=item.name, capacity=item.capacity, bandwidth=item.bandwidth, unit_cost=0)
-        for item in instance.clusters
-    ]
-    candidates = listed(instance.replace(clusters=tuple(free), transfers=(), maximum_time=None))
-    assert len(candidates.nodes) >= len(listed(instance).nodes)
-    assert all(node.cost == 0 for node in candidates.nodes)
-
-
-def test_the_three_kinds_occur(instances: list[Instance]) -> None:
-    """The random laws would otherwise test less than they seem to."""
-    seen = {
-        trained for instance in instances for schedule in schedules(listed(instance)) for trained in schedule
-    }
-    assert seen == {FULL, CUT, FAR}
-    assert any(
-        schedule[0] == schedule[-1] != schedule[1]
-        for instance in instances
-        for schedule in schedules(listed(instance))
-        if len(schedule) > 2
-    )  # a model is left and returned to
 
 
 def _stage_ends(places: list[Position]) -> list[Position]:
