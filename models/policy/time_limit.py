@@ -26,7 +26,7 @@ _LOOKS = 8
 """Numbers of epochs that are looked at before halving: set by hand, so that too few and too many are seen."""
 
 _WIDER = 1.25
-"""Growth of the number of epochs where the promise is not kept as counted: set by hand. From 27 epochs, too
+"""Growth of the number of epochs where the promise is not kept as counted: set by hand. From 25 epochs, too
 few for the family that needed it, it takes one step to enough of them, and four to 60."""
 
 
