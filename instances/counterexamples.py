@@ -22,6 +22,11 @@ def short_epochs(levels: int = 200) -> Instance:
     ----------
     levels : int
         eta, even and at least 24, so that 53 % (55 % for 24) of T_max are used.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``levels`` is odd or smaller.
     """
     if levels < 24 or levels % 2:
         raise InvalidInputError(f"must be even and at least 24, not {levels}", "levels")
@@ -52,6 +57,11 @@ def almost_one_level(price: float, levels: int = 200) -> Instance:
         R >= 2 [cost].
     levels : int
         eta, at least 10.
+
+    Raises
+    ------
+    InvalidInputError
+        If a parameter is out of range.
     """
     if not 2 <= price < math.inf:
         raise InvalidInputError(f"must be at least 2, not {price}", "price")

@@ -40,6 +40,11 @@ def spent_promise(unlucky: Fraction = Fraction(5, 19)) -> Instance:
     ----------
     unlucky : Fraction
         u, above 9/40 (or two epochs of full, missed with probability u squared, would do) and below 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If u is out of range.
     """
     if not Fraction(9, 40) <= unlucky < 1:
         raise InvalidInputError(f"must be at least 9/40 and below 1, not {unlucky}", "unlucky")

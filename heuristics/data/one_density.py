@@ -8,12 +8,15 @@ s, and with g = K(Q) (t0 + rho Q) its derivative has the sign of
     log          K(Q) / b - 1 - t0 / (rho Q)         rises up to Q = t0 / rho, falls after
 
 So g falls and then rises, or under the logarithm falls, rises and falls; the best set has no volume, all of
-it, or one of the two sums of volumes next to the inner minimum. Those are found exactly by halves (all sums
-of either half, and a binary search) for at most 36 datasets; of more, good ones are found, and branching
-proves them. This is SUBSET SUM, hence NP-hard, and the usual case: work is volume unless told otherwise.
+it, or one of the two sums of volumes next to the inner minimum. Those are found exactly by halves, for at
+most 36 datasets (all sums of either half, and a binary search), or by reachable sums, where volumes as
+written are multiples of a common unit (a whole number as a set of bits, shifted once per dataset). This is
+SUBSET SUM, hence NP-hard, and the usual case, as work is volume unless an instance says otherwise.
 """
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import brentq
@@ -25,6 +28,10 @@ from depl.models.problem.laws import FloatArray
 MOST_BY_HALVES = 36
 """Datasets whose sums are all listed by halves. Set by hand: 2**18 sums of each half take 2 MiB; two datasets
 more double both time and memory."""
+
+_MOST_BITS = 200_000_000
+"""Bits of the sums that are reachable with the first 1, 2, ... datasets: 25 MB in all. Set by hand: where
+they are more, good sets are taken without a proof that a best one is among them."""
 
 _SAME = 1e-12
 """Relative difference of densities that counts as none: products and quotients of decimals in doubles are off
@@ -62,6 +69,9 @@ def candidates(problem: SelectionProblem, density: float) -> tuple[Sets, bool]:
         return ends, True
     if problem.size <= MOST_BY_HALVES:
         return [*ends, *by_halves(problem.volumes, inner)], True
+    found = by_reachable_sums(problem.volumes.tolist(), inner)
+    if found is not None:
+        return [*ends, *found], True
     return [*ends, *_by_parts(problem.volumes, inner)], False
 
 
@@ -118,6 +128,42 @@ def by_halves(volumes: FloatArray, target: float) -> Sets:
             index = best | int(order[places[best]]) << half
             found.append(frozenset(bit for bit in range(len(volumes)) if index >> bit & 1))
     return found
+
+
+def by_reachable_sums(volumes: Sequence[float], target: float) -> Sets | None:
+    """The same for any number of datasets whose volumes have a common unit; None without a useful one.
+
+    Parameters
+    ----------
+    volumes : sequence of float
+        Read as the decimals they print as.
+    target : float
+        Volume to come close to.
+    """
+    decimals = [Fraction(repr(volume)) for volume in volumes]
+    scale = math.lcm(*(value.denominator for value in decimals))
+    whole = [int(value * scale) for value in decimals]
+    unit = math.gcd(*whole)
+    counts = [value // unit for value in whole]
+    if sum(counts) * len(counts) > _MOST_BITS:
+        return None
+    reached = [1]
+    for count in counts:
+        reached.append(reached[-1] | reached[-1] << count)
+    wanted = Fraction(target) * scale / unit
+    lower = (reached[-1] & ((1 << (math.floor(wanted) + 1)) - 1)).bit_length() - 1
+    rest = reached[-1] >> math.ceil(wanted)
+    totals = [lower] + ([math.ceil(wanted) + (rest & -rest).bit_length() - 1] if rest else [])
+    return [_read_off(total, counts, reached) for total in totals if total >= 0]
+
+
+def _read_off(total: int, counts: list[int], reached: list[int]) -> frozenset[int]:
+    chosen = []
+    for place in reversed(range(len(counts))):
+        if not reached[place] >> total & 1:
+            chosen.append(place)
+            total -= counts[place]
+    return frozenset(chosen)
 
 
 def _by_parts(volumes: FloatArray, target: float) -> Sets:

@@ -158,6 +158,11 @@ class ExpandedGraph:
         UP is the paper's graph, whose paths are feasible; DOWN gives a lower bound of the optimum.
     proceed : callable
         Asked before every layer; False ends the search by `OutOfTimeError`.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``levels`` is below 1, l(0) is not positive, or a step spans a billion levels.
     """
 
     def __init__(

@@ -73,7 +73,15 @@ class RoundedPlacement:
 
 
 def place_by_embedding(problem: PlacementProblem, epsilon: float) -> RoundedPlacement | None:
-    """Stage 3: embed the split functions, round each to one server, allocate; None without an embedding."""
+    """Stage 3: embed the split functions, round each to one server, allocate; None without an embedding.
+
+    Raises
+    ------
+    InvalidInputError
+        If ``epsilon`` is not positive and finite.
+    RuntimeError
+        If HiGHS fails on the program.
+    """
     program = EmbeddingProgram.of(problem, epsilon)
     split = program.solve()
     if split is None:

@@ -324,6 +324,11 @@ def charged_bound(problem: PlacementProblem, multiplier: float, values: FloatArr
     values : ndarray
         v_g, shape (G,), of any sign. Where they charge a cluster with more than its F_n, all are lowered
         by the excess, so the bound holds whatever is given, such as the duals of a program [cost].
+
+    Raises
+    ------
+    InvalidInputError
+        If ``multiplier`` is negative or not finite, or positive without T_max.
     """
     limit = problem.maximum_time
     if multiplier != 0 and (limit is None or limit == math.inf):

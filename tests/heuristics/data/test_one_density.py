@@ -12,6 +12,7 @@ from depl.benchmarks.studies.helpers.set_functions import LAWS, random_selection
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.one_density import (
     by_halves,
+    by_reachable_sums,
     candidates,
     inner_minimum,
     one_density,
@@ -35,13 +36,21 @@ def with_one_density(problem: SelectionProblem, volumes: np.ndarray, density: fl
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=9), st.floats(0, 1))
-def test_halves_find_the_sums_next_to_a_volume(numbers: list[int], share: float) -> None:
+def test_both_ways_find_the_sums_next_to_a_volume(numbers: list[int], share: float) -> None:
     volumes = [number / 4 for number in numbers]
     target = share * sum(volumes)
-    found = by_halves(np.array(volumes), target)
-    sums = [math.fsum(volumes[place] for place in chosen) for chosen in found]
-    below = max(total for total in sums if total <= target)
-    assert (below, min(total for total in sums if total >= target)) == neighbours(volumes, target)
+    expected = neighbours(volumes, target)
+    for found in (by_halves(np.array(volumes), target), by_reachable_sums(volumes, target)):
+        sums = [math.fsum(volumes[place] for place in chosen) for chosen in found]
+        assert max(total for total in sums if total <= target) == expected[0]
+        assert min(total for total in sums if total >= target) == expected[1]
+
+
+def test_volumes_are_read_as_the_decimals_they_print_as() -> None:
+    assert by_reachable_sums([0.1, 0.2, 0.7], 0.3) is not None
+    found = by_reachable_sums([0.1, 0.2, 0.7], 0.8)
+    assert frozenset({0, 2}) in found
+    assert by_reachable_sums(np.random.default_rng(1).random(50).tolist(), 20.0) is None
 
 
 @pytest.mark.parametrize("count", [24, pytest.param(60, marks=pytest.mark.slow)])
