@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from depl.models.estimation.choices import RESAMPLES
@@ -119,6 +120,8 @@ def fit_curve(
         again = epoch_sums(values, resampling_weights(len(values), rng, resamples))
     else:
         rows, columns = np.nonzero(np.isfinite(values))
+        if constant:
+            return _mean_of_few(values[rows, columns])
         expected = found.at(ks)[0, columns]
         ratios = values[rows, columns] / expected
         drawn = ratios[rng.integers(ratios.size, size=(resamples, ratios.size))]
@@ -218,6 +221,19 @@ def checked_improvements(improvements: ArrayLike, epochs: ArrayLike) -> tuple[Fl
     if np.nansum(np.abs(values)) == 0:
         raise InvalidInputError("the loss does not move: all improvements are 0")
     return values, ks
+
+
+def _mean_of_few(seen: FloatArray) -> Curve:
+    """The constant shape with Student's interval: resampled means of so few scatter too little."""
+    mean, factor = float(seen.mean()), float(scipy.stats.t.ppf(0.975, seen.size - 1))
+    half = factor * float(seen.std(ddof=1)) / math.sqrt(seen.size)
+    return Curve(
+        mean,
+        math.inf,
+        ConfidenceInterval(mean - half, mean + half),
+        ConfidenceInterval(math.inf, math.inf),
+        1.0,
+    )
 
 
 def _interval(values: FloatArray) -> ConfidenceInterval:

@@ -138,20 +138,29 @@ class _Kind:
     high: FloatArray
 
     def tail(self, value: float) -> tuple[float, float]:
-        """Bounds of E[P(R > value - S); S outside of its core]: sums by parts, and below cell by cell."""
-        (lower, upper), edges = self.core.support(), value - self.points
+        """Bounds of E[P(R > value - S); S outside of its core]: sums by parts, and below cell by cell.
+
+        H rises: with edges too high it is bounded from below, with edges too low from above, by more than
+        the rounding of a difference.
+        """
+        moved = 4 * EPSILON * (abs(value) + np.abs(self.points))
         floor, ceiling = np.append(0.0, self.low), np.append(self.high, 1.0)
+        least = self._sums(value - self.points + moved, floor)[0]
+        return least, self._sums(value - self.points - moved, ceiling)[1]
+
+    def _sums(self, edges: FloatArray, heights: FloatArray) -> tuple[float, float]:
+        """The sums with lower and with upper bounds of the masses, for one height a cell."""
+        lower, upper = self.core.support()
         first = int(np.searchsorted(edges, upper, side="right"))
         above = self.law.exceedance(np.append(upper, edges[first:]))
         last = int(np.searchsorted(edges, lower)) + 1
         below = self.law.shortfall(np.append(edges[: last - 1], lower))
-        cells = [
-            below[0] - np.append(0.0, below[1][:-1]),
-            below[1] - np.append(0.0, below[0][:-1]),
-        ]
-        least = above[0] @ np.diff(floor[first:], prepend=0.0) + np.maximum(cells[0], 0.0) @ floor[:last]
-        most = above[1] @ np.diff(ceiling[first:], prepend=0.0) + cells[1] @ ceiling[:last]
-        return float(least), float(most)
+        rises = np.diff(heights[first:], prepend=0.0)
+        sums = []
+        for side in (0, 1):
+            cells = np.maximum(below[side] - np.append(0.0, below[1 - side][:-1]), 0.0)
+            sums.append(float(above[side] @ rises + cells @ heights[:last]))
+        return sums[0], sums[1]
 
     def two_tails(self, value: float) -> float:
         """Upper bound of E[min(1, 2 P(R > value - 2 S)); S outside of its core]."""

@@ -98,7 +98,7 @@ def test_a_constant_may_be_asked_for() -> None:
     assert found.scale_bounds.lower < found.scale < found.scale_bounds.upper
     few = fit_curve(values[:2], ks, np.random.default_rng(2), constant=True)
     half = 2.1314 * values[:2].std(ddof=1) / 4  # the 0.975 quantile of Student's t, 15 degrees of freedom
-    assert few.scale_bounds.upper - few.scale == pytest.approx(half, rel=0.15)
+    assert few.scale_bounds.upper - few.scale == pytest.approx(half, rel=1e-4)
 
 
 def test_the_order_of_epochs_and_what_nobody_saw_do_not_matter() -> None:
