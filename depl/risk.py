@@ -19,6 +19,7 @@ Fraction(4131215, 20155392)
 Fraction(47, 1)
 """
 
+from depl.models.foundation.interval import Interval as Interval
 from depl.models.problem.laws import Deterministic as Deterministic
 from depl.models.problem.laws import Empirical as Empirical
 from depl.models.problem.laws import InverseGamma as InverseGamma
@@ -27,7 +28,6 @@ from depl.models.problem.laws import Lognormal as Lognormal
 from depl.models.problem.laws import Normal as Normal
 from depl.models.problem.laws import StudentT as StudentT
 from depl.models.problem.laws import register_law as register_law
-from depl.models.risk.interval import Interval as Interval
 from depl.models.risk.sums import Summand as Summand
 from depl.models.risk.sums import probability as probability
 from depl.models.risk.sums import quantile as quantile

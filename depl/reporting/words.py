@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from depl.models.foundation.errors import shortened
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.foundation.wording import counted, interval, number, one_end, probability
-from depl.models.risk.interval import Interval
 from depl.models.solving.explain_limits import binding_lines, price_lines
 from depl.models.solving.result import Result, Termination
 from depl.models.verifier.findings import Finding, Kind
@@ -74,7 +74,7 @@ def promise(facts: PlanFacts) -> str:
     price = f"or a cost of {said('cost', found.cost).shown} ({effort})"
     price = f"If the plan could be carried out, f{price}" if facts.broken else f"F{price}"
     if not facts.has_law:
-        return f"{price} nothing is promised about the final loss: {beginning(found.violation.evaluator)}."
+        return f"{price} nothing is promised about the final loss: {beginning(found.violation.how)}."
     event = f"the final loss is at most {number(target.maximum_loss)}"
     law = "the laws that the instance declares" if facts.rests_on is None else "a law fitted to training runs"
     kept = f"with probability {promised(found.violation, 5).told}, certified under {law}"

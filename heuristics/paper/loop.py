@@ -35,13 +35,13 @@ from depl.heuristics.paths.additive_problem import Weight
 from depl.heuristics.placement.problem import PlacementProblem, placement_plan, placement_problem
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.wording import counted, number, probability, rounded_up
 from depl.models.problem.epochs import FinalLoss, load
 from depl.models.problem.instance import Instance
 from depl.models.problem.most_capable import most_capable_cluster
 from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.risk.interval import Interval
 from depl.models.solving.decisions import Decision, Stage
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.options import Option

@@ -10,10 +10,10 @@ from fractions import Fraction
 import numpy as np
 
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.interval import Interval
 from depl.models.problem.affine_law import Scale
 from depl.models.problem.epochs import FinalLoss
 from depl.models.risk.certify import SMALLEST_BUDGET, certified_quantile, certified_violation
-from depl.models.risk.interval import Interval
 
 BEYOND = "beyond all runs seen"
 """Evaluator of what is not a number, as a run unlike all seen may be there."""
@@ -61,7 +61,7 @@ class EndLaw:
         if self.scale == "loss":
             return found
         lower, upper = math.exp(found.lower), math.exp(found.upper)
-        return Interval(lower * (1 - _EXPONENTIAL), upper * (1 + _EXPONENTIAL), found.evaluator)
+        return Interval(lower * (1 - _EXPONENTIAL), upper * (1 + _EXPONENTIAL), found.how)
 
     def _quantile_seen(self, budget: Fraction) -> Interval:
         """Of the sum alone, for any budget from 0 on."""

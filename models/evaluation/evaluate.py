@@ -15,6 +15,7 @@ from depl.models.evaluation.end_law import EndLaw
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.evaluation.traced_loss import OutsideSupportError
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.foundation.users_code import exits_are_errors
@@ -22,7 +23,6 @@ from depl.models.problem.epochs import FinalLoss, Load, LossStep, load
 from depl.models.problem.instance import Instance, Target
 from depl.models.problem.plan import Plan, require_plan
 from depl.models.problem.units import NO_UNITS, Quantity, Units
-from depl.models.risk.interval import Interval
 
 CAPACITY_TOLERANCE = 1e-12
 """Relative amount by which x may exceed r(n)."""

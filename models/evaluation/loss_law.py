@@ -238,7 +238,7 @@ class TracedLoss:
             start = untrained_law(self.traced, target.initial_loss).violation(target.maximum_loss)
             if start.exact is not None:
                 return exact_survival((start.exact,), "runs counted")
-            return Survival(np.array([start.upper]), None, start.evaluator)
+            return Survival(np.array([start.upper]), None, start.how)
         return traced_survival(self.traced, plan.schedule, target.maximum_loss, stops)
 
     def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from depl.models.foundation.documents import document
+from depl.models.foundation.interval import float_above
 from depl.models.foundation.showing import Shown
 from depl.models.problem.instance import Instance
 from depl.models.problem.policy import Policy
@@ -94,7 +95,7 @@ class PolicyResult(Shown):
         if self.cost is None or self.failure_cost is None or self.reached is None:
             return None
         failed = 1 - Fraction(self.reached)
-        return _at_least(Fraction(self.cost) + Fraction(self.failure_cost) * failed)
+        return float_above(Fraction(self.cost) + Fraction(self.failure_cost) * failed)
 
     @property
     def gap(self) -> float | None:
@@ -112,7 +113,7 @@ class PolicyResult(Shown):
         """Upper bound of the expected cost of a success, C / P [cost]."""
         if self.cost is None or self.reached is None:
             return None
-        return _at_least(Fraction(self.cost) / Fraction(self.reached)) if self.reached > 0 else math.inf
+        return float_above(Fraction(self.cost) / Fraction(self.reached)) if self.reached > 0 else math.inf
 
     @property
     def promise_binds(self) -> bool:
@@ -122,7 +123,7 @@ class PolicyResult(Shown):
     def to_dict(self) -> dict[str, Any]:
         """The outcome as plain data, with the keys that results have; what is infinite or absent is None."""
         per_success = self.per_success
-        missed = None if self.reached is None else _at_least(1 - Fraction(self.reached))
+        missed = None if self.reached is None else float_above(1 - Fraction(self.reached))
         policy = self.policy
         return {
             "termination": self.termination.value,
@@ -154,9 +155,3 @@ class PolicyResult(Shown):
     def to_json(self) -> str:
         """The outcome as one JSON object."""
         return msgspec.json.encode(self.to_dict()).decode()
-
-
-def _at_least(number: Fraction) -> float:
-    """The least float that is not below it: upper bounds stay upper bounds."""
-    found = float(number)
-    return found if found >= number else math.nextafter(found, math.inf)

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import optimize
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss
 from depl.models.risk.closed_sums import closed_quantile, closed_violation
 from depl.models.risk.contour import (
@@ -38,7 +39,6 @@ from depl.models.risk.cores import EVALUATOR as BY_CORES
 from depl.models.risk.cores import cored_quantile, cored_violation
 from depl.models.risk.discrete import exact_quantile, exact_violation
 from depl.models.risk.grid import grid_quantile, grid_violation
-from depl.models.risk.interval import Interval
 from depl.models.risk.labels import Labels
 from depl.models.risk.transforms import EPSILON, transformable
 
@@ -88,7 +88,7 @@ def certified_violation(
         found = cored_violation(loss, maximum_loss)
     if found is None:
         return grid_violation(loss, maximum_loss)
-    wide = found.width > _USELESS * found.upper and found.evaluator == BY_CORES
+    wide = found.width > _USELESS * found.upper and found.how == BY_CORES
     return found.met_with(grid_violation(loss, maximum_loss)) if wide else found
 
 
@@ -115,7 +115,7 @@ def certified_quantile(loss: FinalLoss, budget: Fraction) -> Interval:
             mean = loss.mean()
             sizes = (count * abs(term.coefficient) * term.law.mean_rounding() for term, count in loss.terms)
             doubt = 2 * EPSILON * math.fsum([abs(loss.constant), abs(mean), abs(margin.upper), *sizes])
-            return Interval(mean + margin.lower - doubt, mean + margin.upper + doubt, margin.evaluator)
+            return Interval(mean + margin.lower - doubt, mean + margin.upper + doubt, margin.how)
     cored = cored_quantile(loss, budget)
     if cored is not None and cored.width <= _COARSE * abs(cored.upper - loss.mean()):
         return cored

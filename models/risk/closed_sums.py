@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.laws import FloatArray, StudentT, TailedLaw
 from depl.models.problem.laws.law import Bounds
 from depl.models.risk.discrete import few_atoms
-from depl.models.risk.interval import Interval
 from depl.models.risk.transforms import EPSILON
 
 EVALUATOR = "closed sum"

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import FloatArray, TailedLaw
 from depl.models.problem.laws.law import Bounds
@@ -25,7 +26,6 @@ from depl.models.risk.contour import (
     like,
 )
 from depl.models.risk.heavy import beyond
-from depl.models.risk.interval import Interval
 from depl.models.risk.labels import Labels
 from depl.models.risk.transforms import EPSILON, transformable
 

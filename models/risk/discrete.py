@@ -18,10 +18,10 @@ import numpy as np
 
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.documents import decimal as decimal
+from depl.models.foundation.interval import Interval, float_above, float_below
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.interval import Interval, enclosed
 
 MAXIMUM_ATOMS = 20_000
 """Most distinct sums that are followed; the last summand is never added, only compared with."""
@@ -59,7 +59,7 @@ def exact_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
     if law is None:
         return None
     threshold = (decimal(maximum_loss) + EXACT_ATOM_TOLERANCE) / law.unit
-    return enclosed(1 - Fraction(law.weight_up_to(math.floor(threshold)), law.total), "exact sum")
+    return Interval.around(1 - Fraction(law.weight_up_to(math.floor(threshold)), law.total), "exact sum")
 
 
 def exact_quantile(loss: FinalLoss, level: float | Fraction) -> Interval | None:
@@ -84,7 +84,7 @@ def exact_quantile(loss: FinalLoss, level: float | Fraction) -> Interval | None:
     while above - below > 1:  # weight_up_to(below) < needed <= weight_up_to(above)
         middle = (below + above) // 2
         below, above = (below, middle) if law.weight_up_to(middle) >= needed else (middle, above)
-    return enclosed(above * law.unit, "exact sum")
+    return Interval.around(above * law.unit, "exact sum")
 
 
 def exact_at_most(loss: FinalLoss, value: float | Fraction) -> Interval | None:
@@ -109,8 +109,8 @@ def exact_at_most(loss: FinalLoss, value: float | Fraction) -> Interval | None:
     upper = Fraction(law.weight_up_to(place), law.total)
     lower = Fraction(law.weight_up_to(place - law.moved), law.total)
     if lower == upper:
-        return enclosed(upper, "exact sum")
-    return Interval(enclosed(lower, "").lower, enclosed(upper, "").upper, "exact sum")
+        return Interval.around(upper, "exact sum")
+    return Interval(float_below(lower), float_above(upper), "exact sum")
 
 
 def exact_level(loss: FinalLoss, level: Fraction) -> Interval | None:
@@ -124,7 +124,7 @@ def exact_level(loss: FinalLoss, level: Fraction) -> Interval | None:
     found, law = exact_quantile(loss, level), _distribution(loss)
     if found is None or law is None or found.exact is None or not law.moved:
         return found
-    return Interval(found.lower, enclosed(found.exact + law.moved * law.unit, "").upper, found.evaluator)
+    return Interval(found.lower, float_above(found.exact + law.moved * law.unit), found.how)
 
 
 def few_atoms(loss: FinalLoss, most: int) -> tuple[FloatArray, FloatArray, float] | None:

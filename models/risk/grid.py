@@ -21,10 +21,10 @@ from fractions import Fraction
 
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.interval import Interval, float_above, float_below
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.risk.discrete import decimal, is_discrete
-from depl.models.risk.interval import Interval
 from depl.models.risk.reach import Reach, reaches, total_reach
 from depl.models.risk.rounded import RoundedLaw, rounded
 
@@ -133,7 +133,9 @@ def grid_quantile(loss: FinalLoss, level: float | Fraction, points: int = 2**16)
         low, high = lower, upper
     lower, upper = _quantile_bracket(terms, budget, (low, high), points)
     constant = Fraction(loss.constant)
-    return Interval(_plus(constant, lower, -math.inf), _plus(constant, upper, math.inf), EVALUATOR)
+    lower = lower if math.isinf(lower) else float_below(constant + Fraction(lower))
+    upper = upper if math.isinf(upper) else float_above(constant + Fraction(upper))
+    return Interval(lower, upper, EVALUATOR)
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,13 +333,3 @@ def _smallest(law: RoundedLaw, budget: Fraction, error: float) -> int:
         else:
             low = middle + 1
     return low
-
-
-def _plus(constant: Fraction, value: float, direction: float) -> float:
-    """constant + value, rounded toward ``direction``."""
-    if math.isinf(value):
-        return value
-    exact = constant + Fraction(value)
-    nearest = float(exact)
-    outward = Fraction(nearest) <= exact if direction < 0 else Fraction(nearest) >= exact
-    return nearest if outward else math.nextafter(nearest, direction)

@@ -19,6 +19,7 @@ from scipy import optimize
 
 from depl.models.foundation.documents import decimal
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.epochs import FinalLoss, Term
@@ -29,7 +30,6 @@ from depl.models.risk.contour import typical_square
 from depl.models.risk.discrete import exact_at_most, exact_level, is_discrete
 from depl.models.risk.far_tails import beyond, jump_bound
 from depl.models.risk.grid import grid_quantile, grid_violation
-from depl.models.risk.interval import Interval
 
 _SHARP, _FAIR = 1.001, 2.0
 """Ratios of the ends of an interval up to which nothing sharper is sought, for one law and for a sum: set by
@@ -112,7 +112,7 @@ def probability(
     value = _finite(value, "value")
     found = _at_most_atoms(total, value) if is_discrete(total) else None
     if found is not None:
-        return _rest(found) if above else found
+        return found.complement() if above else found
     return _exceeding(total, value) if above else _exceeding(_turned(total), -value)
 
 
@@ -146,7 +146,7 @@ def quantile(terms: Iterable[Given], level: float | Fraction, *, constant: float
     turned = _turned(total)
     sides = [has_contour(total), has_contour(turned)]
     # a sum with a contour has a density wherever it is between its ends, so that its quantiles are unique
-    lower = _negative(certified_quantile(turned, share)) if sides[1] else None
+    lower = certified_quantile(turned, share).negated() if sides[1] else None
     upper = certified_quantile(total, 1 - share) if sides[0] or not sides[1] else None
     if lower is None or upper is None:
         return lower or upper or Interval(-math.inf, math.inf, "none")
@@ -185,7 +185,7 @@ def _exceeding(total: FinalLoss, value: float) -> Interval:
     found = _by_contours(total, value)
     if len(total.terms) == 1 and total.terms[0][1] == 1 and found.upper > _SHARP * found.lower:
         gap = Fraction(value) - Fraction(total.constant)
-        return found.met_with(Interval(*beyond(total.terms[0][0], gap), found.evaluator))
+        return found.met_with(Interval(*beyond(total.terms[0][0], gap), found.how))
     if found.upper <= _FAIR * found.lower:
         return found
     upper, (best, least) = min(found.upper, jump_bound(total, value)), _least_bound(total)
@@ -215,8 +215,8 @@ def _by_contours(total: FinalLoss, value: float) -> Interval:
     lower = certified_violation(total, value) if has_contour(total) or not has_contour(turned) else None
     upper = certified_violation(turned, -value) if has_contour(turned) else None
     if lower is None or upper is None:
-        return lower or _rest(upper or Interval(0.0, 1.0, "none"))
-    return lower.met_with(_rest(upper))
+        return lower or (upper or Interval(0.0, 1.0, "none")).complement()
+    return lower.met_with(upper.complement())
 
 
 def _at_most_atoms(total: FinalLoss, value: float) -> Interval:
@@ -226,30 +226,12 @@ def _at_most_atoms(total: FinalLoss, value: float) -> Interval:
         return exact
     earlier = math.nextafter(value - 2 * ATOM_TOLERANCE, -math.inf)
     most, least = grid_violation(total, value), grid_violation(total, earlier)
-    return _rest(Interval(most.lower, least.upper, most.evaluator))
+    return Interval(most.lower, least.upper, most.how).complement()
 
 
 def _turned(total: FinalLoss) -> FinalLoss:
     terms = tuple((replace(term, coefficient=-term.coefficient), count) for term, count in total.terms)
     return FinalLoss(-total.constant, terms)
-
-
-def _rest(found: Interval) -> Interval:
-    """1 less a probability, rounded outwards."""
-    if found.exact is not None:
-        exact = 1 - found.exact
-        near = float(exact)
-        down, up = math.nextafter(near, -math.inf), math.nextafter(near, math.inf)
-        lower, upper = near if Fraction(near) <= exact else down, near if Fraction(near) >= exact else up
-        return Interval(lower, upper, found.evaluator, exact)
-    lower, upper = 1 - found.upper, 1 - found.lower
-    lower = lower if Fraction(lower) + Fraction(found.upper) == 1 else math.nextafter(lower, -math.inf)
-    upper = upper if Fraction(upper) + Fraction(found.lower) == 1 else math.nextafter(upper, math.inf)
-    return Interval(max(lower, 0.0), min(upper, 1.0), found.evaluator)
-
-
-def _negative(found: Interval) -> Interval:
-    return Interval(-found.upper, -found.lower, found.evaluator)
 
 
 def _level(level: float | Fraction) -> Fraction:

@@ -16,6 +16,7 @@ from scipy import special
 
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, compose
 from depl.models.problem.laws import FloatArray
@@ -23,7 +24,6 @@ from depl.models.risk.certify import has_contour
 from depl.models.risk.contour import choose_contour, label_table, violation
 from depl.models.risk.discrete import decimal
 from depl.models.risk.grid import short_step
-from depl.models.risk.interval import Interval
 from depl.models.risk.reach import reaches, typical_spread
 from depl.models.risk.rounded import SUMMATION_ERROR, RoundedLaw, Rounding, convolved, rounded
 from depl.models.risk.verdicts import LossClasses
@@ -82,21 +82,21 @@ class Survival:
         Nonincreasing.
     exact : tuple of Fraction or None
         S itself, where it is known.
-    evaluator : str
+    how : str
         What established it.
     """
 
     upper: FloatArray
     exact: tuple[Fraction, ...] | None
-    evaluator: str
+    how: str
 
     def at(self, epoch: int) -> Interval:
         """S(epoch), from below by 0 where it is not known."""
         if self.exact is None:
-            return Interval(0.0, float(self.upper[epoch]), self.evaluator)
+            return Interval(0.0, float(self.upper[epoch]), self.how)
         value = self.exact[epoch]
         lower = max(0.0, math.nextafter(float(value), -1))
-        return Interval(lower, float(self.upper[epoch]), self.evaluator, value)
+        return Interval(lower, float(self.upper[epoch]), self.how, value)
 
 
 def survival(

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from depl.models.foundation.interval import float_below
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.contour import MOST_WORK, Contour, choose_contour, label_table, violation, work_of
@@ -159,7 +160,7 @@ class PreparedVerdicts:
     @functools.cached_property
     def _limits(self) -> tuple[float, float]:
         """The largest doubles up to the part of the budget that is clearly kept, and up to all of it."""
-        return _rounded_down(self.budget * Fraction(CLEARLY)), _rounded_down(self.budget)
+        return float_below(self.budget * Fraction(CLEARLY)), float_below(self.budget)
 
     def verdict(self, loss: FinalLoss) -> Verdict:
         """What is certified of P(l(K) > l_max) <= budget."""
@@ -246,11 +247,6 @@ class PreparedVerdicts:
         if asked.bits & _CUT:
             lower, upper = asked.kept().whole(lower, upper)
         return float(lower[0]), float(upper[0])
-
-
-def _rounded_down(number: Fraction) -> float:
-    nearest = float(number)
-    return nearest if Fraction(nearest) <= number else math.nextafter(nearest, -math.inf)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,10 +25,10 @@ from fractions import Fraction
 
 from depl.models.evaluation.evaluate import epoch_loads
 from depl.models.evaluation.loss_law import loss_law
+from depl.models.foundation.interval import Interval
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.risk.discrete import decimal
-from depl.models.risk.interval import Interval
 from depl.models.risk.survival import POINTS, Survival
 
 _ROUNDING = 1e-12
@@ -85,10 +85,10 @@ def early_stopping(
     if violation is None:
         violation = law.end(plan).violation(instance.target.maximum_loss)
     found = law.survival(plan, points)
-    final, last = _complement(violation), _complement(found.at(len(plan.epochs)))
+    final, last = violation.complement(), found.at(len(plan.epochs)).complement()
     reached = last
     if last.exact is None and instance.rules.stops(epoch.model for epoch in plan.epochs)[-1]:
-        reached = Interval(max(last.lower, final.lower), 1.0, last.evaluator)
+        reached = Interval(max(last.lower, final.lower), 1.0, last.how)
     return EarlyStopping(
         cost=_expectation(_payments(instance, plan), found),
         epochs=_expectation([1.0] * len(plan.epochs), found),
@@ -116,14 +116,6 @@ def _expectation(payments: list[float], found: Survival) -> Interval:
         parts = (share * decimal(paid) for share, paid in zip(found.exact, payments, strict=False))
         value = sum(parts, Fraction(0))
         ends = float(value) * (1 - _ROUNDING), float(value) * (1 + _ROUNDING)
-        return Interval(*ends, found.evaluator, value)
+        return Interval(*ends, found.how, value)
     upper = math.fsum(share * paid for share, paid in zip(found.upper.tolist(), payments, strict=False))
-    return Interval(0.0, upper * (1 + _ROUNDING), found.evaluator)
-
-
-def _complement(value: Interval) -> Interval:
-    """1 - value, with rounding in favour of the interval."""
-    lower = max(0.0, math.nextafter(1 - value.upper, -1.0))
-    upper = min(1.0, math.nextafter(1 - value.lower, 2.0))
-    exact = None if value.exact is None else 1 - value.exact
-    return Interval(lower, upper, value.evaluator, exact)
+    return Interval(0.0, upper * (1 + _ROUNDING), found.how)

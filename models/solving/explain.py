@@ -25,6 +25,7 @@ from depl.models.evaluation.traced_loss import basis, below_all_seen, end_law
 from depl.models.evaluation.traced_support import epochs_ahead, mean_after
 from depl.models.foundation import wording
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.foundation.wording import aligned, counted, number, probability
 from depl.models.problem.epochs import Load, LossStep, compose, load, loss_step
@@ -33,7 +34,6 @@ from depl.models.problem.laws import Zero
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.problem.units import Units
-from depl.models.risk.interval import Interval
 from depl.models.solving.early_stopping import early_stopping
 from depl.models.solving.explain_instance import explain_instance
 from depl.models.solving.explain_limits import binding_lines, declared, failing, next_lines, price_lines

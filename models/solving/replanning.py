@@ -32,13 +32,13 @@ import msgspec
 from depl.models.evaluation.evaluate import SITE_RULES, Evaluation, epoch_loads, evaluate, law_of_end
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.clock import now
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE, PROOF_TOLERANCE
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.allocation import allocate
 from depl.models.problem.instance import SMALLEST_VIOLATION_BUDGET, Instance
 from depl.models.problem.plan import Plan
-from depl.models.risk.interval import Interval
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.methods import OnPhase, Progress, default_method, find, require_limits
 from depl.models.solving.observed_state import (
@@ -236,7 +236,7 @@ def is_met(instance: Instance, state: State) -> bool:
 
 def not_above(new: Interval, old: Interval) -> bool:
     """Whether one probability is certified not to exceed another."""
-    return new.at_most(Fraction(old.lower) if old.exact is None else old.exact)
+    return new.at_most(old.lowest)
 
 
 def promising_level(violation: Interval) -> float:
@@ -245,8 +245,7 @@ def promising_level(violation: Interval) -> float:
     A plan that keeps this level misses the target at most as often as the lower end of ``violation``, which a
     budget below the smallest one cannot say: there, `not_above` has to decide.
     """
-    budget = Fraction(violation.lower) if violation.exact is None else violation.exact
-    budget = max(budget, SMALLEST_VIOLATION_BUDGET)
+    budget = max(Fraction(violation.lowest), SMALLEST_VIOLATION_BUDGET)
     level = max(float(1 - budget), _LEAST_LEVEL)
     while 1 - Fraction(repr(level)) > budget:
         level = math.nextafter(level, 1.0)
@@ -268,7 +267,7 @@ def _old_rest(instance: Instance, plan: Plan, state: State) -> OldRest:
         plan=rest,
         evaluation=evaluation,
         broken=tuple(dict.fromkeys(broken + (["training time"] if late else []))),
-        outside=evaluation.violation.evaluator if unknown else None,
+        outside=evaluation.violation.how if unknown else None,
         keeps_omega=evaluation.violation.at_most(instance.target.violation_budget),
         retimed=retimed,
         retimed_cost=evaluation.transfer_cost + cost,

@@ -14,13 +14,13 @@ from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError, deadline
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.memory import MEMORY, memory_ceiling, require_gibibytes
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
 from depl.models.problem.plan import Asked, Bounds, Claims, DualClaim, Plan, ScenarioClaim
-from depl.models.risk.interval import Interval
 from depl.models.scenarios.draws import Scenarios
 from depl.models.scenarios.evidence import ScenarioEvidence, scenario_evidence
 from depl.models.solving.interrupts import first_interrupt_ignored
@@ -472,7 +472,7 @@ def _held(outcome: Outcome) -> Solution:
 
 
 def _tells_probability(instance: Instance, evaluation: Evaluation) -> bool:
-    return instance.declares_laws and evaluation.violation.evaluator != LEFT_OUT
+    return instance.declares_laws and evaluation.violation.how != LEFT_OUT
 
 
 def _claiming(

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from depl.models.evaluation.end_law import EndLaw
 from depl.models.evaluation.evaluate import Evaluation, evaluate
 from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
+from depl.models.foundation.interval import Interval
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.risk.interval import Interval
 from depl.models.scenarios.draws import Scenarios
 from depl.models.solving.methods import Limits
 

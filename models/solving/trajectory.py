@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.interval import Interval
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.risk.interval import Interval
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from depl.models.exact.law_judge import LawJudge
 from depl.models.exact.listing import enumerate_plans
 from depl.models.exact.prices import Prices
 from depl.models.exact.search import Search
+from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, compose, loss_step
 from depl.models.problem.instance import Cluster, Dataset, Instance, Model, Switch, Target
 from depl.models.problem.laws import (
@@ -41,7 +42,6 @@ from depl.models.problem.laws import (
 from depl.models.problem.learning import ConstantImprovement, Improvement, TabledImprovement
 from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_violation
-from depl.models.risk.interval import Interval
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Solution, Termination
 

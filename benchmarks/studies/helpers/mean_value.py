@@ -10,10 +10,10 @@ import msgspec
 
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.interval import Interval
 from depl.models.problem.instance import Improvement, Instance, TabledImprovement
 from depl.models.problem.laws import Deterministic, ImprovementLaw, SwitchLaw
 from depl.models.problem.plan import Plan
-from depl.models.risk.interval import Interval
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 

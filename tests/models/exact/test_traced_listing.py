@@ -22,13 +22,13 @@ from depl.models.exact.listing import enumerate_on_scenarios, enumerate_plans
 from depl.models.exact.traced_schedules import all_candidates
 from depl.models.exact.traced_verdicts import UnderLaw, exceedances
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance, Switch
 from depl.models.problem.laws import Forbidden
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import FittedStep, TracedLaw
 from depl.models.risk.certify import certified_violation
-from depl.models.risk.interval import Interval
 from depl.models.scenarios.draws import allowed_misses, draw_scenarios
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination

@@ -7,6 +7,7 @@ import flint
 import pytest
 from flint import acb, arb
 
+from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import (
     Empirical,
@@ -18,7 +19,6 @@ from depl.models.problem.laws import (
     register_law,
 )
 from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.risk.interval import Interval
 from tests.cases.gamma_law import BareGammaLaw, GammaLaw
 from tests.oracles.ball_arithmetic import BallSum
 

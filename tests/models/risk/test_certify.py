@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk import certify
@@ -18,7 +19,6 @@ from depl.models.risk.certify import certified_margin, certified_quantile, certi
 from depl.models.risk.cores import EVALUATOR as BY_CORES
 from depl.models.risk.cores import cored_violation
 from depl.models.risk.grid import grid_violation
-from depl.models.risk.interval import Interval
 from depl.models.risk.sampling import sample_final_loss
 from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, certified_verdict
 
@@ -49,7 +49,7 @@ def jump(nu: float) -> StudentT:
 )
 def test_each_kind_of_loss_goes_to_its_evaluator(loss, evaluator):
     interval = certified_violation(loss, 18.0)
-    assert evaluator in interval.evaluator
+    assert evaluator in interval.how
     assert 0 <= interval.lower <= interval.upper <= 1
 
 
@@ -205,10 +205,10 @@ def test_a_target_outside_the_support_is_met_or_missed_for_sure(maximum_loss, vi
     interval = certified_violation(loss, maximum_loss)
     if violation is None:
         assert 0 <= interval.lower <= interval.upper <= 1
-        assert interval.evaluator == "contour"
+        assert interval.how == "contour"
     else:
         assert interval.exact == interval.lower == interval.upper == violation
-        assert interval.evaluator == "support"
+        assert interval.how == "support"
 
 
 @pytest.mark.parametrize("constant", [0.1, 1e3 + 0.1, 1e9 + 0.1, -3e12])
@@ -237,7 +237,7 @@ def test_where_a_contour_cannot_bracket_the_quantile_the_grid_has_it(ends, monke
     monkeypatch.setattr(certify, "distribution", unclear)
     assert certified_margin(loss, HUNDREDTH) is None
     found = certified_quantile(loss, HUNDREDTH)
-    assert found.evaluator == "directed grid"
+    assert found.how == "directed grid"
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper
 

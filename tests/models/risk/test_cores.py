@@ -384,6 +384,6 @@ def test_quantiles_on_both_sides_of_the_mean_are_those_of_the_integral(budget):
     """At a budget above P(loss > mean) the lower end lies below the mean, too."""
     switch = jump(3.0)
     found = certified_quantile(FinalLoss(0.0, ((BELL, 30), (switch, 1))), budget)
-    assert found.evaluator == "contour with cores"
+    assert found.how == "contour with cores"
     assert violation(-found.upper, 30, switch) <= float(budget) <= violation(-found.lower, 30, switch)
     assert found.width < 1e-2

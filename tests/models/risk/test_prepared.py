@@ -9,11 +9,11 @@ import pytest
 from scipy import integrate, optimize, special, stats
 
 import depl.models.risk.verdicts as module
+from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.contour import choose_contour
-from depl.models.risk.interval import Interval
 from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict, certified_verdict
 
 BELL = Term(-1.0, Normal(mean=1.0, variance=0.2))

@@ -207,7 +207,7 @@ def test_sums_of_very_many_values_are_contained() -> None:
     for value in (8.0, 12.5, 20.0):
         truth = float(np.searchsorted(four, value - four, side="right").sum()) / 20**8
         found = risk.probability([(law, 1.0, 8)], value)
-        assert found.evaluator == "directed grid"
+        assert found.how == "directed grid"
         assert contains(found, truth, 1e-9)
         assert found.width < 1e-2
         late = risk.quantile([(law, 1.0, 8)], truth)

@@ -73,7 +73,7 @@ def test_a_symmetric_walk_obeys_the_reflection_bound():
 def test_where_no_loss_rises_it_is_the_violation_of_every_prefix(law, prefixes):
     steps = [epoch((-4 / math.sqrt(k + 1), law)) for k in range(1, 9)]
     found = survival(12.0, steps, 2.0)
-    assert found.evaluator == "contour"
+    assert found.how == "contour"
     for k in prefixes:
         marginal = certified_violation(compose(12.0, steps[:k]), 2.0)
         assert marginal.lower <= found.upper[k] < marginal.upper + 1e-6

@@ -17,6 +17,7 @@ from depl.instances.spent_promise import promised_plan, spent_promise
 from depl.models.evaluation.evaluate import evaluate, plan_steps
 from depl.models.foundation import clock as clock_module
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.wording import rounded_down
 from depl.models.problem.instance import (
     SMALLEST_VIOLATION_BUDGET,
@@ -31,7 +32,6 @@ from depl.models.problem.instance import (
 )
 from depl.models.problem.laws import Deterministic, Empirical
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.risk.interval import Interval
 from depl.models.solving import replanning
 from depl.models.solving.methods import register
 from depl.models.solving.observed_state import State, check_state, planned_state

@@ -15,9 +15,9 @@ from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import DeplError, InvalidInputError
+from depl.models.foundation.interval import Interval
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
-from depl.models.risk.interval import Interval
 from depl.models.solving import methods
 from depl.models.solving.decisions import Decision
 from depl.models.solving.defaults import DEFAULT_METHOD

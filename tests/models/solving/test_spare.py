@@ -8,7 +8,7 @@ import pytest
 import depl
 from depl.models.evaluation.evaluate import LEFT_OUT
 from depl.models.foundation.deadline import OutOfTimeError, keep_time
-from depl.models.risk.interval import Interval
+from depl.models.foundation.interval import Interval
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving import spare as spare_module
 from depl.models.solving.methods import Limits
@@ -63,7 +63,7 @@ def test_of_a_plan_for_scenarios_all_that_holds_under_the_law_is_left_out(tiny, 
     late = Spare(over(3))
     found = late.evaluated(tiny, plan, sample)
     assert late.brief
-    assert (found.violation.evaluator, found.quantile) == (LEFT_OUT, None)
+    assert (found.violation.how, found.quantile) == (LEFT_OUT, None)
     in_time = Spare(over(-5))
     assert in_time.evaluated(tiny, plan, sample).violation.upper < 1
     assert not in_time.brief
@@ -79,7 +79,7 @@ def test_a_law_that_takes_too_long_is_left_out_of_a_plan_for_scenarios(tiny, pla
 
     monkeypatch.setattr(spare_module, "evaluate", late)
     spare = Spare(over(-5))
-    assert spare.evaluated(tiny, plan, draw_scenarios(tiny, 20, 1)).violation.evaluator == LEFT_OUT
+    assert spare.evaluated(tiny, plan, draw_scenarios(tiny, 20, 1)).violation.how == LEFT_OUT
     assert spare.brief
 
 

@@ -9,6 +9,7 @@ import pytest
 from depl.instances.library import load as load_instance
 from depl.models.evaluation import end_law, evaluate, loss_law
 from depl.models.exact import choices, plan_classes
+from depl.models.foundation.interval import Interval
 from depl.models.problem import allocation, epochs
 from depl.models.problem.epochs import LossStep, Term
 from depl.models.problem.instance import (
@@ -25,7 +26,6 @@ from depl.models.problem.instance import (
 )
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk import certify, contour, scaled_transforms, transforms
-from depl.models.risk.interval import Interval
 from depl.models.solving.solve import VerificationError, solve
 
 
@@ -114,7 +114,7 @@ def all_the_data(_, arguments):
 
 
 def generous(interval: Interval) -> Interval:
-    return Interval(interval.lower * 0.9, interval.upper * 0.9, interval.evaluator)
+    return Interval(interval.lower * 0.9, interval.upper * 0.9, interval.how)
 
 
 def wasteful(loads, maximum_time, round_deadline):
