@@ -53,7 +53,6 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     from depl.models.problem.plan import Plan as Plan
     from depl.models.problem.policy import Policy as Policy
     from depl.models.programs.finished import program as program
-    from depl.models.solving.explain import explain as explain
     from depl.models.solving.front import front as front
     from depl.models.solving.front_points import Front as Front
     from depl.models.solving.methods import Limits as Limits
@@ -72,6 +71,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with _NAM
     from depl.models.verifier.verify import Report as Report
     from depl.models.verifier.verify import verify
     from depl.reporting.page import report as report
+    from depl.showing.explain import explain as explain
 
     __version__: str
     check, evaluate_policy = verify, verify_policy
@@ -94,7 +94,6 @@ _NAMES = {
     "models.problem.plan": "Plan",
     "models.problem.policy": "Policy",
     "models.programs.finished": "program",
-    "models.solving.explain": "explain",
     "models.solving.front": "front",
     "models.solving.front_points": "Front",
     "models.solving.methods": "Limits Outcome register",
@@ -105,6 +104,7 @@ _NAMES = {
     "models.verifier.policies": "PolicyReport",
     "models.verifier.verify": "Report",
     "reporting.page": "report",
+    "showing.explain": "explain",
 }
 """The public names of each module.
 

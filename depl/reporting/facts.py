@@ -12,10 +12,10 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.budgets import Budget
 from depl.models.solving.early_stopping import EarlyStopping, early_stopping
-from depl.models.solving.explain_limits import declared, failing
 from depl.models.solving.methods import Limits, default_method, find
 from depl.models.solving.result import Result, Termination
 from depl.models.verifier.verify import Report, verify
+from depl.showing.limits import declared, failing
 from depl.showing.parts import Fact, fact
 
 LEVELS = (0.9, 0.95, 0.99)

@@ -10,11 +10,11 @@ from depl.models.foundation.errors import shortened
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.foundation.wording import counted, interval, number, one_end, probability
-from depl.models.solving.explain_limits import binding_lines, price_lines
 from depl.models.solving.result import Result, Termination
 from depl.models.verifier.findings import Finding, Kind
 from depl.reporting.facts import Offer, PlanFacts
 from depl.showing import view
+from depl.showing.limits import binding_lines, price_lines
 from depl.showing.parts import Fact, Listing, fact, promised
 from depl.showing.plans import names_of, word_of
 from depl.showing.results import bound_of, state_of

@@ -1,1 +1,1 @@
-"""Solving by a named method: its contract and limits, the checked result, explanations, replanning."""
+"""Solving by a named method: its contract and limits, the checked result, fronts, replanning."""

@@ -7,9 +7,9 @@ import pytest
 import depl
 from depl.commands.progress import held
 from depl.models.problem.units import Units
-from depl.models.solving.explain import explain
 from depl.reporting.facts import facts_of
 from depl.reporting.page import Source, page_of
+from depl.showing.explain import explain
 
 NAMED = Units(cost="EUR", time="h", resource="GPU", data="GB", size="MB", memory="GiB")
 

@@ -20,12 +20,12 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.scenarios.draws import draw_scenarios, scenario_losses
 from depl.models.solving.early_stopping import early_stopping
-from depl.models.solving.explain import explain
 from depl.models.solving.front import front
 from depl.models.solving.nearest import any_plan, nearest_values
 from depl.models.solving.solve import solve
 from depl.models.traces.table import Traces
 from depl.models.verifier.verify import verify
+from depl.showing.explain import explain
 from tests.cases.memory_cases import every_schedule, instance_of, random_law
 from tests.cases.traced_law_cases import READINGS, plan_of
 from tests.oracles.traced_law import Oracle, Schedule, sections

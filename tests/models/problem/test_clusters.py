@@ -20,10 +20,10 @@ from depl.models.problem.epochs import Load
 from depl.models.problem.instance import Cluster, Instance, NodeGroup, json_schema
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.explain import explain
 from depl.models.solving.methods import Meaning
 from depl.models.verifier.findings import Kind
 from depl.models.verifier.verify import verify
+from depl.showing.explain import explain
 
 ROOT = Path(depl.__file__).resolve().parents[1]
 FAST = {"count": 3, "capacity": 4, "bandwidth": 8, "unit_cost": 1, "speed": 2}
@@ -210,8 +210,8 @@ def test_only_the_data_the_verifier_and_what_is_shown_read_groups() -> None:
         if re.search(r"\b(place|cluster|item)\.groups\b", path.read_text(encoding="utf-8"))
     }
     assert readers == {
+        "depl/showing/explain.py",
         "depl/showing/instances.py",
-        "models/solving/explain.py",
         "models/verifier/reading.py",
     }
 

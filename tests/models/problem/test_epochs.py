@@ -300,7 +300,6 @@ READERS = {
     "models/policy/replanned.py": {"Switch"},
     "models/policy/rules.py": {"Switch"},
     "models/estimation/setup.py": {"Improvement", "ConstantImprovement", "ComputeTable"},
-    "models/solving/explain.py": {"switch_law", "learning_factor"},  # shows the numbers behind the steps
     # `Learning.switches` are loss steps of `depl.models.problem.epochs`, not the laws of an instance
     "heuristics/bounds/dual.py": {"switches"},
     "heuristics/bounds/learning.py": {"switches"},

@@ -16,7 +16,7 @@ from depl.models.problem.instance import Instance, json_schema
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem.site_rules import why_not_idle
 from depl.models.solving.early_stopping import early_stopping
-from depl.models.solving.explain import explain
+from depl.showing.explain import explain
 from tests.cases.site_cases import keeps_rules, with_rules
 
 change = msgspec.structs.replace

@@ -16,7 +16,7 @@ from depl.models.problem.laws import Deterministic, Empirical, Normal, StudentT
 from depl.models.problem.plan import Plan
 from depl.models.risk.survival import grid_survival, survival
 from depl.models.solving.early_stopping import early_stopping
-from depl.models.solving.explain import explain
+from depl.showing.explain import explain
 from tests.cases.policy_cases import tiny as tiny_policy
 
 

@@ -13,13 +13,13 @@ from depl.models.problem.laws import Forbidden
 from depl.models.problem.plan import Bounds, Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.risk.certify import certified_quantile
-from depl.models.solving.explain import explain
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve
 from depl.models.verifier.laws import Bracket
 from depl.models.verifier.plans import listed
 from depl.models.verifier.requirements import LawRequirement
 from depl.models.verifier.verify import Finding, Kind, Report, verify
+from depl.showing.explain import explain
 from tests.cases.verifier_traces_cases import (
     CUT,
     FULL,

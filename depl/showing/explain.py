@@ -1,7 +1,7 @@
 """Put the numbers of a plan into the equations of the paper, line by line.
 
 First what binds, which limit fails next when it is tightened, and what the limits cost to first order
-(`depl.models.solving.explain_limits`); then the recursion of the loss with its increments (8), and equations
+(`depl.showing.limits`); then the recursion of the loss with its increments (8), and equations
 (1) to (6) as `docs/problem` reads them (E1 and E2 by intent). Consecutive epochs that do the same are one
 line.
 """
@@ -35,8 +35,8 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.problem.units import Units
 from depl.models.solving.early_stopping import early_stopping
-from depl.models.solving.explain_instance import explain_instance
-from depl.models.solving.explain_limits import binding_lines, declared, failing, next_lines, price_lines
+from depl.showing.asked_limits import explain_instance
+from depl.showing.limits import binding_lines, declared, failing, next_lines, price_lines
 
 _SAME_RESOURCES = 1e-9
 """Relative difference of resources that are told as the same: far below the digits that are shown."""
@@ -56,7 +56,7 @@ def explain(instance: Instance, plan: Plan | None = None) -> str:
     ----------
     instance : Instance
     plan : Plan, optional
-        Feasible or not; without one see `depl.models.solving.explain_instance.explain_instance`.
+        Feasible or not; without one see `depl.showing.asked_limits.explain_instance`.
 
     Returns
     -------

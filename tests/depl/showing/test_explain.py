@@ -14,8 +14,8 @@ from depl.models.problem.laws import Deterministic, Normal, StudentT
 from depl.models.problem.learning import ConstantImprovement
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk import finite_sums, transforms
-from depl.models.solving.explain import explain
 from depl.models.solving.solve import solve
+from depl.showing.explain import explain
 
 TINY = load("tiny")
 TINY_OPTIMUM = Plan(
