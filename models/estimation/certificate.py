@@ -25,12 +25,13 @@ from depl.models.estimation.binomial import (
 )
 from depl.models.estimation.fit import schedule_label
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
-from depl.models.risk.counts import ConfidenceInterval, both_ends, upper_end
+from depl.models.risk.counts import both_ends, upper_end
 from depl.models.risk.discrete import decimal
 from depl.models.traces.fingerprints import Comparison, Repeat, RunFingerprints, compare, fingerprints
 from depl.models.traces.lost import LEFT_OUT, LOST, ledger
@@ -108,7 +109,7 @@ class Certificate(Shown):
         P(as few exceedances or fewer) for a promise broken by a hair; certified where it is at most 1 - c.
     refuting_p_value : float
         P(as many exceedances or more) for a promise just kept: the one-sided exact binomial test.
-    violation : ConfidenceInterval
+    violation : Interval
         Of P(l(K) > l_max), Clopper-Pearson with confidence c, both sides.
     greatest_violation : float
         One-sided: with confidence c, P(l(K) > l_max) is at most this.
@@ -131,7 +132,7 @@ class Certificate(Shown):
     verdict: Verdict
     p_value: float
     refuting_p_value: float
-    violation: ConfidenceInterval
+    violation: Interval
     greatest_violation: float
     quantile: QuantileBound
     conformal: QuantileBound
@@ -248,7 +249,7 @@ def certificate(
         verdict=told,
         p_value=certifying,
         refuting_p_value=refuting,
-        violation=ConfidenceInterval(*both_ends(count, runs, risk)),
+        violation=Interval(*both_ends(count, runs, risk)),
         greatest_violation=upper_end(count, runs, risk),
         quantile=loss_bound(final, level, confidence),
         conformal=loss_bound(final, level, None),

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from depl.models.estimation.choices import RESAMPLES
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.golden import GOLDEN
+from depl.models.foundation.interval import Interval
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.counts import ConfidenceInterval
 
 LEAST_OFFSET = -0.99
 """Least B [epochs]. At -1 the improvement of the first epoch, A / sqrt(1 + B), would be infinite."""
@@ -44,7 +44,7 @@ class Curve:
         A [loss]; of the constant shape, the improvement per epoch.
     offset : float
         B [epochs]; infinite for the constant shape.
-    scale_bounds, offset_bounds : ConfidenceInterval
+    scale_bounds, offset_bounds : Interval
         95 % intervals of A and B of the decaying shape; infinite at one end where the constant shape cannot
         be excluded. Where the constant shape was asked for, that of the mean, and of nothing.
     mean_ratio : float
@@ -54,8 +54,8 @@ class Curve:
 
     scale: float
     offset: float
-    scale_bounds: ConfidenceInterval
-    offset_bounds: ConfidenceInterval
+    scale_bounds: Interval
+    offset_bounds: Interval
     mean_ratio: float
 
     @property
@@ -230,16 +230,16 @@ def _mean_of_few(seen: FloatArray) -> Curve:
     return Curve(
         mean,
         math.inf,
-        ConfidenceInterval(mean - half, mean + half),
-        ConfidenceInterval(math.inf, math.inf),
+        Interval(mean - half, mean + half),
+        Interval(math.inf, math.inf),
         1.0,
     )
 
 
-def _interval(values: FloatArray) -> ConfidenceInterval:
+def _interval(values: FloatArray) -> Interval:
     """Percentiles of resamples, 95 %."""
     lower = np.quantile(values, 0.025, method="lower")
-    return ConfidenceInterval(float(lower), float(np.quantile(values, 0.975, method="higher")))
+    return Interval(float(lower), float(np.quantile(values, 0.975, method="higher")))
 
 
 def _decay(epochs: FloatArray, offset: FloatArray) -> FloatArray:

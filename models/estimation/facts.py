@@ -17,8 +17,8 @@ import scipy
 from depl.models.estimation.curve import resampling_weights
 from depl.models.estimation.fit import schedule_label
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.interval import Interval
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.counts import ConfidenceInterval
 from depl.models.traces.table import Schedule, Traces
 
 LEAST_RUNS = 20
@@ -122,7 +122,7 @@ def _trend(
     bounds = np.quantile(opposite_share(losses, pairs, weights), [0.025, 0.975]).tolist()
     share = float(opposite_share(losses, pairs, np.ones((1, len(losses))))[0])
     told = {"schedule": schedule_label(schedule), "pairs": len(pairs), "share": share}
-    return {**told, "bounds": ConfidenceInterval(*bounds)}
+    return {**told, "bounds": Interval(*bounds)}
 
 
 def _pairs(schedule: Schedule) -> Iterator[tuple[int, int]]:

@@ -17,8 +17,8 @@ from scipy import special
 from depl.models.estimation.choices import RESAMPLES
 from depl.models.estimation.curve import resampling_weights
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.interval import Interval
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.counts import ConfidenceInterval
 
 USABLE = (0.7, 1.5)
 """Variance ratios between which the independent law may be used."""
@@ -45,7 +45,7 @@ class Independence:
         Runs that share their schedule with another one, and epochs of the longest.
     variance_ratio : Tested
         Var(sum) / sum of Var; 1 under independence.
-    bounds : ConfidenceInterval
+    bounds : Interval
         Its 95 % interval over resampled runs.
     autocorrelations : tuple of Tested
         Mean correlation of increments that are 1, 2, ... epochs apart; 0 under independence.
@@ -58,7 +58,7 @@ class Independence:
     runs: int
     epochs: int
     variance_ratio: Tested
-    bounds: ConfidenceInterval
+    bounds: Interval
     autocorrelations: tuple[Tested, ...]
     start_correlation: Tested | None
     deviations: tuple[float, ...]
@@ -182,9 +182,9 @@ def _tested(value: float, permuted: FloatArray) -> Tested:
     return Tested(value, min(1.0, 2 * float(min(above, below)) / (1 + permuted.size)))
 
 
-def _resampled_ratio(increments: FloatArray, rng: np.random.Generator, resamples: int) -> ConfidenceInterval:
+def _resampled_ratio(increments: FloatArray, rng: np.random.Generator, resamples: int) -> Interval:
     """95 % percentile interval of the variance ratio over resampled runs."""
     weights = resampling_weights(len(increments), rng, resamples)
     sums = weights @ increments.sum(axis=1) ** 2, weights @ (increments**2).sum(axis=1)
     ratios = np.divide(*sums, out=np.ones(resamples), where=sums[1] > 0)
-    return ConfidenceInterval(*np.quantile(ratios, [0.025, 0.975]).tolist())
+    return Interval(*np.quantile(ratios, [0.025, 0.975]).tolist())

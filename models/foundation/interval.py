@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
+import msgspec
 
-@dataclass(frozen=True)
-class Interval:
-    """lower <= value <= upper.
+
+class Interval(msgspec.Struct, frozen=True, omit_defaults=True):
+    """lower <= value <= upper; only these two are written where nothing else is known.
 
     Attributes
     ----------

@@ -1,16 +1,6 @@
 """What x of n independent trials say about a probability: the intervals of Clopper and Pearson."""
 
-from dataclasses import dataclass
-
 import scipy
-
-
-@dataclass(frozen=True)
-class ConfidenceInterval:
-    """A confidence interval; an end may be infinite."""
-
-    lower: float
-    upper: float
 
 
 def upper_end(exceedances: int, runs: int, risk: float) -> float:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 from scipy import optimize
 
 from depl.models.foundation.documents import decimal
@@ -189,7 +190,7 @@ def _exceeding(total: FinalLoss, value: float) -> Interval:
     if found.upper <= _FAIR * found.lower:
         return found
     upper, (best, least) = min(found.upper, jump_bound(total, value)), _least_bound(total)
-    return replace(found, upper=max(found.lower, min(upper, least if value >= best else 1.0)))
+    return msgspec.structs.replace(found, upper=max(found.lower, min(upper, least if value >= best else 1.0)))
 
 
 @functools.lru_cache(maxsize=16)

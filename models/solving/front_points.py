@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from depl.models.foundation.frames import frame_of
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.budgets import Budget
-from depl.models.solving.result import Range, Result, Solution, Termination
+from depl.models.solving.result import Result, Solution, Termination
 
 FORMAT, VERSION = "depl-front", 1
 """What a file of a front says it is."""
@@ -69,7 +70,7 @@ class FrontPoint:
         return self.result.solution
 
     @property
-    def violation(self) -> Range | None:
+    def violation(self) -> Interval | None:
         """Certified interval of P(l(K) > l_max) of the plan, with l_max of this budget."""
         return self.result.violation
 

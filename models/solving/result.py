@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
-from fractions import Fraction
 from typing import Any
 
 import msgspec
@@ -17,6 +16,7 @@ import numpy as np
 from depl.models.evaluation.evaluate import epoch_loads, epoch_times
 from depl.models.foundation.documents import document
 from depl.models.foundation.frames import frame_of
+from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
@@ -56,20 +56,6 @@ class Solution(Enum):
     """A plan that the verifier accepts."""
     NONE = "none"
     """No plan."""
-
-
-@dataclass(frozen=True)
-class Range:
-    """lower <= value <= upper; ``exact`` is the value itself where rational arithmetic gave it."""
-
-    lower: float
-    upper: float
-    exact: Fraction | None = field(default=None, compare=False)
-
-    @property
-    def highest(self) -> float | Fraction:
-        """What the value does not exceed; the value itself where it is known."""
-        return self.upper if self.exact is None else self.exact
 
 
 @dataclass(frozen=True)
@@ -131,7 +117,7 @@ class Result(Shown):
         there were none.
     reason : str or None
         If there is no plan: the stage that failed and the nearest reachable value.
-    violation, quantile : Range or None
+    violation, quantile : Interval or None
         Certified P(l(K) > l_max) and omega-quantile of l(K) of the plan, under the laws of the instance.
     claimed : bool
         Whether ``lower_bound``, and a ``termination`` that speaks of a proof, only repeat what a method says
@@ -164,8 +150,8 @@ class Result(Shown):
     plan: Plan | None
     cost: float | None
     lower_bound: float
-    violation: Range | None = None
-    quantile: Range | None = None
+    violation: Interval | None = None
+    quantile: Interval | None = None
     claimed: bool = False
     rests_on: str | None = None
     epochs: int | None = None
@@ -227,7 +213,7 @@ class Result(Shown):
         for name in ("cost", "lower_bound", "gap", "epochs", "training_time", "expected_loss", "reason"):
             known[name] = getattr(self, name)
         for name in ("violation", "quantile"):
-            interval: Range | None = getattr(self, name)
+            interval: Interval | None = getattr(self, name)
             known[name] = {"lower": interval and interval.lower, "upper": interval and interval.upper}
         known["rests_on"] = self.rests_on
         known["rows"] = list(self.rows)

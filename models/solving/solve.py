@@ -44,7 +44,7 @@ from depl.models.solving.methods import (
     require_rows,
 )
 from depl.models.solving.options import require_declared
-from depl.models.solving.result import Range, Result, Solution, Termination
+from depl.models.solving.result import Result, Solution, Termination
 from depl.models.solving.sample import sample_of
 from depl.models.solving.spare import Spare
 from depl.models.solving.versions import versions
@@ -446,9 +446,9 @@ def _holding(
     most_plans = MOST_PLANS if foreign and spare.can_list else 0
     report = _verified(instance, plan, evaluation, sample, method, spare.brief, most_plans)
     claimed = foreign and not counts_as_proved(bound, report.proved_bound)
-    quantile, violation = evaluation.quantile, None
+    violation = None
     if _tells_probability(instance, evaluation):
-        violation = Range(evaluation.violation.lower, evaluation.violation.upper, evaluation.violation.exact)
+        violation = evaluation.violation
     return replace(
         result,
         solution=_held(outcome) if proven and not claimed else Solution.FEASIBLE,
@@ -458,7 +458,7 @@ def _holding(
         claimed=claimed,
         scenarios=evidence,
         violation=violation,
-        quantile=None if quantile is None else Range(quantile.lower, quantile.upper),
+        quantile=evaluation.quantile,
         rests_on=loss_law(instance).basis(plan),
         epochs=evaluation.epochs,
         training_time=evaluation.training_time,

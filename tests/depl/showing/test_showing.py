@@ -22,12 +22,12 @@ from depl.models.estimation.certificate import certificate
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.evaluation.evaluate import epoch_times
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.interval import Interval
 from depl.models.policy.replay import replay
 from depl.models.policy.result import PolicyResult
 from depl.models.policy.simulation import Simulation
 from depl.models.problem.plan import ClusterData
 from depl.models.solving.observed_state import State
-from depl.models.solving.result import Range
 from depl.models.tool_logs.importing import Choices, import_logs
 from depl.models.traces.same_runs import told_apart
 from depl.models.verifier.findings import passed
@@ -198,7 +198,7 @@ def test_a_fact_is_shown_on_the_safe_side_of_its_value(value, width, digits, uni
     assert ends(promised(missed, digits).told)[0] <= 1 - missed
 
 
-LAW, MISSED = Range(0.123456789, 0.123456791), Range(0.1234567891, 0.1234567893)
+LAW, MISSED = Interval(0.123456789, 0.123456791), Interval(0.1234567891, 0.1234567893)
 CLAIMED = TOLD["Simulation"]
 SAFE = [
     (
@@ -243,10 +243,7 @@ def uneven(shown):
     point = dataclasses.replace(shown["Front"].points[0], result=result)
     bracket = type(shown["Report"].violation)(Fraction(MISSED.lower), Fraction(MISSED.upper))
     found = shown["Evaluation"]
-    ends = {
-        name: dataclasses.replace(getattr(found, name), lower=item.lower, upper=item.upper, exact=None)
-        for name, item in (("violation", MISSED), ("quantile", LAW))
-    }
+    ends = {"violation": MISSED, "quantile": LAW}
     known = {"cost": 5.123456789, "reached": 0.948765432}
     claims = msgspec.structs.replace(policy().certificate, **known)
     planned = {"policy": msgspec.structs.replace(policy(), certificate=claims)}

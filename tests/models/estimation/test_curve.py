@@ -15,8 +15,8 @@ from depl.models.estimation.curve import (
     resampling_weights,
 )
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.interval import Interval
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.counts import ConfidenceInterval
 
 A, B, SHAPE = 2.0, 3.0, 35.6
 
@@ -84,7 +84,7 @@ def test_a_loss_that_rises_has_a_negative_scale() -> None:
     assert down == Curve(
         -up.scale,
         up.offset,
-        ConfidenceInterval(-up.scale_bounds.upper, -up.scale_bounds.lower),
+        Interval(-up.scale_bounds.upper, -up.scale_bounds.lower),
         up.offset_bounds,
         pytest.approx(up.mean_ratio),
     )

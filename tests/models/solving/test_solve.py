@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import msgspec
@@ -22,7 +23,7 @@ from depl.models.solving import methods
 from depl.models.solving.decisions import Decision
 from depl.models.solving.defaults import DEFAULT_METHOD
 from depl.models.solving.methods import Limits, Method, Outcome, find, register, registered
-from depl.models.solving.result import DualBound, Phase, Range, Result, Solution, Termination
+from depl.models.solving.result import DualBound, Phase, Result, Solution, Termination
 from depl.models.solving.solve import VerificationError, solve
 from depl.models.verifier.verify import verify
 
@@ -67,8 +68,8 @@ def test_the_tiny_instance_is_solved_as_by_hand(tiny: Instance, tiny_optimum: Pl
         (epoch.model, epoch.cluster) for epoch in tiny_optimum.epochs
     ]
     assert [epoch.resources for epoch in result.plan.epochs] == pytest.approx([3, 3, 3], rel=1e-12)
-    assert result.violation == Range(0.25, 0.25)
-    assert result.quantile == Range(6.25, 6.25)
+    assert result.violation == Interval(0.25, 0.25, "exact sum", Fraction(1, 4))
+    assert result.quantile == Interval(6.25, 6.25, "exact sum", Fraction(25, 4))
     assert result.epochs == 3
     assert result.training_time == pytest.approx(5)
     assert result.expected_loss == 6.125
@@ -258,8 +259,8 @@ def test_numbers_that_are_not_finite_are_null_in_json() -> None:
         None,
         math.nan,
         -math.inf,
-        violation=Range(0.0, 1.0),
-        quantile=Range(-math.inf, 3.0),
+        violation=Interval(0.0, 1.0),
+        quantile=Interval(-math.inf, 3.0),
     )
     text = result.to_json()
     shown = json.loads(text)
