@@ -204,7 +204,7 @@ class TiltedLearning:
             return False
         changes = [step for row in learning.switches for step in row if step is not None]
         jumps = [term.law for step in changes for term in step.terms]
-        scales = [law.tailed.width for law in jumps if law.tailed is not None]
+        scales = [law.tailed.scale for law in jumps if law.tailed is not None]
         tame = all(map(covers_switch, jumps)) and max(scales, default=0.0) < _WIDEST_SWITCH * fall
         return tame and float(instance.target.violation_budget) <= _LARGEST_BUDGET
 

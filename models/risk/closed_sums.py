@@ -23,7 +23,7 @@ import numpy as np
 
 from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss
-from depl.models.problem.laws import FloatArray, StudentT, TailedLaw
+from depl.models.problem.laws import FloatArray, StudentT
 from depl.models.problem.laws.law import Bounds
 from depl.models.risk.discrete import few_atoms
 from depl.models.risk.transforms import EPSILON
@@ -117,7 +117,7 @@ def _bounds_of(loss: FinalLoss) -> Callable[[float], tuple[float, float]] | None
     if found is None:
         return None
     values, weights, moved = found
-    size = max(abs(end) for law in laws for end in (law.centre, *law.support()) if math.isfinite(end))
+    size = max(abs(end) for law in laws for end in (law.location, *law.support()) if math.isfinite(end))
 
     def bounds(value: float) -> tuple[float, float]:
         doubt = 4 * EPSILON * (abs(value) + np.abs(values) + size)
@@ -133,9 +133,9 @@ def _bounds_of(loss: FinalLoss) -> Callable[[float], tuple[float, float]] | None
     return bounds
 
 
-def _integrable(law: TailedLaw) -> bool:
+def _integrable(law: StudentT) -> bool:
     """Whether the bound of the rule's error is for this law."""
-    return isinstance(law, StudentT) and law.interval_mass() >= _LEAST_MASS
+    return law.interval_mass() >= _LEAST_MASS
 
 
 def _of_two(one: Any, other: Any, near: FloatArray, far: FloatArray) -> Bounds:

@@ -14,7 +14,7 @@ import numpy as np
 
 from depl.models.foundation.interval import Interval
 from depl.models.problem.epochs import FinalLoss, Term
-from depl.models.problem.laws import FloatArray, TailedLaw
+from depl.models.problem.laws import FloatArray, StudentT
 from depl.models.problem.laws.law import Bounds
 from depl.models.risk.closed_sums import quantile_by
 from depl.models.risk.contour import (
@@ -129,8 +129,8 @@ class _Kind:
     ``low`` and ``high`` bound P(R > point) of these at ``points``, which fall.
     """
 
-    law: TailedLaw
-    core: TailedLaw
+    law: StudentT
+    core: StudentT
     count: int
     outside: tuple[float, float]
     points: FloatArray
@@ -243,9 +243,7 @@ def _coverable(loss: FinalLoss) -> bool:
     return all(term.law.tailed is not None or transformable(term) for term, count in loss.terms if count)
 
 
-def _parts(
-    loss: FinalLoss, probability: float
-) -> tuple[list[tuple[TailedLaw, int]], FinalLoss, float] | None:
+def _parts(loss: FinalLoss, probability: float) -> tuple[list[tuple[StudentT, int]], FinalLoss, float] | None:
     """The heavy switches, the rest of the loss, and how far a core may reach; None if there are none."""
     terms = [(term, count) for term, count in loss.terms if count]
     decaying = [(term, count) for term, count in terms if term.law.decays]
@@ -253,7 +251,7 @@ def _parts(
     if contour is None:
         return None
     widest = _WIDEST / 2 / math.hypot(contour.abscissa, contour.spacing * contour.count)
-    switches: list[tuple[TailedLaw, int]] = []
+    switches: list[tuple[StudentT, int]] = []
     others: list[tuple[Term, int]] = []
     for term, count in terms:
         (lower, upper), tailed = term.law.support(), term.law.tailed
@@ -275,5 +273,5 @@ def _guess(loss: FinalLoss, value: float) -> float | None:
     for term, count in terms:
         if term.law.tailed is not None:
             law = term.law.tailed.scaled(term.coefficient)
-            found.append(count * float(law.exceedance(np.array([far + law.centre]))[1][0]))
+            found.append(count * float(law.exceedance(np.array([far + law.location]))[1][0]))
     return min(max(*found, _LEAST_GUESS), 0.5)

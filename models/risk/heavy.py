@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.problem.epochs import Term
-from depl.models.problem.laws import FloatArray, TailedLaw
+from depl.models.problem.laws import FloatArray, StudentT
 from depl.models.problem.laws.law import Bounds
 from depl.models.problem.laws.student_t import SURVIVAL_SLACK
 from depl.models.risk.transforms import EPSILON
@@ -33,7 +33,7 @@ def core_term(term: Term, tails: float) -> Term:
     return Term(1.0, core) if last - first <= _MUCH_NARROWER * (upper - lower) else term
 
 
-def beyond(law: TailedLaw, core: TailedLaw) -> tuple[float, float]:
+def beyond(law: StudentT, core: StudentT) -> tuple[float, float]:
     """Bounds of the probability that S is outside of its core."""
     lower, upper = core.support()
     right, left = law.exceedance(np.array([upper])), law.shortfall(np.array([lower]))

@@ -6,15 +6,10 @@ deterministic, empirical or registered amount.
 """
 
 from depl.models.foundation.documents import NonNegative, Positive
-from depl.models.problem.laws.finite import Deterministic, Empirical
+from depl.models.problem.laws.finite import NO_LAW, Deterministic, Empirical, Forbidden, Undeclared, Zero
 from depl.models.problem.laws.inverse_gamma import InverseGamma
-from depl.models.problem.laws.law import (
-    SMALLEST_RELATIVE_VARIANCE,
-    FloatArray,
-    Law,
-    Moments,
-    TailedLaw,
-)
+from depl.models.problem.laws.law import SMALLEST_RELATIVE_VARIANCE, Law, Moments
+from depl.models.problem.laws.log_variable import FloatArray
 from depl.models.problem.laws.lognormal import Lognormal
 from depl.models.problem.laws.normal import Normal
 from depl.models.problem.laws.registry import (
@@ -27,7 +22,6 @@ from depl.models.problem.laws.registry import (
     registered_laws,
 )
 from depl.models.problem.laws.student_t import StudentT
-from depl.models.problem.laws.unknown import NO_LAW, Forbidden, Undeclared, Zero
 
 __all__ = [
     "BUILT_IN",
@@ -47,7 +41,6 @@ __all__ = [
     "Positive",
     "StudentT",
     "SwitchLaw",
-    "TailedLaw",
     "Undeclared",
     "Zero",
     "is_registered",

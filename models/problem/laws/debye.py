@@ -7,13 +7,10 @@ import functools
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log1p
 
-ComplexArray = NDArray[np.complex128]
-FloatArray = NDArray[np.float64]
+from depl.models.problem.laws.log_variable import EPSILON, ComplexArray, FloatArray
 
-EPSILON = float(np.finfo(float).eps)
 DEBYE_FROM = 35.0
 """Least shape: from here on 20 terms reach double precision."""
 

@@ -1,7 +1,7 @@
-"""Laws of finitely many values: a constant, and observed values."""
+"""Laws of finitely many values, a constant or observed ones, and what may stand in place of a law."""
 
 import math
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from msgspec import Meta
@@ -10,29 +10,24 @@ from numpy.typing import ArrayLike
 from depl.models.foundation.documents import Positive
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import counted, number
-from depl.models.problem.laws.law import (
-    MOMENT_ROUNDING,
-    ComplexArray,
-    FloatArray,
-    Law,
-    Moments,
-    Nodes,
-    moments_in_words,
-    sum_rounding,
+from depl.models.problem.laws.law import MOMENT_ROUNDING, Law, Moments, Nodes, moments_in_words, sum_rounding
+from depl.models.problem.laws.log_variable import ComplexArray, FloatArray
+
+NO_LAW = (
+    "the instance declares no law of its losses (type undeclared), so no probability is known; "
+    "plan on given scenarios, by --method scenario-search or milp with --scenarios FILE.npz, "
+    "or declare the laws"
 )
+"""What is said where a law is needed and none is declared."""
 
-_NO_DENSITY = "an empirical law has atoms and no density; use its atoms"
 
-
-class Deterministic(Law, frozen=True, kw_only=True, tag="deterministic"):
-    """A constant."""
-
-    value: float
+class _Constant(Law, frozen=True, kw_only=True):
+    """A number that is not random, in its ``constant``."""
 
     @property
     def constant(self) -> float:
-        """The value."""
-        return self.value
+        """The value; 0 unless given."""
+        return 0.0
 
     @property
     def family(self) -> None:
@@ -41,23 +36,48 @@ class Deterministic(Law, frozen=True, kw_only=True, tag="deterministic"):
 
     def moments(self) -> Moments:
         """The value, without variance."""
-        return Moments(self.value, 0.0)
+        return Moments(self.constant, 0.0)
 
     def support(self) -> tuple[float, float]:
         """The value itself."""
-        return self.value, self.value
+        return self.constant, self.constant
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Step at the value."""
-        return np.where(np.asarray(x, dtype=float) >= self.value, 1.0, 0.0)
+        return np.where(np.asarray(x, dtype=float) >= self.constant, 1.0, 0.0)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """The value, ``size`` times."""
-        return np.full(size, self.value)
+        return np.full(size, self.constant)
 
     def inverse_cdf(self, u: ArrayLike) -> FloatArray:
         """The value."""
-        return np.full(np.shape(u), self.value)
+        return np.full(np.shape(u), self.constant)
+
+
+class Zero(_Constant, frozen=True, kw_only=True, tag="zero"):
+    """A switch that leaves the loss as it is."""
+
+    for_improvements: ClassVar[bool] = False
+
+    def in_words(self) -> str:
+        """One word."""
+        return "zero"
+
+    def moved(self, mean: float, spread: float) -> "Zero":
+        """Itself."""
+        return self
+
+
+class Deterministic(_Constant, frozen=True, kw_only=True, tag="deterministic"):
+    """A constant."""
+
+    value: float
+
+    @property
+    def constant(self) -> float:
+        """The value."""
+        return self.value
 
     def in_words(self) -> str:
         """The value."""
@@ -119,30 +139,18 @@ class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
         values, probabilities = self.atoms()
         return rng.choice(values, size, p=probabilities)
 
-    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
-        """The first value whose cumulative weight reaches u."""
+    def quantile(self, level: ArrayLike, *, upper: bool = False) -> FloatArray:
+        """The first value whose cumulative weight reaches the level."""
+        levels = np.asarray(level, dtype=float)
         values, probabilities = self.atoms()
         order = np.argsort(values, kind="stable")
         cumulative = np.cumsum(probabilities[order])
-        place = np.searchsorted(cumulative / cumulative[-1], np.asarray(u, dtype=float), side="left")
+        place = np.searchsorted(cumulative / cumulative[-1], 1 - levels if upper else levels)
         return np.asarray(values[order][np.minimum(place, len(values) - 1)], dtype=float)
 
-    def density(self, x: ArrayLike) -> FloatArray:
+    def distribution(self) -> Any:
         """Refused."""
-        raise NotCoveredError(_NO_DENSITY)
-
-    def survival(self, x: ArrayLike) -> FloatArray:
-        """Refused."""
-        raise NotCoveredError(_NO_DENSITY)
-
-    def quantile(self, level: ArrayLike, *, upper: bool = False) -> FloatArray:
-        """The first value that is reached with the probability."""
-        levels = np.asarray(level, dtype=float)
-        values, weights = self.atoms()
-        order = np.argsort(values)
-        reached = np.cumsum(weights[order])
-        position = np.searchsorted(reached, 1 - levels if upper else levels)
-        return np.asarray(values[order][np.minimum(position, len(values) - 1)])
+        raise NotCoveredError("an empirical law has atoms and no density; use its atoms")
 
     def decimals(self) -> list[tuple[float, float]]:
         """Values and weights, 1 where none are given."""
@@ -151,10 +159,6 @@ class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
     def nodes(self) -> Nodes:
         """The atoms."""
         return self.atoms()
-
-    def argument_sensitivity(self, greatest: float) -> float:
-        """Nothing: it is exact."""
-        return 0.0
 
     def mean_rounding(self) -> float:
         """A dot product with masses that were divided by their sum."""
@@ -192,3 +196,49 @@ class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
         centre = float(weights @ values)
         changed = centre * mean + (values - centre) * spread
         return Empirical(values=tuple(changed.tolist()), weights=self.weights)
+
+
+class _ProbabilityFree(Law, frozen=True, kw_only=True):
+    """A law of which nothing is known: whatever asks for a probability is refused."""
+
+    reason: ClassVar[str] = ""
+    declared: ClassVar[bool] = False
+
+    @property
+    def family(self) -> None:
+        """Nothing to fit."""
+        return None
+
+    def distribution(self) -> Any:
+        """Refused."""
+        raise NotCoveredError(self.reason)
+
+    def moved(self, mean: float, spread: float) -> Law:
+        """The law itself: there is nothing to move."""
+        return self
+
+
+class Undeclared(_ProbabilityFree, frozen=True, kw_only=True, tag="undeclared"):
+    """No law: what is known of ``X`` are scenarios that are given with it.
+
+    Plans are made for such scenarios only; whatever asks for a probability is refused.
+    """
+
+    reason: ClassVar[str] = NO_LAW
+
+    def in_words(self) -> str:
+        """That it is not declared."""
+        return "of undeclared law"
+
+
+class Forbidden(_ProbabilityFree, frozen=True, kw_only=True, tag="forbidden"):
+    """A switch that may not be made."""
+
+    reason: ClassVar[str] = "a forbidden switch has no law; no plan may make it"
+    declared: ClassVar[bool] = True
+    for_improvements: ClassVar[bool] = False
+    forbids: ClassVar[bool] = True
+
+    def in_words(self) -> str:
+        """One word."""
+        return "forbidden"

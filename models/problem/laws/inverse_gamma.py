@@ -16,17 +16,24 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws.debye import DEBYE_FROM, debye
 from depl.models.problem.laws.law import (
     MOMENT_ROUNDING,
-    ComplexArray,
-    FloatArray,
     Law,
     Moments,
     Nodes,
-    no_spread,
     require_one_pair,
     require_spread,
 )
-from depl.models.problem.laws.log_variable import LogVariable, log_norm
-from depl.models.problem.laws.nodes import COARSEST, FINEST, LEFT, RIGHT, log_sum, trapezoid, weighed
+from depl.models.problem.laws.log_variable import (
+    COARSEST,
+    FINEST,
+    LEFT,
+    RIGHT,
+    ComplexArray,
+    FloatArray,
+    LogVariable,
+    log_norm,
+    trapezoid,
+    weighed,
+)
 
 _TEMME_FROM = 2e5
 """Least shape for which the lower tail of the gamma law is computed here. scipy 1.17 adds up 2000 terms of a
@@ -79,16 +86,6 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
         shape, scale = self.shape_scale()
         mean = scale / (shape - 1)
         return Moments(mean, mean**2 / (shape - 2) if shape > 2 else math.inf)
-
-    def support(self) -> tuple[float, float]:
-        """(0, infinity)."""
-        return 0.0, math.inf
-
-    def cdf(self, x: ArrayLike) -> FloatArray:
-        """Regularised upper incomplete gamma function of ``scale / x``."""
-        shape, scale = self.shape_scale()
-        with np.errstate(over="ignore"):  # scale / x of the smallest x is infinite, where the law has no mass
-            return np.asarray(scipy.stats.invgamma.cdf(x, shape, scale=scale), dtype=float)
 
     def survival(self, x: ArrayLike) -> FloatArray:
         """Regularised lower incomplete gamma function of ``scale / x``; by Temme where scipy loses digits."""
@@ -184,14 +181,7 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
         curvature = math.sqrt(1 + 4 * weight / shape)
         width = min(1.0, 1 / math.sqrt(shape * curvature))
         v, logarithms = trapezoid(log_integrand, math.log((1 + curvature) / 2), width, slope=-2.0)
-        return scale / shape * np.exp(-v), logarithms - log_sum(masses)
-
-    def spread_out(self, factor: float) -> "InverseGamma":
-        """By its moments."""
-        mean, variance = self.moments()
-        if not math.isfinite(variance):
-            no_spread()
-        return InverseGamma(mean=mean, variance=variance * factor)
+        return scale / shape * np.exp(-v), logarithms - float(special.logsumexp(masses))
 
 
 def _kurtosis(shape: float) -> float:

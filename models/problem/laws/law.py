@@ -11,23 +11,22 @@ assumption, for the laws of this toolkit as for those of others.
 
 import functools
 import math
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from depl.models.foundation.documents import Checked
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import number
-from depl.models.problem.laws.log_variable import LogVariable
+from depl.models.problem.laws.log_variable import ComplexArray, FloatArray, LogVariable
 
-FloatArray = NDArray[np.float64]
-ComplexArray = NDArray[np.complex128]
+if TYPE_CHECKING:
+    from depl.models.problem.laws.student_t import StudentT
+
 Bounds = tuple[FloatArray, FloatArray]
 Nodes = tuple[FloatArray, FloatArray]
 """Points and weights (or logarithms of weights), both of shape (n,)."""
-
-EPSILON = float(np.finfo(float).eps)
 
 SMALLEST_RELATIVE_VARIANCE = 1e-12
 """variance / mean**2 of an inverse gamma or lognormal law; below it, its parameters drown in rounding."""
@@ -281,8 +280,8 @@ class Law(Checked, frozen=True, kw_only=True):
         return None
 
     @property
-    def tailed(self) -> "TailedLaw | None":
-        """The law itself, if its tails can be cut off."""
+    def tailed(self) -> "StudentT | None":
+        """The law itself, if its tails can be cut off at a certified price."""
         return None
 
     # --- optional: estimation ---------------------------------------------------------------------------
@@ -308,124 +307,16 @@ class Law(Checked, frozen=True, kw_only=True):
         return self.tag()
 
     def spread_out(self, factor: float) -> "Law":
-        """The law with the same mean and the variance times ``factor``."""
-        del factor
-        no_spread()
+        """The law with the same mean and the variance times ``factor``, where it may be given by the two."""
+        mean, variance = self.moments()
+        if not {"mean", "variance"} <= set(self.__struct_fields__) or not math.isfinite(variance):
+            raise NotCoveredError(NO_SPREAD)
+        return type(self)(mean=mean, variance=variance * factor)
 
     def moved(self, mean: float, spread: float) -> "Law":
         """The law with its mean and its standard deviation multiplied."""
         del mean, spread
         raise NotCoveredError(f"a law of type {self.tag()} cannot be moved; it has no method for that")
-
-    def with_parameters(self, found: dict[str, float]) -> "Law | None":
-        """The law with parameters that were fitted anew, where more than these is known of it."""
-        return None
-
-
-TAILED_PARTS = (
-    "truncated",
-    "tail_power",
-    "centre",
-    "width",
-    "scaled",
-    "core",
-    "exceedance",
-    "quadrature",
-    "on_interval",
-    "tilted_peak",
-)
-"""What a `TailedLaw` has to define: `depl.register_law` refuses a class that lacks one."""
-
-
-class TailedLaw(Law, frozen=True, kw_only=True):
-    """A law with two tails that can be cut off, at a certified price.
-
-    A law without truncation has no exponential moments; cut to its core, it has.
-    """
-
-    @property
-    def tailed(self) -> "TailedLaw":
-        """The law itself."""
-        return self
-
-    @property
-    def truncated(self) -> bool:
-        """Whether the law lives on a bounded interval."""
-        raise NotImplementedError
-
-    @property
-    def tail_power(self) -> float:
-        """a > 0 with P(|X| > x) falling like x**-a."""
-        raise NotImplementedError
-
-    @property
-    def centre(self) -> float:
-        """About where the density is greatest without truncation."""
-        raise NotImplementedError
-
-    @property
-    def width(self) -> float:
-        """Length on which the density changes [loss]."""
-        raise NotImplementedError
-
-    def scaled(self, weight: float) -> "TailedLaw":
-        """The law of ``weight * X``."""
-        raise NotImplementedError
-
-    def core(self, tails: float, widest: float = math.inf) -> "TailedLaw":
-        """The law cut to where it leaves out the probability ``tails``, or to ``widest`` about its mode."""
-        raise NotImplementedError
-
-    def exceedance(self, values: FloatArray) -> Bounds:
-        """Bounds of P(X > value), accurate in the right tail."""
-        raise NotImplementedError
-
-    def shortfall(self, values: FloatArray) -> Bounds:
-        """Bounds of P(X < value), accurate in the left tail."""
-        return self.scaled(-1.0).exceedance(-values)
-
-    def quadrature(self, order: int = 40, panel: float = math.inf, damped: int = 0) -> Nodes:
-        """Points and probability weights of a truncated law for integrands that change within ``panel``."""
-        raise NotImplementedError
-
-    def on_interval(self, share: float) -> tuple["TailedLaw", float]:
-        """The law on an interval that a tilt can move about in, and -ln of its probability."""
-        raise NotImplementedError
-
-    def tilted_peak(self, share: float, logarithm: float) -> float:
-        """At least the density of ``share * X`` under the tilt; ``logarithm`` is ln E exp(-share X).
-
-        The tilted density of a truncated law has at most two stationary points.
-        """
-        raise NotImplementedError
-
-
-class ProbabilityFreeLaw(Law, frozen=True, kw_only=True):
-    """A law of which nothing is known: whatever asks for a probability is refused."""
-
-    reason: ClassVar[str] = ""
-    declared: ClassVar[bool] = False
-
-    @property
-    def family(self) -> None:
-        """Nothing to fit."""
-        return None
-
-    def moments(self) -> Moments:
-        """Refused."""
-        raise NotCoveredError(self.reason)
-
-    def support(self) -> tuple[float, float]:
-        """Refused."""
-        raise NotCoveredError(self.reason)
-
-    def distribution(self) -> Any:
-        """Refused."""
-        raise NotCoveredError(self.reason)
-
-    def moved(self, mean: float, spread: float) -> "Law":
-        """The law itself: there is nothing to move."""
-        return self
 
 
 def moments_in_words(moments: Moments) -> str:
@@ -450,17 +341,6 @@ def require_spread(relative_variance: float) -> None:
             f"the relative variance {relative_variance:.2g} is below {SMALLEST_RELATIVE_VARIANCE:g}; "
             "use a normal or deterministic law"
         )
-
-
-def no_spread() -> NoReturn:
-    """Refuse to spread out a law without variance.
-
-    Raises
-    ------
-    NotCoveredError
-        Always.
-    """
-    raise NotCoveredError(NO_SPREAD)
 
 
 def sum_rounding(count: int, moments: Moments) -> float:

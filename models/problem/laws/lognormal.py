@@ -14,16 +14,21 @@ from depl.models.foundation.documents import Positive
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.laws.law import (
     MOMENT_ROUNDING,
-    ComplexArray,
-    FloatArray,
     Law,
     Moments,
     Nodes,
     require_one_pair,
     require_spread,
 )
-from depl.models.problem.laws.log_variable import LogVariable
-from depl.models.problem.laws.nodes import COARSEST, FINEST, trapezoid, weighed
+from depl.models.problem.laws.log_variable import (
+    COARSEST,
+    FINEST,
+    ComplexArray,
+    FloatArray,
+    LogVariable,
+    trapezoid,
+    weighed,
+)
 
 
 class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
@@ -64,15 +69,6 @@ class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
         mu, sigma = self.log_parameters()
         mean = math.exp(mu + sigma**2 / 2)
         return Moments(mean, mean**2 * math.expm1(sigma**2))
-
-    def support(self) -> tuple[float, float]:
-        """(0, infinity)."""
-        return 0.0, math.inf
-
-    def cdf(self, x: ArrayLike) -> FloatArray:
-        """Normal distribution function of the logarithm."""
-        mu, sigma = self.log_parameters()
-        return np.asarray(scipy.stats.lognorm.cdf(x, sigma, scale=math.exp(mu)), dtype=float)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Exponentials of normal draws."""
@@ -142,11 +138,6 @@ class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
         width = min(1 / sigma, 1 / math.sqrt(1 + displacement))
         z, logarithms = trapezoid(log_integrand, -displacement / sigma, width, slope=2 * sigma)
         return np.exp(mu + sigma * z), logarithms - math.log(2 * math.pi) / 2
-
-    def spread_out(self, factor: float) -> "Lognormal":
-        """By its moments."""
-        mean, variance = self.moments()
-        return Lognormal(mean=mean, variance=variance * factor)
 
 
 @functools.lru_cache(maxsize=256)

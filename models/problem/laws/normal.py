@@ -5,18 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike
-from scipy import special
 
 from depl.models.foundation.documents import Positive
-from depl.models.problem.laws.law import (
-    EPSILON,
-    MOMENT_ROUNDING,
-    ComplexArray,
-    FloatArray,
-    Law,
-    Moments,
-)
+from depl.models.problem.laws.law import MOMENT_ROUNDING, Law, Moments
+from depl.models.problem.laws.log_variable import EPSILON, ComplexArray, FloatArray
 
 
 class Normal(Law, frozen=True, kw_only=True, tag="normal"):
@@ -33,22 +25,6 @@ class Normal(Law, frozen=True, kw_only=True, tag="normal"):
     def moments(self) -> Moments:
         """The two parameters."""
         return Moments(self.mean, self.variance)
-
-    def support(self) -> tuple[float, float]:
-        """The whole line."""
-        return -math.inf, math.inf
-
-    def cdf(self, x: ArrayLike) -> FloatArray:
-        """Normal distribution function."""
-        return np.asarray(scipy.stats.norm.cdf(x, self.mean, math.sqrt(self.variance)), dtype=float)
-
-    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Normal draws."""
-        return rng.normal(self.mean, math.sqrt(self.variance), size)
-
-    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
-        """Normal quantiles."""
-        return np.asarray(self.mean + math.sqrt(self.variance) * special.ndtri(u), dtype=float)
 
     def distribution(self) -> Any:
         """scipy's normal law."""
@@ -88,10 +64,6 @@ class Normal(Law, frozen=True, kw_only=True, tag="normal"):
         """Those of any normal law: a tilt moves it."""
         ones, zeros = np.ones(len(u)), np.zeros(len(u))
         return u**2 / 2, u**2, ones, zeros, zeros
-
-    def spread_out(self, factor: float) -> "Normal":
-        """By its moments."""
-        return Normal(mean=self.mean, variance=self.variance * factor)
 
     def moved(self, mean: float, spread: float) -> "Normal":
         """By its moments."""

@@ -6,13 +6,12 @@ import msgspec
 
 from depl.models.foundation.documents import OpenUnion
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.laws.finite import Deterministic, Empirical
+from depl.models.problem.laws.finite import Deterministic, Empirical, Forbidden, Undeclared, Zero
 from depl.models.problem.laws.inverse_gamma import InverseGamma
-from depl.models.problem.laws.law import TAILED_PARTS, Law, TailedLaw
+from depl.models.problem.laws.law import Law
 from depl.models.problem.laws.lognormal import Lognormal
 from depl.models.problem.laws.normal import Normal
 from depl.models.problem.laws.student_t import StudentT
-from depl.models.problem.laws.unknown import Forbidden, Undeclared, Zero
 
 BUILT_IN: tuple[type[Law], ...] = (
     InverseGamma,
@@ -101,21 +100,9 @@ def _require_law_class(kind: object) -> None:
             f"{kind.__name__} has no method distribution(), which returns the frozen distribution of "
             "scipy.stats that X has; all else follows from it, or is optional"
         )
-    if issubclass(kind, TailedLaw):
-        _require_tails(kind)
     if not (kind.for_improvements or kind.for_switches):
         raise InvalidInputError(
             f"{kind.__name__} is neither for improvements nor for switches, so that no instance could name it"
-        )
-
-
-def _require_tails(kind: type[TailedLaw]) -> None:
-    """Refuse a tailed law that leaves a part of its interface to the base, which has none of them."""
-    lacking = [name for name in TAILED_PARTS if getattr(kind, name) is getattr(TailedLaw, name)]
-    if lacking:
-        raise InvalidInputError(
-            f"{kind.__name__} lacks {', '.join(lacking)}, which every TailedLaw has; define them, or derive "
-            "it from depl.Law"
         )
 
 

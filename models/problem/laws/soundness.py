@@ -14,7 +14,8 @@ import numpy as np
 from scipy import special
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.laws.law import FloatArray, Law
+from depl.models.problem.laws.law import Law
+from depl.models.problem.laws.log_variable import FloatArray
 from depl.models.problem.laws.registry import BUILT_IN, laws
 
 _SHIPPED = frozenset(BUILT_IN)

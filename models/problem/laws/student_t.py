@@ -14,17 +14,15 @@ from depl.models.foundation.documents import Positive
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import number
 from depl.models.problem.laws.law import (
-    EPSILON,
     MOMENT_ROUNDING,
     UNIT_ROUNDOFF,
     Bounds,
-    ComplexArray,
-    FloatArray,
+    Law,
     Moments,
     Nodes,
-    TailedLaw,
     sum_rounding,
 )
+from depl.models.problem.laws.log_variable import EPSILON, ComplexArray, FloatArray
 
 SURVIVAL_SLACK = 1e-11
 """Relative error granted to scipy's Student-t distribution function."""
@@ -48,7 +46,7 @@ _MOST_TURNS = 2000.0
 by hand. What is cut off is counted; the number of points goes with it."""
 
 
-class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
+class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
     """Student-t law with location and scale, optionally truncated to [lower, upper] and renormalised."""
 
     for_improvements: ClassVar[bool] = False
@@ -91,7 +89,7 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         """Probability of the interval before renormalisation (1 if untruncated)."""
         if self.lower is None or self.upper is None:
             return 1.0
-        return float(self._mass_between(self.lower, np.asarray(self.upper)))
+        return float(self._mass_between(self.lower, self.upper))
 
     def moments(self) -> Moments:
         """Closed form if untruncated, quadrature of the density otherwise."""
@@ -103,7 +101,7 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         return Moments(mean, float(weights @ (points - mean) ** 2))
 
     def quadrature(
-        self, order: int = 40, panel: float = math.inf, damped: int = 0
+        self, order: int = _ORDER, panel: float = math.inf, damped: int = 0
     ) -> tuple[FloatArray, FloatArray]:
         """Composite Gauss-Legendre points and probability weights of the truncated law, shapes (n,).
 
@@ -114,7 +112,8 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         below rounding. ``panel`` bounds the width further, for integrands that oscillate or grow; if these
         fall exponentially from the lower (``damped`` = -1) or the upper end (+1) on, only near that end.
         """
-        return _truncated_quadrature(self, order, panel, damped)
+        points, masses, _ = _centred_quadrature(self, order, panel, damped)
+        return points + self.location, masses
 
     def support(self) -> tuple[float, float]:
         """The truncation interval, or the whole line."""
@@ -126,27 +125,13 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         """Student-t distribution function, renormalised to the interval."""
         points = np.asarray(x, dtype=float)
         if self.lower is None or self.upper is None:
-            return np.asarray(special.stdtr(self.degrees_of_freedom, self._standard(points)), dtype=float)
+            return super().cdf(points)
         mass = self._mass_between(self.lower, np.clip(points, self.lower, self.upper))
         return np.asarray(np.clip(mass / self.interval_mass(), 0.0, 1.0), dtype=float)
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draws, by inversion where truncated."""
-        nu = self.degrees_of_freedom
-        if self.lower is None or self.upper is None:
-            return self.location + self.scale * rng.standard_t(nu, size)
-        return self.inverse_cdf(rng.random(size))
-
-    def inverse_cdf(self, u: ArrayLike) -> FloatArray:
-        """Student-t quantiles; truncated, inverted in the tail that keeps its accuracy."""
-        nu, uniform = self.degrees_of_freedom, np.asarray(u, dtype=float)
-        if self.lower is None or self.upper is None:
-            return np.asarray(self.location + self.scale * special.stdtrit(nu, uniform), dtype=float)
-        mass = uniform * self.interval_mass()
-        sign = 1.0 if self.lower > self.location else -1.0
-        base = special.stdtr(nu, -sign * self._standard(np.asarray(self.lower)))
-        drawn = -sign * special.stdtrit(nu, base - sign * mass)
-        return np.asarray(np.clip(self.location + self.scale * drawn, self.lower, self.upper), dtype=float)
+        return self.quantile(rng.random(size)) if self.truncated else super().sample(rng, size)
 
     def distribution(self) -> Any:
         """scipy's Student-t, before truncation."""
@@ -165,13 +150,8 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         points = np.asarray(x, dtype=float)
         if self.lower is None or self.upper is None:
             return super().survival(points)
-        base = self.scipy
-        with np.errstate(all="ignore"):
-            clipped = np.clip(points, self.lower, self.upper)
-            above = base.sf(clipped) - base.sf(self.upper)
-            through = base.cdf(self.upper) - base.cdf(clipped)
-        values = np.where(clipped > self.location, above, through) / self.interval_mass()
-        return np.asarray(np.clip(values, 0.0, 1.0), dtype=float)
+        mass = self._mass_between(np.clip(points, self.lower, self.upper), self.upper)
+        return np.asarray(np.clip(mass / self.interval_mass(), 0.0, 1.0), dtype=float)
 
     def survival_slack(self, points: FloatArray) -> float:
         """The differences that renormalise a truncated law lose what the cancellation costs."""
@@ -182,18 +162,16 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         return (argument + 8 * self.tail_error * largest) / self.interval_mass() + 4 * UNIT_ROUNDOFF
 
     def quantile(self, level: ArrayLike, *, upper: bool = False) -> FloatArray:
-        """Inverted from the side that keeps its accuracy."""
-        levels = np.asarray(level, dtype=float)
+        """Student-t quantiles; truncated, inverted in the tail that keeps its accuracy."""
         if self.lower is None or self.upper is None:
-            return super().quantile(levels, upper=upper)
-        base, mass = self.scipy, self.interval_mass()
-        below = 1 - levels if upper else levels
-        with np.errstate(all="ignore"):
-            from_below = base.ppf(base.cdf(self.lower) + below * mass)
-            above = levels if upper else 1 - levels
-            from_above = base.isf(base.sf(self.upper) + above * mass)
-        values = np.where(from_below > self.location, from_above, from_below)
-        return np.asarray(np.clip(values, self.lower, self.upper), dtype=float)
+            return super().quantile(level, upper=upper)
+        if upper:
+            return -self.scaled(-1.0).quantile(level)
+        nu, mass = self.degrees_of_freedom, np.asarray(level, dtype=float) * self.interval_mass()
+        sign = 1.0 if self.lower > self.location else -1.0
+        base = special.stdtr(nu, -sign * ((self.lower - self.location) / self.scale))
+        drawn = -sign * special.stdtrit(nu, base - sign * mass)
+        return np.asarray(np.clip(self.location + self.scale * drawn, self.lower, self.upper), dtype=float)
 
     def nodes(self) -> Nodes | None:
         """The quadrature of a truncated law."""
@@ -240,7 +218,8 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         arguments of one sign need few points, however wide the interval is.
         """
         damped = 0 if z.imag.any() else -1 if (z.real >= 0).all() else 1 if (z.real <= 0).all() else 0
-        return _centred_points(self, float(np.abs(z).max(initial=0.0)), damped)
+        panel = _PANEL / max(float(np.abs(z).max(initial=0.0)), 1e-300)
+        return _centred_quadrature(self, _ORDER, panel, damped)[:2]
 
     def sum_length(self, largest: float) -> float:
         """Panels on which exp(-z x) turns, and some for the density."""
@@ -249,61 +228,35 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         return _ORDER * (4 + (self.upper - self.lower) * largest / _PANEL)
 
     def tilted_nodes(self, exponent: float) -> Nodes:
-        """Composite Gauss-Legendre, panels growing from the end that the tilt favours."""
-        if self.lower is None or self.upper is None:
+        """The quadrature with panels that grow from the end that the tilt favours."""
+        if not self.truncated:
             raise NotCoveredError(
                 "an untruncated Student-t has no exponential moment on either side; truncate it"
             )
-        smooth = self.scale * math.sqrt(self.degrees_of_freedom)
-        favoured, direction = (self.upper, -1.0) if exponent > 0 else (self.lower, 1.0)
-        length = self.upper - self.lower
-        edges, panel = [0.0], 10 / abs(exponent)
-        while edges[-1] < length:
-            offset = abs(favoured + direction * edges[-1] - self.location)
-            # Within a panel the poles of the density stay at least about a panel's half length away.
-            edges.append(min(length, edges[-1] + min(panel, max(smooth, offset / 2))))
-            panel *= 2
-        nodes, weights = _legendre(_ORDER)
-        half = np.diff(edges)[:, None] / 2
-        points = favoured + direction * (np.array(edges)[:-1, None] + half * (1 + nodes)).ravel()
-        density = scipy.stats.t.logpdf(points, self.degrees_of_freedom, self.location, self.scale) - math.log(
-            self.interval_mass()
-        )
-        return points, np.log((half * weights).ravel()) + density + exponent * points
+        damped = 1 if exponent > 0 else -1
+        points, _, logarithms = _centred_quadrature(self, _ORDER, _PANEL / abs(exponent), damped)
+        return points + self.location, logarithms + exponent * (points + self.location)
 
     @property
-    def tail_power(self) -> float:
-        """The degrees of freedom."""
-        return self.degrees_of_freedom
-
-    @property
-    def centre(self) -> float:
-        """The location."""
-        return self.location
-
-    @property
-    def width(self) -> float:
-        """The scale."""
-        return self.scale
+    def tailed(self) -> "StudentT":
+        """The law itself: cut to its core it has exponential moments, and its tails are bounded."""
+        return self
 
     def scaled(self, weight: float) -> "StudentT":
-        """Location, scale and interval times the weight."""
-        ends: tuple[float | None, float | None] = (None, None)
-        if self.lower is not None and self.upper is not None:
-            ends = (
-                min(weight * self.lower, weight * self.upper),
-                max(weight * self.lower, weight * self.upper),
-            )
+        """The law of ``weight * X``: location, scale and interval times the weight."""
+        lower, upper = self.lower, self.upper
+        if lower is not None and upper is not None:
+            lower, upper = sorted((weight * lower, weight * upper))
         return StudentT(
             degrees_of_freedom=self.degrees_of_freedom,
             location=weight * self.location,
             scale=abs(weight) * self.scale,
-            lower=ends[0],
-            upper=ends[1],
+            lower=lower,
+            upper=upper,
         )
 
     def core(self, tails: float, widest: float = math.inf) -> "StudentT":
-        """About the mode."""
+        """The law cut to where it leaves out the probability ``tails``, or to ``widest`` about its mode."""
         share = tails / 2 * self.interval_mass()
         reach = self.scale * abs(float(special.stdtrit(self.degrees_of_freedom, share)))
         reach = min(reach, max(widest, _NARROWEST * self.scale))
@@ -312,7 +265,7 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         return msgspec.structs.replace(self, lower=max(lower, mode - reach), upper=min(upper, mode + reach))
 
     def exceedance(self, values: FloatArray) -> Bounds:
-        """From the tails themselves: one minus a core is rounding noise where 1e-14 is decided."""
+        """Bounds of P(X > value), from the tails themselves: one minus a core is rounding noise at 1e-14."""
         if self.lower is None or self.upper is None:
             return self._tail(values)
         inside = np.clip(values, self.lower, self.upper)
@@ -320,8 +273,15 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         least, most = (float(end[0]) for end in self._between(np.array([self.lower]), self.upper))
         return low / most, np.minimum(high / max(least, 1e-300), 1.0)
 
+    def shortfall(self, values: FloatArray) -> Bounds:
+        """Bounds of P(X < value), accurate in the left tail."""
+        return self.scaled(-1.0).exceedance(-values)
+
     def on_interval(self, share: float) -> tuple["StudentT", float]:
-        """Cut where an untruncated law leaves out little, or where a tilt would need too many panels."""
+        """The law on an interval that a tilt can move about in, and -ln of its probability.
+
+        It is cut where an untruncated law leaves out little, or where a tilt would need too many panels.
+        """
         freedom, scale = self.degrees_of_freedom, self.scale
         if self.lower is None or self.upper is None:
             mass = min(_CUT * (share * scale) ** 2 / 2, 1e-2)
@@ -331,7 +291,7 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
             low, high = self.lower, self.upper
             if share * (high - low) <= 2 * _MOST_TURNS:
                 return self, 0.0
-        middle = float(self.inverse_cdf(0.5))
+        middle = float(self.quantile(0.5))
         reach = _MOST_TURNS / share
         bounded = msgspec.structs.replace(
             self, lower=max(low, middle - reach), upper=min(high, middle + reach)
@@ -340,7 +300,10 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
         return bounded, cut
 
     def tilted_peak(self, share: float, logarithm: float) -> float:
-        """On every cell the greatest of both factors."""
+        """At least the density of ``share * X`` under the tilt; ``logarithm`` is ln E exp(-share X).
+
+        On every cell it takes the greatest of both factors.
+        """
         low, high = ((end - self.location) / self.scale for end in self.support())
         ends = np.sinh(np.linspace(math.asinh(low), math.asinh(high), _CELLS))
         nearest = np.where(ends[1:] < 0, ends[1:], np.maximum(ends[:-1], 0.0))
@@ -361,10 +324,6 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
             f"Student-t with {number(self.degrees_of_freedom)} degrees of freedom, location "
             f"{number(self.location)}, scale {number(self.scale)}{interval_of_t}"
         )
-
-    def with_parameters(self, found: dict[str, float]) -> "StudentT":
-        """The interval stays."""
-        return msgspec.structs.replace(self, **found)
 
     def moved(self, mean: float, spread: float) -> "StudentT":
         """Location and scale; the interval stays."""
@@ -389,17 +348,11 @@ class StudentT(TailedLaw, frozen=True, kw_only=True, tag="student_t"):
             near, far = self._tail(values), self._tail(np.array([upper]))
         return np.maximum(near[0] - far[1], 0.0), np.maximum(near[1] - far[0], 0.0)
 
-    def _standard(self, points: FloatArray) -> FloatArray:
-        return (points - self.location) / self.scale
-
-    def _mass_between(self, lower: float, upper: FloatArray) -> FloatArray:
+    def _mass_between(self, lower: float | FloatArray, upper: float | FloatArray) -> FloatArray:
         """P(lower < X <= upper) of the untruncated law; upper-tail differences keep their accuracy."""
-        sign = -1.0 if lower > self.location else 1.0
-        low, high = self._standard(np.asarray(lower)), self._standard(upper)
-        nu = self.degrees_of_freedom
-        return np.asarray(
-            sign * (special.stdtr(nu, sign * high) - special.stdtr(nu, sign * low)), dtype=float
-        )
+        nu, sign = self.degrees_of_freedom, np.where(np.asarray(lower) > self.location, -1.0, 1.0)
+        low, high = (sign * ((end - self.location) / self.scale) for end in (lower, upper))
+        return np.asarray(sign * (special.stdtr(nu, high) - special.stdtr(nu, low)), dtype=float)
 
 
 @functools.cache
@@ -409,23 +362,25 @@ def _legendre(order: int) -> tuple[FloatArray, FloatArray]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _truncated_quadrature(
+def _centred_quadrature(
     law: StudentT, order: int, panel: float, damped: int
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Points about the location, their weights, and the logarithms of these, which never underflow."""
     if law.lower is None or law.upper is None:
         raise InvalidInputError("an untruncated Student-t has no finite quadrature")
     nu, location, scale = law.degrees_of_freedom, law.location, law.scale
     width = scale * min(math.sqrt(nu), 6.0)
-    edges = _graded_edges(law.lower - location, law.upper - location, width, panel, damped) + location
+    edges = _graded_edges(law.lower - location, law.upper - location, width, panel, damped)
     nodes, weights = _legendre(order)
     half = np.diff(edges)[:, None] / 2
     points = (edges[:-1, None] + half * (1 + nodes)).ravel()
-    standard = (points - location) / scale
-    mass = (half * weights).ravel() * np.exp(-(nu + 1) / 2 * np.log1p(standard**2 / nu))
-    mass /= mass.sum()  # the constant of the density goes with it
-    points.setflags(write=False)
-    mass.setflags(write=False)
-    return points, mass
+    lengths, density = (half * weights).ravel(), -(nu + 1) / 2 * np.log1p((points / scale) ** 2 / nu)
+    masses = lengths * np.exp(density)
+    total = masses.sum()  # the constant of the density goes with it
+    found = points, masses / total, np.log(lengths / total) + density
+    for array in found:
+        array.setflags(write=False)
+    return found
 
 
 def _graded_edges(lower: float, upper: float, width: float, longest: float, damped: int) -> FloatArray:
@@ -442,12 +397,3 @@ def _graded_edges(lower: float, upper: float, width: float, longest: float, damp
         step = max(width, -here / 2 if here < 0 else here)
         edges.append(min(here + min(step, max(longest, away)), upper))
     return np.array(edges)
-
-
-@functools.lru_cache(maxsize=256)
-def _centred_points(law: StudentT, largest: float, damped: int) -> tuple[FloatArray, FloatArray]:
-    lower, upper = (end - law.location for end in law.support())
-    centred = StudentT(
-        degrees_of_freedom=law.degrees_of_freedom, location=0.0, scale=law.scale, lower=lower, upper=upper
-    )
-    return centred.quadrature(_ORDER, _PANEL / max(largest, 1e-300), damped)

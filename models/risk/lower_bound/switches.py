@@ -25,7 +25,7 @@ import numpy as np
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import Term
-from depl.models.problem.laws import FloatArray, Law, TailedLaw
+from depl.models.problem.laws import FloatArray, Law, StudentT
 
 _FLOOR = 1e-14
 """What is added to H against rounding, and so that it is positive: soundness rests on it where H is small. It
@@ -135,13 +135,13 @@ def _tilted(share: float, points: FloatArray, weights: FloatArray) -> tuple[Floa
     return tilted / total, math.log(total) + highest
 
 
-def _quadrature(law: TailedLaw, slope: float) -> tuple[FloatArray, FloatArray]:
+def _quadrature(law: StudentT, slope: float) -> tuple[FloatArray, FloatArray]:
     """Points and weights for integrands that turn or grow by a slope, no panel by more than `_TURN`."""
     low, high = law.support()
     return law.quadrature(40, max(_TURN / slope, (high - low) / _MOST_PANELS))
 
 
-def _decaying(law: TailedLaw, share: float, w: float, fourth: float) -> float:
+def _decaying(law: StudentT, share: float, w: float, fourth: float) -> float:
     """F raised until |E e**(i y Z)| <= (1 + y**2 F' / (6 W))**(-3 W**2 / F') for all y; infinite if in vain.
 
     With x = y**2 F / (6 W) and F' = c F, -ln of the left side is at least W y**2 / 2 (1 - x / 2), and that of

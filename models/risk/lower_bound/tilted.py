@@ -10,11 +10,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import logsumexp
 
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import FloatArray, Law
-from depl.models.problem.laws.nodes import log_sum
 
 _PANEL_ORDER = 20
 """Gauss-Legendre points for every octave of levels: set by hand. Quantiles are analytic within an octave, so
@@ -69,7 +69,7 @@ def tilted_term(term: Term, rate: float) -> Tilted:
         moments = law.moments()
         return Tilted(0.0, coefficient * moments.mean, coefficient**2 * moments.variance)
     values, logarithms = tilted_nodes(law, exponent)
-    total = log_sum(logarithms)
+    total = float(logsumexp(logarithms))
     weights = np.exp(logarithms - total)
     mean = float(weights @ values)
     return Tilted(total, coefficient * mean, coefficient**2 * float(weights @ (values - mean) ** 2))

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import logsumexp as log_sum
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import (
@@ -24,7 +25,6 @@ from depl.models.problem.laws import (
     Normal,
     StudentT,
 )
-from depl.models.problem.laws.nodes import log_sum
 
 
 def truncated(degrees: float, location: float, scale: float, lower: float, upper: float) -> StudentT:

@@ -10,7 +10,7 @@ from scipy import stats
 import depl
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance, json_schema
-from depl.models.problem.laws import Law, TailedLaw, laws, register_law, registered_laws
+from depl.models.problem.laws import Law, laws, register_law, registered_laws
 from depl.models.problem.learning import ConstantImprovement
 from tests.cases.gamma_law import BareGammaLaw, GammaLaw
 
@@ -158,15 +158,3 @@ def test_a_law_for_improvements_alone_is_none_of_a_switch() -> None:
     with pytest.raises(InvalidInputError, match=r"Invalid value 'gains'") as refused:
         Instance.from_json(json.dumps(content))
     assert refused.value.path == "$.other_switches.type"
-
-
-def test_a_tailed_law_that_lacks_what_all_of_them_need_is_refused_by_name() -> None:
-    class Half(TailedLaw, frozen=True, kw_only=True, tag="half"):
-        scale: float
-
-        def distribution(self) -> Any:
-            return stats.norm(0.0, self.scale)
-
-    with pytest.raises(InvalidInputError, match="Half lacks truncated, tail_power, centre"):
-        register_law(Half)
-    assert Half not in registered_laws()
