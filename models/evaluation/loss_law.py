@@ -23,13 +23,14 @@ from depl.models.evaluation.traced_loss import basis, end_law, traced_steps, unt
 from depl.models.evaluation.traced_sampling import TracedSample
 from depl.models.evaluation.traced_survival import traced_survival
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.interval import Interval
 from depl.models.problem.affine_law import Scale
 from depl.models.problem.epochs import LossStep, compose, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.risk.survival import POINTS, Survival, exact_survival, survival
+from depl.models.risk.survival import survival
 from depl.models.traces.table import Schedule
 
 
@@ -74,13 +75,8 @@ class LossLaw(Protocol):
             If they have not.
         """
 
-    def survival(self, plan: Plan, points: int = POINTS) -> Survival:
+    def survival(self, plan: Plan) -> list[Interval]:
         """P(l > l_max whenever the run might stop up to epoch k), k = 0, ..., K, from above.
-
-        Parameters
-        ----------
-        points : int
-            Most grid points.
 
         Raises
         ------
@@ -158,11 +154,11 @@ class IndependentLoss:
             previous = epoch.model
         return found
 
-    def survival(self, plan: Plan, points: int = POINTS) -> Survival:
+    def survival(self, plan: Plan) -> list[Interval]:
         """P(the target was not met so far)."""
         target = self.instance.target
         stops = self.instance.rules.stops(epoch.model for epoch in plan.epochs)
-        return survival(target.initial_loss, self.steps(plan), target.maximum_loss, points, stops)
+        return survival(target.initial_loss, self.steps(plan), target.maximum_loss, stops=stops)
 
     def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The noise of every model and the loss of every switch."""
@@ -227,18 +223,15 @@ class TracedLoss:
         require_allowed(self.instance, plan)
         return traced_steps(self.traced, plan.schedule) if plan.epochs else []
 
-    def survival(self, plan: Plan, points: int = POINTS) -> Survival:
+    def survival(self, plan: Plan) -> list[Interval]:
         """P(the target was not met so far)."""
         target = self.instance.target
         require_allowed(self.instance, plan)
         stops = self.instance.rules.stops(epoch.model for epoch in plan.epochs)
         if not plan.epochs:
             if not stops[0]:
-                return exact_survival((Fraction(1),), "rules of the sites")
-            start = untrained_law(self.traced, target.initial_loss).violation(target.maximum_loss)
-            if start.exact is not None:
-                return exact_survival((start.exact,), "runs counted")
-            return Survival(np.array([start.upper]), None, start.how)
+                return [Interval.around(Fraction(1), "rules of the sites")]
+            return [untrained_law(self.traced, target.initial_loss).violation(target.maximum_loss)]
         return traced_survival(self.traced, plan.schedule, target.maximum_loss, stops)
 
     def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -22,6 +22,10 @@ def laws(request: pytest.FixtureRequest) -> list[tuple[TracedLaw, Oracle, list[S
     return cases(request.param)
 
 
+def exact(law: TracedLaw, schedule: Schedule, maximum_loss: float) -> list[Fraction | None]:
+    return [item.exact for item in traced_survival(law, schedule, maximum_loss)]
+
+
 def test_survival_is_that_of_all_combinations(
     laws: list[tuple[TracedLaw, Oracle, list[Schedule]]],
 ) -> None:
@@ -37,7 +41,7 @@ def test_survival_is_that_of_all_combinations(
                     wanted = confident_survival(oracle, schedule, above)
                 else:
                     wanted = [Fraction(int(row.sum()), row.size) for row in above]
-                assert traced_survival(document, schedule, float(maximum)).exact == tuple(wanted)
+                assert exact(document, schedule, float(maximum)) == wanted
                 falling.append(len(set(wanted)))
                 combined += oracle.unseen is not None and not oracle.whole(schedule)
     assert len(falling) > 9 * len(laws)
@@ -63,12 +67,12 @@ def test_losses_after_which_a_run_may_not_stop_do_not_count() -> None:
             above = np.cumprod((paths > limit) | ~stops[:, None], axis=0)
             found = traced_survival(document, schedule, maximum, stops.tolist())
             if document.confidence is not None:
-                assert found.exact == tuple(confident_survival(oracle, schedule, above))
+                assert [item.exact for item in found] == confident_survival(oracle, schedule, above)
                 continue
-            for k, row in enumerate(above):
+            for item, row in zip(found, above, strict=True):
                 wanted = Fraction(int(weights[row > 0].sum()), int(weights.sum()))
-                assert wanted <= found.upper[k]
-                assert found.exact is None or found.exact[k] == wanted
+                assert wanted <= item.upper
+                assert item.exact in (None, wanted)
                 asked += 0 < wanted < 1
     assert asked > 8
 
@@ -88,27 +92,25 @@ def test_what_is_less_and_less_likely_never_rises(
         for schedule in schedules[::3] if document.residuals == "per_run" else ():
             values = oracle.per_run(schedule)
             for maximum in oracle.observed(np.quantile(values[np.isfinite(values)], [0.1, 0.5, 0.9])):
-                found = traced_survival(document, schedule, float(maximum)).exact
-                assert found is not None
-                assert list(found) == sorted(found, reverse=True)
+                found = exact(document, schedule, float(maximum))
+                assert found == sorted(found, reverse=True)
                 assert found[-1] <= oracle.violation(schedule, float(maximum))
 
 
 def test_survival_by_hand() -> None:
     """Eight runs 4, 2 or 3, and then 1 or 2 whatever came before; the maximum 2 is met by half the firsts."""
     law = halves(8)
-    assert traced_survival(law, (FULL, FAR), 2.0).exact == (1, Fraction(1, 2), 0)
-    assert traced_survival(law, (FULL, FAR), 1.5).exact == (1, 1, Fraction(1, 2))
-    assert traced_survival(law, (FULL, FAR), 5.0).exact == (0, 0, 0)
+    assert exact(law, (FULL, FAR), 2.0) == [1, Fraction(1, 2), 0]
+    assert exact(law, (FULL, FAR), 1.5) == [1, 1, Fraction(1, 2)]
+    assert exact(law, (FULL, FAR), 5.0) == [0, 0, 0]
     moved = halves(8, deviations=(0.0, 0.75))  # a plan is worse throughout, or not at all
-    assert traced_survival(moved, (FULL, FAR), 2.0).exact == (1, Fraction(3, 4), Fraction(1, 4))
+    assert exact(moved, (FULL, FAR), 2.0) == [1, Fraction(3, 4), Fraction(1, 4)]
 
 
 @pytest.mark.parametrize("told", [9.0, 1.5])
 def test_a_run_unlike_all_others_never_reaches_the_target_whatever_loss_is_told_for_it(told: float) -> None:
     law = halves(20, unseen_loss=told)
-    survival = traced_survival(law, (FULL, FAR), 2.0)
-    assert survival.exact == (1, Fraction(11, 21), Fraction(1, 21))
+    assert exact(law, (FULL, FAR), 2.0) == [1, Fraction(11, 21), Fraction(1, 21)]
     found = early_stopping(instance_of(law, maximum_loss=2.0), plan_of((FULL, FAR)))
     assert found.final.exact == Fraction(20, 21)
     assert found.reached.exact == found.final.exact  # nobody rises again here
@@ -117,14 +119,11 @@ def test_a_run_unlike_all_others_never_reaches_the_target_whatever_loss_is_told_
 def test_runs_that_diverged_reach_no_target() -> None:
     """Eleven of 21 were above 2 after one epoch, the run unlike all among them; four more are after all."""
     law = halves(20, unseen_loss=9.0, diverged=4)
-    assert traced_survival(law, (FULL, FAR), 2.0).exact == (1, Fraction(15, 25), Fraction(5, 25))
+    assert exact(law, (FULL, FAR), 2.0) == [1, Fraction(15, 25), Fraction(5, 25)]
     staged = halves(8, unseen_loss=9.0, diverged=4)  # two stages of eight donors and five beside
     reached = Fraction(8 * 8, 13 * 13)
-    assert traced_survival(staged, (FULL, FAR), 2.0).exact == (
-        1,
-        1 - Fraction(4, 13),
-        1 - reached - Fraction(4 * 5, 13 * 13),
-    )
+    left = 1 - reached - Fraction(4 * 5, 13 * 13)
+    assert exact(staged, (FULL, FAR), 2.0) == [1, 1 - Fraction(4, 13), left]
 
 
 def test_stopping_early_is_paid_by_those_who_go_on() -> None:
@@ -165,10 +164,10 @@ def test_independent_residuals_are_bounded_from_above(
                 limit = oracle_module.on_scale(document, float(maximum)) + 1e-9
                 above = np.cumprod(paths > limit, axis=0)
                 found = traced_survival(document, schedule, float(maximum))
-                for k, row in enumerate(above):
+                for item, row in zip(found, above, strict=True):
                     wanted = Fraction(int(weights[row > 0].sum()), int(weights.sum()))
-                    assert wanted <= found.upper[k]
-                    widths.append(found.upper[k] - float(wanted))
+                    assert wanted <= item.upper
+                    widths.append(item.upper - float(wanted))
                     asked += 0 < wanted < 1
     assert asked > 3 * len(laws)
     assert np.median(widths) < 0.01  # wide only where a loss lies at the limit
@@ -205,7 +204,7 @@ def test_more_combinations_than_can_be_followed_are_refused(monkeypatch: pytest.
     with pytest.raises(NotCoveredError, match="more combinations of runs"):
         traced_survival(law, (FULL, FAR), 1.0)
     monkeypatch.setattr(traced_module, "MOST_PATHS", 128)
-    assert traced_survival(law, (FULL, FAR), 1.0).at(0).exact == 1
+    assert exact(law, (FULL, FAR), 1.0)[0] == 1
     whole = msgspec.structs.replace(law, runs=law.runs * 3)
     monkeypatch.setattr(traced_module, "MOST_PATHS", 1)
-    assert traced_survival(whole, (FULL, FAR), 1.0).exact == (1, 1, Fraction(1, 2))
+    assert exact(whole, (FULL, FAR), 1.0) == [1, 1, Fraction(1, 2)]

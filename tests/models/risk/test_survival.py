@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -13,10 +14,8 @@ from scipy import stats
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import LossStep, Term, compose
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
-from depl.models.risk import survival as survival_module
 from depl.models.risk.certify import certified_violation
-from depl.models.risk.contour import violation
-from depl.models.risk.survival import survival
+from depl.models.risk.survival import POINTS, _chain, survival
 
 GAMMA = InverseGamma(mean=1, variance=0.3)
 NORMAL = Normal(mean=1, variance=0.5)
@@ -29,54 +28,92 @@ def epoch(*terms, shift=0.0):
     return LossStep(1.0, shift, tuple(Term(weight, law) for weight, law in terms))
 
 
-def drawn(initial, steps, maximum_loss, size=40_000):
-    """Share of runs that have not reached the target yet, for k = 0, ..., K."""
-    rng = np.random.default_rng(0)
-    loss, above = np.full(size, float(initial)), np.full(size, initial > maximum_loss)
-    shares = [above.mean()]
-    for step in steps:
-        loss = loss + step.shift + sum(term.coefficient * term.law.sample(rng, size) for term in step.terms)
-        above &= loss > maximum_loss
-        shares.append(above.mean())
-    return np.array(shares)
+def upper_ends(initial, steps, maximum_loss, points=POINTS, stops=None):
+    return np.array([item.upper for item in survival(initial, steps, maximum_loss, points, stops)])
 
 
-def test_one_normal_epoch_has_its_closed_form():
-    found = survival(3.0, [epoch((-2, NORMAL))], 1.5)
+def chain(initial, steps, maximum_loss, points):
+    """The bound on the grid, where `survival` would give fractions, too."""
+    return np.minimum.accumulate(_chain(initial, steps, maximum_loss, points, (True,) * (len(steps) + 1)))
+
+
+def test_normal_epochs_have_their_closed_forms():
+    """Two: P(X > a, X + Y > a) is a bivariate normal probability."""
+    (before, after) = survival(3.0, [epoch((-2, NORMAL))], 1.5)
     exact = stats.norm.cdf(1.5, 2, math.sqrt(2))
-    assert found.upper[0] == 1
-    assert exact <= found.upper[1] < exact + 1e-9
-    assert found.at(1).lower == 0
-
-
-def test_two_normal_epochs_have_their_double_integral():
-    """P(X > a, X + Y > a) for the two losses, a bivariate normal probability."""
-    found = survival(2.0, [epoch((-1, NORMAL)), epoch((-1, NORMAL))], 0.5)
+    assert (before.upper, after.lower, after.exact, after.how) == (1, 0, None, "rounded chain")
+    assert exact <= after.upper < exact + 2e-5
     mean, covariance = [-(2 - 1 - 0.5), -(2 - 2 - 0.5)], [[0.5, 0.5], [0.5, 1.0]]
     exact = stats.multivariate_normal(mean, covariance).cdf([0, 0])
-    assert exact - 1e-7 <= found.upper[2] < exact + 2e-5
+    assert exact - 1e-7 <= upper_ends(2.0, [epoch((-1, NORMAL))] * 2, 0.5)[2] < exact + 2e-5
 
 
 def test_a_symmetric_walk_obeys_the_reflection_bound():
     """Without drift in very many small steps, P(no return below 0) is at least erf by reflection."""
-    steps = [epoch((1.0, Normal(mean=0, variance=0.01)))] * 100
-    found = survival(1.0, steps, 0.0)
-    continuous = 2 * stats.norm.cdf(1.0) - 1
-    assert found.upper[-1] > continuous
+    upper = upper_ends(1.0, [epoch((1.0, Normal(mean=0, variance=0.01)))] * 100, 0.0)
+    assert upper[-1] > 2 * stats.norm.cdf(1.0) - 1
     # seen only at 100 epochs the barrier acts as one 0.5826 standard deviations of a step lower
     corrected = 2 * stats.norm.cdf(1.0 + 0.5826 * 0.1) - 1
-    assert abs(found.upper[-1] - corrected) <= 2e-3
+    assert abs(upper[-1] - corrected) <= 2e-3
+
+
+LAWS = {
+    "inverse gamma": [(-1.0, GAMMA)],
+    "infinite variance": [(-1.0, InverseGamma(shape=1.5, scale=0.5))],
+    "lognormal": [(-1.0, Lognormal(mean=1, variance=2))],
+    "truncated": [(1.0, StudentT(degrees_of_freedom=3, location=-1, scale=1, lower=-4, upper=1))],
+    "far truncated": [(1.0, StudentT(degrees_of_freedom=3, location=5, scale=1, lower=-4, upper=-1))],
+    "untruncated": [(1.0, StudentT(degrees_of_freedom=1.5, location=-1, scale=0.5))],
+    "narrow": [(-1.0, Normal(mean=1, variance=1e-8))],
+    "wide": [(-1.0, Normal(mean=1, variance=1e4))],
+    "gain and jump": [(-3.0, GAMMA), (1.0, StudentT(degrees_of_freedom=3, location=0.3, scale=0.2))],
+    "two jumps": [(1.0, NORMAL), (-2.0, NORMAL)],
+    "atoms off the grid": [(-1.0, Empirical(values=(0.1, 0.7310001, 3.9)))],
+    "atoms and normal": [(-1.0, Empirical(values=(0.1, 2.0), weights=(1, 3))), (0.3, NORMAL)],
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("maximum_loss", [3.9, 1.0, -7.0])
+def test_one_epoch_is_the_violation(name, maximum_loss):
+    """All rounding, cutting and lifting at once, against the evaluators of a single loss."""
+    step = epoch(*LAWS[name], shift=0.125)
+    exact = certified_violation(compose(4.0, [step]), maximum_loss)
+    for points, width in ((256, 0.2), (4096, 0.02)):
+        upper = chain(4.0, [step], maximum_loss, points)
+        assert upper[0] == 1
+        assert exact.lower <= upper[1] < exact.upper + width
 
 
 @pytest.mark.parametrize("law", [GAMMA, Lognormal(mean=1, variance=0.3)])
-@pytest.mark.parametrize("prefixes", [(1, 2, 5, 8), pytest.param(range(1, 9), marks=pytest.mark.slow)])
-def test_where_no_loss_rises_it_is_the_violation_of_every_prefix(law, prefixes):
-    steps = [epoch((-4 / math.sqrt(k + 1), law)) for k in range(1, 9)]
-    found = survival(12.0, steps, 2.0)
-    assert found.how == "contour"
-    for k in prefixes:
-        marginal = certified_violation(compose(12.0, steps[:k]), 2.0)
-        assert marginal.lower <= found.upper[k] < marginal.upper + 1e-6
+@pytest.mark.parametrize("prefixes", [(1, 2, 5, 8, 12), pytest.param(range(1, 13), marks=pytest.mark.slow)])
+def test_where_losses_only_fall_it_is_the_violation_of_every_prefix(law, prefixes):
+    steps = [epoch((-4 / (k + 1) ** 0.5, law)) for k in range(1, 13)]
+    for points, width in ((2**13, 2.5e-3), (POINTS, 2e-4)):
+        upper = upper_ends(18.0, steps, 2.0, points)
+        for k in prefixes:
+            exact = certified_violation(compose(18.0, steps[:k]), 2.0)
+            assert exact.lower <= upper[k] < exact.upper + width
+
+
+def test_more_points_give_sharper_bounds():
+    steps = [epoch((-1, NORMAL))] * 10
+    fine = upper_ends(9.0, steps, 1.0, 2**18)
+    found = [upper_ends(9.0, steps, 1.0, points) for points in (2**9, 2**11, 2**13, 2**15)]
+    widths = [(upper - fine).max() for upper in found]
+    assert all((fine <= upper).all() for upper in found)
+    assert widths[0] > 3 * widths[1] > 9 * widths[2] > 27 * widths[3] > 0
+
+
+def test_a_walk_in_whole_steps_has_the_reflection_formula_and_is_not_blurred_on_the_grid():
+    """P(max of n fair steps < a) = P(-a < S_n <= a), a whole number away from the start."""
+    walk = [epoch((-1.0, Empirical(values=(1.0, -1.0))))] * 20
+    exact = [item.exact for item in survival(8.0, walk, 0.0)]
+    tails = stats.binom(20, 0.5)
+    assert float(exact[20]) == pytest.approx(sum(tails.pmf(k) for k in range(7, 15)), rel=1e-12)
+    assert exact[8] == 1 - Fraction(1, 2**8)
+    for value, upper in zip(exact, chain(8.0, walk, 0.0, 2**10), strict=True):
+        assert value <= upper < value + Fraction(1, 10**8)  # only what is trimmed is left
 
 
 CASES = {
@@ -86,6 +123,7 @@ CASES = {
     "one heavy epoch with a jump": [epoch((-4, GAMMA), (1, JUMP))],
     "atoms and a jump": [epoch((-1, DICE), (1, BOUNDED))] * 6,
     "a sure rise": [epoch((-1, GAMMA))] * 3 + [epoch((-1, NORMAL), shift=2.5)] + [epoch((-1, GAMMA))] * 3,
+    "far up and down": [epoch((-1, NORMAL)), epoch((-1, NORMAL), shift=50), epoch((-1, NORMAL), shift=-50)],
     "a sure fall": [epoch((-1, NORMAL), shift=-0.5)] * 3 + [epoch(shift=-1)] + [epoch((1, JUMP))],
     "nothing but jumps": [epoch((1, JUMP))] * 5 + [epoch((-1, NORMAL), shift=-3)],
     "a loss that rises": [epoch((1, NORMAL))] * 3 + [epoch((-3, NORMAL))] * 3,
@@ -94,92 +132,103 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_draws_lie_below_the_bound_and_close_to_it(name):
-    steps = CASES[name]
-    found = survival(5.0, steps, 1.0)
-    share = drawn(5.0, steps, 1.0)
-    noise = 4.5 * np.sqrt(np.maximum(share * (1 - share), 1e-4) / 40_000)
-    assert (share <= found.upper + noise).all()
-    assert (found.upper <= share + noise + 4e-3).all()
-    assert (np.diff(found.upper) <= 0).all()
+    steps, size = CASES[name], 40_000
+    rng = np.random.default_rng(0)
+    loss, above, share = np.full(size, 5.0), np.ones(size, dtype=bool), [1.0]
+    for step in steps:
+        loss = loss + step.shift + sum(term.coefficient * term.law.sample(rng, size) for term in step.terms)
+        above &= loss > 1.0
+        share.append(above.mean())
+    share, upper = np.array(share), upper_ends(5.0, steps, 1.0)
+    noise = 4.5 * np.sqrt(np.maximum(share * (1 - share), 1e-4) / size)
+    assert (share <= upper + noise).all()
+    assert (upper <= share + noise + 4e-3).all()
+    assert (np.diff(upper) <= 0).all()
 
 
 def test_reached_is_more_likely_than_final_where_losses_rise():
     steps = CASES["atoms and a jump"]
-    found = survival(5.0, steps, 1.0)
-    assert found.upper[-1] < certified_violation(compose(5.0, steps), 1.0).lower - 0.01
+    assert upper_ends(5.0, steps, 1.0)[-1] < certified_violation(compose(5.0, steps), 1.0).lower - 0.01
 
 
 def enumerated(initial, steps, maximum_loss):
     """S(k) by walking every path, in fractions."""
-    shares = [Fraction(0)] * (len(steps) + 1)
-    tables = []
+    shares, tables = [Fraction(0)] * (len(steps) + 1), []
     for step in steps:
-        laws = [term.law for term in step.terms]
+        laws = [(Fraction(repr(term.coefficient)), term.law) for term in step.terms]
+        weights = [[Fraction(repr(w)) for w in law.weights or (1.0,) * len(law.values)] for _, law in laws]
         tables.append(
             [
                 (
                     Fraction(repr(step.shift))
                     + sum(
-                        Fraction(repr(term.coefficient)) * Fraction(repr(law.values[place]))
-                        for term, law, place in zip(step.terms, laws, places, strict=True)
+                        slope * Fraction(repr(law.values[i]))
+                        for i, (slope, law) in zip(places, laws, strict=True)
                     ),
-                    math.prod(
-                        Fraction(repr((law.weights or (1.0,) * len(law.values))[place]))
-                        / sum(map(Fraction, map(repr, law.weights or (1.0,) * len(law.values))))
-                        for law, place in zip(laws, places, strict=True)
-                    ),
+                    math.prod(row[place] / sum(row) for place, row in zip(places, weights, strict=True)),
                 )
-                for places in itertools.product(*(range(len(law.values)) for law in laws))
+                for places in itertools.product(*(range(len(law.values)) for _, law in laws))
             ]
         )
     target = Fraction(repr(maximum_loss)) + Fraction(1, 10**9)
     for path in itertools.product(*tables):
-        loss, weight = Fraction(repr(initial)), math.prod((share for _, share in path), start=Fraction(1))
-        shares_of_path = [loss > target]
-        for change, _ in path:
-            loss += change
-            shares_of_path.append(shares_of_path[-1] and loss > target)
-        for k, above in enumerate(shares_of_path):
-            shares[k] += weight * above
-    return tuple(shares)
+        losses = itertools.accumulate((change for change, _ in path), initial=Fraction(repr(initial)))
+        above = itertools.accumulate((loss > target for loss in losses), min)
+        weight = math.prod((share for _, share in path), start=Fraction(1))
+        shares = [share + weight * stays for share, stays in zip(shares, above, strict=True)]
+    return shares
 
 
-atoms = st.builds(
-    Empirical,
-    values=st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.5]), min_size=1, max_size=3).map(tuple),
-)
+rounded_values = st.floats(-1.5, 3).map(lambda value: round(value, 3))
+values = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.5]) | rounded_values
+atoms = st.builds(Empirical, values=st.lists(values, min_size=1, max_size=3).map(tuple))
 weighted = st.builds(Empirical, values=st.just((1.0, -0.5, 2.0)), weights=st.just((1.0, 2.5, 0.7)))
 discrete_steps = st.builds(
     LossStep,
     st.just(1.0),
-    st.sampled_from([0.0, -0.25, 0.5]),
-    st.lists(st.builds(Term, st.sampled_from([-1.0, -0.5, 1.0]), atoms | weighted), max_size=2).map(tuple),
+    st.sampled_from([0.0, -0.25, -0.7, 0.5, 2.0]),
+    st.lists(
+        st.builds(Term, st.sampled_from([-2.0, -1.0, -0.37, 0.5, 1.0]), atoms | weighted), max_size=2
+    ).map(tuple),
 )
 
 
-@given(st.lists(discrete_steps, max_size=3), st.sampled_from([0.0, 1.0, 1.5]))
-@settings(max_examples=60)
-def test_finitely_many_values_are_summed_exactly(steps, maximum_loss):
+@given(
+    st.lists(discrete_steps, max_size=3),
+    st.sampled_from([0.0, 1.0, 1.5]) | st.floats(-2, 1.9),
+    st.sampled_from([256, 1024]),
+)
+@settings(max_examples=90)
+def test_finitely_many_values_are_summed_exactly_and_lie_below_the_grid(steps, maximum_loss, points):
+    """Atoms on and between the points of the grid, sure rises and falls, several terms per epoch."""
     found = survival(2.0, steps, maximum_loss)
-    assert found.exact == enumerated(2.0, steps, maximum_loss)
-    for k, value in enumerate(found.exact):
-        assert value <= found.upper[k]
-        assert found.at(k).lower <= value <= found.at(k).upper
-        assert found.at(k).exact == value
+    assert [item.exact for item in found] == enumerated(2.0, steps, maximum_loss)
+    for item in found:
+        assert item.lower <= item.exact <= item.upper
+    if any(step.terms for step in steps):
+        upper = chain(2.0, steps, maximum_loss, points)
+        assert all(item.exact <= end for item, end in zip(found, upper, strict=True))
 
 
-def test_atoms_on_the_target_count_as_reached_up_to_the_tolerance():
+def test_a_loss_on_its_target_has_met_it_atoms_up_to_the_tolerance():
+    def exact(initial, steps, maximum_loss):
+        return [item.exact for item in survival(initial, steps, maximum_loss)]
+
     steps = [epoch((-1, Empirical(values=(1.0, 2.0))))]
-    assert survival(2.0, steps, 1.0).exact == (1, 0)
-    assert survival(2.0, steps, 1.0 - 0.9e-9).exact == (1, 0)
-    assert survival(2.0, steps, 1.0 - 1.1e-9).exact == (1, Fraction(1, 2))
+    assert exact(2.0, steps, 1.0) == exact(2.0, steps, 1.0 - 0.9e-9) == [1, 0]
+    assert exact(2.0, steps, 1.0 - 1.1e-9) == [1, Fraction(1, 2)]
+    assert exact(1.0, [epoch((-1, NORMAL))] * 3, 1.0) == [0, 0, 0, 0]
+    assert (exact(1.0, [], 1.0), exact(1.1, [], 1.0)) == ([0], [1])
 
 
-def test_a_loss_that_starts_on_its_target_is_there():
-    found = survival(1.0, [epoch((-1, NORMAL))] * 3, 1.0)
-    assert found.exact == (0, 0, 0, 0)
-    assert survival(1.0, [], 1.0).exact == (0,)
-    assert survival(1.1, [], 1.0).exact == (1,)
+def test_the_tolerance_of_atoms_lasts_as_long_as_nothing_else_happened():
+    """2e-9 above the target; a fall of 1.5e-9 meets it up to 1e-9, unless a bell of 1e-10 comes with it."""
+    fall, coin = -1.5e-9, Empirical(values=(0.0, 1e-11))
+    assert 0 <= chain(2e-9, [epoch((1.0, coin), shift=fall)], 0.0, 4096)[1] < 1e-6
+    bell = Normal(mean=0.0, variance=1e-20)
+    exact = np.mean([stats.norm.sf(-0.5e-9, value, 1e-10) for value in coin.values])
+    upper = chain(2e-9, [epoch((1.0, coin), (1.0, bell), shift=fall)], 0.0, 4096)
+    assert exact <= upper[1] < exact + 0.01
 
 
 def test_a_step_that_forgets_is_refused():
@@ -188,22 +237,47 @@ def test_a_step_that_forgets_is_refused():
 
 
 @pytest.mark.parametrize("maximum_loss", [0.0, 1e9 - 0.3])
-def test_losses_far_from_zero_cover_the_rounding_of_their_sums(maximum_loss, monkeypatch):
-    """Shifts are added to the loss, and the target is taken off: either may round the sum in its own size."""
-    sizes = []
-
-    def seen(contour, labels, threshold, size):
-        sizes.append((threshold, size))
-        return violation(contour, labels, threshold, size)
-
-    monkeypatch.setattr(survival_module, "violation", seen)
+def test_losses_far_from_zero_cover_the_rounding_of_their_sums(maximum_loss):
     law = Normal(mean=1e9 - maximum_loss, variance=1e-6)
-    steps = [epoch((-1.0, law)), *([epoch(shift=-0.1)] * 12)]
     initial = 1e9 + 1.2
-    found = survival(initial, steps, maximum_loss).at(13)
+    upper = upper_ends(initial, [epoch((-1.0, law)), *([epoch(shift=-0.1)] * 12)], maximum_loss)
     above = Fraction(initial) - 12 * Fraction(0.1) - Fraction(law.mean) - Fraction(maximum_loss)
-    assert stats.norm.cdf(float(above) / 1e-3) <= found.upper
-    for threshold, size in sizes:
-        constants = threshold + maximum_loss
-        assert np.all(size >= np.abs(constants) + np.abs(threshold))
-    assert sizes
+    assert stats.norm.cdf(float(above) / 1e-3) <= upper[13]
+
+
+def test_what_is_trimmed_below_stays_above():
+    """Each epoch leaves out a mass of 2**-44 that stays far above the target: S is 1 for sure."""
+    rare = 2.0**-44
+    step = epoch((-1.0, Empirical(values=(1.0, 2.0), weights=(1 - rare, rare))))
+    assert np.all(_chain(1000.0, [step] * 50, 0.0, 1024, (True,) * 51) >= 1)
+
+
+def test_a_run_that_falls_far_and_rises_again_is_followed_where_it_may_not_stop_below():
+    """Falls by about 30, rises by about 26; only the loss after epoch 2 counts."""
+    steps = [
+        epoch((-1.0, Normal(mean=30.0, variance=4.0))),
+        epoch((1.0, Normal(mean=0.0, variance=1.0)), shift=26.0),
+    ]
+    upper = upper_ends(10.0, steps, 6.0, 2**12, (True, False, True))
+    wanted = stats.norm.sf(6, 6, 5**0.5)
+    assert upper[1] == 1
+    assert wanted <= upper[2] < wanted + 0.01
+    assert upper_ends(10.0, steps, 6.0, 2**12)[2] < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("variance", "epochs"), [(0.3, 300), *(pytest.param(v, 1000, marks=pytest.mark.slow) for v in (0.3, 3.0))]
+)
+def test_a_thousand_epochs_take_seconds(variance, epochs):
+    law = InverseGamma(mean=1, variance=variance)
+    steps = [epoch((-10 / (k + 5) ** 0.5, law)) for k in range(1, epochs + 1)]
+    total = sum(-step.terms[0].coefficient for step in steps)
+    start = time.process_time()
+    upper = upper_ends(total, steps, 0.1 * total)
+    assert time.process_time() - start < 0.012 * epochs  # some seconds of a quiet core for a thousand
+    rng = np.random.default_rng(2)
+    losses = total + np.cumsum([step.terms[0].coefficient * law.sample(rng, 4000) for step in steps], axis=0)
+    share = (losses > 0.1 * total).mean(axis=1)  # losses only fall
+    assert (upper[1:] >= share - 0.04).all()
+    # the expected number of epochs, of about 800 in a thousand
+    assert 0.7 * epochs < 1 + share.sum() < 1.002 * upper.sum() < 1.035 * (1 + share.sum())
