@@ -10,7 +10,6 @@ much they end off it.
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -23,15 +22,13 @@ from depl.models.problem.affine_law import (
     AffineLaw,
     Coefficients,
     Epochs,
-    JumpKey,
     Position,
+    RowKey,
     Scale,
-    StepKey,
     Trained,
     assembled,
-    epochs_of,
+    ends_of,
     on_scale,
-    pools_of,
     positions,
     told,
     with_stand_ins,
@@ -122,17 +119,17 @@ def fit_affine(
     losses = [on_scale(row, scale) for row in with_stand_ins(observed)]
     places_of = {schedule: positions(schedule) for schedule in set(traces.schedules)}
     places = [places_of[schedule] for schedule in traces.schedules]
-    seen = epochs_of(places, losses)
-    by_step, by_jump = pools_of(seen.place)
-    steps: dict[StepKey, Coefficients] = {}
-    for trained, first, previous in _kinds(by_jump, places, least_jumps):
+    seen = Epochs.of(places, losses)
+    rows: dict[RowKey, Coefficients] = {}
+    for trained, first, previous in _kinds(seen, places, least_jumps):
         own = {
-            age: [index for key in keys for index in by_step[key]]
-            for age, keys in _keys(by_step, trained, first, previous).items()
+            age: [index for key in keys for index in seen.by_key[key]]
+            for age, keys in _keys(seen, trained, first, previous).items()
         }
         for age, fitted in _by_age(seen, own, first, least):
-            steps[trained, first, age, previous] = fitted
-    law = assembled(steps, _jumps(seen, by_jump, least_jumps), places, observed, scale, origins)
+            rows[trained, first, age, previous] = fitted
+    rows |= _jumps(seen, least_jumps)
+    law = assembled(rows, places, observed, scale, origins)
     _refuse_stray_predictions(law)
     return law
 
@@ -191,7 +188,7 @@ def plan_deviations(
             supported = [part for part in _beginnings(plan) if not outside_support(law, part)]
             held_out += bool(supported)
             for beginning in supported:
-                mixed = staged(law, _ends(beginning))
+                mixed = staged(law, ends_of(beginning))
                 expected = mixed.constant + math.fsum(float(part.mean()) for part in mixed.parts)
                 seen = on_scale(table[runs, len(beginning)], scale)
                 found.append(float(seen.mean()) - expected)
@@ -246,23 +243,23 @@ def _losses(traces: Traces, metric: str) -> list[FloatArray]:
 
 
 def _kinds(
-    by_jump: Mapping[JumpKey, list[int]], places: Sequence[Sequence[Position]], least: int
+    seen: Epochs, places: Sequence[Sequence[Position]], least: int
 ) -> set[tuple[Trained, bool, Trained | None]]:
-    """What has steps of its own: first stages, pairs with enough runs, and models after all the rare ones."""
+    """What has rows of its own: first stages, pairs with enough runs, and models after all the rare ones."""
     firsts = {(run[0].trained, True, None) for run in places}
     later = {
-        (after, False, before if len(rows) >= least else None) for (before, after), rows in by_jump.items()
+        (trained, False, previous if len(rows) >= least else None)
+        for (trained, first, age, previous), rows in seen.by_key.items()
+        if age == 1 and not first
     }
     return firsts | later
 
 
-def _keys(
-    by_step: Mapping[StepKey, list[int]], trained: Trained, first: bool, previous: Trained | None
-) -> dict[int, list[StepKey]]:
-    """Where the epochs of every age are; without a predecessor those after all of them."""
-    found: dict[int, list[StepKey]] = defaultdict(list)
-    for key in by_step:
-        if key[:2] == (trained, first) and previous in (None, key[3]):
+def _keys(seen: Epochs, trained: Trained, first: bool, previous: Trained | None) -> dict[int, list[RowKey]]:
+    """Where the epochs of every age are, jumps apart; without a predecessor those after all of them."""
+    found: dict[int, list[RowKey]] = defaultdict(list)
+    for key in seen.by_key:
+        if key[:2] == (trained, first) and (first or key[2] > 1) and previous in (None, key[3]):
             found[key[2]].append(key)
     return found
 
@@ -283,14 +280,15 @@ def _by_age(
             yield age, _fitted(seen, pool, (lower, upper), pooled=False)
 
 
-def _jumps(seen: Epochs, by_jump: Mapping[JumpKey, list[int]], least: int) -> dict[JumpKey, Coefficients]:
-    found = {}
-    for pair, own in by_jump.items():
-        pooled = len(own) < least
-        pool = [index for other, rows in by_jump.items() if other[1] == pair[1] for index in rows]
-        pool = pool if pooled else own
-        if len(pool) >= FEWEST:
-            found[pair] = _fitted(seen, pool, (1, 1), pooled)
+def _jumps(seen: Epochs, least: int) -> dict[RowKey, Coefficients]:
+    """The rows of the first epochs after switches."""
+    found: dict[RowKey, Coefficients] = {}
+    for key, own in seen.by_key.items():
+        if key[2] == 1 and not key[1]:
+            row = Coefficients(0.0, 0.0, 0.0, (1, 1), pooled=len(own) < least)
+            pool = seen.pool(key, row)
+            if len(pool) >= FEWEST:
+                found[key] = _fitted(seen, pool, row.ages, row.pooled)
     return found
 
 
@@ -317,9 +315,5 @@ def _without_start(values: FloatArray, start: FloatArray) -> FloatArray:
 
 def _beginnings(plan: Schedule) -> list[Schedule]:
     """The plan up to some ages of its last stage, and all of it."""
-    start = _ends(plan)[-1].start
+    start = ends_of(plan)[-1].start
     return [plan[: start + age] for age in AGES if start + age < len(plan)] + [plan]
-
-
-def _ends(plan: Schedule) -> list[Position]:
-    return [list(items)[-1] for _, items in groupby(positions(plan), key=lambda item: item.start)]

@@ -343,7 +343,7 @@ def _affine(
     if scale is None:
         scale = "log" if traces.target(metric).min() > 0 else "loss"
     law = fit_affine(traces, metric, scale=scale, origins=apart.origins)
-    if not any(first and age == 1 for _, first, age, *_ in law.steps):
+    if not any(first and age == 1 for _, first, age, _ in law.rows):
         raise InvalidInputError(
             f"the runs are too few for the affine law: it takes {FEWEST} that begin with the same model",
             ".run",

@@ -106,15 +106,9 @@ def extreme_predictions(law: AffineLaw) -> Iterator[tuple[Position, float, float
     least and the greatest loss that it was fitted to. Predictions are linear in both (in the logarithm of
     the switch epoch), so all others lie between these.
     """
-    steps = [
-        (Position(trained, previous, age, 0), first, step)
-        for (trained, first, age, previous), step in law.steps.items()
-    ]
-    jumps = [
-        (Position(trained, previous, 1, 0), False, step) for (previous, trained), step in law.jumps.items()
-    ]
     reached: dict[tuple[Trained, Trained | None], list[tuple[int, float]]] = {}
-    for place, first, step in (*steps, *jumps):
+    for (trained, first, age, previous), step in law.rows.items():
+        place = Position(trained, previous, age, 0)
         for start in (0,) if first else _supported_starts(law, place, reached):
             for loss in step.losses:
                 there = place._replace(start=start)

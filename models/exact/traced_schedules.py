@@ -124,10 +124,11 @@ class _Listing:
         self.known = None if traced is None else traced.known
         self.found = Candidates(self.nodes, tuple(ends_of(() if traced is None else traced.trained_before)))
         data, rules = frozenset(item.name for item in instance.datasets), instance.rules
-        seen = {key[0] for key in law.steps} | {pair[1] for pair in law.jumps}
+        seen = {key[0] for key in law.rows}
+        jumps = [(previous, trained) for trained, _, age, previous in law.rows if age == 1 and previous]
         self.kinds = sorted(kind for kind in seen if rules.may_train(*kind) and rules.may_use(data, kind[1]))
         self.after = {
-            pair: [other for one, other in law.jumps if one == pair and instance.may_follow(one[0], other[0])]
+            pair: [other for one, other in jumps if one == pair and instance.may_follow(one[0], other[0])]
             for pair in seen
         }
         self.transfers = {

@@ -18,7 +18,7 @@ lend the residuals e and say where the law may be asked at all.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -102,14 +102,17 @@ class Coefficients:
     ages: tuple[int, int]
     pooled: bool = False
 
+    def shift(self, start: int) -> float:
+        """a + b ln s [loss]."""
+        return self.intercept + self.start_slope * maturity(start)
 
-@dataclass(frozen=True, eq=False)
-class AffineStep:
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AffineStep(Coefficients):
     """The law of one epoch: its coefficients, and what was seen in the epochs of the pool.
 
     Attributes
     ----------
-    coefficients : Coefficients
     residuals : float array (n,)
         What e was in the pooled observations [loss]; after a fit their mean is 0.
     runs : int
@@ -118,34 +121,16 @@ class AffineStep:
         Least and greatest l(k-1) among them [loss].
     """
 
-    coefficients: Coefficients
     residuals: FloatArray
     runs: int
     losses: tuple[float, float]
 
-    @property
-    def intercept(self) -> float:
-        """The constant a [loss]."""
-        return self.coefficients.intercept
+    __eq__, __hash__ = object.__eq__, object.__hash__  # coefficients alone do not make two the same
 
     @property
-    def start_slope(self) -> float:
-        """The factor b of ln s [loss]."""
-        return self.coefficients.start_slope
-
-    @property
-    def retention(self) -> float:
-        """In [0, 1)."""
-        return self.coefficients.retention
-
-    @property
-    def ages(self) -> tuple[int, int]:
-        """Least and greatest age that is pooled."""
-        return self.coefficients.ages
-
-    def shift(self, start: int) -> float:
-        """a + b ln s [loss]."""
-        return self.coefficients.intercept + self.coefficients.start_slope * maturity(start)
+    def coefficients(self) -> Coefficients:
+        """These alone."""
+        return Coefficients(self.intercept, self.start_slope, self.retention, self.ages, self.pooled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,43 +168,36 @@ class RunRecord:
         return math.isfinite(self.observed[0])
 
 
-StepKey = tuple[Trained, bool, int, Trained | None]
-"""Model and cluster, whether it is a first stage, age (from 2, and 1 in first stages), and predecessor.
+RowKey = tuple[Trained, bool, int, Trained | None]
+"""Model and cluster, whether it is a first stage, age, and predecessor.
 
-Predecessor None stands for every one that has no steps of its own, and in a first stage for there being none.
+At age 1 of a later stage, the jump of a switch, the predecessor is what was trained before. Elsewhere
+predecessor None stands for every one that has no rows of its own, and in a first stage for there being none.
 """
-
-JumpKey = tuple[Trained, Trained]
-"""What was trained before a switch, and after it."""
 
 
 @dataclass(frozen=True, eq=False)
 class AffineLaw:
-    """All steps of the law, and the runs they were fitted to.
+    """All rows of the law, and the runs they were fitted to.
 
     Attributes
     ----------
-    steps : mapping of StepKey to AffineStep
-    jumps : mapping of JumpKey to AffineStep
-        The first epoch after a switch.
+    rows : mapping of RowKey to AffineStep
     records : tuple of RunRecord
         In the order of the traces.
     scale : "loss" or "log"
         Of everything that the law says.
     """
 
-    steps: Mapping[StepKey, AffineStep]
-    jumps: Mapping[JumpKey, AffineStep]
+    rows: Mapping[RowKey, AffineStep]
     records: tuple[RunRecord, ...]
     scale: Scale = "loss"
 
     def find(self, position: Position) -> AffineStep | None:
         """The law of an epoch, None if too few runs were there to fit one."""
-        trained, previous = position.trained, position.previous
-        if previous is not None and position.age == 1:
-            return self.jumps.get((previous, trained))
-        own = previous if (trained, previous) in self.with_own else None
-        return self.steps.get((trained, previous is None, position.age, own))
+        trained, previous, age, _ = position
+        own = previous if age == 1 or (trained, previous) in self.with_own else None
+        return self.rows.get((trained, previous is None, age, own))
 
     def step(self, position: Position) -> AffineStep:
         """The law of an epoch.
@@ -249,9 +227,9 @@ class AffineLaw:
 
     @cached_property
     def with_own(self) -> frozenset[tuple[Trained, Trained]]:
-        """Pairs of what is trained and its predecessor that have steps of their own."""
+        """Pairs of what is trained and its predecessor that have rows of their own after the jump."""
         return frozenset(
-            (trained, previous) for trained, _, _, previous in self.steps if previous is not None
+            (trained, previous) for trained, _, age, previous in self.rows if previous is not None and age > 1
         )
 
     @cached_property
@@ -316,7 +294,8 @@ class AffineLaw:
         return {}
 
 
-class Epochs(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Epochs:
     """Every trained epoch of every run, in columns of equal length, with the maturity of its switch epoch."""
 
     place: Sequence[Position]
@@ -325,19 +304,50 @@ class Epochs(NamedTuple):
     after: FloatArray
     maturity: FloatArray
 
+    @classmethod
+    def of(cls, places: Sequence[Sequence[Position]], losses: Sequence[FloatArray]) -> "Epochs":
+        """The epochs of runs that stood at ``places`` and had these losses, l(0) first."""
+        place = [item for run in places for item in run]
+        return cls(
+            place,
+            np.repeat(np.arange(len(places)), [len(run) for run in places]),
+            np.concatenate([row[:-1] for row in losses]),
+            np.concatenate([row[1:] for row in losses]),
+            np.array([maturity(item.start) for item in place]),
+        )
+
+    @cached_property
+    def by_key(self) -> Mapping[RowKey, list[int]]:
+        """Indices of the epochs that stand at every key, later stages by their predecessor."""
+        found: dict[RowKey, list[int]] = defaultdict(list)
+        for index, item in enumerate(self.place):
+            found[item.trained, item.previous is None, item.age, item.previous].append(index)
+        return MappingProxyType(dict(found))
+
+    @cached_property
+    def _by_kind(self) -> Mapping[tuple[Trained, bool], list[tuple[int, list[int]]]]:
+        """The same by model on cluster and whether it comes first: ages and indices."""
+        found: dict[tuple[Trained, bool], list[tuple[int, list[int]]]] = defaultdict(list)
+        for (trained, first, age, _), rows in self.by_key.items():
+            found[trained, first].append((age, rows))
+        return MappingProxyType(dict(found))
+
+    def pool(self, key: RowKey, row: Coefficients) -> list[int]:
+        """Indices of the epochs that lend their residuals to a row of a law; none if no run was there."""
+        trained, first, age, previous = key
+        least = 1 if first or age == 1 else 2  # no step of a later stage pools jumps
+        ages = range(max(row.ages[0], least), row.ages[1] + 1)
+        if not first and (previous is None if age > 1 else row.pooled):
+            pooled = self._by_kind.get((trained, first), ())
+            return [index for age, rows in pooled if age in ages for index in rows]
+        return [index for age in ages for index in self.by_key.get((trained, first, age, previous), ())]
+
 
 def positions(schedule: Schedule) -> tuple[Position, ...]:
     """Where epochs 1, 2, ... of a schedule stand; a stage ends where the model or its cluster changes."""
     found: list[Position] = []
-    now: Trained | None = None
-    previous: Trained | None = None
-    age = start = 0
     for trained in schedule:
-        if trained == now:
-            age += 1
-        else:
-            now, previous, age, start = trained, now, 1, start + age
-        found.append(Position(trained, previous, age, start))
+        found.append(following(found[-1] if found else None, trained))
     return tuple(found)
 
 
@@ -368,33 +378,8 @@ def told(position: Position) -> str:
     return f"at {model!r} on {cluster!r}{after}, epoch {position.age} since epoch {position.start}"
 
 
-def epochs_of(places: Sequence[Sequence[Position]], losses: Sequence[FloatArray]) -> Epochs:
-    """The epochs of runs that stood at ``places`` and had these losses, l(0) first."""
-    place = [item for run in places for item in run]
-    return Epochs(
-        place,
-        np.repeat(np.arange(len(places)), [len(run) for run in places]),
-        np.concatenate([row[:-1] for row in losses]),
-        np.concatenate([row[1:] for row in losses]),
-        np.array([maturity(item.start) for item in place]),
-    )
-
-
-def pools_of(places: Sequence[Position]) -> tuple[dict[StepKey, list[int]], dict[JumpKey, list[int]]]:
-    """Indices of the epochs that stand at every key, later stages by their predecessor."""
-    steps: dict[StepKey, list[int]] = defaultdict(list)
-    jumps: dict[JumpKey, list[int]] = defaultdict(list)
-    for index, item in enumerate(places):
-        if item.previous is not None and item.age == 1:
-            jumps[item.previous, item.trained].append(index)
-        else:
-            steps[item.trained, item.previous is None, item.age, item.previous].append(index)
-    return steps, jumps
-
-
 def assembled(
-    steps: Mapping[StepKey, Coefficients],
-    jumps: Mapping[JumpKey, Coefficients],
+    rows: Mapping[RowKey, Coefficients],
     places: Sequence[tuple[Position, ...]],
     observed: Sequence[FloatArray],
     scale: Scale = "loss",
@@ -416,21 +401,19 @@ def assembled(
     Raises
     ------
     NotCoveredError
-        If no epoch of a run belongs to the pool of a step.
+        If no epoch of a run belongs to the pool of a row.
     """
     losses = [on_scale(row, scale) for row in with_stand_ins(observed)]
-    epochs = epochs_of(places, losses)
-    pools = Pools(epochs.place)
-    found_steps = {key: _step(epochs, pools.of_step(key, found), found) for key, found in steps.items()}
-    found_jumps = {pair: _step(epochs, pools.of_jump(pair, found), found) for pair, found in jumps.items()}
-    bare = AffineLaw(MappingProxyType(found_steps), MappingProxyType(found_jumps), ())
-    lines = {run: _lines(bare, run) for run in set(places)}
-    told = [None] * len(places) if origins is None else origins
-    records = tuple(
-        _record(run, *lines[run], row, raw, origin)
-        for run, row, raw, origin in zip(places, losses, observed, told, strict=True)
-    )
-    return AffineLaw(bare.steps, bare.jumps, records, scale)
+    epochs = Epochs.of(places, losses)
+    law = AffineLaw(MappingProxyType({key: _step(epochs, key, row) for key, row in rows.items()}), (), scale)
+    lines = {run: _lines(law, run) for run in set(places)}
+    records = []
+    for index, (run, row) in enumerate(zip(places, losses, strict=True)):
+        shifts, retentions = lines[run]
+        residuals = row[1:] - (shifts + retentions * row[:-1])
+        origin = None if origins is None else origins[index]
+        records.append(RunRecord(run, row, residuals, observed[index], origin))
+    return replace(law, records=tuple(records))
 
 
 def with_stand_ins(observed: Sequence[FloatArray]) -> Sequence[FloatArray]:
@@ -451,48 +434,19 @@ def on_scale(losses: FloatArray, scale: Scale) -> FloatArray:
     return losses if scale == "loss" else np.log(losses)
 
 
-class Pools:
-    """Which epochs lend their residuals to the rows of a law.
-
-    Parameters
-    ----------
-    places : sequence of Position
-        Of all epochs of all runs, one run after the other.
-    """
-
-    def __init__(self, places: Sequence[Position]) -> None:
-        self._steps, self._jumps = pools_of(places)
-        self._later: dict[Trained, list[tuple[int, list[int]]]] = defaultdict(list)
-        for (trained, first, age, _), rows in self._steps.items():
-            if not first:
-                self._later[trained].append((age, rows))
-        self._into: dict[Trained, list[int]] = defaultdict(list)
-        for (_, trained), rows in self._jumps.items():
-            self._into[trained] += rows
-
-    def of_step(self, key: StepKey, found: Coefficients) -> list[int]:
-        """Indices of the epochs of a step; none if no run was there."""
-        trained, first, _, previous = key
-        ages = range(found.ages[0], found.ages[1] + 1)
-        if previous is None and not first:
-            return [index for age, rows in self._later.get(trained, ()) if age in ages for index in rows]
-        return [index for age in ages for index in self._steps.get((trained, first, age, previous), ())]
-
-    def of_jump(self, pair: JumpKey, found: Coefficients) -> list[int]:
-        """The same for a jump."""
-        return self._into.get(pair[1], []) if found.pooled else self._jumps.get(pair, [])
-
-
-def _step(epochs: Epochs, pool: list[int], found: Coefficients) -> AffineStep:
+def _step(epochs: Epochs, key: RowKey, row: Coefficients) -> AffineStep:
+    pool = epochs.pool(key, row)
     if not pool:
         raise NotCoveredError("a step of the law needs at least one epoch of a run in its pool")
     before, after = epochs.before[pool], epochs.after[pool]
-    residuals = after - (
-        found.intercept + found.start_slope * epochs.maturity[pool] + found.retention * before
-    )
+    residuals = after - (row.intercept + row.start_slope * epochs.maturity[pool] + row.retention * before)
     residuals.flags.writeable = False
-    runs = int(np.unique(epochs.run[pool]).size)
-    return AffineStep(found, residuals, runs, (float(before.min()), float(before.max())))
+    return AffineStep(
+        **vars(row),
+        residuals=residuals,
+        runs=int(np.unique(epochs.run[pool]).size),
+        losses=(float(before.min()), float(before.max())),
+    )
 
 
 def _lines(law: AffineLaw, run: tuple[Position, ...]) -> tuple[FloatArray, FloatArray]:
@@ -502,14 +456,3 @@ def _lines(law: AffineLaw, run: tuple[Position, ...]) -> tuple[FloatArray, Float
         if (step := law.find(item)) is not None:
             shifts[k], retentions[k] = step.shift(item.start), step.retention
     return shifts, retentions
-
-
-def _record(
-    run: tuple[Position, ...],
-    shifts: FloatArray,
-    retentions: FloatArray,
-    losses: FloatArray,
-    observed: FloatArray,
-    origin: int | None,
-) -> RunRecord:
-    return RunRecord(run, losses, losses[1:] - (shifts + retentions * losses[:-1]), observed, origin)

@@ -46,7 +46,6 @@ from depl.models.problem.learning import (
     entries_after,
 )
 from depl.models.problem.site_rules import SiteRules, check_site_rules
-from depl.models.problem.traced_fit import check_traced_law
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.problem.units import NO_UNITS, Units
 from depl.models.traces.fingerprints import RunFingerprints
@@ -242,7 +241,7 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
         if self.target.initial_model is not None:
             require_known(self.target.initial_model, self._models_by_name, ".target.initial_model")
         if self.traced_law is not None:
-            check_traced_law(self, self.traced_law)
+            self.traced_law.check(self)
         self._refuse_tiny_losses()
         self._refuse_free_time()
 

@@ -6,31 +6,35 @@ leave of the losses of the runs, and the support is where the runs have been.
 
 import math
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 
-from depl.models.foundation.documents import Checked, Name, require_unique
+from depl.models.foundation.documents import Checked, Name, require_known, require_unique
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.wording import counted
 from depl.models.problem.affine_law import (
     AffineLaw,
     AffineStep,
     Coefficients,
+    Epochs,
     Known,
-    Pools,
     Position,
+    RowKey,
     Scale,
-    StepKey,
     Trained,
     assembled,
+    ends_of,
     positions,
 )
 from depl.models.problem.counting import LARGEST_RETENTION, LEAST_TOGETHER, MOST_DIVERGED, Counting
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Schedule
+
+if TYPE_CHECKING:
+    from depl.models.problem.instance import Instance, Target
 
 Residuals = Literal["per_run", "independent"]
 
@@ -165,16 +169,12 @@ class FittedStep(Checked, frozen=True, kw_only=True):
             )
 
     @property
-    def key(self) -> StepKey:
-        """As `depl.models.problem.affine_law.AffineLaw.steps` are found."""
-        return (self.model, self.cluster), self.first, self.age, self.previous
-
-    @property
-    def previous(self) -> Trained | None:
-        """What was trained before, if the step is for that alone."""
+    def key(self) -> RowKey:
+        """As `depl.models.problem.affine_law.AffineLaw.rows` are found."""
+        trained = self.model, self.cluster
         if self.previous_model is None or self.previous_cluster is None:
-            return None
-        return self.previous_model, self.previous_cluster
+            return trained, self.first, self.age, None
+        return trained, self.first, self.age, (self.previous_model, self.previous_cluster)
 
     @property
     def coefficients(self) -> Coefficients:
@@ -201,9 +201,9 @@ class FittedJump(Checked, frozen=True, kw_only=True):
             raise InvalidInputError("a model on its own cluster makes no jump; remove the row", "")
 
     @property
-    def key(self) -> tuple[Trained, Trained]:
-        """As `depl.models.problem.affine_law.AffineLaw.jumps` are found."""
-        return (self.previous_model, self.previous_cluster), (self.model, self.cluster)
+    def key(self) -> RowKey:
+        """As `depl.models.problem.affine_law.AffineLaw.rows` are found."""
+        return (self.model, self.cluster), False, 1, (self.previous_model, self.previous_cluster)
 
     @property
     def coefficients(self) -> Coefficients:
@@ -274,18 +274,16 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
 
     def validate(self) -> None:
         """Require one law per epoch, each with runs that lend residuals, and counts that have a meaning."""
-        if self.confidence is not None and (self.residuals != "per_run" or self.unseen_loss is None):
-            raise InvalidInputError(
-                "a confidence counts whole runs, and one more unlike all seen: keep residuals per_run, and "
-                "give unseen_loss",
-                ".confidence",
-            )
-        if self.diverged and (self.residuals != "per_run" or self.unseen_loss is None):
-            raise InvalidInputError(
-                "runs that diverged count beside whole runs, as one more unlike all seen does: keep "
-                "residuals per_run, and give unseen_loss",
-                ".diverged",
-            )
+        counts = self.residuals == "per_run" and self.unseen_loss is not None
+        for field, given, what in (
+            ("confidence", self.confidence is not None, "a confidence counts whole runs, as"),
+            ("diverged", self.diverged, "runs that diverged count beside whole runs, as"),
+        ):
+            if given and not counts:
+                message = (
+                    f"{what} one more unlike all seen does: keep residuals per_run, and give unseen_loss"
+                )
+                raise InvalidInputError(message, f".{field}")
         require_unique([item.key for item in self.steps], ".steps")
         require_unique([item.key for item in self.jumps], ".jumps")
         if self.scale == "log":
@@ -294,7 +292,9 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         try:
             self.law  # noqa: B018 - says whether it can be put together
         except NotCoveredError as error:
-            raise InvalidInputError(str(error), self._unsupported_row()) from error
+            epochs = Epochs.of([run.positions for run in self.runs], [run.observed for run in self.runs])
+            bare = [path for path, row in self.rows if not epochs.pool(row.key, row.coefficients)]
+            raise InvalidInputError(str(error), bare[0]) from error
 
     def after(self, trained: Schedule, loss: float) -> "TracedLaw":
         """The law of the rest of a run that trained this since the law's epoch 1, given its loss now.
@@ -387,28 +387,66 @@ class TracedLaw(Checked, frozen=True, kw_only=True, tag_field="type", tag="affin
         if self.observed is not None and self.observed.loss <= 0:
             raise InvalidInputError(message, ".observed.loss")
 
+    @property
+    def rows(self) -> list[tuple[str, FittedStep | FittedJump]]:
+        """Steps and jumps with their places."""
+        steps = [(f".steps[{index}]", row) for index, row in enumerate(self.steps)]
+        return [*steps, *((f".jumps[{index}]", row) for index, row in enumerate(self.jumps))]
+
     @cached_property
     def law(self) -> AffineLaw:
         """The law with its residuals."""
         return assembled(
-            {item.key: item.coefficients for item in self.steps},
-            {item.key: item.coefficients for item in self.jumps},
+            {row.key: row.coefficients for _, row in self.rows},
             [run.positions for run in self.runs],
             [run.observed for run in self.runs],
             self.scale,
             [run.origin for run in self.runs],
         )
 
-    def _unsupported_row(self) -> str:
-        """Where the first row is that no run lends residuals to."""
-        pools = Pools([item for run in self.runs for item in run.positions])
-        for index, step in enumerate(self.steps):
-            if not pools.of_step(step.key, step.coefficients):
-                return f".steps[{index}]"
-        for index, jump in enumerate(self.jumps):
-            if not pools.of_jump(jump.key, jump.coefficients):
-                return f".jumps[{index}]"
-        return ""
+    def check(self, instance: "Instance") -> None:
+        """Refuse what traces cannot know: they know models and clusters, not other data or another start.
+
+        Raises
+        ------
+        InvalidInputError
+            With the place in the instance of the first thing wrong.
+        """
+        known = {
+            "model": {item.name for item in instance.models},
+            "cluster": {item.name for item in instance.clusters},
+        }
+        run = self.observed
+        stages = [] if run is None else [(f".observed.stages[{i}]", row) for i, row in enumerate(run.stages)]
+        for path, row in [*self.rows, *stages]:
+            for field in ("model", "cluster", "previous_model", "previous_cluster"):
+                name = getattr(row, field, None)
+                if name is not None:
+                    require_known(name, known[field.removeprefix("previous_")], f".traced_law{path}.{field}")
+        for path, given in (
+            (".data_law", instance.data_law is not None),
+            (".target.initial_model", run is None and instance.target.initial_model is not None),
+            (".datasets", len(instance.datasets) > 1),
+        ):
+            if given:
+                raise InvalidInputError(
+                    "a traced law holds for the data and the start of its runs; give one dataset, no data "
+                    "law and no initial model",
+                    path,
+                )
+        if run is not None:
+            self._require_start(instance.target, run)
+
+    def _require_start(self, target: "Target", run: ObservedRun) -> None:
+        """Epoch 1 is the one after those of a run under way: model and loss are where that stands."""
+        last = run.stages[-1].model if run.stages else None
+        for path, given, wanted in (
+            (".target.initial_model", target.initial_model, last),
+            (".target.initial_loss", target.initial_loss, run.loss),
+        ):
+            if given != wanted:
+                message = f"is {given!r}, but the run under way (traced_law.observed) stands at {wanted!r}"
+                raise InvalidInputError(f"{message}; make the two equal", path)
 
 
 @lru_cache(maxsize=1024)  # most runs of a law were trained by one of a few schedules
@@ -418,7 +456,9 @@ def _positions_of(stages: tuple[Stage, ...]) -> tuple[Position, ...]:
 
 def joined_stages(schedule: Schedule) -> tuple[Stage, ...]:
     """The stages of a schedule."""
-    return _stages(positions(schedule))
+    return tuple(
+        Stage(model=item.trained[0], cluster=item.trained[1], epochs=item.age) for item in ends_of(schedule)
+    )
 
 
 def traced_law(
@@ -429,18 +469,21 @@ def traced_law(
     **counting: Any,
 ) -> TracedLaw:
     """A fitted law as part of an instance; see `TracedLaw` for the arguments."""
+    steps = [key for key in law.rows if key[1] or key[2] > 1]
+    steps.sort(key=lambda key: (key[0], not key[1], key[3] or ("", ""), key[2]))
+    jumps = sorted(law.rows.keys() - set(steps), key=lambda key: (key[3] or ("", ""), key[0]))
     return TracedLaw(
         runs=tuple(
             RecordedRun(
-                stages=_stages(run.positions),
+                stages=joined_stages(run.trained),
                 losses=tuple(run.observed[int(not run.evaluated) :].tolist()),
                 first_epoch=0 if run.evaluated else 1,
                 origin=run.origin,
             )
             for run in law.records
         ),
-        steps=tuple(_step(*key, step) for key, step in sorted(law.steps.items(), key=_order)),
-        jumps=tuple(_jump(*key, step) for key, step in sorted(law.jumps.items())),
+        steps=tuple(_step(key, law.rows[key]) for key in steps),
+        jumps=tuple(FittedJump(pooled=law.rows[key].pooled, **_shared(key, law.rows[key])) for key in jumps),
         scale=law.scale,
         residuals=residuals,
         unseen_loss=unseen_loss,
@@ -449,39 +492,21 @@ def traced_law(
     )
 
 
-def _stages(places: tuple[Position, ...]) -> tuple[Stage, ...]:
-    ends = [item for k, item in enumerate(places) if k + 1 == len(places) or places[k + 1].age == 1]
-    return tuple(Stage(model=item.trained[0], cluster=item.trained[1], epochs=item.age) for item in ends)
+def _step(key: RowKey, row: AffineStep) -> FittedStep:
+    _, first, age, _ = key
+    ages = None if row.ages == (age, age) else row.ages
+    return FittedStep(first=first, age=age, ages=ages, **_shared(key, row))
 
 
-def _order(entry: tuple[StepKey, AffineStep]) -> tuple[Trained, bool, Trained, int]:
-    trained, first, age, previous = entry[0]
-    return trained, not first, previous or ("", ""), age
-
-
-def _step(trained: Trained, first: bool, age: int, previous: Trained | None, step: AffineStep) -> FittedStep:
-    return FittedStep(
-        model=trained[0],
-        cluster=trained[1],
-        previous_model=None if previous is None else previous[0],
-        previous_cluster=None if previous is None else previous[1],
-        first=first,
-        age=age,
-        ages=None if step.ages == (age, age) else step.ages,
-        intercept=step.intercept,
-        start_slope=step.start_slope,
-        retention=step.retention,
-    )
-
-
-def _jump(previous: Trained, trained: Trained, step: AffineStep) -> FittedJump:
-    return FittedJump(
-        previous_model=previous[0],
-        previous_cluster=previous[1],
-        model=trained[0],
-        cluster=trained[1],
-        intercept=step.intercept,
-        start_slope=step.start_slope,
-        retention=step.retention,
-        pooled=step.coefficients.pooled,
-    )
+def _shared(key: RowKey, row: AffineStep) -> dict[str, Any]:
+    """What a step and a jump have in common."""
+    (model, cluster), previous = key[0], key[3] or (None, None)
+    return {
+        "model": model,
+        "cluster": cluster,
+        "previous_model": previous[0],
+        "previous_cluster": previous[1],
+        "intercept": row.intercept,
+        "start_slope": row.start_slope,
+        "retention": row.retention,
+    }

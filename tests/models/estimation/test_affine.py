@@ -151,7 +151,7 @@ def test_a_law_of_shipped_runs_thinned_out_predicts_losses_that_were_seen(scale:
         room = STRAY * (greatest - least)
         for _, _, after in extreme_predictions(law):
             assert least - room <= after <= greatest + room
-        slopes = [step.start_slope for step in law.steps.values()]
+        slopes = [step.start_slope for step in law.rows.values()]
         assert max(map(abs, slopes)) < 10
         flat += sum(slope == 0 for slope in slopes)
     assert flat > 50
@@ -181,14 +181,14 @@ def test_a_law_that_predicts_what_no_run_ever_had_is_refused_with_its_stage() ->
 def test_neighbouring_ages_are_pooled_until_there_are_enough_observations() -> None:
     traces = drawn(5, 0.05, np.random.default_rng(4))
     law = fit_affine(traces, least=15)
-    assert law.steps[FULL, True, 1, None].ages == (1, 1)
+    assert law.rows[FULL, True, 1, None].ages == (1, 1)
     # 15 runs have ages 1 and 2 of the first stage, 10 age 3, and 5 ages 4 and 5
-    assert law.steps[FULL, True, 2, None].ages == (2, 2)
-    assert law.steps[FULL, True, 3, None].ages == (2, 4)
-    assert law.steps[FULL, True, 5, None].ages == (3, 5)
-    assert law.steps[FULL, True, 5, None].runs == 10
-    assert law.steps[FULL, True, 5, None].residuals.size == 20
-    assert fit_affine(traces, least=10_000).steps[CUT, False, 4, FULL].ages == (2, 6)
+    assert law.rows[FULL, True, 2, None].ages == (2, 2)
+    assert law.rows[FULL, True, 3, None].ages == (2, 4)
+    assert law.rows[FULL, True, 5, None].ages == (3, 5)
+    assert law.rows[FULL, True, 5, None].runs == 10
+    assert law.rows[FULL, True, 5, None].residuals.size == 20
+    assert fit_affine(traces, least=10_000).rows[CUT, False, 4, FULL].ages == (2, 6)
 
 
 def test_a_rare_jump_borrows_from_other_predecessors_and_a_common_one_does_not() -> None:
@@ -198,14 +198,14 @@ def test_a_rare_jump_borrows_from_other_predecessors_and_a_common_one_does_not()
     renamed = np.where(rare, "other", renamed)
     mixed = Traces(traces.run, traces.epoch, renamed, traces.cluster, traces.loss)
     law = fit_affine(mixed, least_jumps=13)
-    assert law.jumps[("other", "edge"), CUT].runs == 15
-    assert law.jumps[FULL, CUT].runs == 13
+    assert law.rows[CUT, False, 1, ("other", "edge")].runs == 15
+    assert law.rows[CUT, False, 1, FULL].runs == 13
 
 
 def test_records_hold_the_residuals_of_their_own_run_and_no_loss_is_repelled_by_the_one_before() -> None:
     traces = drawn(6, 0.3, np.random.default_rng(6))
     law = fit_affine(traces)
-    assert all(0 <= step.retention < 1 for step in [*law.steps.values(), *law.jumps.values()])
+    assert all(0 <= step.retention < 1 for step in law.rows.values())
     for run, losses in zip(law.records, traces.matrix(), strict=True):
         again = losses[0]
         for item, residual in zip(run.positions, run.residuals, strict=True):
@@ -229,17 +229,16 @@ def test_without_losses_before_training_the_first_epoch_is_as_it_was_seen() -> N
     """All else is fitted to the same epochs as with them."""
     traces = drawn(20, 0.1, np.random.default_rng(8))
     told, law = fit_affine(traces), fit_affine(without_first_epoch(traces))
-    first = [key for key in law.steps if key[1] and key[2] == 1]
+    first = [key for key in law.rows if key[1] and key[2] == 1]
     for key in first:
         here = (traces.epoch == 1) & (traces.model == key[0][0]) & (traces.cluster == key[0][1])
         own = traces.loss[here]
-        assert law.steps[key].intercept == pytest.approx(own.mean())
-        assert (law.steps[key].retention, law.steps[key].start_slope) == (0.0, 0.0)
-        assert sorted(law.steps[key].residuals) == pytest.approx(sorted(own - own.mean()))
-    assert {key: step.coefficients for key, step in law.steps.items() if key not in first} == {
-        key: step.coefficients for key, step in told.steps.items() if key not in first
+        assert law.rows[key].intercept == pytest.approx(own.mean())
+        assert (law.rows[key].retention, law.rows[key].start_slope) == (0.0, 0.0)
+        assert sorted(law.rows[key].residuals) == pytest.approx(sorted(own - own.mean()))
+    assert {key: row.coefficients for key, row in law.rows.items() if key not in first} == {
+        key: row.coefficients for key, row in told.rows.items() if key not in first
     }
-    assert law.jumps.keys() == told.jumps.keys()
     assert law.seen == (traces.loss[traces.epoch > 0].min(), traces.loss[traces.epoch > 0].max())
 
 
@@ -258,7 +257,7 @@ def test_losses_before_training_are_used_where_all_runs_of_a_first_stage_have_th
     assert {run.trained[0]: run.evaluated for run in law.records} == {FULL: False, CUT: True}
     assert law.unevaluated == {FULL}
     key = CUT, True, 1, None
-    assert law.steps[key].coefficients == fit_affine(other).steps[key].coefficients
+    assert law.rows[key].coefficients == fit_affine(other).rows[key].coefficients
 
 
 # --- plans that were never run ---------------------------------------------------------------------------

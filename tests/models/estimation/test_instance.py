@@ -50,11 +50,10 @@ def refusal(*arguments, **options) -> InvalidInputError:
 
 def test_the_affine_law_is_that_of_the_traces_to_seven_digits(fitted: Instance) -> None:
     law, own = fit_affine(TRACES, scale="log"), fitted.traced_law.law
-    assert own.steps.keys() == law.steps.keys()
-    assert own.jumps.keys() == law.jumps.keys()
-    for key, step in law.steps.items():
-        assert own.steps[key].intercept == pytest.approx(step.intercept, rel=1e-6)
-        assert own.steps[key].retention == pytest.approx(step.retention, rel=1e-6)
+    assert own.rows.keys() == law.rows.keys()
+    for key, step in law.rows.items():
+        assert own.rows[key].intercept == pytest.approx(step.intercept, rel=1e-6)
+        assert own.rows[key].retention == pytest.approx(step.retention, rel=1e-6)
     assert [run.losses.tolist() for run in own.records] == [run.losses.tolist() for run in law.records]
     assert (fitted.traced_law.residuals, fitted.traced_law.deviations) == ("per_run", ())
     # a run unlike all others has the greatest loss that was seen
@@ -100,8 +99,8 @@ def test_the_law_may_be_one_of_the_loss_and_losses_are_recorded_as_they_were() -
     assert (found.scale, found.unseen_loss) == ("loss", TRACES.loss.max())
     assert found.runs[0].losses == tuple(TRACES.loss[:8].tolist())
     assert fit_instance(TRACES, setup()).traced_law.runs == found.runs
-    for key, step in law.steps.items():
-        assert found.law.steps[key].intercept == pytest.approx(step.intercept, rel=1e-6)
+    for key, step in law.rows.items():
+        assert found.law.rows[key].intercept == pytest.approx(step.intercept, rel=1e-6)
 
 
 def test_the_target_is_that_of_the_setup_from_the_mean_loss_before_training(fitted: Instance) -> None:

@@ -104,7 +104,7 @@ def promised_whole(finals: np.ndarray, confidence: float | None = None, diverged
     places = positions((FULL,))
     runs = tuple(RunRecord(places, np.array([1.0, end]), np.zeros(1), np.array([1.0, end])) for end in finals)
     counting = Counting(unseen=UNSEEN, whole_runs=1, confidence=confidence, diverged=diverged)
-    mixed = mixture_of(AffineLaw({}, {}, runs), places, counting)
+    mixed = mixture_of(AffineLaw({}, runs), places, counting)
     assert mixed.together
     return float(*exceedances(mixed, np.zeros(1), [LIMIT]))
 
@@ -113,8 +113,11 @@ def promised_staged(first: np.ndarray, second: np.ndarray, diverged: int = 0) ->
     """P(l(2) > LIMIT) of l(2) = l(1) / 2 + e, where some runs lend l(1) and others, after cut, lend e."""
     alone, after = positions((FULL,)), positions((CUT, FAR))
     law = assembled(
-        {(FULL, True, 1, None): Coefficients(0.0, 0.0, 0.0, (1, 1))},
-        {(before, FAR): Coefficients(0.0, 0.0, 0.5, (1, 1), pooled=True) for before in (FULL, CUT)},
+        {
+            (FULL, True, 1, None): Coefficients(0.0, 0.0, 0.0, (1, 1)),
+            (FAR, False, 1, FULL): Coefficients(0.0, 0.0, 0.5, (1, 1), pooled=True),
+            (FAR, False, 1, CUT): Coefficients(0.0, 0.0, 0.5, (1, 1), pooled=True),
+        },
         [alone] * len(first) + [after] * len(second),
         [np.array([1.0, loss]) for loss in first] + [np.array([1.0, 1.0, 0.5 + loss]) for loss in second],
     )

@@ -39,10 +39,8 @@ def by_hand() -> AffineLaw:
             (CUT, True, 1, None): coefficients(0.0, 0.0, (1, 1)),
             (FAR, False, 2, None): coefficients(0.5, 0.5, (2, 2), slope=1.0),
             (FAR, False, 2, CUT): coefficients(0.0, 1 / 3, (2, 2)),
-        },
-        {
-            (FULL, FAR): coefficients(1.0, 0.5, (1, 1), slope=-1.0),
-            (CUT, FAR): coefficients(0.0, 0.5, (1, 1), pooled=True),
+            (FAR, False, 1, FULL): coefficients(1.0, 0.5, (1, 1), slope=-1.0),
+            (FAR, False, 1, CUT): coefficients(0.0, 0.5, (1, 1), pooled=True),
         },
         [positions(run) for run in runs],
         [np.array(row) for row in losses],
@@ -93,9 +91,9 @@ def test_ages_are_pooled_as_the_coefficients_say() -> None:
 
 def test_a_pooled_jump_takes_the_jumps_from_all_predecessors_and_another_its_own() -> None:
     law = by_hand()
-    assert law.jumps[CUT, FAR].residuals.tolist() == [2 - 2.0, 1 - 2.5, 3 - 1.0]
-    assert law.jumps[CUT, FAR].runs == 3
-    assert law.jumps[FULL, FAR].runs == 2
+    assert law.rows[FAR, False, 1, CUT].residuals.tolist() == [2 - 2.0, 1 - 2.5, 3 - 1.0]
+    assert law.rows[FAR, False, 1, CUT].runs == 3
+    assert law.rows[FAR, False, 1, FULL].runs == 2
 
 
 def test_steps_of_a_predecessor_are_its_own_and_those_without_one_are_pooled_over_all() -> None:
@@ -112,7 +110,6 @@ def test_steps_of_a_predecessor_are_its_own_and_those_without_one_are_pooled_ove
 def test_records_keep_the_residuals_of_each_run_and_say_where_there_is_no_law() -> None:
     law = assembled(
         {(FULL, True, 1, None): coefficients(1.0, 0.5, (1, 1))},
-        {},
         [positions((FULL, FULL))],
         [np.array([8.0, 5.0, 4.0])],
     )
@@ -136,12 +133,12 @@ def test_a_step_without_an_epoch_in_its_pool_is_refused() -> None:
     runs, losses = [positions((FULL, FAR))], [np.array([3.0, 2.0, 1.0])]
     step, jump = coefficients(0.0, 0.5, (2, 3)), coefficients(0.0, 0.5, (1, 1))
     with pytest.raises(NotCoveredError, match="at least one epoch"):
-        assembled({(FULL, True, 2, None): step}, {}, runs, losses)
+        assembled({(FULL, True, 2, None): step}, runs, losses)
     with pytest.raises(NotCoveredError, match="at least one epoch"):
-        assembled({}, {(CUT, FAR): jump}, runs, losses)
+        assembled({(FAR, False, 1, CUT): jump}, runs, losses)
     # the only epoch of age 1 of a later stage is a jump, and no step pools that
     with pytest.raises(NotCoveredError, match="at least one epoch"):
-        assembled({(FAR, False, 2, None): coefficients(0.0, 0.5, (1, 2))}, {}, runs, losses)
+        assembled({(FAR, False, 2, None): coefficients(0.0, 0.5, (1, 2))}, runs, losses)
 
 
 def test_stages_and_beginnings_by_hand() -> None:
@@ -169,7 +166,6 @@ def test_a_law_of_logarithms_has_the_residuals_of_logarithms() -> None:
     """Losses 8, 4 and 1 are 3, 2 and 0 times ln 2; recorded they stay what they are."""
     law = assembled(
         {(FULL, True, age, None): coefficients(0.0, 0.5, (age, age)) for age in (1, 2)},
-        {},
         [positions((FULL, FULL))],
         [np.array([8.0, 4.0, 1.0])],
         "log",
@@ -186,7 +182,7 @@ def test_what_is_kept_cannot_be_written_to() -> None:
     with pytest.raises(ValueError, match="read-only"):
         law.step(Position(FULL, None, 1, 0)).residuals[0] = 1.0
     with pytest.raises(TypeError):
-        law.steps[FULL, True, 1, None] = law.step(Position(FULL, None, 1, 0))  # type: ignore[index]
+        law.rows[FULL, True, 1, None] = law.step(Position(FULL, None, 1, 0))  # type: ignore[index]
 
 
 @pytest.mark.parametrize("seed", range(25))

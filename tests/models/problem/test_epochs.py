@@ -286,7 +286,7 @@ DATA_LAWS = {"LogDataLaw", "InverseLogDataLaw", "PowerDataLaw", "TableDataLaw"}
 READERS = {
     "models/problem/learning.py": EVERYTHING,  # defines the laws
     "models/problem/instance.py": EVERYTHING,  # defines and validates the instance
-    "models/problem/traced_fit.py": {"data_law"},  # a traced law stands in place of it
+    "models/problem/traced_law.py": {"data_law"},  # a traced law stands in place of it
     "models/problem/epochs.py": {"improvement", "switch_law", "learning_factor", "demand", "workload"},
     "models/verifier/reading.py": EVERYTHING,  # reads them a second time, on purpose
     # stage 1 weighs K^ itself, over all volumes, and not what an epoch of a plan gains

@@ -280,19 +280,16 @@ def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law(scale: S
     )
     again = document.law
     assert again.scale == document.scale == scale
-    assert {key: step.coefficients for key, step in again.steps.items()} == {
-        key: step.coefficients for key, step in law.steps.items()
-    }
-    assert {key: step.coefficients for key, step in again.jumps.items()} == {
-        key: step.coefficients for key, step in law.jumps.items()
+    assert {key: row.coefficients for key, row in again.rows.items()} == {
+        key: row.coefficients for key, row in law.rows.items()
     }
     assert any(row.ages is not None for row in document.steps)
     for one, other in zip(law.records, again.records, strict=True):
         assert one.positions == other.positions
         np.testing.assert_array_equal(one.residuals, other.residuals)
-    for key, step in law.steps.items():
-        np.testing.assert_array_equal(np.sort(step.residuals), np.sort(again.steps[key].residuals))
-        assert (step.losses, step.runs) == (again.steps[key].losses, again.steps[key].runs)
+    for key, step in law.rows.items():
+        np.testing.assert_array_equal(np.sort(step.residuals), np.sort(again.rows[key].residuals))
+        assert (step.losses, step.runs) == (again.rows[key].losses, again.rows[key].runs)
 
 
 def test_the_stages_of_a_run_are_its_positions() -> None:

@@ -18,8 +18,8 @@ DATA |= {
 DATA |= {
     f"problem.laws.{name}"
     for name in (
-        "debye", "finite", "inverse_gamma", "law", "log_variable", "lognormal", "nodes", "normal", "registry",
-        "student_t", "unknown",
+        "debye", "finite", "inverse_gamma", "law", "log_variable", "lognormal", "normal", "registry",
+        "student_t",
     )
 }  # fmt: skip
 DATA |= {"foundation.names", "foundation.wording", "traces.fingerprints", "traces.lost"}
@@ -27,7 +27,6 @@ VALIDATION = {
     "problem.laws.soundness",
     "problem.affine_law",
     "problem.site_rules",
-    "problem.traced_fit",
     "traces.metrics",
     "traces.table",
 }  # with which an instance and a traced law check themselves; not the verifier's
@@ -44,7 +43,7 @@ METHODS = {
 }  # fmt: skip
 
 
-TRACED = {"law", "lent", "trained", "positions", "key", "coefficients", "on_scale", "unseen", "previous"}
+TRACED = {"law", "lent", "trained", "positions", "key", "coefficients", "on_scale", "unseen"}
 TRACED |= {"counting", "only_whole_runs", "seen"}
 """What `depl.models.problem.affine_law` works out of the recorded fields of a traced law."""
 
