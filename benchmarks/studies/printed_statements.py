@@ -13,6 +13,7 @@ import numpy as np
 from depl.benchmarks.measure.registry import Goal, Row, Study
 from depl.benchmarks.studies.helpers.set_functions import LAWS, random_selection
 from depl.heuristics.data.set_function import selection_function
+from depl.heuristics.paths.additive_labels import evar_quantile
 from depl.heuristics.submodular.function import Verdict, all_values, exhaustive
 from depl.heuristics.submodular.minimum_norm import minimum_norm_point
 from depl.instances.generator import random_plan
@@ -27,7 +28,6 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
 from depl.models.risk.certify import certified_quantile
-from depl.models.risk.entropic import evar_quantile
 from depl.models.solving.interrupts import uninterrupted
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import solve

@@ -22,6 +22,7 @@ import math
 import numpy as np
 
 import depl
+from depl.heuristics.paths.additive_labels import evar_quantile
 from depl.lessons.check import check
 from depl.lessons.drawing import draw_curves, draw_missed
 from depl.lessons.plans import all_plans
@@ -30,7 +31,6 @@ from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.contour import choose_contour, labels_of
-from depl.models.risk.entropic import evar_quantile
 
 tiny = depl.load("tiny")
 target = tiny.target

@@ -17,7 +17,6 @@ from scipy import optimize, special
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import FloatArray, Law
-from depl.models.risk.entropic import chernoff_quantile
 from depl.models.risk.transforms import centred_log_transform, transformable
 
 
@@ -97,11 +96,25 @@ def best_rate(loss: FinalLoss, budget: Fraction | float) -> float | None:
     middle = math.log(math.sqrt(2 * math.log(1 / share)) / deviation)
 
     def bound(exponent: float) -> float:
-        return chernoff_quantile(loss, 1 - share, math.exp(exponent))
+        return entropic_label(share, math.exp(exponent)).quantile(loss)
 
     # Far from the saddle the bound is monotone, so the interval only has to contain the saddle.
     found = optimize.minimize_scalar(bound, bounds=(middle - 6, middle + 6), method="bounded")
     return math.exp(float(found.x))
+
+
+def evar_quantile(loss: FinalLoss, level: float) -> float:
+    """Entropic value at risk: the best of Chernoff's upper bounds on the ``level``-quantile of ``loss``.
+
+    As good as `best_rate` is, with an error of its square; it never lies below the quantile.
+
+    Raises
+    ------
+    NotCoveredError
+        If a law has no exponential moment in the direction that raises the loss.
+    """
+    rate = best_rate(loss, 1 - level)
+    return loss.constant if rate is None else entropic_label(1 - level, rate).quantile(loss)
 
 
 def typical_deviation(loss: FinalLoss) -> float:

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
+from depl.heuristics.paths.additive_labels import evar_quantile
 from depl.instances.library import load as load_instance
 from depl.models.evaluation.evaluate import Reading, evaluate
 from depl.models.problem.allocation import allocate
@@ -32,7 +33,6 @@ from depl.models.problem.laws import Deterministic, InverseGamma
 from depl.models.problem.learning import ConstantImprovement, PowerDataLaw
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.risk.certify import certified_margin, certified_quantile
-from depl.models.risk.entropic import evar_quantile
 from tests.docs.pages import text_of
 
 PAGE = text_of("docs/errata.rst")

@@ -20,6 +20,7 @@ from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.data.set_function import selection_function
 from depl.heuristics.paper.models import steps_in_levels
+from depl.heuristics.paths.additive_labels import entropic_label, evar_quantile
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.heuristics.submodular.function import exhaustive
 from depl.instances.counterexamples import almost_one_level, short_epochs
@@ -41,7 +42,6 @@ from depl.models.problem.epochs import FinalLoss, Load, Term
 from depl.models.problem.laws import Empirical, Normal
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 from depl.models.risk.certify import certified_quantile
-from depl.models.risk.entropic import chernoff_quantile, evar_quantile
 from depl.models.risk.rounded import Rounding
 from depl.models.scenarios.draws import allowed_misses
 from tests.cases.policy_cases import tiny as tiny_policy
@@ -235,7 +235,7 @@ def test_the_answers_of_the_second_lesson_are_those_of_the_risk_evaluators(tiny:
     assert EXERCISES["2.1"](by_mean[1]) is None
     bound = answer_of("2.2")
     loss = FinalLoss(6.0, ((Term(1.0, Normal(mean=0.0, variance=2.0)), 1),))
-    assert bound(0.5, 6.0, 2.0, 0.3) == pytest.approx(chernoff_quantile(loss, 0.7, 0.5), rel=1e-12)
+    assert bound(0.5, 6.0, 2.0, 0.3) == pytest.approx(entropic_label(0.3, 0.5).quantile(loss), rel=1e-12)
     margin = evar_quantile(loss, 0.99) - 6.0
     assert EXERCISES["2.3"](margin / (certified_quantile(loss, Fraction(1, 100)).middle - 6.0)) is None
 

@@ -181,11 +181,6 @@ class Empirical(Law, frozen=True, kw_only=True, tag="empirical"):
         """One point each."""
         return float(len(self.values))
 
-    def tilted_nodes(self, exponent: float) -> Nodes:
-        """The atoms."""
-        values, weights = self.atoms()
-        return values, np.log(weights) + exponent * values
-
     def in_words(self) -> str:
         """How many values, and their moments."""
         return f"one of {counted(len(self.values), 'observed value')}, {moments_in_words(self.moments())}"

@@ -12,7 +12,6 @@ from scipy import special
 from scipy.special import expm1
 
 from depl.models.foundation.documents import Positive
-from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.laws.debye import DEBYE_FROM, debye
 from depl.models.problem.laws.law import (
     MOMENT_ROUNDING,
@@ -31,7 +30,6 @@ from depl.models.problem.laws.log_variable import (
     FloatArray,
     LogVariable,
     log_norm,
-    trapezoid,
     weighed,
 )
 
@@ -162,26 +160,6 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
         ends = math.log(scale / (shape - LEFT)), max(last, peak - RIGHT / shape)
         grid = np.arange(ends[0] - 0.5, ends[1] + 1, step)
         return weighed(grid, -shape * (grid - peak) - scale * np.exp(-grid) + shape, mean)
-
-    def tilted_nodes(self, exponent: float) -> Nodes:
-        """With X = scale / G and G gamma distributed, the integrand over log G is log-concave and entire."""
-        if exponent > 0:
-            raise NotCoveredError("E exp(s X) is infinite for every s > 0 if X is InverseGamma")
-        shape, scale = self.shape_scale()
-        weight = -exponent * scale / shape
-
-        # With G = shape * exp(v) neither shape * log(shape) nor the gamma function costs digits.
-        def log_gamma_density(v: FloatArray) -> FloatArray:
-            return shape * (v - np.expm1(v))
-
-        def log_integrand(v: FloatArray) -> FloatArray:
-            return log_gamma_density(v) - weight * np.exp(-v)
-
-        _, masses = trapezoid(log_gamma_density, 0.0, min(1.0, 1 / math.sqrt(shape)), slope=0.0)
-        curvature = math.sqrt(1 + 4 * weight / shape)
-        width = min(1.0, 1 / math.sqrt(shape * curvature))
-        v, logarithms = trapezoid(log_integrand, math.log((1 + curvature) / 2), width, slope=-2.0)
-        return scale / shape * np.exp(-v), logarithms - float(special.logsumexp(masses))
 
 
 def _kurtosis(shape: float) -> float:

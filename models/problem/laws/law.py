@@ -275,10 +275,6 @@ class Law(Checked, frozen=True, kw_only=True):
         """X / E X as points and weights that serve under all tilts u >= ``least``."""
         return None
 
-    def tilted_nodes(self, exponent: float) -> Nodes | None:
-        """Nodes x, and logarithms of weights that sum up to E exp(exponent * X), without `log_variable`."""
-        return None
-
     @property
     def tailed(self) -> "StudentT | None":
         """The law itself, if its tails can be cut off at a certified price."""

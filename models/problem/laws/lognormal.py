@@ -11,7 +11,7 @@ from scipy import special
 from scipy.special import lambertw
 
 from depl.models.foundation.documents import Positive
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws.law import (
     MOMENT_ROUNDING,
     Law,
@@ -26,7 +26,6 @@ from depl.models.problem.laws.log_variable import (
     ComplexArray,
     FloatArray,
     LogVariable,
-    trapezoid,
     weighed,
 )
 
@@ -123,21 +122,6 @@ class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
         step = min(FINEST * spread, COARSEST)
         grid = np.arange(centre - 38 * spread, centre + spread**2 + 11 * spread, step)
         return weighed(grid, -((grid - centre) ** 2) / (2 * spread**2), self.moments().mean)
-
-    def tilted_nodes(self, exponent: float) -> Nodes:
-        """By the trapezoidal rule for log X."""
-        if exponent > 0:
-            raise NotCoveredError("E exp(s X) is infinite for every s > 0 if X is Lognormal")
-        mu, sigma = self.log_parameters()
-        weight = -exponent * math.exp(mu)
-
-        def log_integrand(z: FloatArray) -> FloatArray:
-            return -z * z / 2 - weight * np.exp(sigma * z)
-
-        displacement = float(lambertw(weight * sigma**2).real)
-        width = min(1 / sigma, 1 / math.sqrt(1 + displacement))
-        z, logarithms = trapezoid(log_integrand, -displacement / sigma, width, slope=2 * sigma)
-        return np.exp(mu + sigma * z), logarithms - math.log(2 * math.pi) / 2
 
 
 @functools.lru_cache(maxsize=256)

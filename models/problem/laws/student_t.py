@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from depl.models.foundation.documents import Positive
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import number
 from depl.models.problem.laws.law import (
     MOMENT_ROUNDING,
@@ -226,16 +226,6 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         if self.lower is None or self.upper is None:
             return 0.0
         return _ORDER * (4 + (self.upper - self.lower) * largest / _PANEL)
-
-    def tilted_nodes(self, exponent: float) -> Nodes:
-        """The quadrature with panels that grow from the end that the tilt favours."""
-        if not self.truncated:
-            raise NotCoveredError(
-                "an untruncated Student-t has no exponential moment on either side; truncate it"
-            )
-        damped = 1 if exponent > 0 else -1
-        points, _, logarithms = _centred_quadrature(self, _ORDER, _PANEL / abs(exponent), damped)
-        return points + self.location, logarithms + exponent * (points + self.location)
 
     @property
     def tailed(self) -> "StudentT":

@@ -1,7 +1,7 @@
 """Every plan lies in exactly one class and obeys what is asked of its class: random feasible plans, many.
 
 A plan's target is put where the plan just meets it, as certified. Divergences and means of runs come from
-`depl.models.risk.lower_bound.tilted`, which shares no code with the tables.
+`tests.oracles.tilted`, which shares no code with the tables.
 """
 
 import itertools
@@ -25,7 +25,7 @@ from depl.models.problem.instance import Instance, Switch
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.risk.lower_bound.switches import TiltedSwitch
-from depl.models.risk.lower_bound.tilted import tilted_term
+from tests.oracles.tilted import tilted_term
 
 
 def sequence(rng: np.random.Generator, learning: Learning, most: int) -> list[int]:

@@ -1,6 +1,7 @@
 """Labels that add up over the epochs: what each bounds, when it is tight, and what is refused."""
 
 import functools
+import itertools
 import math
 from fractions import Fraction
 
@@ -8,14 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special
 
-from depl.heuristics.paths.additive_labels import best_rate, entropic_label, expected_label, normal_label
+from depl.heuristics.paths.additive_labels import (
+    best_rate,
+    entropic_label,
+    evar_quantile,
+    expected_label,
+    normal_label,
+)
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Normal, StudentT
 from depl.models.risk.certify import certified_quantile
-from depl.models.risk.entropic import chernoff_quantile, evar_quantile
-from tests.oracles.approximations import normal_quantile
+from tests.oracles.tilted import tilted_term
 
 P = Fraction(1, 20)
 FAST = InverseGamma(mean=1.02, variance=0.031)
@@ -39,21 +46,25 @@ def test_chernoffs_bound_never_lies_below_the_quantile(rate):
     label = entropic_label(P, rate)
     assert label.safe
     assert label.quantile(MIXED) >= mixed_quantile()
-    assert label.quantile(MIXED) == pytest.approx(chernoff_quantile(MIXED, 0.95, rate), rel=1e-9)
+    tilted = sum(count * tilted_term(term, rate).log_transform for term, count in MIXED.terms)
+    assert label.quantile(MIXED) == pytest.approx(20 + (tilted + math.log(20)) / rate, rel=1e-9)
+    assert label.quantile(MIXED) >= evar_quantile(MIXED, 0.95) - 1e-9
 
 
 def test_the_best_rate_gives_the_entropic_value_at_risk():
-    rate = best_rate(MIXED, P)
-    assert entropic_label(P, rate).quantile(MIXED) == pytest.approx(evar_quantile(MIXED, 0.95), rel=1e-9)
-    deviation = math.sqrt(GAUSS.variance())
-    assert best_rate(GAUSS, P) == pytest.approx(math.sqrt(2 * math.log(20)) / deviation, rel=1e-4)
+    deviation, nats = math.sqrt(GAUSS.variance()), math.sqrt(2 * math.log(20))
+    assert best_rate(GAUSS, P) == pytest.approx(nats / deviation, rel=1e-4)
+    assert evar_quantile(GAUSS, 0.95) == pytest.approx(GAUSS.mean() + nats * deviation, rel=1e-9)
+    levels = [evar_quantile(MIXED, level) for level in (0.3, 0.9, 0.99, 0.9999)]
+    assert all(one < other for one, other in itertools.pairwise([MIXED.mean(), *levels]))
+    assert evar_quantile(FinalLoss(4.0, ()), 0.95) == 4.0
 
 
 @given(st.floats(0.01, 30))
 def test_the_normal_label_lies_above_the_normal_quantile_and_touches_it_at_its_deviation(deviation):
-    exact = normal_quantile(MIXED, 0.95)
-    assert normal_label(0.95, deviation).quantile(MIXED) >= exact - 1e-12
     own = math.sqrt(MIXED.variance())
+    exact = MIXED.mean() + float(special.ndtri(0.95)) * own
+    assert normal_label(0.95, deviation).quantile(MIXED) >= exact - 1e-12
     assert normal_label(0.95, own).quantile(MIXED) == pytest.approx(exact, rel=1e-12)
 
 

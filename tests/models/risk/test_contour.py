@@ -28,10 +28,8 @@ from depl.models.risk.contour import (
     like,
     violation,
 )
-from depl.models.risk.entropic import evar_quantile
 from depl.models.risk.sampling import monte_carlo_violation, sample_final_loss
 from tests.oracles.ball_arithmetic import BallSum, convolved, distribution_function, mean
-from tests.oracles.spectral import spectral_violation
 
 TABLE_ONE = tuple(InverseGamma(mean=m, variance=v) for m, v in ((1.02, 0.031), (1.0, 0.01), (0.98, 0.007)))
 SINGLE_LAWS = {
@@ -418,40 +416,6 @@ def test_every_threshold_may_be_common_or_a_plans_own():
 
 
 # --- other evaluators -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "loss",
-    [
-        decaying_plan(10),
-        decaying_plan(100),
-        gain((0.5, TABLE_ONE[0], 8), (1.0, TRACES, 2)),
-        gain((0.5, TABLE_ONE[0], 8), (-1.0, SWITCH, 2)),
-        gain(
-            (0.5, TABLE_ONE[1], 8),
-            (-1.0, SWITCH, 1),
-            (1.0, TRACES, 1),
-            (-1.0, Normal(mean=0, variance=1e-3), 1),
-        ),
-        gain((0.5, Lognormal(mean=1.0, variance=0.05), 5), (-1.0, SWITCH, 1)),
-    ],
-)
-@pytest.mark.parametrize(
-    "budget", [pytest.param(Fraction(1, 2), marks=pytest.mark.slow), Fraction(1, 20), Fraction(1, 10**4)]
-)
-def test_the_spectral_oracle_agrees(loss, budget):
-    maximum = loss.mean() + certified_margin(loss, budget).middle
-    interval = contour_violation(loss, maximum)
-    oracle = spectral_violation(loss, maximum, points=4096)
-    assert interval.lower - 1e-12 <= oracle <= interval.upper + 1e-12
-
-
-@pytest.mark.parametrize(
-    "loss", [decaying_plan(5), decaying_plan(40), gain((0.5, TABLE_ONE[0], 8), (-1.0, SWITCH, 1))]
-)
-@pytest.mark.parametrize("budget", [Fraction(1, 10), Fraction(1, 1000)])
-def test_the_entropic_value_at_risk_lies_above_the_certified_quantile(loss, budget):
-    assert evar_quantile(loss, float(1 - budget)) >= certified_quantile(loss, budget).upper
 
 
 @pytest.mark.parametrize("loss", [decaying_plan(5), gain((1.0, InverseGamma(shape=2.1, scale=1.1), 3))])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx
 
-from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_margin, contour_violation
@@ -17,7 +16,6 @@ from depl.models.risk.contour import choose_contour, label_table, violation
 from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict
 from tests.oracles.ball_arithmetic import BallSum, convolved, distribution_function, mean
 from tests.oracles.density_oracle import DensityOracle
-from tests.oracles.spectral import spectral_violation
 
 DIGITS, BITS = 20.0, 170
 """Of the balls, which are smaller than 1e-19 times the probability."""
@@ -166,10 +164,3 @@ def test_no_verdict_of_one_contour_on_random_plans_is_wrong(batch):
     assert {Verdict.MET, Verdict.VIOLATED} <= set(verdicts.tolist())
     middle = (judged.lower + judged.upper) / 2
     assert np.mean((middle >= p / 2) & (middle <= 2 * p)) >= 0.3
-    for index in rng.choice(plans, 10, replace=False):
-        plan = tuple((term, int(n)) for term, n in zip(terms, counts[index], strict=True) if n)
-        try:
-            value = spectral_violation(FinalLoss(float(gains[index]), plan), 0.0, points=8192)
-        except NotCoveredError:
-            continue
-        assert lower[index] - 1e-12 <= value <= upper[index] + 1e-12

@@ -37,7 +37,7 @@ METHODS = {
     "moments", "shape_scale", "log_parameters", "quadrature", "sample", "atoms", "inverse_cdf",
     "interval_mass", "learning_factor", "transfer_cost", "switch_law", "may_follow", "epochs_needed",
     "workload", "last_epoch", "violation_budget", "at", "survival", "quantile", "nodes", "decimals",
-    "centred_log_transform", "tilted_nodes", "tilt_points", "tilted_cumulants", "sum_for",
+    "centred_log_transform", "tilt_points", "tilted_cumulants", "sum_for",
     "greatest_density", "third_moment", "resources_of_groups", "rules", "may_train", "may_use", "may_end",
     "may_stop",
 }  # fmt: skip

@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy import special, stats
 
-from depl.models.risk.normal_bound import least_score
+from depl.heuristics.bounds.requirement import least_score
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
