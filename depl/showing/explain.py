@@ -35,8 +35,7 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.problem.units import Units
 from depl.models.solving.early_stopping import early_stopping
-from depl.showing.asked_limits import explain_instance
-from depl.showing.limits import binding_lines, declared, failing, next_lines, price_lines
+from depl.showing.limits import binding_lines, declared, explain_instance, failing, next_lines, price_lines
 
 _SAME_RESOURCES = 1e-9
 """Relative difference of resources that are told as the same: far below the digits that are shown."""
@@ -56,7 +55,7 @@ def explain(instance: Instance, plan: Plan | None = None) -> str:
     ----------
     instance : Instance
     plan : Plan, optional
-        Feasible or not; without one see `depl.showing.asked_limits.explain_instance`.
+        Feasible or not; without one see `depl.showing.limits.explain_instance`.
 
     Returns
     -------

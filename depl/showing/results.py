@@ -178,9 +178,6 @@ def allowed(instance: Instance, time: float | None) -> str:
     return instance.units.after(f"{number(time)}{limited}", "time")
 
 
-BUDGETS = {Budget.LOSS: "l_max", Budget.TIME: "T_max", Budget.PROBABILITY: "omega"}
-"""What varies, by its symbol."""
-
 _CUT = (
     "The clock ended the search for how far the range reaches: with more time, or with nothing else on the "
     "machine, it may reach further. --between gives it."
@@ -194,7 +191,7 @@ _NOT_NESTED = (
 
 def front_sections(front: Front) -> Iterator[Section]:
     """What varies and how far it got, a row per budget, and what holds between them."""
-    instance, budget = front.instance, BUDGETS[front.against]
+    instance, budget = front.instance, front.against.symbol
     target, titled = instance.target, instance.units.titled
     held = {
         "l_max": number(target.maximum_loss),

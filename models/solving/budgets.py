@@ -1,15 +1,10 @@
-"""What a front varies: l_max, T_max or omega, which of two values asks for more, and what a plan keeps.
+"""The limits of an instance that can be moved alone, and which of two values asks for more.
 
-Feasible sets are *nested*. A plan with P(l(K) > l) <= 1 - omega keeps every greater l, as the probability
-falls in l, and every lower omega; a plan that takes the time T keeps every greater T_max; and no other
-constraint speaks of these three. So a plan of a tighter budget is a plan of every looser one, and a lower
-bound of a looser budget holds at every tighter one.
-
-One exception: under a traced law a plan is refused whose omega-quantile lies below every loss that any run
-ever had (`depl.models.evaluation.traced_loss.below_all_seen`), and that quantile falls with omega. Such a
-plan may be refused at a lower omega and accepted at a higher one, so against omega the feasible sets of a
-traced law are not nested, and nothing is concluded from one budget about another. Against l_max and T_max
-they are: omega, and with it what is refused, stays the same.
+Feasible sets are *nested*: a plan of a tighter value is a plan of every looser one, and a lower bound of a
+looser value holds at every tighter one (`docs/fronts`). One exception: under a traced law a plan is refused
+whose omega-quantile lies below every loss that any run ever had
+(`depl.models.evaluation.traced_loss.below_all_seen`), and that quantile falls with omega. So a plan may be
+refused at a lower omega and accepted at a higher one, and nothing is concluded from one omega about another.
 """
 
 import math
@@ -17,23 +12,15 @@ from enum import Enum
 
 import msgspec
 
-from depl.models.evaluation.evaluate import epoch_loads, evaluate
-from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.names import advice
+from depl.models.evaluation.evaluate import epoch_loads
 from depl.models.problem.allocation import allocate
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.known_plan import bare
 from depl.models.solving.result import Result
-from depl.models.verifier.verify import verify
-
-_SLACK = 1e-6
-"""Of a strictness by which a plan may seem to miss it and is still looked at: far above rounding of a
-quantile or a sum of times. What is looked at is evaluated and verified."""
 
 
 class Budget(Enum):
-    """The budget that a front varies."""
+    """A limit of an instance; a front varies one of the first three (`FRONTS_AGAINST`)."""
 
     LOSS = "loss"
     """l_max, the bound on the quantile of the final loss."""
@@ -41,11 +28,25 @@ class Budget(Enum):
     """T_max."""
     PROBABILITY = "probability"
     """omega, the probability with which l_max is kept."""
+    ROUND = "round"
+    """tau, the deadline of a round."""
+    EPOCHS = "epochs"
+    """K_max."""
+
+    @property
+    def symbol(self) -> str:
+        """As the paper writes it."""
+        return _NAMES[self][0]
 
     @property
     def field(self) -> str:
         """The field of `depl.models.problem.instance.Target` that varies."""
-        return {"loss": "maximum_loss", "time": "maximum_time"}.get(self.value, "quantile_level")
+        return _NAMES[self][1]
+
+    def own(self, instance: Instance) -> float | None:
+        """What the instance asks for; None if it has no such limit."""
+        value: float | None = getattr(instance.target, self.field)
+        return value
 
     def nested(self, instance: Instance) -> bool:
         """Whether feasible sets are nested; see the module's docstring."""
@@ -59,83 +60,71 @@ class Budget(Enum):
         InvalidInputError
             If it cannot have it.
         """
-        return instance.replace(**{self.field: budget})
+        return instance.replace(**{self.field: int(budget) if self is Budget.EPOCHS else budget})
 
     def strictness(self, budget: float) -> float:
         """How much a budget asks for: the tighter, the greater.
 
-        -l_max, -ln T_max, or -log10(1 - omega), the number of nines; equal steps of it are budgets that are
-        spread well, as costs move most where T_max or 1 - omega are small.
+        -l_max, -K_max, -ln of a time, or -log10(1 - omega), the number of nines; equal steps of it are
+        budgets that are spread well, as costs move most where T_max or 1 - omega are small.
         """
-        if self is Budget.LOSS:
-            return -budget
-        if self is Budget.TIME:
-            return -math.log(budget)
-        return -math.log10(1 - budget) if budget < 1 else math.inf
+        if self in (Budget.TIME, Budget.ROUND):
+            return -math.log(budget) if budget > 0 else math.inf
+        if self is Budget.PROBABILITY:
+            return -math.log10(1 - budget) if budget < 1 else math.inf
+        return -budget
+
+    def exactly(self, strictness: float) -> float:
+        """The budget that asks for so much, without a rounding that may be to the tight side."""
+        if self in (Budget.TIME, Budget.ROUND):
+            return math.exp(-strictness)
+        return 1 - 10**-strictness if self is Budget.PROBABILITY else -strictness
 
     def budget(self, strictness: float) -> float:
-        """The budget that asks for so much, to six digits, as it is read and written by people."""
-        if self is Budget.LOSS:
-            return float(f"{-strictness:.6g}")
-        if self is Budget.TIME:
-            return float(f"{math.exp(-strictness):.6g}")
-        return round(1 - 10**-strictness, 6)
+        """The same as it is read and written by people: a number of six digits, or whole epochs."""
+        value = self.exactly(strictness)
+        if self is Budget.EPOCHS:
+            return math.floor(value)
+        return round(value, 6) if self is Budget.PROBABILITY else float(f"{value:.6g}")
 
     def kept(self, instance: Instance, result: Result) -> float:
-        """The strictness that the plan of a result keeps, as far as its numbers tell; `accepted` decides."""
+        """The strictness that the plan of a result keeps, as far as its numbers tell."""
         if result.plan is None:
             return -math.inf
+        if self is Budget.PROBABILITY:
+            return self.strictness(1 - float(result.violation.highest)) if result.violation else -math.inf
         if self is Budget.LOSS:
-            reached = instance.target.maximum_loss if result.quantile is None else result.quantile.upper
-            return self.strictness(min(reached, instance.target.maximum_loss))
-        if self is Budget.TIME:
-            fastest = allocate(epoch_loads(instance, result.plan), None, _NO_DEADLINE).fastest_time
-            return self.strictness(fastest) if fastest > 0 else math.inf
-        return self.strictness(1 - float(result.violation.highest)) if result.violation else -math.inf
+            asked = instance.target.maximum_loss
+            return self.strictness(asked if result.quantile is None else min(result.quantile.upper, asked))
+        if self is Budget.EPOCHS:
+            return -len(result.plan.epochs)
+        fastest = allocate(epoch_loads(instance, result.plan), None, _NO_DEADLINE)
+        return self.strictness(fastest.fastest_time if self is Budget.TIME else fastest.fastest_epoch)
 
+
+_NAMES = {
+    Budget.LOSS: ("l_max", "maximum_loss"),
+    Budget.TIME: ("T_max", "maximum_time"),
+    Budget.PROBABILITY: ("omega", "quantile_level"),
+    Budget.ROUND: ("tau", "round_deadline"),
+    Budget.EPOCHS: ("K_max", "maximum_epochs"),
+}
 
 _NO_DEADLINE = 1e300
-"""A round deadline that binds nobody: the time with full resources is all that is asked for [time]."""
+"""A round deadline that binds nobody: the times with full resources are all that is asked for [time]."""
 
 
-def against_named(name: "str | Budget") -> Budget:
-    """The budget of that name.
+def with_cheapest_resources(instance: Instance, plan: Plan) -> tuple[Plan, float] | None:
+    """The epochs of a plan with the cheapest resources that keep the time limits, and what these cost [cost].
 
-    Raises
-    ------
-    InvalidInputError
-        If there is none.
+    None if none do.
     """
-    known = [item.value for item in Budget]
-    value = name.value if isinstance(name, Budget) else name
-    if value not in known:
-        raise InvalidInputError(f"there is no {value!r:.80}; {advice(str(value), known)}", "against")
-    return Budget(value)
-
-
-def with_cheapest_resources(instance: Instance, plan: Plan) -> Plan | None:
-    """The epochs of a plan with the cheapest resources that keep the time limits; None if none do."""
     target = instance.target
-    allocation = allocate(epoch_loads(instance, plan), target.maximum_time, target.round_deadline)
-    if not allocation.feasible:
+    found = allocate(epoch_loads(instance, plan), target.maximum_time, target.round_deadline)
+    if not found.feasible:
         return None
     epochs = tuple(
-        msgspec.structs.replace(epoch, resources=float(x))
-        for epoch, x in zip(plan.epochs, allocation.resources, strict=True)
+        msgspec.structs.replace(epoch, resources=resources)
+        for epoch, resources in zip(plan.epochs, found.resources.tolist(), strict=True)
     )
-    return msgspec.structs.replace(bare(plan), epochs=epochs)
-
-
-def accepted(instance: Instance, plan: Plan) -> bool:
-    """Whether a plan is certified feasible, and under a traced law accepted by the verifier, too.
-
-    That law refuses promises below every loss that was seen, which is no matter of the equations.
-    """
-    if not evaluate(instance, plan, quantile=False).feasible:
-        return False
-    return not instance.has_memory or verify(instance, plan, most_plans=0).ok
-
-
-def seems_kept(kept: float, strictness: float) -> bool:
-    """Whether a plan that keeps one strictness may keep another."""
-    return kept >= strictness - _SLACK * max(1.0, abs(strictness))
+    return msgspec.structs.replace(plan, epochs=epochs), found.cost

@@ -1,54 +1,43 @@
 """Fronts: the cost of certified plans against l_max, T_max or omega, each point with its own lower bound.
 
-Points help each other, as feasible sets are nested (`depl.models.solving.budgets` names the exception):
-
-- Every plan that is known is tried at every budget. The cheapest that keeps it is where the next solve
-  starts, and methods that can look for cheaper plans alone.
-- The greatest lower bound of the looser budgets holds, too. Where it meets the cost of a plan that is known,
-  nothing is left to solve; where the plan of the next looser budget keeps the tighter one, that is so.
-- Where a looser budget is infeasible, so is every tighter one.
-
-So the loosest budget is solved first, then the tightest, then the middle of what is left, and so on: a front
-that is stopped early is a coarse one. In the end the plans and bounds of all points are compared once more,
-after which cost and bound never fall from a looser budget to a tighter one.
+Points help each other, as feasible sets are nested (`docs/fronts`; `depl.models.solving.budgets` names the
+exception). The loosest budget is solved first, then the tightest, then the middle of what is left, and so on:
+a front that is stopped early is a coarse one. In the end the plans and bounds of all points are compared once
+more, after which cost and bound never fall from a looser budget to a tighter one.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from depl.models.evaluation.evaluate import plan_cost
+from depl.models.evaluation.evaluate import evaluate, plan_cost
 from depl.models.foundation.clock import now
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.names import advice
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
 from depl.models.problem.plan import Plan
-from depl.models.solving.budgets import (
-    Budget,
-    accepted,
-    against_named,
-    seems_kept,
-    with_cheapest_resources,
-)
-from depl.models.solving.defaults import FRONT_POINTS
-from depl.models.solving.front_file import read_front, write_front
-from depl.models.solving.front_points import Front, FrontPoint
-from depl.models.solving.front_range import (
-    asked_first,
+from depl.models.solving.budgets import Budget, with_cheapest_resources
+from depl.models.solving.defaults import FRONT_POINTS, FRONTS_AGAINST
+from depl.models.solving.edge import (
+    ANY_GAP,
+    ANY_LOOKS,
+    MARKS,
     default_range,
     halving_order,
     required_range,
     spread,
 )
+from depl.models.solving.front_points import Front, FrontPoint, read_front, write_front
 from depl.models.solving.interrupts import first_interrupt_ignored, uninterrupted
 from depl.models.solving.known_plan import bare, proved_as, stopped_as
 from depl.models.solving.methods import Meaning, Outcome, default_method, find, require_limits
 from depl.models.solving.result import Result, Solution, Termination
 from depl.models.solving.solve import VerificationError, solve, verified_result
+from depl.models.verifier.verify import verify
 
 OnPoint = Callable[[Front], object]
 """Called with the front so far after every point."""
@@ -56,15 +45,13 @@ OnPoint = Callable[[Front], object]
 _LEAST_SECONDS = 0.05
 """Of a time limit, below which no further solve is begun: about what the certificate of its plan takes."""
 
-_ANY, _PROBE_LOOKS = 0.99, 50_000
-"""Gap, and looks at the clock after which none is sought any more, of a solve for any plan. Set by hand: one
-that costs a hundred times the bound is good enough for the range. On shipped instances 20,000 looks decide
-whether there is a plan, in at most 4 CPU seconds. They are counted, so that the range is that of the instance
-and not of the machine."""
-
 _PROBE_SECONDS, _PROBE_SHARE = 60.0, 0.1
-"""Seconds at most of such a solve, far beyond what the looks take on shipped instances, and share of the time
-left where time is limited. If they end one, the front says that its range was cut."""
+"""Seconds at most of a solve for any plan, far beyond what its looks take on shipped instances, and share of
+the time left where time is limited. If they end one, the front says that its range was cut."""
+
+_SLACK = 1e-6
+"""Of a strictness by which a plan may seem to miss it and is still looked at: far above rounding of a
+quantile or a sum of times. What is looked at is evaluated and verified."""
 
 
 @exits_are_errors
@@ -90,7 +77,7 @@ def front(
     against : Budget or str
         "loss" for l_max, "time" for T_max, "probability" for omega.
     between : (float, float), optional
-        The range of budgets; by default that of `depl.models.solving.front_range.default_range`, and then
+        The range of budgets; by default that of `depl.models.solving.edge.default_range`, and then
         the instance's own budget is a point, too.
     points : int
         How many budgets are spread over it; against "probability" 0.9, 0.95 and 0.99 come besides.
@@ -127,19 +114,22 @@ def front(
     >>> [(point.budget, round(point.cost, 6), point.solution.value) for point in found]
     [(15.0, 0.0, 'proven_optimal'), (12.0, 4.5, 'proven_optimal'), (9.0, 10.477712, 'proven_optimal')]
     """
-    kind = against_named(against)
+    name = against.value if isinstance(against, Budget) else against
+    if name not in FRONTS_AGAINST:
+        raise InvalidInputError(f"there is no {name!r:.80}; {advice(str(name), FRONTS_AGAINST)}", "against")
+    kind, also = Budget(name), list[float]()
     gap, time_limit, seed = require_limits(gap, time_limit, seed)
-    name = _required_method(instance, method)
-    chosen = between is not None
+    method = _required_method(instance, method)
     if between is not None:
         between = required_range(instance, kind, between)
-    ends = None if time_limit is None else now() + time_limit
-    search = _Search(instance, kind, name, gap, seed, ends)
+    else:
+        own = kind.own(instance)
+        also = [*(MARKS if kind is Budget.PROBABILITY else ()), *([] if own is None else [own])]
+    search = _Search(instance, kind, method, gap, seed, None if time_limit is None else now() + time_limit)
     known = None if file is None else read_front(file, instance, kind)
     if known is not None:
         search.take(known, str(file))
         between = between or known.between
-    also = [] if chosen else asked_first(instance, kind)
     if between is None:
         between = default_range(instance, kind, search.any_plan, search.cheapest_plan)
     return _completed(search, between, spread(kind, between, points, also), file, on_point)
@@ -184,14 +174,6 @@ def _required_method(instance: Instance, method: str | None) -> str:
     return name
 
 
-@dataclass(frozen=True)
-class _Known:
-    """A plan that is known, and the strictness that its numbers say it keeps."""
-
-    plan: Plan
-    kept: float
-
-
 @dataclass
 class _Search:
     """What is known at every budget so far.
@@ -203,7 +185,8 @@ class _Search:
     found : dict of float to Result
         By budget.
     plans : dict
-        Every plan that was found, by its decisions without resources.
+        Every plan that was found and the strictness that its numbers say it keeps, by its decisions without
+        resources.
     range_cut : bool
         Whether the clock ended the search for a plan on which the range rests.
     """
@@ -215,7 +198,7 @@ class _Search:
     seed: int
     ends: float | None
     found: dict[float, Result] = field(default_factory=dict)
-    plans: dict[tuple[object, ...], _Known] = field(default_factory=dict)
+    plans: dict[tuple[object, ...], tuple[Plan, float]] = field(default_factory=dict)
     range_cut: bool = False
 
     def take(self, known: Front, file: str) -> None:
@@ -238,7 +221,7 @@ class _Search:
         refused = [point.budget for point in known.points if point.infeasible]
         for budget in refused[:1] if known.nested else refused:
             instance = self.against.instance(self.instance, budget)
-            plan = self._cheapest(instance, budget) or self.any_plan(instance).plan
+            plan = self._cheapest(instance, budget)[0] or self.any_plan(instance).plan
             if plan is not None:
                 raise InvalidInputError(
                     f"says that no plan keeps {self.against.field} {budget:g}, and one that costs "
@@ -255,32 +238,23 @@ class _Search:
 
     def any_plan(self, instance: Instance) -> Result:
         """A solve that ends with its first plan; what it finds may be where others start."""
-        left, begun = self._left(), now()
-        if left is not None and left < _LEAST_SECONDS:
-            return self._not_begun(instance)
-        seconds = (
-            _PROBE_SECONDS if left is None else min(_PROBE_SECONDS, max(_PROBE_SHARE * left, _LEAST_SECONDS))
-        )
-        result = uninterrupted(self._solve(instance, _ANY, seconds, None, _PROBE_LOOKS))
-        if result.plan is None and result.termination is Termination.TIME_LIMIT:
-            self.range_cut |= now() - begun > seconds / 2  # less are kept in reserve; else looks ended it
-        self._remember(self.against.kept(instance, result), result)
-        return result
+        return self._probe(instance, ANY_GAP, _PROBE_SECONDS, ANY_LOOKS)
 
     def cheapest_plan(self, instance: Instance) -> Result:
         """A solve of an instance without the budget."""
-        left = self._left()
-        if left is not None and left < _LEAST_SECONDS:
-            return self._not_begun(instance)
-        seconds = None if left is None else max(_PROBE_SHARE * left, _LEAST_SECONDS)
-        return uninterrupted(self._solve(instance, self.gap, seconds, None))
+        return self._probe(instance, self.gap, math.inf, None)
 
-    def _not_begun(self, instance: Instance) -> Result:
-        """What a solve for the range comes to once the time is over."""
-        self.range_cut = True
-        reason = "the time of the front was over"
-        outcome = Outcome(Termination.TIME_LIMIT, None, 0.0, reason)
-        return verified_result(instance, self.method, outcome, self.seed)
+    def _probe(self, instance: Instance, gap: float, most: float, looks: int | None) -> Result:
+        left, begun = self._left(), now()
+        if left < _LEAST_SECONDS:
+            self.range_cut = True
+            return self._known(instance, Termination.TIME_LIMIT, None, 0.0, "the time of the front was over")
+        seconds = min(most, max(_PROBE_SHARE * left, _LEAST_SECONDS))
+        result = uninterrupted(self._solve(instance, gap, seconds, None, looks))
+        if result.plan is None and result.termination is Termination.TIME_LIMIT:
+            self.range_cut |= now() - begun > seconds / 2  # less are kept in reserve; else looks ended it
+        self._remember(instance, result)
+        return result
 
     def run(self, budgets: Sequence[float], tell: Callable[[], None]) -> Termination | None:
         """Solve at every budget that has no point, and again at those with a gap; why that ended early."""
@@ -289,10 +263,9 @@ class _Search:
         try:
             while queue:
                 for number, budget in enumerate(queue):
-                    left = self._left()
-                    if left is not None and left < _LEAST_SECONDS:
+                    if (left := self._left()) < _LEAST_SECONDS:
                         return Termination.TIME_LIMIT
-                    result = self._at(budget, None if left is None else left / (len(queue) - number))
+                    result = self._at(budget, left / (len(queue) - number))
                     self._keep(budget, result)
                     if result.termination is Termination.INTERRUPTED:
                         return Termination.INTERRUPTED
@@ -307,48 +280,48 @@ class _Search:
         for budget in sorted(self.found, key=self.against.strictness):
             self.found[budget] = self._improved(budget, self.found[budget])
 
-    def _at(self, budget: float, seconds: float | None) -> Result:
+    def _at(self, budget: float, seconds: float) -> Result:
         """The result at a budget, from what is known elsewhere if that is enough."""
         instance = self.against.instance(self.instance, budget)
-        lower, plan = self._bound(budget), self._cheapest(instance, budget)
-        if math.isinf(lower):
-            return self._infeasible(instance)
-        if plan is not None:
-            ending = proved_as(plan_cost(instance, plan), lower, self.gap)
-            if ending is not None:
-                return verified_result(instance, self.method, Outcome(ending, plan, lower), self.seed)
+        lower, (plan, cost) = self._bound(budget), self._cheapest(instance, budget)
+        ending = Termination.INFEASIBLE if math.isinf(lower) else proved_as(cost, lower, self.gap)
+        if ending is not None:
+            return self._known(instance, ending, plan, lower)
         return self._solve(instance, self.gap, seconds, plan)
 
     def _solve(
+        self, instance: Instance, gap: float, seconds: float, start: Plan | None, looks: int | None = None
+    ) -> Result:
+        limit = None if math.isinf(seconds) else seconds
+        return solve(
+            instance, self.method, gap=gap, time_limit=limit, looks=looks, seed=self.seed, start=start
+        )
+
+    def _known(
         self,
         instance: Instance,
-        gap: float,
-        seconds: float | None,
-        start: Plan | None,
-        looks: int | None = None,
+        ending: Termination,
+        plan: Plan | None,
+        lower: float,
+        reason: str | None = None,
     ) -> Result:
-        limits: dict[str, Any] = {"gap": gap, "time_limit": seconds, "looks": looks}
-        return solve(instance, self.method, **limits, seed=self.seed, start=start)
-
-    def _infeasible(self, instance: Instance) -> Result:
-        reason = "models: a looser budget is proved infeasible already"
-        outcome = Outcome(Termination.INFEASIBLE, None, math.inf, reason)
-        return verified_result(instance, self.method, outcome, self.seed)
+        """What is concluded without a solve."""
+        if ending is Termination.INFEASIBLE:
+            plan, lower, reason = None, math.inf, "models: a looser budget is proved infeasible already"
+        return verified_result(instance, self.method, Outcome(ending, plan, lower, reason), self.seed)
 
     def _keep(self, budget: float, result: Result) -> None:
-        instance = self.against.instance(self.instance, budget)
-        self._remember(self.against.kept(instance, result), result)
+        self._remember(self.against.instance(self.instance, budget), result)
         before = self.found.get(budget)
         self.found[budget] = result
         if before is not None:  # a second attempt may have had less time than the first
             self.found[budget] = self._improved(budget, result, before.lower_bound)
 
-    def _remember(self, kept: float, result: Result) -> None:
+    def _remember(self, instance: Instance, result: Result) -> None:
         if result.plan is not None:
-            decisions = (result.plan.data, result.plan.schedule)
-            before = self.plans.get(decisions)
-            if before is None or before.kept < kept:
-                self.plans[decisions] = _Known(bare(result.plan), kept)
+            kept, decisions = self.against.kept(instance, result), (result.plan.data, result.plan.schedule)
+            if decisions not in self.plans or self.plans[decisions][1] < kept:
+                self.plans[decisions] = bare(result.plan), kept
 
     def _bound(self, budget: float) -> float:
         """No plan that keeps the budget costs less, as this holds at looser ones [cost]."""
@@ -358,23 +331,21 @@ class _Search:
         bounds = [r.lower_bound for b, r in self.found.items() if self.against.strictness(b) <= asked]
         return max(bounds, default=0.0)
 
-    def _cheapest(self, instance: Instance, budget: float) -> Plan | None:
+    def _cheapest(self, instance: Instance, budget: float) -> tuple[Plan | None, float]:
         """The cheapest plan that is known and keeps the budget, with its cheapest resources there."""
         asked = self.against.strictness(budget)
+        least = asked - _SLACK * max(1.0, abs(asked))
         moved = [
-            plan
-            for known in self.plans.values()
-            if seems_kept(known.kept, asked)
-            and (plan := with_cheapest_resources(instance, known.plan)) is not None
+            with_cheapest_resources(instance, plan) for plan, kept in self.plans.values() if kept >= least
         ]
-        moved.sort(key=lambda plan: plan_cost(instance, plan))
-        return next((plan for plan in moved if accepted(instance, plan)), None)
+        plans = [(plan, plan_cost(instance, plan)) for plan, _ in filter(None, moved)]
+        held = (item for item in sorted(plans, key=lambda item: item[1]) if _accepted(instance, item[0]))
+        return next(held, (None, math.inf))
 
     def _improved(self, budget: float, result: Result, proved: float = 0.0) -> Result:
         """A result with the cheapest plan and the greatest bound that are known to hold at its budget."""
         instance = self.against.instance(self.instance, budget)
-        lower, plan = max(proved, self._bound(budget)), self._cheapest(instance, budget)
-        cost = math.inf if plan is None else plan_cost(instance, plan)
+        lower, (plan, cost) = max(proved, self._bound(budget)), self._cheapest(instance, budget)
         held = math.inf if result.cost is None else result.cost
         if lower > min(cost, held) * (1 + PROOF_TOLERANCE) and min(cost, held) < math.inf:
             raise VerificationError(
@@ -385,11 +356,10 @@ class _Search:
         if not cheaper and (not higher or result.solution is Solution.PROVEN_OPTIMAL):
             return result
         if math.isinf(lower):
-            return self._infeasible(instance)
+            return self._known(instance, Termination.INFEASIBLE, None, lower)
         lower, plan = max(lower, result.lower_bound), plan if cheaper else result.plan
         ending = proved_as(min(cost, held), lower, self.gap) or stopped_as(result.termination)
-        outcome = Outcome(ending, None if plan is None else bare(plan), lower, result.reason)
-        changed = verified_result(instance, self.method, outcome, self.seed)
+        changed = self._known(instance, ending, None if plan is None else bare(plan), lower, result.reason)
         return replace(changed, wall_seconds=result.wall_seconds, cpu_seconds=result.cpu_seconds)
 
     def _open(self, budget: float) -> bool:
@@ -399,5 +369,16 @@ class _Search:
             return False
         return found.cost is None or proved_as(found.cost, found.lower_bound, self.gap) is None
 
-    def _left(self) -> float | None:
-        return None if self.ends is None else self.ends - now()
+    def _left(self) -> float:
+        """Seconds of the time limit that are left; infinite without one [s]."""
+        return math.inf if self.ends is None else self.ends - now()
+
+
+def _accepted(instance: Instance, plan: Plan) -> bool:
+    """Whether a plan is certified feasible, and under a traced law accepted by the verifier, too.
+
+    That law refuses promises below every loss that was seen, which is no matter of the equations.
+    """
+    if not evaluate(instance, plan, quantile=False).feasible:
+        return False
+    return not instance.has_memory or verify(instance, plan, most_plans=0).ok

@@ -1,21 +1,30 @@
-"""A front: plans by budget, each with its proved lower bound, and what follows between two budgets."""
+"""A front: plans by budget with proved lower bounds, what follows between two budgets, and its file."""
 
 import json
 import math
+import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from depl.models.foundation.documents import decode_document, read_text, write_text
+from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.frames import frame_of
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
+from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.budgets import Budget
+from depl.models.solving.known_plan import bare
+from depl.models.solving.methods import Outcome, find
 from depl.models.solving.result import Result, Solution, Termination
+from depl.models.solving.solve import VerificationError, verified_result
 
-FORMAT, VERSION = "depl-front", 1
-"""What a file of a front says it is."""
+_FORMAT, _VERSION = "depl-front", 1
 
 COLUMNS = (
     "budget",
@@ -30,8 +39,6 @@ COLUMNS = (
     "violation_upper",
 )
 """Of the table of a front, see `FrontPoint.row`."""
-
-_STOPPED = (Termination.TIME_LIMIT, Termination.INTERRUPTED)
 
 
 @dataclass(frozen=True)
@@ -81,20 +88,9 @@ class FrontPoint:
 
     def row(self) -> dict[str, Any]:
         """The numbers of the point, as a table shows them; None for what is not known."""
-        found, missed = self.result, self.result.violation
-        values = (
-            self.budget,
-            found.termination.value,
-            found.cost,
-            found.lower_bound if math.isfinite(found.lower_bound) else None,
-            found.gap,
-            found.epochs,
-            found.training_time,
-            found.expected_loss,
-            None if missed is None else missed.lower,
-            None if missed is None else missed.upper,
-        )
-        return dict(zip(COLUMNS, values, strict=True))
+        known = {"budget": self.budget, **self.result.to_dict()}
+        known |= {f"violation_{end}": value for end, value in known["violation"].items()}
+        return {name: known[name] for name in COLUMNS}
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,7 +131,8 @@ class Front(Shown):
     @property
     def complete(self) -> bool:
         """Whether all budgets that were asked for have a point, and none was ended by a limit."""
-        ended = all(point.result.termination not in _STOPPED for point in self.points)
+        stopped = (Termination.TIME_LIMIT, Termination.INTERRUPTED)
+        ended = all(point.result.termination not in stopped for point in self.points)
         return ended and len(self.points) >= self.asked
 
     def instance_at(self, budget: float) -> Instance:
@@ -178,14 +175,13 @@ class Front(Shown):
         InvalidInputError
             If pandas is not installed.
         """
-        rows = self.rows()
-        return frame_of(COLUMNS, [tuple(row.values()) for row in rows], ".rows() does without")
+        return frame_of(COLUMNS, [tuple(row.values()) for row in self.rows()], ".rows() does without")
 
     def to_dict(self) -> dict[str, Any]:
         """The front as plain data, with the whole result and the plan of each point."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": _FORMAT,
+            "version": _VERSION,
             "instance": self.instance.name,
             "fingerprint": self.instance.fingerprint,
             "against": self.against.value,
@@ -199,7 +195,7 @@ class Front(Shown):
         }
 
     def to_json(self) -> str:
-        """The front as JSON, which `depl.models.solving.front_file.read_front` reads."""
+        """The front as JSON, which `read_front` reads."""
         return json.dumps(self.to_dict(), indent=1) + "\n"
 
     def __iter__(self) -> Iterator[FrontPoint]:
@@ -209,3 +205,90 @@ class Front(Shown):
     def __len__(self) -> int:
         """How many points there are."""
         return len(self.points)
+
+
+class _Point(msgspec.Struct):
+    """What is read of a point; all else follows from its plan."""
+
+    budget: float
+    termination: Termination
+    method: str
+    lower_bound: float | None = None
+    reason: str | None = None
+    seed: int = 0
+    plan: Plan | None = None
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    versions: dict[str, str] = {}
+
+
+class _File(msgspec.Struct):
+    """What is read of a file."""
+
+    fingerprint: str
+    against: Budget
+    between: tuple[float, float]
+    asked: int
+    points: list[_Point]
+    range_cut: bool = False
+    instance: str = ""
+    format: str = _FORMAT
+    version: int = _VERSION
+
+
+def write_front(front: Front, path: str | Path) -> None:
+    """Write it under a temporary name, and give it the right one once it is whole.
+
+    Raises
+    ------
+    InvalidInputError
+        If it cannot be written; an older file is then still whole.
+    """
+    write_text(path, front.to_json())
+
+
+def read_front(path: str | Path, instance: Instance, against: Budget) -> Front | None:
+    """The front in a file, each plan evaluated and verified again; None if there is no such file.
+
+    Lower bounds, and that there is no plan, are repeated from the file: only the search that proved them
+    could do it again. `depl.models.solving.front` looks for a plan that refutes them.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is none, of another instance, against another budget, or a plan in it is not one of its
+        budget.
+    """
+    if not os.path.exists(path):
+        return None
+    try:
+        found = decode_document(read_text(path), _File)
+    except InvalidInputError as error:
+        raise InvalidInputError(error.message, f"{path}: {error.path}") from error
+    if found.fingerprint != instance.fingerprint:
+        raise InvalidInputError(
+            f"holds a front of another instance, {found.instance!r} (fingerprint {found.fingerprint[:12]}; "
+            f"{instance.name!r} has {instance.fingerprint[:12]}); name another file",
+            str(path),
+        )
+    if found.against is not against:
+        raise InvalidInputError(
+            f"holds a front against {found.against.value}, not {against.value}; name another file", str(path)
+        )
+    points = [_point(instance, against, row, f"{path}: $.points[{i}]") for i, row in enumerate(found.points)]
+    points.sort(key=lambda point: against.strictness(point.budget))
+    return Front(instance, against, found.between, tuple(points), found.asked, range_cut=found.range_cut)
+
+
+def _point(instance: Instance, against: Budget, row: _Point, place: str) -> FrontPoint:
+    lower = math.inf if row.termination is Termination.INFEASIBLE else row.lower_bound or 0.0
+    outcome = Outcome(row.termination, row.plan and bare(row.plan), lower, row.reason)
+    try:
+        asked = against.instance(instance, row.budget)
+        result = verified_result(asked, find(row.method).name, outcome, row.seed)
+    except (InvalidInputError, VerificationError) as error:
+        raise InvalidInputError(f"cannot be gone on with: {error}", place) from error
+    if result.cost is not None and lower > result.cost * (1 + PROOF_TOLERANCE):
+        raise InvalidInputError(f"its lower bound {lower:.12g} exceeds the cost of its plan", place)
+    seconds = replace(result, wall_seconds=row.wall_seconds, cpu_seconds=row.cpu_seconds)
+    return FrontPoint(row.budget, replace(seconds, versions=row.versions))

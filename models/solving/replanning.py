@@ -29,17 +29,17 @@ from typing import Any
 
 import msgspec
 
-from depl.models.evaluation.evaluate import SITE_RULES, Evaluation, epoch_loads, evaluate, law_of_end
+from depl.models.evaluation.evaluate import SITE_RULES, Evaluation, evaluate, law_of_end
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.clock import now
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE, PROOF_TOLERANCE
 from depl.models.foundation.users_code import exits_are_errors
-from depl.models.problem.allocation import allocate
 from depl.models.problem.instance import SMALLEST_VIOLATION_BUDGET, Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios
+from depl.models.solving.budgets import with_cheapest_resources
 from depl.models.solving.methods import OnPhase, Progress, default_method, find, require_limits
 from depl.models.solving.observed_state import (
     State,
@@ -262,7 +262,9 @@ def _old_rest(instance: Instance, plan: Plan, state: State) -> OldRest:
     unknown = instance.has_memory and math.isnan(evaluation.expected_loss)
     broken = [item.name for item in evaluation.constraints if not item.satisfied and item.equation != "(3)"]
     lawful = all(item.satisfied for item in evaluation.constraints if item.equation in SITE_RULES)
-    retimed, cost = _retimed(seen, rest) if lawful and not late else (None, math.inf)
+    short = len(rest.epochs) <= seen.target.maximum_epochs
+    found = with_cheapest_resources(seen, rest) if lawful and short and not late else None
+    retimed, cost = (None, math.inf) if found is None else found
     return OldRest(
         plan=rest,
         evaluation=evaluation,
@@ -272,17 +274,6 @@ def _old_rest(instance: Instance, plan: Plan, state: State) -> OldRest:
         retimed=retimed,
         retimed_cost=evaluation.transfer_cost + cost,
     )
-
-
-def _retimed(seen: Instance, rest: Plan) -> tuple[Plan | None, float]:
-    """The same epochs with the cheapest resources, and what those cost."""
-    target = seen.target
-    allocation = allocate(epoch_loads(seen, rest), target.maximum_time, target.round_deadline)
-    if len(rest.epochs) > target.maximum_epochs or not allocation.feasible:
-        return None, math.inf
-    epochs = zip(rest.epochs, allocation.resources.tolist(), strict=True)
-    changed = tuple(msgspec.structs.replace(item, resources=value) for item, value in epochs)
-    return msgspec.structs.replace(rest, epochs=changed), allocation.cost
 
 
 def _remaining(instance: Instance, state: State, level: float) -> tuple[Instance | None, str]:

@@ -12,7 +12,7 @@ from depl.models.solving import nearest as module
 from depl.models.solving.methods import Limits
 from depl.models.solving.nearest import Nearest, any_plan, nearest_values
 from depl.models.solving.solve import solve
-from depl.showing.asked_limits import explain_instance
+from depl.showing.limits import explain_instance
 from tests.cases.law_search_cases import BELL, make
 from tests.cases.memory_cases import instance_of
 from tests.cases.traced_law_cases import halves
@@ -82,7 +82,7 @@ def test_values_by_hand_where_one_limit_is_in_the_way() -> None:
 def test_what_was_only_not_found_is_not_called_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "any_plan", lambda instance: solve(instance, "density-greedy"))
     hopeless = TINY.replace(maximum_loss=-40.0)
-    monkeypatch.setattr("depl.showing.asked_limits.any_plan", module.any_plan)
+    monkeypatch.setattr("depl.showing.limits.any_plan", module.any_plan)
     text = explain_instance(hopeless)
     assert text.startswith("'tiny': no plan was found, and it is not proved that there is none.")
     assert "not omega alone: with omega = 0.01, too, no plan was found" in text
