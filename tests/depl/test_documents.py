@@ -20,7 +20,7 @@ from depl.instances.setups import load_setup
 from depl.models.programs.export import read_names
 from depl.models.scenarios.files import load_scenarios
 from depl.models.solving.budgets import Budget
-from depl.models.solving.front_file import read_front
+from depl.models.solving.front_points import read_front
 from depl.models.traces.files import read_traces
 
 HERE = Path(__file__).resolve().parents[1] / "data" / "documents"

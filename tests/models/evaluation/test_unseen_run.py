@@ -20,8 +20,8 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.scenarios.draws import draw_scenarios, scenario_losses
 from depl.models.solving.early_stopping import early_stopping
+from depl.models.solving.edge import any_plan, nearest_values
 from depl.models.solving.front import front
-from depl.models.solving.nearest import any_plan, nearest_values
 from depl.models.solving.solve import solve
 from depl.models.traces.table import Traces
 from depl.models.verifier.verify import verify
@@ -109,7 +109,7 @@ def test_what_twenty_runs_carry_is_promised_and_no_more() -> None:
 
 def test_nearest_values_of_an_omega_that_cannot_be_reached_are_what_the_runs_carry() -> None:
     instance = fitted(evaluated=False)
-    (omega,) = (item for item in nearest_values(instance, any_plan(instance)) if item.name == "omega")
+    (omega,) = (item for item in nearest_values(instance, any_plan(instance)) if item.limit.symbol == "omega")
     assert omega.own == 0.999
     assert omega.reached == pytest.approx(20 / 21, abs=1e-3)
     assert omega.reached <= 20 / 21 < omega.failed

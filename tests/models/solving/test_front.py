@@ -12,9 +12,9 @@ from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.solving import front as module
 from depl.models.solving.budgets import Budget
+from depl.models.solving.edge import default_range
 from depl.models.solving.front import front
 from depl.models.solving.front_points import Front
-from depl.models.solving.front_range import default_range
 from depl.models.solving.known_plan import bare
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Result, Termination
@@ -83,7 +83,7 @@ def test_the_range_of_omega_ends_where_plans_do(tiny: Instance) -> None:
 def test_the_range_is_that_of_the_work_and_not_of_the_clock_or_says_so(
     tiny: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_PROBE_LOOKS", 0)
+    monkeypatch.setattr(module, "ANY_LOOKS", 0)
     counted = front(tiny, "probability", points=2)
     assert not counted.range_cut
     monkeypatch.undo()

@@ -8,27 +8,22 @@ from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import Undeclared
-from depl.models.solving import nearest as module
+from depl.models.solving import edge as module
+from depl.models.solving.budgets import Budget
+from depl.models.solving.edge import Edge, any_plan, nearest_values
 from depl.models.solving.methods import Limits
-from depl.models.solving.nearest import Nearest, any_plan, nearest_values
 from depl.models.solving.solve import solve
 from depl.showing.limits import explain_instance
 from tests.cases.law_search_cases import BELL, make
 from tests.cases.memory_cases import instance_of
 from tests.cases.traced_law_cases import halves
 
-FIELDS = {
-    "l_max": "maximum_loss",
-    "omega": "quantile_level",
-    "T_max": "maximum_time",
-    "tau": "round_deadline",
-    "K_max": "maximum_epochs",
-}
+FIELDS = {limit.symbol: limit.field for limit in Budget}
 TINY = load("tiny")
 
 
-def moved(instance: Instance) -> dict[str, Nearest]:
-    return {item.name: item for item in nearest_values(instance, any_plan(instance))}
+def moved(instance: Instance) -> dict[str, Edge]:
+    return {item.limit.symbol: item for item in nearest_values(instance, any_plan(instance))}
 
 
 def exists(instance: Instance, name: str, value: float) -> bool:
