@@ -1,12 +1,10 @@
-"""The affine law's fit: exact without noise, consistent with it, constrained, pooled as stated."""
+"""The affine law's fit: the constrained optimum, what is pooled or refused, deviations of plans never run."""
 
 import numpy as np
 import pytest
 
-from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.affine import (
     FEWEST,
-    STRAY,
     Deviations,
     careful_deviations,
     constrained_step,
@@ -15,12 +13,10 @@ from depl.models.estimation.affine import (
     plan_deviations,
 )
 from depl.models.estimation.choices import plans_needed
-from depl.models.evaluation.traced_support import extreme_predictions
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.affine_law import Position, Scale, maturity, positions
+from depl.models.problem.affine_law import Position, maturity, positions
 from depl.models.problem.counting import LARGEST_RETENTION
-from depl.models.traces.table import Schedule, Traces, joined
-from tests.cases.fit_cases import without_first_epoch
+from depl.models.traces.table import Schedule, Traces
 
 FULL, CUT = ("full", "edge"), ("cut", "far")
 EPOCHS = 8
@@ -62,36 +58,6 @@ def drawn(
         cluster=[cluster for _, cluster in pairs],
         loss=losses.ravel(),
     )
-
-
-def test_without_noise_the_coefficients_are_recovered_exactly() -> None:
-    law = fit_affine(drawn(8, 0.0, np.random.default_rng(0)), least=FEWEST, least_jumps=FEWEST)
-    for start in STARTS:
-        for item in positions(schedule(start)):
-            step, (intercept, slope, retention) = law.step(item), truth(item)
-            assert step.shift(start) == pytest.approx(intercept + slope * np.log(start), abs=1e-7)
-            assert step.retention == pytest.approx(retention, abs=1e-7)
-            assert np.abs(step.residuals).max() < 1e-9
-            varies = item.previous is not None and item.age < 6  # only start 2 has age 6
-            assert step.start_slope == pytest.approx(slope if varies else 0, abs=1e-7)
-
-
-@pytest.mark.parametrize("many", [1000, pytest.param(5000, marks=pytest.mark.slow)])
-def test_with_noise_the_error_falls_like_one_over_the_root_of_the_runs(many: int) -> None:
-    rng = np.random.default_rng(1)
-    intercept, slope, retention = truth(Position(CUT, FULL, 2, 3))
-    errors = []
-    for runs in (50, many):
-        step = fit_affine(drawn(runs, 0.05, rng)).step(Position(CUT, FULL, 2, 3))
-        middle = 0.6
-        found = step.shift(3) + step.retention * middle
-        errors.append(abs(found - (intercept + slope * np.log(3) + retention * middle)))
-        assert step.residuals.std() == pytest.approx(0.05, rel=4 / np.sqrt(2 * 3 * runs))
-        assert step.residuals.mean() == pytest.approx(0, abs=1e-12)
-        # l(k-1) has the residual of the epoch before at least, so its deviation is 0.05 or more
-        assert step.retention == pytest.approx(retention, abs=4 / np.sqrt(3 * runs))
-    assert errors[0] < 4 * 0.05 * 3 / np.sqrt(150)
-    assert errors[1] < 4 * 0.05 * 3 / np.sqrt(3 * many)
 
 
 @pytest.mark.parametrize(("slope", "wanted"), [(-0.5, 0.0), (0.4, 0.4), (1.7, LARGEST_RETENTION)])
@@ -139,24 +105,6 @@ def test_designs_in_which_late_ages_have_one_switch_epoch_only_predict_the_truth
             assert predicted == pytest.approx(wanted, abs=0.05)
 
 
-@pytest.mark.parametrize("scale", ["loss", "log"])
-def test_a_law_of_shipped_runs_thinned_out_predicts_losses_that_were_seen(scale: Scale) -> None:
-    """Four or seven schedules of a family: in most pools of later ages one switch epoch is left."""
-    traces, rng = recorded_traces("digits-alexnet-slow"), np.random.default_rng(0)
-    designs, flat = list(traces.by_schedule().values()), 0
-    for size in (4, 7, 4, 7, 10):
-        chosen = [designs[index] for index in rng.permutation(len(designs))[:size]]
-        law = fit_affine(traces.select(np.sort(np.concatenate(chosen))), scale=scale)
-        least, greatest = law.seen
-        room = STRAY * (greatest - least)
-        for _, _, after in extreme_predictions(law):
-            assert least - room <= after <= greatest + room
-        slopes = [step.start_slope for step in law.rows.values()]
-        assert max(map(abs, slopes)) < 10
-        flat += sum(slope == 0 for slope in slopes)
-    assert flat > 50
-
-
 def test_a_law_that_predicts_what_no_run_ever_had_is_refused_with_its_stage() -> None:
     """Where cut took over after 2 or 3 epochs it jumped by 1 or 3; at 3 the losses before were lower by 3.
 
@@ -191,29 +139,6 @@ def test_neighbouring_ages_are_pooled_until_there_are_enough_observations() -> N
     assert fit_affine(traces, least=10_000).rows[CUT, False, 4, FULL].ages == (2, 6)
 
 
-def test_a_rare_jump_borrows_from_other_predecessors_and_a_common_one_does_not() -> None:
-    traces = drawn(5, 0.05, np.random.default_rng(5))
-    renamed = traces.model.copy()
-    rare = np.isin(traces.run, ["0", "1"]) & (traces.model == "full")
-    renamed = np.where(rare, "other", renamed)
-    mixed = Traces(traces.run, traces.epoch, renamed, traces.cluster, traces.loss)
-    law = fit_affine(mixed, least_jumps=13)
-    assert law.rows[CUT, False, 1, ("other", "edge")].runs == 15
-    assert law.rows[CUT, False, 1, FULL].runs == 13
-
-
-def test_records_hold_the_residuals_of_their_own_run_and_no_loss_is_repelled_by_the_one_before() -> None:
-    traces = drawn(6, 0.3, np.random.default_rng(6))
-    law = fit_affine(traces)
-    assert all(0 <= step.retention < 1 for step in law.rows.values())
-    for run, losses in zip(law.records, traces.matrix(), strict=True):
-        again = losses[0]
-        for item, residual in zip(run.positions, run.residuals, strict=True):
-            step = law.step(item)
-            again = step.shift(item.start) + step.retention * again + residual
-        assert again == pytest.approx(losses[-1], abs=1e-12)
-
-
 def test_what_cannot_be_fitted_is_refused_or_left_out() -> None:
     traces = drawn(1, 0.1, np.random.default_rng(8))
     with pytest.raises(InvalidInputError, match="too small"):
@@ -225,41 +150,6 @@ def test_what_cannot_be_fitted_is_refused_or_left_out() -> None:
         fit_affine(untrained)
 
 
-def test_without_losses_before_training_the_first_epoch_is_as_it_was_seen() -> None:
-    """All else is fitted to the same epochs as with them."""
-    traces = drawn(20, 0.1, np.random.default_rng(8))
-    told, law = fit_affine(traces), fit_affine(without_first_epoch(traces))
-    first = [key for key in law.rows if key[1] and key[2] == 1]
-    for key in first:
-        here = (traces.epoch == 1) & (traces.model == key[0][0]) & (traces.cluster == key[0][1])
-        own = traces.loss[here]
-        assert law.rows[key].intercept == pytest.approx(own.mean())
-        assert (law.rows[key].retention, law.rows[key].start_slope) == (0.0, 0.0)
-        assert sorted(law.rows[key].residuals) == pytest.approx(sorted(own - own.mean()))
-    assert {key: row.coefficients for key, row in law.rows.items() if key not in first} == {
-        key: row.coefficients for key, row in told.rows.items() if key not in first
-    }
-    assert law.seen == (traces.loss[traces.epoch > 0].min(), traces.loss[traces.epoch > 0].max())
-
-
-def test_losses_before_training_are_used_where_all_runs_of_a_first_stage_have_them() -> None:
-    """One run that begins with the full model lacks it; those that begin with the cut one do not."""
-    traces = drawn(8, 0.1, np.random.default_rng(8))
-    other = Traces(
-        np.repeat([f"c{index}" for index in range(8)], 3),
-        np.tile([0, 1, 2], 8),
-        np.full(24, CUT[0]),
-        np.full(24, CUT[1]),
-        np.random.default_rng(1).uniform(0.5, 2.0, 24),
-    )
-    rest = traces.select(np.arange(1, len(traces.runs)))
-    law = fit_affine(joined([without_first_epoch(traces.select([0])), rest, other]))
-    assert {run.trained[0]: run.evaluated for run in law.records} == {FULL: False, CUT: True}
-    assert law.unevaluated == {FULL}
-    key = CUT, True, 1, None
-    assert law.rows[key].coefficients == fit_affine(other).rows[key].coefficients
-
-
 # --- plans that were never run ---------------------------------------------------------------------------
 
 FOUR = (2, 3, 4, 5)
@@ -269,30 +159,12 @@ def with_losses(traces: Traces, loss: np.ndarray) -> Traces:
     return Traces(traces.run, traces.epoch, traces.model, traces.cluster, loss)
 
 
-def test_plans_without_noise_deviate_by_the_chance_of_their_first_losses_alone() -> None:
-    """Losses follow one affine law: what is left is that twenty l(0) have not the mean of twenty others."""
-    traces = drawn(20, 0.0, np.random.default_rng(0), FOUR)
-    found = plan_deviations(traces, np.random.default_rng(1))
-    assert found.plans.size >= 2
-    assert found.held_out == 2  # of the starts 2 to 5 the inner ones: the others lie outside the rest
-    assert np.abs(found.plans).max() < 0.05
-    assert found.runs.size == 20 * found.plans.size
-
-
 def test_what_a_plan_has_of_its_own_is_seen() -> None:
     """The plan that switches at 3 ends higher by 0.2 than a law of the others can know."""
     traces = drawn(20, 0.0, np.random.default_rng(2), FOUR)
     own = np.repeat([start == 3 for start in FOUR for _ in range(20)], 9) & (traces.epoch == 8)
     found = plan_deviations(with_losses(traces, traces.loss + 0.2 * own), np.random.default_rng(1))
     assert found.plans[-1] == pytest.approx(0.2, abs=0.05)
-
-
-def test_on_the_scale_of_logarithms_deviations_are_ratios() -> None:
-    traces = drawn(20, 0.02, np.random.default_rng(3), FOUR)
-    twice = with_losses(traces, 2 * traces.loss)
-    once, double = (plan_deviations(each, np.random.default_rng(1), scale="log") for each in (traces, twice))
-    assert double.plans == pytest.approx(once.plans, abs=1e-9)
-    assert double.runs == pytest.approx(once.runs, abs=1e-9)
 
 
 def test_runs_count_as_if_the_mean_of_their_plan_were_known() -> None:
@@ -331,19 +203,6 @@ def test_many_runs_become_the_greatest_of_their_neighbours() -> None:
         assert np.quantile(found, level, method="inverted_cdf") >= np.quantile(
             runs, level, method="inverted_cdf"
         )
-
-
-@pytest.mark.slow  # by default on drawn runs, whose deviations are known
-def test_real_plans_deviate_by_a_sixth_or_so_and_runs_by_more() -> None:
-    found = plan_deviations(recorded_traces("digits-alexnet"), np.random.default_rng(0), scale="log")
-    assert found.plans.size > 150
-    assert abs(found.plans.mean()) < 0.03
-    assert 0.1 < found.plans.std() < 0.25
-    assert 0.15 < found.runs.std() < 0.4
-    careful = careful_deviations(found, 0.95)
-    assert len(careful) <= 40
-    assert 0.2 < np.median(careful) < 0.45
-    assert max(careful) > 0.7  # spikes
 
 
 def test_too_few_plans_tell_no_margin_and_a_share_out_of_range_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""A and B of eq. (8): exact recovery, scipy's least squares as a second method, what intervals cover."""
+"""A and B of eq. (8): scipy's least squares as a second method, what intervals cover."""
 
 import math
 
@@ -8,14 +8,11 @@ from scipy.optimize import least_squares as by_scipy
 
 from depl.models.estimation.curve import (
     LEAST_RUNS_TO_RESAMPLE,
-    Curve,
     epoch_sums,
     fit_curve,
     fitted_curves,
-    resampling_weights,
 )
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.interval import Interval
 from depl.models.problem.laws import FloatArray
 
 A, B, SHAPE = 2.0, 3.0, 35.6
@@ -26,21 +23,6 @@ def drawn(rng: np.random.Generator, runs: int, epochs: int, first: int = 1) -> t
     ks = np.arange(first, first + epochs, dtype=float)
     ratios = (SHAPE - 1) / rng.standard_gamma(SHAPE, (runs, epochs))
     return A / np.sqrt(ks + B) * ratios, ks
-
-
-@pytest.mark.parametrize("first", [1, 18])
-@pytest.mark.parametrize("offset", [-0.5, 0.0, 3.0, 40.0])
-def test_improvements_without_noise_give_their_curve_back(first: int, offset: float) -> None:
-    ks = np.arange(first, first + 20, dtype=float)
-    found = fit_curve(1.7 / np.sqrt(ks + offset)[None], ks, np.random.default_rng(0))
-    assert found.offset == pytest.approx(offset, abs=1e-5)
-    assert found.scale == pytest.approx(1.7, rel=1e-6)
-    assert found.offset_bounds.lower <= offset + 1e-5
-    assert found.offset_bounds.upper >= offset - 1e-5
-    # two numbers per epoch are fitted by their means: the residuals do not change the fit
-    curve = 1.7 / np.sqrt(ks + offset)
-    pair = fit_curve(np.stack([curve + 0.1, curve - 0.1]), ks, np.random.default_rng(0))
-    assert pair.offset == pytest.approx(offset, abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -60,34 +42,12 @@ def test_no_other_curve_has_a_smaller_sum_of_squares_by_scipy(seed: int) -> None
     assert (scale, offset) == pytest.approx(second.x, rel=1e-3)
 
 
-def test_the_scale_is_the_one_with_mean_ratio_one() -> None:
-    values, ks = drawn(np.random.default_rng(1), 3, 30)
-    found = fit_curve(values, ks, np.random.default_rng(2))
-    assert (values / found.at(ks)).mean() == pytest.approx(1, rel=1e-12)
-    rows = fitted_curves(ks, epoch_sums(values, np.ones((1, 3))))
-    assert rows.at(ks)[0] == pytest.approx(found.at(ks), rel=1e-15)
-    assert found.mean_ratio == pytest.approx(found.scale / (rows.scale / rows.mean_ratio)[0], rel=1e-14)
-
-
 def test_an_improvement_that_does_not_decay_is_a_constant() -> None:
     found = fit_curve(np.full((2, 12), 0.7), np.arange(1, 13), np.random.default_rng(0))
     assert found.constant
     assert found.scale == pytest.approx(0.7, rel=1e-14)
     assert math.isinf(found.offset_bounds.upper)
     assert found.at(np.array([1.0, 100.0])).tolist() == [found.scale, found.scale]
-
-
-def test_a_loss_that_rises_has_a_negative_scale() -> None:
-    values, ks = drawn(np.random.default_rng(1), 20, 30)
-    up = fit_curve(values, ks, np.random.default_rng(2))
-    down = fit_curve(-values, ks, np.random.default_rng(2))
-    assert down == Curve(
-        -up.scale,
-        up.offset,
-        Interval(-up.scale_bounds.upper, -up.scale_bounds.lower),
-        up.offset_bounds,
-        pytest.approx(up.mean_ratio),
-    )
 
 
 def test_a_constant_may_be_asked_for() -> None:
@@ -99,24 +59,6 @@ def test_a_constant_may_be_asked_for() -> None:
     few = fit_curve(values[:2], ks, np.random.default_rng(2), constant=True)
     half = 2.1314 * values[:2].std(ddof=1) / 4  # the 0.975 quantile of Student's t, 15 degrees of freedom
     assert few.scale_bounds.upper - few.scale == pytest.approx(half, rel=1e-4)
-
-
-def test_the_order_of_epochs_and_what_nobody_saw_do_not_matter() -> None:
-    values, ks = drawn(np.random.default_rng(3), 12, 9)
-    order = np.array([4, 2, 0, 8, 7, 1, 3, 5, 6])
-    padded = np.concatenate([values[:, order], np.full((12, 1), np.nan)], axis=1)
-    padded = np.concatenate([padded, np.full((20, 10), np.nan)])
-    first = fit_curve(values, ks, np.random.default_rng(4))
-    assert fit_curve(padded, [*ks[order], 50], np.random.default_rng(4)) == first
-
-
-def test_sums_count_what_was_seen_as_often_as_the_run_was_drawn() -> None:
-    values = np.array([[1.0, np.nan], [10.0, 100.0]])
-    counts, sums = epoch_sums(values, np.array([[2.0, 1.0], [0.0, 2.0]]))
-    assert counts.tolist() == [[3, 1], [2, 2]]
-    assert sums.tolist() == [[12, 100], [20, 200]]
-    weights = resampling_weights(7, np.random.default_rng(0), 50)
-    assert (weights.sum(axis=1) == 7).all()
 
 
 def test_few_runs_resample_ratios_and_many_resample_runs() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from depl.models.estimation.diagnosis import LARGEST_ERROR, NOMINAL, LevelCheck, diagnose, level_checks
+from depl.models.estimation.diagnosis import LARGEST_ERROR, LevelCheck, diagnose, level_checks
 from depl.models.estimation.fit import TracesFit, fit_traces
 from depl.models.estimation.observations import observe
 from depl.models.foundation.errors import InvalidInputError
@@ -42,27 +42,6 @@ def test_the_papers_own_law_may_be_used(drawn: Traces) -> None:
     assert {str(key) for key in found.fit.improvements} == {"full", "cut"}
     assert list(found.fit.jumps) == [("full", "cut")]
     assert found.fit.jumps["full", "cut"].jumps.mean() == pytest.approx(0.4, abs=0.05)
-
-
-def test_promises_are_translated_and_the_same_generator_gives_the_same_answer(drawn: Traces) -> None:
-    found, again = (diagnose(drawn, np.random.default_rng(2), resamples=19) for _ in range(2))
-    assert (found.whole, found.warnings, found.promises) == (again.whole, again.warnings, again.promises)
-    assert [item["nominal"] for item in found.promises] == list(NOMINAL)
-    for item in found.promises:
-        assert item["measured"] == found.whole.violation(item["nominal"])
-
-
-def test_what_may_be_chance_is_not_the_first_reason() -> None:
-    """Twelve runs that fall ever faster: their spread has p = 0.1, and the law clearly misplaces it."""
-    rng = np.random.default_rng(2)
-    steps = np.linspace(0.2, 0.7, 6) * rng.lognormal(0, 0.15, (12, 6))
-    losses = np.column_stack([rng.normal(4, 0.01, 12), np.zeros((12, 6))])
-    losses[:, 1:] = losses[:, :1] - np.cumsum(steps, axis=1)
-    found = diagnose(traces_of(losses), np.random.default_rng(0), resamples=99)
-    assert (found.whole.usable, found.whole.variance_ratio.p_value > 0.05) == (False, True)
-    against = [note for note in found.warnings if note.startswith("the independent law must not")]
-    assert "misplaces the final losses" in against[0]
-    assert "whole runs vary" in against[1]
 
 
 def test_a_factor_per_run_forbids_the_law_and_says_what_one_per_cent_becomes() -> None:
@@ -143,23 +122,6 @@ def test_a_stage_nobody_shares_is_reported(drawn: Traces) -> None:
 def checked(traces: Traces) -> tuple[LevelCheck, ...]:
     fit = fit_traces(traces, np.random.default_rng(0), resamples=9)
     return tuple(level_checks(observe(traces), traces.by_schedule(), fit))
-
-
-def test_the_papers_law_is_at_its_own_level_also_without_the_first_evaluation(drawn: Traces) -> None:
-    (found,) = checked(drawn)
-    full = 2 / np.sqrt(np.arange(1, 7) + 1)
-    cut = 2 / np.sqrt(np.arange(7, 15) + 4)
-    truth = 10 - full.sum() - cut.sum() + 0.4
-    deviation = np.sqrt(0.03 * ((full**2).sum() + (cut**2).sum()) + 0.01)
-    assert (found.schedule, found.runs) == ("6 full@site, 8 cut@site", 60)
-    assert found.predicted_mean == pytest.approx(truth, abs=3 * deviation / np.sqrt(60))
-    assert found.predicted_deviation == pytest.approx(deviation, rel=0.1)
-    assert found.acceptable
-    assert found.delivered > 0.85
-    assert found.observed_mean == pytest.approx(drawn.matrix()[:, -1].mean())
-    (late,) = checked(without_first_epoch(drawn))
-    assert late.predicted_mean == pytest.approx(found.predicted_mean, abs=0.1)
-    assert late.acceptable
 
 
 def test_losses_that_forget_have_less_spread_and_early_falls_another_mean_than_the_law_says() -> None:

@@ -16,7 +16,6 @@ from depl.models.problem.laws import (
     InverseGamma,
     Lognormal,
     Normal,
-    StudentT,
 )
 from depl.models.problem.learning import ConstantImprovement, InverseSqrtImprovement
 from depl.models.traces.table import Traces, joined
@@ -106,21 +105,6 @@ def test_improvements_without_chance_of_constant_shape_or_of_a_rising_loss() -> 
     with pytest.raises(InvalidInputError, match="may not raise the loss"):
         rising.as_improvement("inverse_gamma")
     assert rising.as_improvement("normal").at(1)[0] < 0
-
-
-def test_jumps_are_student_t_or_normal() -> None:
-    rng = np.random.default_rng(1)
-    heavy = fit_switch(0.3 + 0.05 * rng.standard_t(3, 400), rng, resamples=99)
-    assert heavy.best == "student_t"
-    law = heavy.as_switch()
-    assert isinstance(law, StudentT)
-    assert law.location == pytest.approx(0.3, abs=0.01)
-    assert law.scale == pytest.approx(0.05, rel=0.15)
-    assert heavy.law("student_t").p_value > 0.05
-    thin = fit_switch(rng.normal(0.3, 0.05, 50), rng, resamples=19)
-    assert isinstance(thin.as_switch("normal"), Normal)
-    assert isinstance(thin.as_switch("empirical"), Empirical)
-    assert thin.as_switch("deterministic") == Deterministic(value=float(thin.jumps.mean()))
 
 
 def test_few_jumps_or_equal_ones_are_kept_as_they_are_and_negative_ones_counted() -> None:

@@ -39,16 +39,6 @@ TWICE = GOOD | {"c": [loss + 1e-9 for loss in GOOD["a"]]}
 ELSEWHERE = traces_of({"x": [2, 2, 2]}, [("full", "edge"), ("full", "far"), ("cut", "far")], first=1)
 
 
-def test_final_losses_are_those_of_the_last_epoch_whatever_the_first() -> None:
-    found = held_out(traces_of(GOOD), (), PAIRS)
-    assert found.runs == ("a", "b")
-    assert found.losses.tolist() == [GOOD["a"][-1], GOOD["b"][-1]]
-    assert found.schedule == PAIRS
-    assert (found.stopped, found.diverged, found.flat, found.untold) == ((), (), (), ())
-    losses = drawn("a")["a"][1:]
-    assert held_out(traces_of({"a": losses}, first=1), (), PAIRS).losses.tolist() == losses[-1:]
-
-
 def test_a_run_that_chose_the_plan_is_refused_under_any_name_with_its_row_and_what_to_do(tiny) -> None:
     used = traces_of(drawn("x", "y", seed=1) | {"z": GOOD["b"]})
     instance = tiny.replace(run_fingerprints=fingerprints(used))

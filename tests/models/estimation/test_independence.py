@@ -1,4 +1,4 @@
-"""The variance ratio by hand, and runs that are independent, autoregressive, shared and mean-reverting."""
+"""The variance ratio by hand, and runs that are independent or autoregressive; refusals."""
 
 import math
 
@@ -46,18 +46,6 @@ def test_the_ratio_of_three_runs_by_hand() -> None:
     assert found.runs == 6
 
 
-def test_a_factor_of_the_run_adds_up() -> None:
-    """Every run repeats its own increment: the sum varies 4**2 / 4 times as much as independent ones."""
-    factor = np.random.default_rng(1).normal(size=(50, 1))
-    found = independence([losses_of(np.repeat(factor, 4, axis=1))], np.random.default_rng(0), 199)
-    assert found.variance_ratio.value == pytest.approx(4, rel=1e-10)
-    assert found.bounds.lower == pytest.approx(4, rel=1e-10)
-    assert found.variance_ratio.p_value == 2 / 200
-    assert [item.value for item in found.autocorrelations] == pytest.approx([1, 1, 1])
-    assert not found.usable
-    assert found.violation(0.01) == pytest.approx(0.122, abs=1e-3)  # Phi(-2.326 / 2)
-
-
 def test_independent_increments_may_be_used() -> None:
     rng = np.random.default_rng(2)
     found = independence([losses_of(rng.gamma(9, 0.1, (200, 30)), rng.normal(9, 1, 200))], rng)
@@ -76,29 +64,6 @@ def test_autoregressive_increments_are_told_by_their_correlations() -> None:
     assert not found.usable
     assert [item.value for item in found.autocorrelations[:2]] == pytest.approx([0.3, 0.09], abs=0.03)
     assert found.autocorrelations[0].p_value == 2 / 200
-
-
-def test_losses_that_forget_their_start_have_a_small_ratio() -> None:
-    """l(k) = 1 + 0.5 (l(k-1) - 1) + noise: the first loss is worked off by the improvements after it."""
-    rng = np.random.default_rng(4)
-    losses = np.empty((200, 21))
-    losses[:, 0] = 5 + 0.3 * rng.normal(size=200)
-    for k in range(1, 21):
-        losses[:, k] = 0.5 + 0.5 * losses[:, k - 1] + 0.1 * rng.normal(size=200)
-    found = independence([losses], rng, 199)
-    assert found.variance_ratio.value < USABLE[0]
-    assert not found.usable
-    assert found.start_correlation is not None
-    assert found.start_correlation.value > 0.8
-    assert found.start_correlation.p_value == 2 / 200
-
-
-def test_schedules_of_different_length_count_together() -> None:
-    rng = np.random.default_rng(5)
-    blocks = [losses_of(rng.normal(1, 0.1, (20, epochs))) for epochs in (4, 9, 12)]
-    found = independence([*blocks, losses_of(rng.normal(1, 5, (1, 12)))], rng, 99)
-    assert (found.runs, found.epochs) == (60, 12)
-    assert found.deviations == pytest.approx(np.full(12, 0.1), rel=0.4)
 
 
 def test_two_epochs_of_a_single_increment_have_no_correlation_to_tell() -> None:

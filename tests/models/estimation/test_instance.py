@@ -1,13 +1,9 @@
 """Instances from traces and a setup: which laws they get, what they remember of the runs, what is refused."""
 
-import json
-
 import numpy as np
 import pytest
 
-from depl.instances.setups import load_setup
-from depl.instances.training.recorded import recorded_traces
-from depl.models.estimation.affine import fit_affine, margin
+from depl.models.estimation.affine import fit_affine
 from depl.models.estimation.certificate import held_out
 from depl.models.estimation.fit import Combination, fit_switch, fit_traces
 from depl.models.estimation.instance import (
@@ -25,7 +21,7 @@ from depl.models.evaluation.evaluate import evaluate
 from depl.models.evaluation.traced_loss import only_whole_runs
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Empirical, Forbidden, InverseGamma, Normal, StudentT
+from depl.models.problem.laws import Empirical, Normal, StudentT
 from depl.models.problem.learning import ConstantImprovement
 from depl.models.solving.solve import solve
 from depl.models.traces.fingerprints import fingerprints
@@ -113,20 +109,6 @@ def test_the_target_is_that_of_the_setup_from_the_mean_loss_before_training(fitt
     assert "$.target.initial_loss" not in {row.path for row in found.provenance}
 
 
-def test_without_the_traced_law_the_paper_s_laws_are_left(fitted: Instance) -> None:
-    paper = fitted.replace(traced_law=None)
-    assert (paper.data_law, paper.target.initial_model) == (None, None)
-    assert paper.fingerprint == fit_instance(TRACES, setup(), law="independent").fingerprint
-    for model in paper.models:
-        noise = model.improvement.noise
-        assert noise.moments().mean == pytest.approx(1, abs=1e-4)
-    (switch,) = paper.switches
-    assert (switch.previous, switch.following) == ("full", "cut")
-    assert switch.law.moments().mean == pytest.approx(0.4, abs=0.02)
-    assert paper.other_switches == Forbidden()
-    assert solve(paper, "exact").plan is not None
-
-
 def test_the_runs_are_remembered_so_that_they_cannot_judge(fitted: Instance) -> None:
     for instance in (fitted, fit_instance(TRACES, setup(), law="independent")):
         prints = Instance.from_json(instance.to_json()).run_fingerprints
@@ -139,25 +121,6 @@ def test_the_runs_are_remembered_so_that_they_cannot_judge(fitted: Instance) -> 
         renamed = Traces(["new"] * own.rows, own.epoch, own.model, own.cluster, np.round(own.loss, 4))
         with pytest.raises(InvalidInputError, match=r"'new' was used to choose the plan.* it is run 'r3' of"):
             held_out(renamed, instance, own.schedules[0])
-
-
-def test_every_fitted_value_is_measured_and_the_rest_is_the_setup_s(fitted: Instance) -> None:
-    sources = {row.path: row.source for row in fitted.provenance}
-    assert sources.pop("$") == "assumed"
-    assert set(sources.values()) == {"measured"}
-    assert sources.keys() == {
-        "$.target.initial_loss",
-        "$.models[0].improvement",
-        "$.models[1].improvement",
-        "$.switches[0]",
-        "$.other_switches",
-        "$.run_fingerprints",
-        "$.traced_law",
-        "$.traced_law.runs",
-    }
-    notes = {row.path: row.note for row in fitted.provenance}
-    assert notes["$.models[1].improvement"].endswith("; 60 runs")
-    assert notes["$.switches[0]"].endswith("; 60 runs")
 
 
 def test_a_margin_that_too_few_plans_tell_is_never_lost_silently() -> None:
@@ -176,14 +139,6 @@ def test_a_margin_that_too_few_plans_tell_is_never_lost_silently() -> None:
     assert found.traced_law.settled_epochs == SETTLED_EPOCHS == 3
     sure = fit_instance(TRACES, setup(), confidence=0.9, name="mine")
     assert (sure.traced_law.confidence, sure.name, found.name) == (0.9, "mine", "cut-net")
-
-
-@pytest.mark.slow
-def test_many_plans_tell_the_margin_of_plans_never_run() -> None:
-    traces = recorded_traces("digits-mobilenet")
-    found = fit_instance(traces, load_setup("digits-mobilenet"), care=0.9)
-    assert found.traced_law.deviations == pytest.approx(margin(traces, "loss", "log", 0.9), rel=1e-6)
-    assert "$.traced_law.deviations" in {row.path for row in found.provenance}
 
 
 def test_an_error_rate_may_take_the_place_of_the_loss() -> None:
@@ -316,24 +271,6 @@ def _fit(improvements):
     return fit_traces(traces, np.random.default_rng(0), resamples=49).improvements[Combination("full")]
 
 
-def test_an_inverse_gamma_is_taken_where_it_is_true_and_observed_ratios_where_some_are_not_positive() -> None:
-    ratios = InverseGamma(mean=1, variance=0.05).sample(np.random.default_rng(3), 480).reshape(60, 8)
-    values = ratios / np.sqrt(np.arange(1, 9) + 2)
-    found = improvement_law(_fit(values))
-    assert isinstance(found.noise, InverseGamma)
-    assert found.noise.moments().variance == pytest.approx(0.05, rel=0.25)
-    assert found == rounded(found, 5)
-    values[::3] -= 0.9
-    fit = _fit(values)
-    assert fit.nonpositive > 0
-    found = improvement_law(fit)
-    assert isinstance(found.noise, Empirical)
-    moments = found.noise.moments()
-    assert moments.mean == pytest.approx(1, abs=1e-6)
-    assert moments.variance == pytest.approx(fit.ratios.var(), rel=1 / 400)
-    assert min(found.noise.values) < 0
-
-
 def test_a_loss_that_falls_evenly_has_no_noise() -> None:
     found = improvement_law(_fit(np.full((3, 4), 0.5)))
     assert isinstance(found, ConstantImprovement)
@@ -371,12 +308,3 @@ def test_numbers_are_rounded_to_significant_digits() -> None:
     assert [significant(*number) for number in numbers] == [0.00012346, -98800000, 0, float("inf")]
     law = StudentT(degrees_of_freedom=3.123456789, location=0.1 + 0.2, scale=1 / 3)
     assert rounded(law, 4) == StudentT(degrees_of_freedom=3.123, location=0.3, scale=0.3333)
-
-
-def test_the_document_reads_back_as_the_same_instance_as_a_second_fit(
-    fitted: Instance,
-) -> None:
-    again = Instance.from_json(fitted.to_json())
-    assert again == fitted
-    assert fit_instance(drawn(), setup()).to_json() == fitted.to_json()
-    assert json.loads(fitted.to_json())["traced_law"]["runs"][0]["losses"] == TRACES.loss[:8].tolist()

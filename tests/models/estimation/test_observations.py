@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from depl.models.estimation.observations import observe
-from depl.models.evaluation.evaluate import final_loss
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem.instance import Instance
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.traces.table import Traces
-from tests.cases.drawn_traces import draw_traces, two_models
 
 #   run  epoch  model  cluster  start  loss
 ROWS = [
@@ -58,25 +54,3 @@ def test_traces_without_training_are_refused() -> None:
     only = Traces(np.array(["a"]), np.array([0]), np.array(["full"]), np.array(["edge"]), np.array([9.0]))
     with pytest.raises(InvalidInputError, match="no run has an epoch of training"):
         observe(only)
-
-
-def test_drawn_losses_have_the_law_of_the_plan_and_are_read_back(bell: Instance) -> None:
-    """Traces that tests draw: inverse gamma ratios on two curves, and a normal jump of 0.4 between them."""
-    instance = two_models(bell)
-    models = ["full", "full", "cut"]
-    traces = draw_traces(instance, models, 20_000, np.random.default_rng(1), prefix="s")
-    plan = Plan(
-        data=(ClusterData(cluster="site", datasets=("data",)),),
-        epochs=tuple(PlannedEpoch(model=name, cluster="site", resources=4.0) for name in models),
-    )
-    law, last = final_loss(instance, plan), traces.matrix()[:, -1]
-    assert last.mean() == pytest.approx(law.mean(), abs=4 * math.sqrt(law.variance() / 20_000))
-    assert last.var() == pytest.approx(law.variance(), rel=0.05)
-    found = observe(traces)
-    jumps, estimated = found.jumps_of("full", "cut")
-    assert (jumps.mean(), jumps.std()) == pytest.approx((0.4, 0.1), rel=0.03)
-    assert estimated == 0
-    assert found.improvements_of("cut")[:, 2].var() == pytest.approx(0.03 * 4 / 7, rel=0.1)
-    assert traces.runs[:2] == ("s0", "s1")
-    late = draw_traces(instance.replace(initial_model="full"), ["cut"], 2, np.random.default_rng(1))
-    assert (late.start()[[1, 3]] != late.loss[[0, 2]]).all()

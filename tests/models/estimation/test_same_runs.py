@@ -1,13 +1,10 @@
 """The same run counts once: copies, beginnings and forks make no promise, verdict or certificate bolder."""
 
 import json
-import re
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from depl.instances.training.recorded import recorded_traces
 from depl.models.estimation.certificate import held_out
 from depl.models.estimation.diagnosis import diagnose
 from depl.models.estimation.instance import fit_instance
@@ -16,8 +13,7 @@ from depl.models.evaluation.traced_loss import basis, end_law
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
 from depl.models.traces.table import Traces, joined
-from depl.models.verifier.traces import traced_loss, untrained
-from tests.cases.fit_cases import SETUP, setup
+from depl.models.verifier.traces import traced_loss
 from tests.cases.same_runs import LOSSES, ONE_MODEL, named, table
 
 PLACE = ("net", "edge")
@@ -99,26 +95,3 @@ def test_trainings_that_were_continued_from_a_checkpoint_count_once() -> None:
         held_out(forks(3, 8, 3), (), (PLACE,) * 6)
     found = diagnose(forks(12, 2, 3), np.random.default_rng(0), resamples=9)
     assert (found.most_of_one_schedule, found.behind[0].runs) == (12, 12)
-
-
-def test_branches_of_one_seed_count_once_with_every_plan_and_stage() -> None:
-    """Thirty seeds of the judging set, each with a branch of every switch epoch."""
-    every = recorded_traces("digits-alexnet-slow-judging")
-    traces = every.select(np.arange(30 * 16))
-    edge, far = traces.schedules[0][0], traces.schedules[0][-1]
-    document = SETUP | {
-        "clusters": [SETUP["clusters"][0] | {"name": edge[1]}, SETUP["clusters"][1] | {"name": far[1]}],
-        "models": [{"name": edge[0], "size": 4, "demand": 2}, {"name": far[0], "size": 1}],
-        "transfers": [{"dataset": "all", "cluster": far[1], "cost": 1.5}],
-    }
-    law = fit_instance(traces, setup(**document), care=None).traced_law
-    assert (len(law.runs), len(traces.by_schedule())) == (480, 16)
-    for plan in ((), (edge,), (edge,) * 4, traces.schedules[8]):
-        if plan:
-            assert traced_loss(law, plan).support == "30 runs went through the whole plan"
-        assert re.match("(the loss of )?30 runs (of this plan|before training)", basis(law, plan))
-    drawn, alike = untrained(law)
-    assert (len(drawn.law.values), alike) == (30, Fraction(30, 31))
-    between = (edge,) * 21 + (far,) * 10
-    assert traced_loss(law, between).support == "at least 30 runs lend every stage"
-    assert "residuals of 30 and 30 runs" in basis(law, between)
