@@ -1,14 +1,10 @@
 """Compiled kernels, kept on disk where that can be done, and usable where it cannot.
 
 Compiling takes up to a minute, more than most first solves take otherwise. So a kernel that is marked for it
-runs as the Python function that it is until it has cost so much that it is worth compiling, with the same
-results bit for bit, and goes on so where the time limit would end before it is compiled. Other kernels end
-the solve then.
-
-What was compiled numba keeps: beside the source, or in a cache folder of the user. In a container where
-neither can be written numba refuses, at import; and where the disk is full it fails in the middle of a solve.
-Here a folder of the user's own within that for temporary files comes next, then none: kernels are compiled
-anew by every process. What is not as usual is said once, on standard error, when the first kernel is needed.
+runs as the Python function that it is until it is worth compiling, with the same results bit for bit, and
+goes on so where the time limit would end before it is compiled. Other kernels end the solve then. numba keeps
+them beside the source or in a cache folder of the user; where neither can be written, a folder of the user's
+own for temporary files comes next, then none, and where the disk is full they are compiled all the same.
 """
 
 import contextlib
@@ -36,8 +32,6 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _njit: Any = numba.njit
 _config: Any = numba.config
-
-_SAID: set[str] = set()
 
 _INTERPRETED_SECONDS = 0.05
 """CPU seconds for which a kernel is interpreted at most before it is compiled, which takes 0.3 to 10. Set by
@@ -136,12 +130,15 @@ def _uncompiled(made: Dispatcher, seen: dict[int, Dispatcher]) -> Iterable[Any]:
     """The kernel and those that it calls, as far as they are not compiled."""
     if id(made) not in seen and not cast(Any, made).overloads:
         seen[id(made)] = made
-        function = cast(Any, made).py_func
-        for name in function.__code__.co_names:
-            item = function.__globals__.get(name)
+        for _, item in _read_by(cast(Any, made).py_func):
             if isinstance(item, Dispatcher):
                 _uncompiled(item, seen)
     return seen.values()
+
+
+def _read_by(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """What a function takes from its module, by name."""
+    return ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
 
 
 def _is_kept(made: Any) -> bool:
@@ -180,20 +177,18 @@ def compiled_at_once() -> Iterator[None]:
 
 def _cache_of(function: Callable[..., Any]) -> FunctionCache | NullCache:
     """Where numba keeps its files, or in the folder for temporary files, or nowhere."""
-    try:
-        return _Kept(function)
-    except RuntimeError:  # numba's "no locator available"
-        folder = temporary_folder()
-    if folder is None:
-        return _NotKept()
     usual = _config.CACHE_DIR
-    _config.CACHE_DIR = str(folder)
     try:
-        return _Kept(function, f"compiled kernels are kept in {folder}, as no usual place is writable")
-    except RuntimeError:
-        return _NotKept()
+        with contextlib.suppress(RuntimeError):  # numba's "no locator available"
+            return _Kept(function)
+        if (folder := temporary_folder()) is not None:
+            _config.CACHE_DIR = str(folder)
+            with contextlib.suppress(RuntimeError):
+                return _Kept(function)
     finally:
         _config.CACHE_DIR = usual
+    _METER.in_vain = True
+    return NullCache()
 
 
 def temporary_folder() -> Path | None:
@@ -202,30 +197,31 @@ def temporary_folder() -> Path | None:
     What lies in it is executed, and its name is known to all: one that somebody else has made, or may write
     to, is not used.
     """
+    number = os.getuid() if hasattr(os, "getuid") else None
     try:
-        number = os.getuid() if hasattr(os, "getuid") else None
         folder = Path(tempfile.gettempdir(), "depl-kernels" if number is None else f"depl-kernels-{number}")
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
     except OSError:
         return None
-    if not stat.S_ISDIR(found.st_mode):
-        return None
-    if number is not None and (found.st_uid != number or found.st_mode & 0o077):
-        return None
-    return folder
+    others = number is not None and (found.st_uid != number or found.st_mode & 0o077)
+    return None if others or not stat.S_ISDIR(found.st_mode) else folder
 
 
 class _Meter(event.Listener):
     """Adds up what is spent on compiling; kernels that are compiled for others are within theirs."""
 
     def __init__(self) -> None:
-        self.seconds, self._begun = 0.0, list[float]()
+        self.seconds, self._begun, self._said, self.in_vain = 0.0, list[float](), False, False
 
     def on_start(self, event: object) -> None:
-        """A kernel is compiled from now on."""
-        if not self._begun and sys.stderr is not None and sys.stderr.isatty():
-            _say("compiling", "compiling kernels, once for this machine: about half a minute in all")
+        """A kernel is compiled from now on, which is said once."""
+        if not self._said and (self.in_vain or (sys.stderr is not None and sys.stderr.isatty())):
+            how = "once for this machine"
+            if self.in_vain:
+                how = "in every process, as no folder is writable (NUMBA_CACHE_DIR names one to keep them in)"
+            sys.stderr.write(f"depl: compiling kernels, {how}: about half a minute in all\n")
+            self._said = True
         self._begun.append(time.process_time())
 
     def on_end(self, event: object) -> None:
@@ -244,78 +240,39 @@ def compiling_seconds() -> float:
     return _METER.seconds
 
 
-def _say(about: str, message: str) -> None:
-    """A line on standard error, once for what it is about."""
-    if about not in _SAID:
-        _SAID.add(about)
-        sys.stderr.write(f"depl: {message}\n")
-
-
 class _Kept(FunctionCache):
     """numba's cache of one function; where it fails, the function is compiled all the same.
 
-    ``remark`` is said when it is first asked. What was kept counts as long as neither the file of the
-    function has changed, which is all that numba looks at, nor what the function takes from elsewhere.
+    What was kept counts as long as neither the file of the function has changed, which is all that numba
+    looks at, nor what the function takes from elsewhere.
     """
 
     _cache_file: Any
 
-    def __init__(self, function: Callable[..., Any], remark: str = "") -> None:
-        parent: Any = super()  # whose methods have no types
-        parent.__init__(function)
-        self._remark = remark
-        self._cache_file._source_stamp = (self._cache_file._source_stamp, *_taken(function))
+    def __init__(self, function: Callable[..., Any]) -> None:
+        cast(Any, super()).__init__(function)
+        self._cache_file._source_stamp = (self._cache_file._source_stamp, *_stamps(function))
 
     def load_overload(self, signature: object, context: object) -> Any:
         """What was kept; None, so that it is compiled, where there is nothing or it cannot be read."""
-        if self._remark:
-            _say("place", self._remark)
         parent: Any = super()
         try:
             return parent.load_overload(signature, context)
-        except Exception as error:  # noqa: BLE001 - a cut pickle, or machine code, may raise anything
-            _say(
-                "load", f"compiled anew, as what was kept in {self.cache_path} is unreadable ({_why(error)})"
-            )
-        with contextlib.suppress(OSError):  # saving will say why not
-            parent.flush()
-        return None
+        except Exception:  # noqa: BLE001 - a cut pickle, or machine code, may raise anything
+            with contextlib.suppress(OSError):
+                parent.flush()
+            return None
 
     def save_overload(self, signature: object, made: object) -> None:
         """Keep it, if there is room."""
-        parent: Any = super()
-        try:
-            parent.save_overload(signature, made)
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
-            _say(
-                "save",
-                f"compiled kernels cannot be kept in {self.cache_path} ({_why(error)}), so the next process "
-                "compiles them again; NUMBA_CACHE_DIR names another folder",
-            )
+        with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
+            cast(Any, super()).save_overload(signature, made)
 
 
-def _taken(function: Callable[..., Any]) -> Iterator[object]:
+def _stamps(function: Callable[..., Any]) -> Iterator[object]:
     """Constants that a kernel reads, and stamps of the kernels that it calls: both are compiled into it."""
-    for name in function.__code__.co_names:
-        item: Any = function.__globals__.get(name)
+    for name, item in _read_by(function):
         if isinstance(item, Dispatcher) and isinstance(getattr(item, "_cache", None), _Kept):
             yield cast(Any, item)._cache._cache_file._source_stamp
         elif isinstance(item, numbers.Number):
             yield name, complex(cast(Any, item))
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
-
-
-class _NotKept(NullCache):
-    """Nothing is kept."""
-
-    def load_overload(self, signature: object, context: object) -> None:
-        """Nothing, as numba expects it."""
-        del signature, context
-        _say(
-            "place",
-            "no folder is writable, so every process compiles its kernels anew, which takes half a minute; "
-            "NUMBA_CACHE_DIR names a folder to keep them in",
-        )

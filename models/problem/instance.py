@@ -9,7 +9,7 @@ that of `depl.models.evaluation.evaluate`.
 import functools
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -45,7 +45,7 @@ from depl.models.problem.learning import (
     TabledImprovement,
     entries_after,
 )
-from depl.models.problem.site_rules import SiteRules, check_site_rules
+from depl.models.problem.site_rules import SiteRules
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.problem.units import NO_UNITS, Units
 from depl.models.traces.fingerprints import RunFingerprints
@@ -230,16 +230,14 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
 
     def validate(self) -> None:
         """Check everything that spans more than one field."""
-        for field in ("clusters", "datasets", "models"):
-            require_unique([item.name for item in getattr(self, field)], f".{field}")
-        self._validate_transfers()
-        check_site_rules(self)
-        self._validate_switches()
+        for path, keys in self._keys():
+            require_unique(keys, path)
+        for path, name, known in self._references():
+            require_known(name, known, path)
+        self._validate_site_rules()
         self._validate_models()
         self._validate_laws()
         self._validate_data_law()
-        if self.target.initial_model is not None:
-            require_known(self.target.initial_model, self._models_by_name, ".target.initial_model")
         if self.traced_law is not None:
             self.traced_law.check(self)
         self._refuse_tiny_losses()
@@ -382,32 +380,65 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
             return self.data_law.epochs_needed(datasets)
         return self.data_law.epochs_needed(math.fsum(self.dataset(name).volume for name in datasets))
 
-    def _validate_transfers(self) -> None:
-        for index, row in enumerate(self.transfers):
-            require_known(row.dataset, self._datasets_by_name, f".transfers[{index}].dataset")
-            require_known(row.cluster, self._clusters_by_name, f".transfers[{index}].cluster")
-        require_unique([(row.dataset, row.cluster) for row in self.transfers], ".transfers")
+    def _keys(self) -> Iterator[tuple[str, Iterable[object]]]:
+        """What may not be there twice, with its place."""
+        for field in ("clusters", "datasets", "models"):
+            yield f".{field}", [item.name for item in getattr(self, field)]
+        yield ".transfers", [(row.dataset, row.cluster) for row in self.transfers]
+        yield ".switches", [(row.previous, row.following) for row in self.switches]
+        yield ".target.deployable", self.target.deployable or ()
+        for index, dataset in enumerate(self.datasets):
+            yield f".datasets[{index}].clusters", dataset.clusters or ()
 
-    def _validate_switches(self) -> None:
-        for index, row in enumerate(self.switches):
-            require_known(row.previous, self._models_by_name, f".switches[{index}].from")
-            require_known(row.following, self._models_by_name, f".switches[{index}].to")
-            if row.previous == row.following:
+    def _references(self) -> Iterator[tuple[str, str, Collection[str]]]:
+        """Names of what has to be defined, with their places."""
+        clusters, datasets, models = self._clusters_by_name, self._datasets_by_name, self._models_by_name
+        for index, transfer in enumerate(self.transfers):
+            yield f".transfers[{index}].dataset", transfer.dataset, datasets
+            yield f".transfers[{index}].cluster", transfer.cluster, clusters
+        for index, dataset in enumerate(self.datasets):
+            for position, name in enumerate(dataset.clusters or ()):
+                yield f".datasets[{index}].clusters[{position}]", name, clusters
+        for position, name in enumerate(self.target.deployable or ()):
+            yield f".target.deployable[{position}]", name, models
+        for index, switch in enumerate(self.switches):
+            yield f".switches[{index}].from", switch.previous, models
+            yield f".switches[{index}].to", switch.following, models
+        for index, model in enumerate(self.models):
+            for row, table in enumerate(model.compute or ()):
+                if table.dataset is not None:
+                    yield f".models[{index}].compute[{row}].dataset", table.dataset, datasets
+        if self.target.initial_model is not None:
+            yield ".target.initial_model", self.target.initial_model, models
+
+    def _validate_site_rules(self) -> None:
+        """Refuse switches that are none, and transfers to where data may not be used."""
+        for index, switch in enumerate(self.switches):
+            if switch.previous == switch.following:
                 raise InvalidInputError(
                     "a model does not switch to itself; remove the row", f".switches[{index}]"
                 )
-        require_unique([(row.previous, row.following) for row in self.switches], ".switches")
+        for index, row in enumerate(self.transfers if self.rules.restrict_data else ()):
+            if not self.rules.may_use((row.dataset,), row.cluster):
+                raise InvalidInputError(
+                    f"brings {row.dataset!r} to {row.cluster!r}, where that dataset may not be used; remove "
+                    "the row, or list the cluster with the dataset",
+                    f".transfers[{index}]",
+                )
 
     def _validate_models(self) -> None:
         longest = self.target.maximum_epochs
         for index, model in enumerate(self.models):
+            tables = [(f"compute[{row}]", table.epochs) for row, table in enumerate(model.compute or ())]
             if isinstance(model.improvement, TabledImprovement):
-                _require_length(model.improvement.epochs, longest, f".models[{index}].improvement.epochs")
-            for row, table in enumerate(model.compute or ()):
-                _require_length(table.epochs, longest, f".models[{index}].compute[{row}].epochs")
-                if table.dataset is not None:
-                    path = f".models[{index}].compute[{row}].dataset"
-                    require_known(table.dataset, self._datasets_by_name, path)
+                tables = [("improvement", model.improvement.epochs), *tables]
+            for field, epochs in tables:
+                if len(epochs) < longest:
+                    raise InvalidInputError(
+                        f"has {counted(len(epochs), 'entry', 'entries')} for maximum_epochs = {longest}; "
+                        "give one entry per epoch",
+                        f".models[{index}].{field}.epochs",
+                    )
             tabled = {table.dataset for table in model.compute or ()} - {None}
             if tabled and tabled != self._all_datasets:
                 missing = sorted(self._all_datasets - tabled)
@@ -491,15 +522,6 @@ def json_schema() -> dict[str, Any]:
         "title": "depl instance, version 1",
         **schema,
     }
-
-
-def _require_length(table: tuple[object, ...], longest: int, path: str) -> None:
-    if len(table) < longest:
-        raise InvalidInputError(
-            f"has {counted(len(table), 'entry', 'entries')} for maximum_epochs = {longest}; "
-            "give one entry per epoch",
-            path,
-        )
 
 
 __all__ = [

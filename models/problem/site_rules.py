@@ -19,9 +19,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.foundation.documents import require_known, require_unique
-from depl.models.foundation.errors import InvalidInputError
-
 if TYPE_CHECKING:
     from depl.models.problem.instance import Instance
 
@@ -154,30 +151,3 @@ def why_not_idle(instance: "Instance", too_high: str = "the initial loss is abov
     if target.initial_model is None:
         return "a plan without an epoch ends with no model, so with none of those that may be the last"
     return f"the initial model {target.initial_model!r} may not be the last one"
-
-
-def check_site_rules(instance: "Instance") -> None:
-    """Refuse names that are unknown or doubled, and transfers to where data may not be used.
-
-    Raises
-    ------
-    InvalidInputError
-        With the place of the first thing wrong.
-    """
-    clusters = {item.name for item in instance.clusters}
-    for index, dataset in enumerate(instance.datasets):
-        path = f".datasets[{index}].clusters"
-        for position, name in enumerate(dataset.clusters or ()):
-            require_known(name, clusters, f"{path}[{position}]")
-        require_unique(dataset.clusters or (), path)
-    models = {item.name for item in instance.models}
-    for position, name in enumerate(instance.target.deployable or ()):
-        require_known(name, models, f".target.deployable[{position}]")
-    require_unique(instance.target.deployable or (), ".target.deployable")
-    for index, row in enumerate(instance.transfers if instance.rules.restrict_data else ()):
-        if not instance.rules.may_use((row.dataset,), row.cluster):
-            raise InvalidInputError(
-                f"brings {row.dataset!r} to {row.cluster!r}, where that dataset may not be used; remove the "
-                "row, or list the cluster with the dataset",
-                f".transfers[{index}]",
-            )

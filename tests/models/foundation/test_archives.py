@@ -30,8 +30,8 @@ def spoilt(content):
         yield content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :]
 
 
-def npz(path, members, method=zipfile.ZIP_DEFLATED):
-    with zipfile.ZipFile(path, "w", method) as archive:
+def npz(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members:
             archive.writestr(name, content)
     return path
@@ -60,13 +60,13 @@ def test_arrays_are_read_as_numpy_wrote_them(tmp_path, save):
 @pytest.mark.parametrize(
     ("member", "message"),
     [
-        (plain("(1099511627776, 1099511627776)"), "is no npz file of columns: 'loss' "),
-        (plain("(4611686018427387904,)"), "is no npz file of columns: 'loss' "),
-        (plain("(1099511627776,)"), "is no npz file of columns: 'loss' "),
-        (plain("(-2,)"), "is no npz file of columns: 'loss' "),
-        (plain("(3,)"), "'loss' .* expected 24 bytes got 16"),
-        (plain("(1,)"), "another number of bytes than it announces"),
-        (plain("(4611686018427387904,)", "<U0", b""), "another number of bytes than it announces"),
+        (plain("(1099511627776, 1099511627776)"), "is no npz file of columns"),
+        (plain("(4611686018427387904,)"), "is no npz file of columns"),
+        (plain("(1099511627776,)"), "is no npz file of columns"),
+        (plain("(-2,)"), "is no npz file of columns"),
+        (plain("(3,)"), "expected 24 bytes got 16"),
+        (plain("(1,)"), "or more bytes than it announces"),
+        (plain("(4611686018427387904,)", "<U0", b""), "or more bytes than it announces"),
         (plain("(2,)", "<U2", b"\xff" * 16), "holds what is no text"),
         (plain("(2,)", "O"), "Object arrays cannot be loaded"),
         (plain("(2,)", "<M8"), "neither numbers nor text"),
@@ -77,7 +77,7 @@ def test_arrays_are_read_as_numpy_wrote_them(tmp_path, save):
         (npy("-" * 9000 + "1"), "is no npz file of columns"),
         (npy("{" + "1:" * 3000), "is no npz file of columns"),
         (npy("x" * 30000), "is no npz file of columns"),
-        (npy("{}", version=9), "'loss' .*version"),
+        (npy("{}", version=9), "version"),
         (b"\x93NUMPY\x01\x00\xff\xff{", "is no npz file of columns"),
         (b"", "is no npz file of columns"),
     ],
@@ -93,15 +93,9 @@ def test_a_member_that_is_no_array_or_there_twice_is_refused(tmp_path):
         read_npz_arrays(npz(tmp_path / "a.npz", [("notes.txt", b"")]))
     with (
         pytest.warns(UserWarning, match="Duplicate"),
-        pytest.raises(InvalidInputError, match="two arrays of one name"),
+        pytest.raises(InvalidInputError, match="or there twice"),
     ):
         read_npz_arrays(npz(tmp_path / "a.npz", [("a.npy", plain())] * 2))
-
-
-@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_an_archive_packed_as_numpy_never_does_is_refused(tmp_path, method):
-    with pytest.raises(InvalidInputError, match="packed in a way unknown"):
-        read_npz_arrays(npz(tmp_path / "a.npz", [("a.npy", plain())], method))
 
 
 def test_any_byte_of_an_archive_may_be_wrong_or_the_rest_missing(tmp_path):
