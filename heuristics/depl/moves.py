@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from scipy import interpolate
 
 from depl.heuristics.bounds.cutting_planes import Cut, Prices
+from depl.heuristics.bounds.kernels import add_prices
 from depl.heuristics.bounds.volume_bound import transfer_costs, usable_data, work_of_data
 from depl.heuristics.data.sites import DataFactors, Site
 from depl.heuristics.depl.priced_sites import Labels, Restricted
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.allocation import Allocation, allocate
-from depl.models.problem.epoch_cost_kernels import add_prices
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 

@@ -186,10 +186,7 @@ def dual_bound(
     """
     maximum_time, round_deadline = _limits(maximum_time, round_deadline)
     require_multiplier(multiplier)
-    known: dict[Load, float] = {}
-    for load in loads:
-        if load not in known:
-            known[load] = price(load, multiplier, round_deadline)
+    known = {load: price(load, multiplier, round_deadline) for load in set(loads)}
     total = math.fsum(known[load] for load in loads)
     if total == math.inf:
         return math.inf

@@ -17,8 +17,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
+from depl.heuristics.bounds.kernels import add_prices
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem import epoch_cost_kernels, epoch_costs
+from depl.models.problem import epoch_costs
 from depl.models.problem.epoch_costs import EpochCosts, minimum_resources, price, root
 from depl.models.problem.epochs import Load
 
@@ -135,7 +136,7 @@ def test_one_epoch_arrays_and_the_compiled_form_are_the_same() -> None:
         again = EpochCosts.of_arrays(*columns, deadline)
         limit = math.inf if deadline is None else deadline
         added = np.ones(len(loads))
-        epoch_cost_kernels.add_prices(*columns, limit, multiplier, 3.0, added)
+        add_prices(*columns, limit, multiplier, 3.0, added)
         np.testing.assert_array_equal(again.least, curves.least)
         np.testing.assert_array_equal(again.least, [minimum_resources(x, deadline) for x in loads])
         np.testing.assert_array_equal(again.prices(multiplier), curves.prices(multiplier))
