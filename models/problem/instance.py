@@ -9,7 +9,7 @@ that of `depl.models.evaluation.evaluate`.
 import functools
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sized
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -429,6 +429,7 @@ class Instance(Shown, Checked, frozen=True, kw_only=True):
     def _validate_models(self) -> None:
         longest = self.target.maximum_epochs
         for index, model in enumerate(self.models):
+            tables: list[tuple[str, Sized]]
             tables = [(f"compute[{row}]", table.epochs) for row, table in enumerate(model.compute or ())]
             if isinstance(model.improvement, TabledImprovement):
                 tables = [("improvement", model.improvement.epochs), *tables]
