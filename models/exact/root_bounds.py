@@ -2,7 +2,7 @@
 
 For prices lam of time and mu of gain, let c_s be the least of sum of [psi(lam) - mu gain_s] over all
 sequences under an assignment, a dynamic program over (epoch, model), plus mu needed - lam T_max. A plan of it
-costs at least its transfers plus the (S - p)-th smallest c_s, proved in `depl.models.verifier.dual`; the root
+costs at least its transfers plus the (S - p)-th smallest c_s, proved on the page of the verifier; the root
 bound is the least of these over all assignments, or 0. `depl check` proves it again from the two prices.
 """
 

@@ -1,9 +1,8 @@
 """What a plan claims about all others: lower bounds of the cost, proved again where that needs no solver.
 
-Three proofs are at hand. A dual bound is proved again from its two prices (`depl.models.verifier.dual`). A
-lower bound that does not exceed it holds with it. And the plans of a tiny instance are listed, to confirm
-or refute a lower bound (`depl.models.verifier.plans`). What is left is the bound of a search tree that is
-not there any more: it is repeated, not proved.
+A dual bound is proved again from its two prices (`depl.models.verifier.dual`), a lower bound that does not
+exceed it holds with it, and the plans of a tiny instance are listed (`depl.models.verifier.plans`). What is
+left is the bound of a search tree that is not there any more: it is repeated, not proved.
 """
 
 import math
@@ -12,18 +11,14 @@ from collections.abc import Iterator
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Claims
 from depl.models.verifier.dual import dual_finding
-from depl.models.verifier.findings import Finding, Kind, failed, passed, undecided
+from depl.models.verifier.findings import Finding, Kind, failed, passed, repeated, undecided
 from depl.models.verifier.plans import MOST_PLANS, listed
-from depl.models.verifier.requirements import CountRequirement, LawRequirement, Requirement
-from depl.models.verifier.sample import DrawnSample
-from depl.models.verifier.scenarios import allowed_misses
+from depl.models.verifier.scenarios import DrawnSample, allowed_misses
 from depl.models.verifier.tolerances import CLAIM_TOLERANCE
 
 __all__ = ["MOST_PLANS", "bound_findings", "bound_without_plan"]
 
-_DUAL = "claim: dual bound"
-_BOUND = "claim: lower_bound"
-_ROWS = "claim: rows"
+_DUAL, _BOUND = "claim: dual bound", "claim: lower_bound"
 
 
 def bound_findings(
@@ -43,23 +38,44 @@ def bound_findings(
     proved = 0.0
     if claims.dual is not None:
         if claims.scenarios is None:
-            yield failed(_DUAL, "it speaks of scenarios, and the plan claims none", None), 0.0
+            finding = failed(_DUAL, "it speaks of scenarios, and the plan claims none")
         elif instance.has_memory:
-            yield undecided(_DUAL, "under a traced law single epochs have no gain that could be priced"), 0.0
+            finding = undecided(_DUAL, "under a traced law single epochs have no gain that could be priced")
         elif sample is None:
-            yield undecided(_DUAL, "the scenarios that it speaks of are not known"), 0.0
+            finding = undecided(_DUAL, "the scenarios that it speaks of are not known")
         else:
-            finding, proved = dual_finding(
-                instance, sample, allowed_misses(instance, sample.size), claims.dual, cost
-            )
-            yield finding, proved
+            allowed = allowed_misses(instance, sample.size)
+            finding, proved = dual_finding(instance, sample, allowed, claims.dual, cost)
+        yield finding, proved
     if claims.rows is not None:
-        named = ", ".join(claims.rows)
-        message = f"{named}: given by whoever solved; whether the plan keeps them is taken on trust"
-        yield Finding(_ROWS, True, message, None, Kind.REPEATED), 0.0
+        told = "given by whoever solved; whether the plan keeps them is taken on trust"
+        yield repeated("claim: rows", f"{', '.join(claims.rows)}: {told}"), 0.0
     if claims.lower_bound is not None:
         finding = _lower_bound(instance, claims, sample, cost, proved, most_plans)
         yield finding, max(0.0, claims.lower_bound) if finding.kind is Kind.CHECKED else 0.0
+
+
+def bound_without_plan(instance: Instance, claimed: float, most_plans: int = MOST_PLANS) -> Finding:
+    """Verdict on a lower bound that comes without a plan, under the law of the instance.
+
+    Parameters
+    ----------
+    claimed : float
+        No plan that meets the target costs less; infinite if there is said to be none [cost].
+    most_plans : int
+        As in `bound_findings`.
+    """
+    shown = "that there is no plan" if claimed == math.inf else f"that no plan costs less than {claimed:.12g}"
+    if claimed <= 0.0:
+        return passed(_BOUND, f"{shown}; costs are never negative")
+    found = listed(instance, None, claimed, most_plans)
+    if found is None:
+        return repeated(_BOUND, f"{shown}; nothing here proves it")
+    plans, refuting = found
+    if refuting is not None:
+        message = f"{shown} is claimed, and there is one that costs {refuting:.12g}"
+        return failed(_BOUND, message, claimed - refuting)
+    return passed(_BOUND, f"{shown}; all {plans} plans were listed")
 
 
 def _lower_bound(
@@ -81,41 +97,16 @@ def _lower_bound(
     if claimed <= proved * (1.0 + CLAIM_TOLERANCE):
         return passed(_BOUND, f"{shown}; not above the dual bound", excess)
     if claims.rows is not None:  # plans that break the rows may cost less, and no file keeps the rows
-        message = f"{shown}; among plans that keep the rows {', '.join(claims.rows)}, taken on trust"
-        return Finding(_BOUND, True, message, excess, Kind.REPEATED)
-    requirement: Requirement | None = LawRequirement(instance)
-    if claims.scenarios is not None:
-        requirement = None
-        if sample is not None:
-            requirement = CountRequirement(instance, sample, allowed_misses(instance, sample.size))
-    found = None if requirement is None else listed(instance, requirement, claimed, most_plans)
+        told = f"among plans that keep the rows {', '.join(claims.rows)}, taken on trust"
+        return repeated(_BOUND, f"{shown}; {told}", excess)
+    unknown = claims.scenarios is not None and sample is None
+    found = None if unknown else listed(instance, sample, claimed, most_plans)
     if found is None:
-        message = f"{shown}; nothing here proves it, as the search behind it is not kept"
-        return Finding(_BOUND, True, message, excess, Kind.REPEATED)
-    if found.refuting is not None:
-        over = claimed - found.refuting
-        message = f"{claimed:.12g} exceeds the cost {found.refuting:.12g} of another plan by {over:.6g}"
+        told = "nothing here proves it, as the search behind it is not kept"
+        return repeated(_BOUND, f"{shown}; {told}", excess)
+    plans, refuting = found
+    if refuting is not None:
+        over = claimed - refuting
+        message = f"{claimed:.12g} exceeds the cost {refuting:.12g} of another plan by {over:.6g}"
         return failed(_BOUND, message, over)
-    return passed(_BOUND, f"{shown}; none of all {found.plans} plans costs less", excess)
-
-
-def bound_without_plan(instance: Instance, claimed: float, most_plans: int = MOST_PLANS) -> Finding:
-    """Verdict on a lower bound that comes without a plan, under the law of the instance.
-
-    Parameters
-    ----------
-    claimed : float
-        No plan that meets the target costs less; infinite if there is said to be none [cost].
-    most_plans : int
-        As in `bound_findings`.
-    """
-    shown = "that there is no plan" if claimed == math.inf else f"that no plan costs less than {claimed:.12g}"
-    if claimed <= 0.0:
-        return passed(_BOUND, f"{shown}; costs are never negative")
-    found = listed(instance, LawRequirement(instance), claimed, most_plans)
-    if found is None:
-        return Finding(_BOUND, True, f"{shown}; nothing here proves it", None, Kind.REPEATED)
-    if found.refuting is not None:
-        message = f"{shown} is claimed, and there is one that costs {found.refuting:.12g}"
-        return failed(_BOUND, message, claimed - found.refuting)
-    return passed(_BOUND, f"{shown}; all {found.plans} plans were listed")
+    return passed(_BOUND, f"{shown}; none of all {plans} plans costs less", excess)

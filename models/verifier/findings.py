@@ -1,5 +1,6 @@
-"""What the verifier says of one equation or one claim."""
+"""What the verifier says of one equation or one claim, and of all of a plan or a policy."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -57,7 +58,34 @@ class Finding:
         return self.equation.removeprefix(CLAIM)
 
 
-def failed(equation: str, message: str, amount: float | None) -> Finding:
+@dataclass(frozen=True)
+class Findings:
+    """All findings about a plan or a policy, in the order in which they are told."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every finding is."""
+        return all(finding.ok for finding in self.findings)
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        """The findings that are not."""
+        return tuple(finding for finding in self.findings if not finding.ok)
+
+    @property
+    def checked(self) -> tuple[Finding, ...]:
+        """The claims that were recomputed, or proved without a solver."""
+        return tuple(item for item in self.findings if item.is_claim and item.kind is Kind.CHECKED)
+
+    @property
+    def repeated(self) -> tuple[Finding, ...]:
+        """The claims that nothing here contradicts and nothing here proves: `ok` does not speak for them."""
+        return tuple(item for item in self.findings if item.kind is Kind.REPEATED)
+
+
+def failed(equation: str, message: str, amount: float | None = None) -> Finding:
     """A finding that the plan does not pass."""
     return Finding(equation, False, message, amount, Kind.FAILED)
 
@@ -70,3 +98,18 @@ def passed(equation: str, message: str, amount: float | None = None) -> Finding:
 def undecided(equation: str, message: str) -> Finding:
     """A finding that the plan does not pass because something is missing to judge it."""
     return Finding(equation, False, message, None, Kind.UNDECIDED)
+
+
+def noted(equation: str, message: str, amount: float | None = None) -> Finding:
+    """A finding that nothing depends on."""
+    return Finding(equation, True, message, amount, Kind.NOTE)
+
+
+def repeated(equation: str, message: str, amount: float | None = None) -> Finding:
+    """A finding that nothing contradicts and nothing proves."""
+    return Finding(equation, True, message, amount, Kind.REPEATED)
+
+
+def judged(equation: str, broken: Iterable[tuple[str, float | None]], otherwise: str) -> list[Finding]:
+    """A failure for everything that is broken, by its message and amount, or that nothing is."""
+    return [failed(equation, *item) for item in broken] or [passed(equation, otherwise)]

@@ -18,14 +18,14 @@ from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.policy import STOP, Policy
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.verifier.findings import CLAIM, Finding, Kind, failed, passed, undecided
+from depl.models.verifier.findings import CLAIM, Finding, Findings, Kind, failed, passed, undecided
 from depl.models.verifier.laws import FloatArray, decimal
 from depl.models.verifier.policy_chain import Course, actions_of, course
 from depl.models.verifier.policy_count import Count
 from depl.models.verifier.policy_exact import exact_reached
 from depl.models.verifier.policy_noise import EDGE
 from depl.models.verifier.policy_walk import Walk, data_of, starting_losses, walked
-from depl.models.verifier.sites import may_be_last, untrained_is_known
+from depl.models.verifier.reading import may_be_last, untrained_is_known
 from depl.models.verifier.tolerances import ATOM_TOLERANCE, CLAIM_TOLERANCE, RELATIVE_ROUNDING, TIME_TOLERANCE
 
 FAILURE_FACTOR = 1.5
@@ -40,7 +40,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True)
-class PolicyReport:
+class PolicyReport(Findings):
     """All findings, and what was worked out.
 
     Attributes
@@ -53,29 +53,8 @@ class PolicyReport:
     policy : Policy
     """
 
-    findings: tuple[Finding, ...]
     course: Course | None
     policy: Policy = field(compare=False)
-
-    @property
-    def ok(self) -> bool:
-        """Whether every finding is."""
-        return all(finding.ok for finding in self.findings)
-
-    @property
-    def failures(self) -> tuple[Finding, ...]:
-        """The findings that are not."""
-        return tuple(finding for finding in self.findings if not finding.ok)
-
-    @property
-    def checked(self) -> tuple[Finding, ...]:
-        """The claims that were recomputed."""
-        return tuple(item for item in self.findings if item.is_claim and item.kind is Kind.CHECKED)
-
-    @property
-    def repeated(self) -> tuple[Finding, ...]:
-        """The claims that nothing here contradicts and nothing here proves: `ok` does not speak for them."""
-        return tuple(item for item in self.findings if item.kind is Kind.REPEATED)
 
 
 @exits_are_errors

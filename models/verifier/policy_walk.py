@@ -24,13 +24,13 @@ from depl.models.verifier.policy_noise import Noise
 from depl.models.verifier.reading import (
     data_share,
     facts_of,
+    fits,
     improvement_of,
     law_of_switch,
     longest_tables,
 )
 from depl.models.verifier.resources import least_resources
 from depl.models.verifier.runs import Pair, Seen, SeenStage, seen_in
-from depl.models.verifier.sites import fits
 from depl.models.verifier.tolerances import TIME_TOLERANCE
 from depl.models.verifier.traces import Past, stage_outside
 

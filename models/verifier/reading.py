@@ -4,18 +4,17 @@ The solvers read them in `depl.models.problem.epochs` and through the methods of
 neither, so that a formula that is wrong there is not wrong here in the same way. Symbols are the paper's.
 """
 
+import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 
 from depl.models.problem.instance import (
     Cluster,
     ConstantImprovement,
     Instance,
     InverseLogDataLaw,
-    InverseSqrtImprovement,
     LogDataLaw,
     Model,
     PowerDataLaw,
@@ -26,7 +25,6 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier.distribution import known_tail_probability, tail_probability
 from depl.models.verifier.laws import Bracket, Increment, decimal, expectation, log_expectation, merged
-from depl.models.verifier.sites import untrained_is_known
 from depl.models.verifier.traces import traced_loss, untrained
 
 _LARGEST_LOGARITHM = 709.0
@@ -35,27 +33,13 @@ _LARGEST_LOGARITHM = 709.0
 
 @dataclass(frozen=True)
 class EpochFacts:
-    """What one epoch takes.
-
-    Attributes
-    ----------
-    work : float
-        c(k, m, D) / nodes [resource x time].
-    price : float
-        nodes * kappa(n) [cost / resource].
-    capacity : float
-        r(n) [resource].
-    communication : float
-        s(m) / b(n) [time].
-    resources : float
-        x(k, n), as planned [resource].
-    """
+    """What one epoch takes: the work c(k, m, D) / nodes, in all x nodes * kappa(n), r(n), and s(m) / b(n)."""
 
     work: float
     price: float
     capacity: float
     communication: float
-    resources: float
+    resources: float = 0.0
 
     @property
     def time(self) -> float:
@@ -90,8 +74,8 @@ class LossFacts:
     """
 
     certain: Fraction
-    increments: tuple[Increment, ...]
-    forbidden: tuple[tuple[int, str, str], ...]
+    increments: tuple[Increment, ...] = ()
+    forbidden: tuple[tuple[int, str, str], ...] = ()
     outside: tuple[int, str] | None = None
     support: str = ""
     scale: str = "loss"
@@ -165,34 +149,21 @@ def epoch_facts(instance: Instance, plan: Plan) -> tuple[EpochFacts, ...]:
 
 
 def facts_of(
-    instance: Instance,
-    number: int,
-    trained: Model,
-    place: Cluster,
-    data: frozenset[str],
-    resources: float = 0.0,
+    instance: Instance, number: int, trained: Model, place: Cluster, data: frozenset[str]
 ) -> EpochFacts:
     """What epoch ``number`` takes, for one model, cluster and nonempty set of data.
 
     Node by node: per unit of x one of speed v commits 1 / v. The slowest ends the computing, and the sending.
     """
-    demanded = _demanded(instance, trained, number, data)
-    if place.groups is None:
-        return EpochFacts(
-            work=demanded / place.nodes,
-            price=place.unit_cost * place.nodes,
-            capacity=place.capacity,
-            communication=trained.size / place.bandwidth,
-            resources=resources,
-        )
-    rows = [(group, 1.0 / group.speed) for group in place.groups]
-    share = demanded / sum(group.count for group, _ in rows)
+    groups = place.groups
+    nodes = [(place, place.nodes, 1.0)] if groups is None else [(row, row.count, row.speed) for row in groups]
+    rows = [(node, count, speed, 1.0 / speed) for node, count, speed in nodes]
+    share = _demanded(instance, trained, number, data) / sum(count for _, count, *_ in rows)
     return EpochFacts(
-        work=max(share / (group.speed * committed) for group, committed in rows),
-        price=math.fsum(group.count * group.unit_cost * committed for group, committed in rows),
-        capacity=min(group.capacity / committed for group, committed in rows),
-        communication=max(trained.size / group.bandwidth for group, _ in rows),
-        resources=resources,
+        work=max(share / (speed * committed) for _, _, speed, committed in rows),
+        price=math.fsum(count * node.unit_cost * committed for node, count, _, committed in rows),
+        capacity=min(node.capacity / committed for node, *_, committed in rows),
+        communication=max(trained.size / node.bandwidth for node, *_ in rows),
     )
 
 
@@ -234,19 +205,19 @@ def loss_facts(instance: Instance, plan: Plan) -> LossFacts:
 def has_laws(instance: Instance) -> bool:
     """Whether the instance declares a law of everything that is random in it."""
     shapes = [model.improvement for model in instance.models]
-    rows = [row for shape in shapes if isinstance(shape, TabledImprovement) for row in shape.epochs]
-    rows += [shape for shape in shapes if isinstance(shape, ConstantImprovement)]
-    noises = [row.noise for row in rows]
-    noises += [shape.noise for shape in shapes if isinstance(shape, InverseSqrtImprovement)]
-    changes = [instance.other_switches, *(row.law for row in instance.switches)]
-    found = any(isinstance(law, Undeclared) for law in (*noises, *changes))
-    return instance.has_memory or not found
+    rows = [
+        row
+        for shape in shapes
+        for row in (shape.epochs if isinstance(shape, TabledImprovement) else (shape,))
+    ]
+    laws = [*(row.noise for row in rows), instance.other_switches, *(row.law for row in instance.switches)]
+    return instance.has_memory or not any(isinstance(law, Undeclared) for law in laws)
 
 
-def transfers(instance: Instance, plan: Plan) -> float:
-    """Sum of beta(d, n) over the data that each cluster was given, once (erratum E2)."""
+def transfers(instance: Instance, data: Iterable[tuple[str, Iterable[str]]]) -> float:
+    """Sum of beta(d, n) over the data that each cluster is given, once (erratum E2)."""
     listed = {(row.dataset, row.cluster): row.cost for row in instance.transfers}
-    return math.fsum(listed.get((name, row.cluster), 0.0) for row in plan.data for name in row.datasets)
+    return math.fsum(listed.get((name, cluster), 0.0) for cluster, names in data for name in names)
 
 
 def given_data(plan: Plan) -> dict[str, frozenset[str]]:
@@ -273,7 +244,11 @@ def improvement_of(model: Model, number: int) -> tuple[Fraction, ImprovementLaw]
         shape = shape.epochs[number - 1]
     if isinstance(shape, ConstantImprovement):
         return decimal(shape.scale), shape.noise
-    return _over_root(shape, number), shape.noise
+    radicand = number + decimal(shape.offset)  # A / sqrt(k + B): exact where the root is
+    root = math.sqrt(radicand)
+    if Fraction(root) ** 2 == radicand:
+        return decimal(shape.scale) / Fraction(root), shape.noise
+    return decimal(shape.scale / root), shape.noise
 
 
 def law_of_switch(instance: Instance, before: str, after: str) -> SwitchLaw:
@@ -290,18 +265,68 @@ def data_share(instance: Instance, data: frozenset[str]) -> Fraction:
     return _needed(instance, everything) / _needed(instance, data)
 
 
+def sets_of_data(instance: Instance) -> list[list[frozenset[str]]]:
+    """For every cluster the nonempty sets of data that may be used there, small ones first.
+
+    None where no model fits. Clusters with the same data share a list.
+    """
+    known: dict[tuple[str, ...], list[frozenset[str]]] = {}
+    found = []
+    for names in _usable(instance):
+        if names not in known:
+            sizes = range(1, len(names) + 1)
+            chosen = itertools.chain.from_iterable(itertools.combinations(names, size) for size in sizes)
+            known[names] = [frozenset(data) for data in chosen]
+        found.append(known[names])
+    return found
+
+
+def assignment_count(instance: Instance) -> int:
+    """How many choices of such a set or none for every cluster there are, none for all left out."""
+    return math.prod(int(2 ** len(names)) for names in _usable(instance)) - 1
+
+
+def fits(instance: Instance, model: int, cluster: int) -> bool:
+    """Whether a model trains on a cluster, both by position."""
+    asked, held = instance.models[model].memory, instance.clusters[cluster].memory
+    return asked is None or held is None or not asked > held
+
+
+def untrained_is_known(instance: Instance) -> bool:
+    """Whether anything is known of the loss before epoch 1: all runs of a traced law tell it, or one does."""
+    law = instance.traced_law
+    return law is None or law.observed is not None or not any(run.first_epoch for run in law.runs)
+
+
+def may_be_last(instance: Instance, model: str | None) -> bool:
+    """Whether a plan may end with a model; without an epoch, with the initial one, or None."""
+    last = instance.target.deployable
+    return last is None or (model is not None and any(name == model for name in last))
+
+
+def _usable(instance: Instance) -> list[tuple[str, ...]]:
+    """For every cluster the data that may be used there; none where no model fits."""
+    models = range(len(instance.models))
+    return [
+        tuple(row.name for row in instance.datasets if row.clusters is None or place.name in row.clusters)
+        if any(fits(instance, model, number) for model in models)
+        else ()
+        for number, place in enumerate(instance.clusters)
+    ]
+
+
 def _traced_facts(instance: Instance, law: TracedLaw, plan: Plan) -> LossFacts:
     if not plan.epochs and not untrained_is_known(instance):
         reason = "without an epoch nothing is known of the loss: runs were not evaluated before training"
-        return LossFacts(Fraction(0), (), (), outside=(0, reason))
+        return LossFacts(Fraction(0), outside=(0, reason))
     if not plan.epochs:
         start, alike = untrained(law)
         support = f"{len(law.runs)} runs before training"
-        return LossFacts(Fraction(0), (start,), (), support=support, beyond=1 - alike)
+        return LossFacts(Fraction(0), (start,), support=support, beyond=1 - alike)
     names = [epoch.model for epoch in plan.epochs]
     forbidden = tuple(
         (number, before, after)
-        for number, (before, after) in enumerate(pairwise(names), start=2)
+        for number, (before, after) in enumerate(itertools.pairwise(names), start=2)
         if before != after and isinstance(law_of_switch(instance, before, after), Forbidden)
     )
     found = traced_loss(law, [(epoch.model, epoch.cluster) for epoch in plan.epochs])
@@ -319,22 +344,10 @@ def _traced_facts(instance: Instance, law: TracedLaw, plan: Plan) -> LossFacts:
 def _demanded(instance: Instance, model: Model, number: int, data: frozenset[str]) -> float:
     """c(k, m, D) [resource x time]."""
     if model.compute is not None:
-        return math.fsum(
-            table.epochs[number - 1]
-            for table in model.compute
-            if table.dataset is None or table.dataset in data
-        )
+        tables = [table for table in model.compute if table.dataset is None or table.dataset in data]
+        return math.fsum(table.epochs[number - 1] for table in tables)
     amounts = [row.volume if row.work is None else row.work for row in instance.datasets if row.name in data]
     return model.demand * math.fsum(amounts)
-
-
-def _over_root(shape: InverseSqrtImprovement, number: int) -> Fraction:
-    """A / sqrt(k + B): exact where the root is."""
-    radicand = number + decimal(shape.offset)
-    root = math.sqrt(radicand)
-    if Fraction(root) ** 2 == radicand:
-        return decimal(shape.scale) / Fraction(root)
-    return decimal(shape.scale / root)
 
 
 def _needed(instance: Instance, data: frozenset[str]) -> Fraction:

@@ -21,7 +21,7 @@ from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import Termination
 from depl.models.verifier.dual import dual_bound
-from depl.models.verifier.sample import given_sample
+from depl.models.verifier.scenarios import given_sample
 from depl.models.verifier.verify import Kind, verify
 from tests.cases.memory_search_cases import drawn
 from tests.cases.scenario_methods import proven

@@ -24,7 +24,7 @@ from depl.models.scenarios.draws import draw_scenarios
 from depl.models.verifier import dual as verifier_dual
 from depl.models.verifier.dual import assignments, dual_bound, dual_finding, moving_cost
 from depl.models.verifier.findings import Kind
-from depl.models.verifier.sample import DrawnSample, given_sample
+from depl.models.verifier.scenarios import DrawnSample, given_sample
 
 
 def sample_of(problem: SampledProblem) -> DrawnSample:
@@ -183,21 +183,6 @@ def test_it_never_exceeds_the_cheapest_plan_whatever_the_prices():
     assert close > 0.5  # the bounds say something
 
 
-def test_with_very_many_assignments_all_configurations_count_at_once_without_transfers(monkeypatch):
-    rng = np.random.default_rng(11)
-    lower = 0
-    for problem in problems(seed=12, count=12):
-        lam, mu = prices(problem, rng)
-        arguments = problem.instance, sample_of(problem), problem.allowed, lam, mu
-        exact = dual_bound(*arguments)
-        with monkeypatch.context() as patch:
-            patch.setattr(verifier_dual, "MOST_ASSIGNMENTS", 0)
-            relaxed = dual_bound(*arguments)
-        assert relaxed <= exact * (1 + 1e-12)
-        lower += relaxed < exact * (1 - 1e-6)
-    assert lower
-
-
 def test_blocks_of_assignments_give_what_all_at_once_give(monkeypatch):
     problem = next(p for p in problems(seed=13, count=20) if len(p.instance.clusters) == 2)
     arguments = problem.instance, sample_of(problem), problem.allowed, 0.0, 2.0
@@ -259,6 +244,13 @@ def test_the_amount_says_by_how_much_it_is_off(proved):
     assert verdict(proved, bound=0.5 * bound)[0].amount == pytest.approx(-0.5 * bound, rel=1e-9)
     assert verdict(proved, bound=bound * (1 + 5e-10))[0].ok
     assert not verdict(proved, bound=bound * (1 + 2e-9))[0].ok
+
+
+def test_with_very_many_assignments_a_claim_is_repeated_and_above_the_cost_refused(proved, monkeypatch):
+    monkeypatch.setattr(verifier_dual, "MOST_ASSIGNMENTS", 0)
+    finding, bound = verdict(proved)
+    assert (finding.kind, finding.ok, bound) == (Kind.REPEATED, True, 0.0)
+    assert verdict(proved, cost=0.9 * proved[2].bound)[0].kind is Kind.FAILED
 
 
 def test_a_bound_above_the_cost_of_the_plan_is_refused(proved):

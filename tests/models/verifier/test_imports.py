@@ -94,12 +94,12 @@ def test_only_the_data_validate_themselves_with_it():
 def test_the_verifier_reads_only_recorded_fields_of_a_traced_law():
     read = {
         module: {node.attr for node in ast.walk(tree(module)) if isinstance(node, ast.Attribute)}
-        for module in ("verifier.traces", "verifier.runs", "verifier.traced_sample", "verifier.policy_walk")
+        for module in ("verifier.traces", "verifier.runs", "verifier.scenarios", "verifier.policy_walk")
     }
     assert {"runs", "stages", "losses", "steps", "jumps", "scale"} <= read["verifier.runs"]
     counted = {"whole_runs", "settled_epochs", "confidence", "care", "deviations"}
     assert counted <= read["verifier.traces"]
-    assert {"deviations", "scale"} <= read["verifier.traced_sample"]
+    assert {"deviations", "scale"} <= read["verifier.scenarios"]
     assert not set().union(*read.values()) & TRACED
 
 

@@ -27,7 +27,7 @@ from depl.models.verifier import laws as verifier_laws
 from depl.models.verifier.convolution import tail_of_tiltable
 from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import Bracket, Increment, ends, exceedance, normals_together
-from depl.models.verifier.sample import quantiles
+from depl.models.verifier.scenarios import quantiles
 
 RANDOM: list[Law] = [
     Empirical(values=(-1.5, 2.0, 4.0)),
@@ -86,8 +86,8 @@ def test_quantiles_far_out_in_a_truncated_law_have_the_range_that_rounding_leave
             above = tail(1e8) + (mpmath.mpf(rest) + rounding) * (tail(1e-3) - tail(1e8))
             share = 1 - 2 * above
             exact = sign * float(share * mpmath.sqrt(2 / (1 - share**2)))
-            assert found.lower[0] <= exact <= found.upper[0]
-    assert abs(found.upper[0] - found.lower[0]) <= (4e-15 / rest + 4e-12) * abs(exact)
+            assert found[0][0] <= exact <= found[1][0]
+    assert abs(found[1][0] - found[0][0]) <= (4e-15 / rest + 4e-12) * abs(exact)
 
 
 def test_normal_increments_together_are_one_with_their_mean_and_variance() -> None:

@@ -25,7 +25,7 @@ from depl.models.problem.instance import (
 )
 from depl.models.problem.laws import Deterministic, Empirical, Forbidden, Normal, StudentT
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.verifier.reading import epoch_facts, longest_tables, loss_facts, transfers
+from depl.models.verifier.reading import epoch_facts, given_data, longest_tables, loss_facts, transfers
 
 BELL = Normal(mean=1, variance=1)
 
@@ -199,8 +199,11 @@ def test_a_table_of_subsets_gives_exact_shares(instance):
 
 
 def test_transfers_are_summed_once_per_cluster_and_dataset(instance):
-    assert transfers(instance, plan_of(*[("full", "near"), ("small", "far")] * 2)) == 1.5 + 0.25 + 7
-    assert transfers(instance, plan_of(("full", "far"), far=("good",))) == 0
+    assert (
+        transfers(instance, given_data(plan_of(*[("full", "near"), ("small", "far")] * 2)).items())
+        == 1.5 + 0.25 + 7
+    )
+    assert transfers(instance, given_data(plan_of(("full", "far"), far=("good",))).items()) == 0
 
 
 def test_means_of_every_kind_of_switch_are_found(instance):

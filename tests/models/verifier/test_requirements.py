@@ -7,12 +7,11 @@ import pytest
 import depl
 from depl.models.problem.laws import Deterministic, Empirical, Normal, StudentT
 from depl.models.scenarios.draws import draw_scenarios
-from depl.models.verifier import requirements as verifier_requirements
+from depl.models.verifier import plans as verifier_requirements
 from depl.models.verifier.laws import Bracket, Increment
+from depl.models.verifier.plans import Requirement, excluded
 from depl.models.verifier.reading import LossFacts
-from depl.models.verifier.requirements import CountRequirement, LawRequirement, excluded
-from depl.models.verifier.sample import given_sample
-from depl.models.verifier.scenarios import Count
+from depl.models.verifier.scenarios import Count, given_sample
 
 SIZE = 4
 
@@ -21,7 +20,7 @@ SIZE = 4
 def counting(tiny):
     """One of four scenarios may be missed."""
     drawn = draw_scenarios(tiny, SIZE, seed=2)
-    return CountRequirement(tiny, given_sample((drawn.improvements, drawn.switch_losses), None), 1)
+    return Requirement(tiny, given_sample((drawn.improvements, drawn.switch_losses), None))
 
 
 def test_a_count_that_is_open_may_meet_and_is_not_certain_to(counting, monkeypatch, tiny_optimum):
@@ -33,13 +32,13 @@ def test_a_probability_that_is_open_may_meet_and_is_not_certain_to(tiny, monkeyp
     budget = 1 - Fraction(str(tiny.target.quantile_level))
     around = Bracket(budget / 2, budget * 2)
     monkeypatch.setattr(LossFacts, "exceeding", lambda *_: around)
-    assert LawRequirement(tiny).verdict(tiny_optimum) == (True, False)
+    assert Requirement(tiny).verdict(tiny_optimum) == (True, False)
 
 
 def test_as_many_probabilities_as_said_are_computed_and_then_remembered(steady, steady_plan, monkeypatch):
     monkeypatch.setattr(verifier_requirements, "MOST_PROBABILITIES", 1)
     longer = depl.Plan(data=steady_plan.data, epochs=(*steady_plan.epochs, steady_plan.epochs[0]))
-    requirement = LawRequirement(steady)
+    requirement = Requirement(steady)
     assert requirement.verdict(steady_plan) == (True, True)
     assert requirement.verdict(longer) is None
     assert requirement.verdict(steady_plan) == (True, True)
@@ -83,5 +82,5 @@ def test_what_is_certain_and_too_much_is_excluded_and_an_infinite_variance_exclu
 def test_what_cantelli_excludes_is_not_computed(steady, steady_plan, monkeypatch):
     monkeypatch.setattr(verifier_requirements, "MOST_PROBABILITIES", 0)
     sure = steady.replace(other_switches=Deterministic(value=0.5))
-    assert LawRequirement(sure).verdict(steady_plan) is None
-    assert LawRequirement(sure.replace(maximum_loss=-100.0)).verdict(steady_plan) == (False, False)
+    assert Requirement(sure).verdict(steady_plan) is None
+    assert Requirement(sure.replace(maximum_loss=-100.0)).verdict(steady_plan) == (False, False)

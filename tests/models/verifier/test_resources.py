@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from depl.models.verifier.reading import EpochFacts
-from depl.models.verifier.resources import least_cost, least_costs, shortest_times
+from depl.models.verifier.resources import least_cost, shortest_times
 
 
 def epoch(work: float, price: float, capacity: float = 1e6, communication: float = 0.0) -> EpochFacts:
@@ -49,13 +49,13 @@ def test_with_all_resources_an_epoch_takes_its_work_by_them_and_its_messages():
     assert shortest_times(epochs).tolist() == [2.5, 0.25, 0.25]
 
 
-def test_plans_of_different_lengths_with_free_and_idle_epochs_are_costed_at_once():
+def test_free_and_idle_epochs_beside_others():
     """Beside 1.5 for work 3 that is free, work 2 has 2 of 3.5 left and takes x = 1; alone x = 2 / 3.5."""
     free, idle = epoch(3, 0, capacity=2), epoch(0, 5, communication=0.5)
     plans = [[free, epoch(2, 1)], [epoch(2, 1)], [free], [epoch(2, 1), idle], [free, free]]
     expected = [1, 2 / 3.5, 0, 2 / 3, 0]
-    assert least_costs(plans, 3.5, None) == pytest.approx(expected, rel=1e-9)
-    assert least_costs(plans, 3.5, 2.5) == pytest.approx([1, 0.8, 0, 0.8, 0], rel=1e-9)
+    assert [least_cost(plan, 3.5, None) for plan in plans] == pytest.approx(expected, rel=1e-9)
+    assert [least_cost(plan, 3.5, 2.5) for plan in plans] == pytest.approx([1, 0.8, 0, 0.8, 0], rel=1e-9)
 
 
 @settings(max_examples=20, deadline=None)

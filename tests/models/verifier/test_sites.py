@@ -12,7 +12,7 @@ from depl.instances.generator import random_instance, random_plan
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
 from depl.models.verifier.plans import plan_count
-from depl.models.verifier.sites import fits, may_be_last, sets_of_data
+from depl.models.verifier.reading import fits, may_be_last, sets_of_data
 from depl.models.verifier.verify import Kind, verify
 from tests.cases.site_cases import keeps_rules, with_rules
 

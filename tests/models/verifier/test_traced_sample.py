@@ -15,11 +15,18 @@ from depl.models.problem.traced_law import TracedLaw
 from depl.models.scenarios import draws
 from depl.models.scenarios.draws import allowed_misses, count_misses, draw_scenarios, scenario_losses
 from depl.models.solving.solve import VerificationError, solve
-from depl.models.verifier import requirements as verifier_requirements
-from depl.models.verifier.requirements import CountRequirement
-from depl.models.verifier.sample import DrawnSample, Ends, drawn_sample, given_sample
-from depl.models.verifier.scenarios import counted
-from depl.models.verifier.traced_sample import traced_fault, traced_final_losses, traced_thresholds
+from depl.models.verifier import plans as verifier_requirements
+from depl.models.verifier.plans import Requirement
+from depl.models.verifier.scenarios import (
+    DrawnSample,
+    Ends,
+    counted,
+    drawn_sample,
+    given_sample,
+    traced_fault,
+    traced_final_losses,
+    traced_thresholds,
+)
 from depl.models.verifier.verify import Kind, verify
 from tests.cases.memory_cases import every_schedule, instance_of, random_law
 from tests.cases.traced_law_cases import reading
@@ -55,15 +62,15 @@ def losses_of(instance: Instance, sample: DrawnSample, plan: Schedule) -> Ends:
 
 def width(found: Ends) -> float:
     """The greatest, where a run is not unlike all seen, which makes both ends infinite."""
-    seen = np.isfinite(found.upper)
-    assert np.isposinf(found.lower[~seen]).all()
-    return float((found.upper[seen] - found.lower[seen]).max())
+    seen = np.isfinite(found[1])
+    assert np.isposinf(found[0][~seen]).all()
+    return float((found[1][seen] - found[0][seen]).max())
 
 
 def middles(instance: Instance, sample: DrawnSample, plan: Schedule) -> list[float]:
     found = losses_of(instance, sample, plan)
     assert width(found) < 1e-10
-    return np.round((found.lower + found.upper) / 2, 9).tolist()
+    return np.round((found[0] + found[1]) / 2, 9).tolist()
 
 
 # ---- numbers put in by hand ----
@@ -123,9 +130,9 @@ def test_losses_under_a_law_of_the_logarithm_are_exponentials(steady):
     sample = sample_of(3, models=of_models)
     plain = losses_of(planning(steady, switched(), maximum_loss=1), sample, UNSEEN)
     logged = losses_of(planning(steady, exponential(switched()), maximum_loss=1), sample, UNSEEN)
-    assert logged.lower == pytest.approx(np.exp(plain.lower), rel=1e-10)
-    assert (logged.lower < np.exp(plain.lower + 1e-11)).all()
-    assert (np.exp(plain.upper - 1e-11) < logged.upper).all()
+    assert logged[0] == pytest.approx(np.exp(plain[0]), rel=1e-10)
+    assert (logged[0] < np.exp(plain[0] + 1e-11)).all()
+    assert (np.exp(plain[1] - 1e-11) < logged[1]).all()
 
 
 def test_a_number_at_a_step_may_be_counted_either_way(steady):
@@ -133,8 +140,8 @@ def test_a_number_at_a_step_may_be_counted_either_way(steady):
     instance = planning(steady, changed(paired(6), residuals="independent"), maximum_loss=3.0)
     sample = sample_of(3, models={(1, FULL_NUMBER): [0.5 - 1e-12, 0.5, 0.5 + 1e-12]})
     found = losses_of(instance, sample, schedule((FULL, 1)))
-    assert np.round(found.lower, 6).tolist() == [3, 3, 5]
-    assert np.round(found.upper, 6).tolist() == [3, 5, 5]
+    assert np.round(found[0], 6).tolist() == [3, 3, 5]
+    assert np.round(found[1], 6).tolist() == [3, 5, 5]
     count = counted(instance, sample, planned(schedule((FULL, 1))))
     assert (count.certain, count.possible) == (1, 2)
 
@@ -168,8 +175,8 @@ def test_random_laws_of_all_kinds_give_the_losses_of_their_scenarios(count):
         law = random_law(np.random.default_rng(500 + seed), **reading(seed))
         instance = instance_of(law)
         sample, drawn = redrawn(instance, 60, seed), draw_scenarios(instance, 60, seed)
-        np.testing.assert_array_equal(sample.improvements.lower, drawn.improvements)
-        np.testing.assert_array_equal(sample.switch_losses.lower, drawn.switch_losses)
+        np.testing.assert_array_equal(sample.improvements[0], drawn.improvements)
+        np.testing.assert_array_equal(sample.switch_losses[0], drawn.switch_losses)
         for plan in every_schedule(instance):
             if not the_support_ends(instance, planned(plan)):
                 compared += 1
@@ -177,7 +184,7 @@ def test_random_laws_of_all_kinds_give_the_losses_of_their_scenarios(count):
                     losses_of(instance, sample, plan),
                     scenario_losses(instance, drawn, planned(plan)),
                 )
-                assert ((found.lower <= expected) & (expected <= found.upper)).all()
+                assert ((found[0] <= expected) & (expected <= found[1])).all()
                 assert width(found) < 1e-10
     assert compared > 100 * count / 24
 
@@ -196,7 +203,7 @@ def test_recorded_runs_give_the_losses_of_their_scenarios(steady, scale, residua
     for first, second in ((17, 43), (12, 30), (9, 0)):
         plan = schedule((("pruned-50", "edge"), first), (("pruned-75", "far-edge"), second))
         found, expected = losses_of(instance, sample, plan), scenario_losses(instance, drawn, planned(plan))
-        assert ((found.lower <= expected) & (expected <= found.upper)).all()
+        assert ((found[0] <= expected) & (expected <= found[1])).all()
         assert width(found) < 1e-9
         assert expected[np.isfinite(expected)].std() > 1e-3
 
@@ -360,7 +367,7 @@ def test_lower_bounds_on_scenarios_are_proved_by_listing(steady):
 def test_no_more_plans_are_counted_than_probabilities_computed(steady, monkeypatch):
     monkeypatch.setattr(verifier_requirements, "MOST_PROBABILITIES", 1)
     instance = planning(steady, switched(), maximum_loss=6)
-    requirement = CountRequirement(instance, redrawn(instance, 20, 0), 2)
+    requirement = Requirement(instance, redrawn(instance, 20, 0))
     assert requirement.verdict(planned(schedule((CUT, 1)))) == (False, False)  # outside the support
     assert requirement.verdict(planned(UNSEEN)) == (True, True)
     assert requirement.verdict(planned(UNSEEN)) is None
