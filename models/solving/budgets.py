@@ -114,11 +114,8 @@ _NO_DEADLINE = 1e300
 """A round deadline that binds nobody: the times with full resources are all that is asked for [time]."""
 
 
-def with_cheapest_resources(instance: Instance, plan: Plan) -> tuple[Plan, float] | None:
-    """The epochs of a plan with the cheapest resources that keep the time limits, and what these cost [cost].
-
-    None if none do.
-    """
+def with_cheapest_resources(instance: Instance, plan: Plan) -> Plan | None:
+    """The epochs of a plan with the cheapest resources that keep the time limits; None if none do."""
     target = instance.target
     found = allocate(epoch_loads(instance, plan), target.maximum_time, target.round_deadline)
     if not found.feasible:
@@ -127,4 +124,4 @@ def with_cheapest_resources(instance: Instance, plan: Plan) -> tuple[Plan, float
         msgspec.structs.replace(epoch, resources=resources)
         for epoch, resources in zip(plan.epochs, found.resources.tolist(), strict=True)
     )
-    return msgspec.structs.replace(plan, epochs=epochs), found.cost
+    return msgspec.structs.replace(plan, epochs=epochs)

@@ -335,10 +335,9 @@ class _Search:
         """The cheapest plan that is known and keeps the budget, with its cheapest resources there."""
         asked = self.against.strictness(budget)
         least = asked - _SLACK * max(1.0, abs(asked))
-        moved = [
-            with_cheapest_resources(instance, plan) for plan, kept in self.plans.values() if kept >= least
-        ]
-        plans = [(plan, plan_cost(instance, plan)) for plan, _ in filter(None, moved)]
+        near = [plan for plan, kept in self.plans.values() if kept >= least]
+        moved = filter(None, (with_cheapest_resources(instance, plan) for plan in near))
+        plans = [(plan, plan_cost(instance, plan)) for plan in moved]
         held = (item for item in sorted(plans, key=lambda item: item[1]) if _accepted(instance, item[0]))
         return next(held, (None, math.inf))
 

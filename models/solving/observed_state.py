@@ -1,21 +1,10 @@
-r"""A run observed after some epochs, and what is left of the problem from there.
+"""A run observed after some epochs, and what is left of the problem from there.
 
-After e epochs with loss l(e) = v the rest of a run obeys the same recursion (Sec. III), started from v at
-epoch e + 1. So the rest of the problem is an ordinary `Instance`:
-
-- l(0) becomes v, K_max becomes K_max - e, T_max what is left of it, and the model of epoch e the initial one;
-- epoch j of the rest is epoch e + j of the run. A / sqrt(k + B) at k = e + j is A / sqrt(j + (B + e)), so the
-  offset B grows by e; tables lose their first e entries; what does not depend on the epoch stays;
-- a dataset that is already at a cluster costs nothing to bring there. Which data the rest uses is open again:
-  what was brought is free, used or not, and what is new is paid.
-
-Where increments of different epochs are independent, the final loss given what happened until e is v plus
-the increments of epochs e + 1, ..., K: the law of the final loss of the rest, started in v, is the
-conditional law of l(K) given the state. Under a traced law what follows depends on the stages trained so far,
-too, so the law of the rest records them (`depl.models.problem.traced_law.ObservedRun`); with independent
-residuals that is again the conditional law, and with residuals kept per run it is an assumption: donors are
-drawn afresh, whatever the run has shown of itself. All methods and the verifier work on the rest as they are,
-and their certificates hold conditionally on the state.
+The rest obeys the same recursion (Sec. III), started from the loss that was seen: an ordinary `Instance`,
+which all methods and the verifier take as it is, with certificates that hold given the state
+(`docs/replanning`). Where increments are independent, its law is the conditional law of the run. Under a
+traced law it records what was trained (`depl.models.problem.traced_law.ObservedRun`), and with residuals kept
+per run it is an assumption.
 """
 
 import math
@@ -24,7 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from depl.models.evaluation.evaluate import epoch_loads
+from depl.models.evaluation.evaluate import epoch_loads, epoch_times
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.documents import (
     Checked,
@@ -77,29 +66,23 @@ class State(Checked, frozen=True, kw_only=True):
             raise InvalidInputError("no model was trained before epoch 1; remove it", ".model")
         if self.epoch > 0 and self.model is None:
             raise InvalidInputError(f"name the model that epoch {self.epoch} trained", ".model")
-        self._validate_stages()
+        if self.stages is not None:
+            require_joined(self.stages)
+            epochs = sum(stage.epochs for stage in self.stages)
+            if epochs != self.epoch:
+                raise InvalidInputError(f"have {epochs} epochs in all, but epoch is {self.epoch}", ".stages")
+            if self.stages and self.stages[-1].model != self.model:
+                last = f".stages[{len(self.stages) - 1}].model"
+                raise InvalidInputError(f"is {self.stages[-1].model!r}, but model is {self.model!r}", last)
         require_unique([row.cluster for row in self.transferred], ".transferred")
         for index, row in enumerate(self.transferred):
             require_unique(row.datasets, f".transferred[{index}].datasets")
 
-    def _validate_stages(self) -> None:
-        if self.stages is None:
-            return
-        require_joined(self.stages)
-        epochs = sum(stage.epochs for stage in self.stages)
-        if epochs != self.epoch:
-            raise InvalidInputError(f"have {epochs} epochs in all, but epoch is {self.epoch}", ".stages")
-        if self.stages and self.stages[-1].model != self.model:
-            last = f".stages[{len(self.stages) - 1}].model"
-            raise InvalidInputError(f"is {self.stages[-1].model!r}, but model is {self.model!r}", last)
-
     @property
     def trained(self) -> Schedule | None:
         """Model and cluster of the epochs so far; None where that is not said."""
-        if self.epoch == 0:
-            return ()
         if self.stages is None:
-            return None
+            return None if self.epoch else ()
         return tuple(stage.trained for stage in self.stages for _ in range(stage.epochs))
 
     @property
@@ -143,13 +126,7 @@ def check_state(instance: Instance, state: State, plan: Plan | None = None) -> N
     most = instance.target.maximum_epochs
     if state.epoch > most:
         raise InvalidInputError(f"is {state.epoch}, but at most K_max = {most} epochs are allowed", "$.epoch")
-    known = {item.name for item in instance.models}
-    if state.model is not None and state.model not in known:
-        raise InvalidInputError(f"no model {state.model!r}; correct the state", "$.model")
-    for index, stage in enumerate(state.stages or ()):
-        require_known(stage.model, known, f"$.stages[{index}].model")
-        require_known(stage.cluster, {item.name for item in instance.clusters}, f"$.stages[{index}].cluster")
-    _check_places(instance, state)
+    _check_names(instance, state)
     if plan is not None:
         plan.check_names(instance)
         _check_progress(instance, state, plan)
@@ -182,8 +159,7 @@ def remaining_instance(instance: Instance, state: State) -> Instance:
     if reason is not None:
         raise InvalidInputError(reason, "$.elapsed_time")
     target, epoch = instance.target, state.epoch
-    limit = target.maximum_time
-    paid, trained = state.paid, state.trained
+    limit, trained = target.maximum_time, state.trained
     if instance.has_memory and trained is None:
         raise InvalidInputError(
             "under a traced law what follows depends on what was trained before: list the stages so far, "
@@ -195,7 +171,7 @@ def remaining_instance(instance: Instance, state: State) -> Instance:
         name=f"{instance.name} after epoch {epoch}",
         models=tuple(model.after(epoch) if epoch else model for model in instance.models),
         transfers=tuple(
-            msgspec.structs.replace(row, cost=0.0) if (row.dataset, row.cluster) in paid else row
+            msgspec.structs.replace(row, cost=0.0) if (row.dataset, row.cluster) in state.paid else row
             for row in instance.transfers
         ),
         target=msgspec.structs.replace(
@@ -212,9 +188,8 @@ def remaining_instance(instance: Instance, state: State) -> Instance:
 
 def on_plan(state: State, plan: Plan) -> State:
     """The state with its stages, those of the plan where it does not say them."""
-    if state.stages is not None:
-        return state
-    return msgspec.structs.replace(state, stages=joined_stages(plan.schedule[: state.epoch]))
+    stages = joined_stages(plan.schedule[: state.epoch])
+    return msgspec.structs.replace(state, stages=stages if state.stages is None else state.stages)
 
 
 def remaining_plan(plan: Plan, state: State) -> Plan:
@@ -227,12 +202,9 @@ def remaining_plan(plan: Plan, state: State) -> Plan:
 def sunk_cost(instance: Instance, plan: Plan, state: State) -> float:
     """What is paid: the transfers that were made, and the epochs trained, as planned [cost]."""
     transfers = [instance.transfer_cost(name, cluster) for name, cluster in sorted(state.paid)]
-    done = Plan(epochs=plan.epochs[: state.epoch], data=plan.data)
-    epochs = [
-        demand.price * item.resources
-        for demand, item in zip(epoch_loads(instance, done), done.epochs, strict=True)
-    ]
-    return math.fsum([*transfers, *epochs])
+    done = msgspec.structs.replace(plan, epochs=plan.epochs[: state.epoch])
+    places = zip(epoch_loads(instance, done), done.epochs, strict=True)
+    return math.fsum([*transfers, *(place.price * item.resources for place, item in places)])
 
 
 def planned_state(instance: Instance, plan: Plan, epoch: int, loss: float) -> State:
@@ -246,39 +218,36 @@ def planned_state(instance: Instance, plan: Plan, epoch: int, loss: float) -> St
     plan.check_names(instance)
     if not 0 <= epoch <= len(plan.epochs):
         raise InvalidInputError(f"must lie between 0 and {len(plan.epochs)}, not be {epoch}", "epoch")
-    done = Plan(epochs=plan.epochs[:epoch], data=plan.data)
-    times = [
-        demand.communication + (demand.work / item.resources if demand.work else 0.0)
-        for demand, item in zip(epoch_loads(instance, done), done.epochs, strict=True)
-    ]
+    done = msgspec.structs.replace(plan, epochs=plan.epochs[:epoch])
     used = {item.cluster for item in done.epochs}
     return State(
         instance=instance.fingerprint,
         epoch=epoch,
         loss=loss,
-        elapsed_time=math.fsum(times),
+        elapsed_time=math.fsum(epoch_times(instance, done)),
         model=done.epochs[-1].model if epoch else None,
         stages=joined_stages(done.schedule) if instance.has_memory else None,
         transferred=tuple(row for row in plan.data if row.cluster in used),
     )
 
 
-def _check_places(instance: Instance, state: State) -> None:
-    clusters = {item.name for item in instance.clusters}
-    datasets = {item.name for item in instance.datasets}
+def _check_names(instance: Instance, state: State) -> None:
+    models, clusters, datasets = (
+        {item.name for item in items} for items in (instance.models, instance.clusters, instance.datasets)
+    )
+    if state.model is not None:
+        require_known(state.model, models, "$.model")
+    for index, stage in enumerate(state.stages or ()):
+        require_known(stage.model, models, f"$.stages[{index}].model")
+        require_known(stage.cluster, clusters, f"$.stages[{index}].cluster")
     for index, row in enumerate(state.transferred):
-        path = f"$.transferred[{index}]"
-        if row.cluster not in clusters:
-            raise InvalidInputError(f"no cluster {row.cluster!r}; correct the state", f"{path}.cluster")
+        require_known(row.cluster, clusters, f"$.transferred[{index}].cluster")
         for position, name in enumerate(row.datasets):
-            if name not in datasets:
-                raise InvalidInputError(
-                    f"no dataset {name!r}; correct the state", f"{path}.datasets[{position}]"
-                )
+            path = f"$.transferred[{index}].datasets[{position}]"
+            require_known(name, datasets, path)
             if not instance.rules.may_use((name,), row.cluster):
                 raise InvalidInputError(
-                    f"dataset {name!r} may not be used on {row.cluster!r}; correct the state",
-                    f"{path}.datasets[{position}]",
+                    f"dataset {name!r} may not be used on {row.cluster!r}; correct the state", path
                 )
 
 
@@ -320,12 +289,18 @@ def _time_left(limit: float, elapsed: float) -> float:
 def _provenance(instance: Instance, epoch: int) -> tuple[Provenance, ...]:
     """Where the values of the rest come from: what was said of whole tables holds, of single entries not."""
     note = f"of the run after epoch {epoch}"
-    new = (
-        Provenance(path="$.target.initial_loss", source="measured", note=note),
-        Provenance(path="$.target.initial_model", source="measured", note=note),
-        Provenance(path="$.target.maximum_epochs", source="derived", note=note),
-        Provenance(path="$.target.maximum_time", source="derived", note=note),
-    )
+    new = [
+        Provenance(path=f"$.target.{field}", source=source, note=note)
+        for source, fields in _SOURCES.items()
+        for field in fields.split()
+    ]
     replaced = {row.path for row in new}
     kept = (row for row in instance.provenance if row.path not in replaced and ".epochs[" not in row.path)
     return (*kept, *new)
+
+
+_SOURCES: dict[Literal["measured", "derived"], str] = {
+    "measured": "initial_loss initial_model",
+    "derived": "maximum_epochs maximum_time",
+}
+"""Fields of the target that a state gives."""

@@ -1,23 +1,9 @@
-r"""Plan again from an observed state; and the rule by which that keeps the promise made at the start.
+"""Plan again from an observed state; and the rule by which that keeps the promise made at the start.
 
-What a re-plan promises holds *given the state*: the rest of the run meets the target with probability omega.
-A policy that re-plans with the same omega whenever it likes does not deliver omega over all runs: in lucky
-states the old rest would do better than omega, and exactly that surplus is spent (`docs/replanning`,
-`depl.instances.spent_promise`).
-
-The rule that keeps the promise. Let V(s) be the conditional probability of missing the target in state s if
-the plan in force is followed, and change plans in s only if the new V(s) is not above the old one. Between
-two changes V is a martingale (tower property), at a change it does not rise; so over the whole run E V does
-not rise. It starts at 1 - omega or below and ends as the probability of missing the target.
-
-"Not above" is decided by certified intervals: the *upper* end of the new one against the *lower* end of the
-old one. The old rest itself may always be kept, certificate or not.
-
-The tower property needs V(s) to be the conditional probability. Under a traced law with residuals kept per
-run, or with a margin for plans never run, it is not: both are drawn afresh at every state, and of what the
-run has shown of itself its last loss alone counts. The rule can be followed all the same, and asks of every
-new rest what the old one would deliver from there; what it delivers over all runs is then to be counted on
-real runs (`Replanning.holds_over_all_runs`).
+What a re-plan promises holds *given the state*, and who plans again with the same omega at will does not
+deliver omega over all runs. The rule that does changes plans only where the conditional probability of a miss
+does not rise, decided by certified intervals: the *upper* end of the new one against the *lower* end of the
+old one (`docs/replanning`, with the proof; what it takes of the law: `Replanning.holds_over_all_runs`).
 """
 
 import math
@@ -29,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from depl.models.evaluation.evaluate import SITE_RULES, Evaluation, evaluate, law_of_end
+from depl.models.evaluation.evaluate import SITE_RULES, Evaluation, evaluate, law_of_end, plan_cost
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.foundation.clock import now
 from depl.models.foundation.interval import Interval
@@ -95,8 +81,6 @@ class OldRest:
     retimed : Plan or None
         The same epochs with the cheapest resources for the time that is left, and so with the same law of the
         final loss; None if no resources keep the limits.
-    retimed_cost : float
-        What they cost; infinite without them [cost].
     """
 
     plan: Plan
@@ -105,7 +89,6 @@ class OldRest:
     outside: str | None
     keeps_omega: bool
     retimed: Plan | None
-    retimed_cost: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -205,27 +188,36 @@ def replan(
     state = on_plan(state, plan)
     method = find(default_method(instance) if method is None else method).name
     old = _old_rest(instance, plan, state)
-    level = _level(instance, old) if keep_promise else instance.target.quantile_level
-    remaining, reason = _remaining(instance, state, level)
-    if remaining is None:
-        result = _too_late(instance, method, seed, reason)
+    level = instance.target.quantile_level
+    if keep_promise and not _lost(old):  # where the old rest is lost the rule asks nothing
+        level = promising_level(old.evaluation.violation)
+    remaining, reason = None, time_is_up(instance, state)
+    if reason is not None:
+        ended = Termination.INFEASIBLE, Solution.NONE, method
+        result = Result(*ended, None, None, math.inf, reason=reason, seed=seed, problem=instance)
     else:
+        remaining = remaining_instance(instance, state).replace(quantile_level=level)
         left = None if time_limit is None else max(time_limit - (now() - entered), _LEAST_SECONDS)
         watching: dict[str, Any] = {"progress": progress, "on_phase": on_phase}
         given: dict[str, Any] = {"seed": seed, "scenarios": scenarios, "options": options, **watching}
         result = _asked(solve(remaining, method, gap=gap, time_limit=left, **given), time_limit)
     met, paid = is_met(instance, state), sunk_cost(instance, plan, state)
-    rest = _cheapest_rest(remaining, old, result, met, keep_promise)
+    rest: tuple[Choice, Plan | None, float | None] = Choice.NONE, None, None
+    if remaining is not None:
+        for choice, allowed, cost in _allowed(remaining, old, result, met, keep_promise):
+            if rest[2] is None or cost < rest[2] * (1 - PROOF_TOLERANCE):
+                rest = choice, allowed, cost
     about = instance, keep_promise, loss_law(instance).conditional
     return Replanning(state, remaining, met, old, result, paid, level, *rest, *about)
 
 
 def _asked(result: Result, time_limit: float | None) -> Result:
     """The result with a plan that names the whole limit, and not what was left of it."""
-    if result.plan is None or result.plan.asked is None or result.plan.asked.time_limit is None:
+    plan = result.plan
+    if plan is None or plan.asked is None or plan.asked.time_limit is None:
         return result
-    asked = msgspec.structs.replace(result.plan.asked, time_limit=time_limit)
-    return replace(result, plan=msgspec.structs.replace(result.plan, asked=asked))
+    asked = msgspec.structs.replace(plan.asked, time_limit=time_limit)
+    return replace(result, plan=msgspec.structs.replace(plan, asked=asked))
 
 
 def is_met(instance: Instance, state: State) -> bool:
@@ -263,47 +255,25 @@ def _old_rest(instance: Instance, plan: Plan, state: State) -> OldRest:
     broken = [item.name for item in evaluation.constraints if not item.satisfied and item.equation != "(3)"]
     lawful = all(item.satisfied for item in evaluation.constraints if item.equation in SITE_RULES)
     short = len(rest.epochs) <= seen.target.maximum_epochs
-    found = with_cheapest_resources(seen, rest) if lawful and short and not late else None
-    retimed, cost = (None, math.inf) if found is None else found
     return OldRest(
         plan=rest,
         evaluation=evaluation,
         broken=tuple(dict.fromkeys(broken + (["training time"] if late else []))),
         outside=evaluation.violation.how if unknown else None,
         keeps_omega=evaluation.violation.at_most(instance.target.violation_budget),
-        retimed=retimed,
-        retimed_cost=evaluation.transfer_cost + cost,
+        retimed=with_cheapest_resources(seen, rest) if lawful and short and not late else None,
     )
 
 
-def _remaining(instance: Instance, state: State, level: float) -> tuple[Instance | None, str]:
-    """The instance of the rest at that level, or None and why there is none."""
-    if reason := time_is_up(instance, state):
-        return None, reason
-    return remaining_instance(instance, state).replace(quantile_level=level), ""
-
-
-def _level(instance: Instance, old: OldRest) -> float:
-    """What the rule asks of the new rest; omega where the old rest is lost and the rule asks nothing."""
-    violation = old.evaluation.violation
-    return instance.target.quantile_level if _lost(violation) else promising_level(violation)
-
-
-def _lost(violation: Interval) -> bool:
-    return violation.lower >= 1
-
-
-def _too_late(instance: Instance, method: str, seed: int, reason: str | None) -> Result:
-    ended = Termination.INFEASIBLE, Solution.NONE, method
-    return Result(*ended, None, None, math.inf, reason=reason, seed=seed, problem=instance)
+def _lost(old: OldRest) -> bool:
+    return old.evaluation.violation.lower >= 1
 
 
 def _allowed(
     remaining: Instance, old: OldRest, result: Result, met: bool, keep_promise: bool
 ) -> Iterator[tuple[Choice, Plan, float]]:
     """What may be followed, with its cost to go."""
-    violation = old.evaluation.violation
-    lost = keep_promise and _lost(violation)
+    lost, violation = keep_promise and _lost(old), old.evaluation.violation
     # Where all is lost the rule allows everything; but what reaches omega is worth more than nothing.
     if met or (lost and result.plan is None):
         yield Choice.STOP, Plan(), 0.0
@@ -311,25 +281,9 @@ def _allowed(
         if not old.broken:
             yield Choice.OLD, old.plan, old.evaluation.cost
         if old.retimed is not None:
-            yield Choice.RETIMED, old.retimed, old.retimed_cost
+            yield Choice.RETIMED, old.retimed, plan_cost(remaining, old.retimed)
     if result.plan is None or result.cost is None:
         return
-    if not keep_promise or not_above(_violation(remaining, result.plan), violation):
+    law = law_of_end(remaining, result.plan)
+    if not keep_promise or not_above(law.violation(remaining.target.maximum_loss), violation):
         yield Choice.NEW, result.plan, result.cost
-
-
-def _violation(instance: Instance, plan: Plan) -> Interval:
-    return law_of_end(instance, plan).violation(instance.target.maximum_loss)
-
-
-def _cheapest_rest(
-    remaining: Instance | None, old: OldRest, result: Result, met: bool, keep_promise: bool
-) -> tuple[Choice, Plan | None, float | None]:
-    """The cheapest rest that is allowed, the first of those that cost the same; nothing once time is up."""
-    best: tuple[Choice, Plan | None, float | None] = Choice.NONE, None, None
-    if remaining is None:
-        return best
-    for choice, plan, cost in _allowed(remaining, old, result, met, keep_promise):
-        if best[2] is None or cost < best[2] * (1 - PROOF_TOLERANCE):
-            best = choice, plan, cost
-    return best
