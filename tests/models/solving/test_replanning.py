@@ -48,14 +48,59 @@ def models_of(plan):
 # --- the rest, old and new -----------------------------------------------------------------------------
 
 
-def test_nothing_changes_where_the_run_went_as_planned(steady, steady_plan):
-    found = replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 8.0), "enumerate")
-    assert found.choice is Choice.OLD
-    assert found.old.keeps_omega
-    assert found.result.termination is depl.Termination.OPTIMAL
-    assert found.result.cost == pytest.approx(12)
-    assert (found.sunk_cost, found.cost_to_go, found.total_cost) == pytest.approx((12, 12, 24))
-    assert not found.met
+@pytest.fixture
+def asked(steady, steady_plan, bell):
+    """Replan the steady example, or the one with normal increments, from a state after an epoch."""
+
+    def ask(loss, elapsed_time=2.5, *, normal=False, instance=None, method="enumerate", **given):
+        state = State(epoch=1, loss=loss, model="net", elapsed_time=elapsed_time)
+        return replan(instance or (bell if normal else steady), steady_plan, state, method, **given)
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("given", "choice", "resources", "to_go"),
+    [
+        ({"loss": 8.0}, "old", [4], 12),
+        ({"loss": 6.0}, "stop", [], 0),
+        ({"loss": 6 + 0.9e-9}, "stop", [], 0),  # met within the tolerance of atoms
+        ({"loss": 8.0, "elapsed_time": 3.0}, "retimed", [8 / 1.5], 16),  # the old rest has become too long
+        # 8.5 left to 6 needs two more epochs in 2.5: 2 * 8 / x + 1 = 2.5, that is x = 32 / 3 > r = 10.
+        ({"loss": 8.5}, "none", None, None),
+        # the same epochs have the same law, so to be slower keeps the promise without any certificate
+        (
+            {"loss": 8, "elapsed_time": 1, "normal": True, "keep_promise": True},
+            "retimed",
+            [8 / 3.5],
+            24 / 3.5,
+        ),
+        # losses may rise: the old rest may leave the target again, stopping may not
+        ({"loss": 5.9, "elapsed_time": 0, "normal": True, "keep_promise": True}, "stop", [], 0),
+    ],
+    ids=str,
+)
+def test_what_is_followed_is_the_cheapest_of_what_is_allowed(asked, given, choice, resources, to_go):
+    found = asked(**given)
+    assert found.choice.value == choice
+    assert found.met == (choice == "stop")
+    assert found.cost_to_go == (to_go if to_go is None else pytest.approx(to_go))
+    assert found.sunk_cost == pytest.approx(12)
+    if resources is None:
+        assert (found.plan, found.total_cost) == (None, None)
+        assert found.result.termination is depl.Termination.INFEASIBLE
+        return
+    assert [epoch.resources for epoch in found.plan.epochs] == pytest.approx(resources)
+    assert found.total_cost == pytest.approx(12 + to_go)
+    assert depl.check(found.remaining.replace(quantile_level=0.01), found.plan).ok
+
+
+def test_what_lags_gets_another_epoch_and_what_is_late_by_more_than_rounding_is_not_met(asked, steady):
+    found = asked(8.5, instance=steady.replace(maximum_time=6))
+    assert (found.choice, len(found.plan.epochs)) == (Choice.NEW, 2)
+    assert found.total_cost == pytest.approx(12 + 3 * (2 * 8) * 2 / 2.5)
+    assert depl.check(found.remaining, found.plan).ok
+    assert not asked(6 + 1.1e-9).met
 
 
 def test_a_limit_counts_from_the_entry_and_the_plan_names_all_of_it(steady, steady_plan, monkeypatch) -> None:
@@ -95,34 +140,6 @@ def test_datasets_of_a_cluster_are_looked_up_once_and_not_at_every_epoch(
     assert len(reads) == 1
 
 
-def test_a_run_that_lags_gets_another_epoch(steady, steady_plan):
-    """8.5 left to 6 needs two more epochs in 2.5: 2 * 8 / x + 1 = 2.5, that is x = 32 / 3 > r = 10."""
-    state = planned_state(steady, steady_plan, 1, 8.5)
-    found = replan(steady, steady_plan, state, "enumerate")
-    assert (found.choice, found.plan) == (Choice.NONE, None)
-    assert found.result.termination is depl.Termination.INFEASIBLE
-    assert found.old.evaluation.violation.exact == 1
-    roomier = steady.replace(maximum_time=6)
-    found = replan(roomier, steady_plan, msgspec.structs.replace(state, instance=None), "enumerate")
-    assert found.choice is Choice.NEW
-    assert len(found.plan.epochs) == 2
-    assert found.cost_to_go == pytest.approx(3 * (2 * 8) * 2 / 2.5)
-    assert found.total_cost == pytest.approx(12 + 38.4)
-    assert depl.check(found.remaining, found.plan).ok
-
-
-def test_a_run_that_is_ahead_stops_now_at_no_cost(steady, steady_plan):
-    found = replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6.0), "enumerate")
-    assert found.met
-    assert (found.choice, found.plan, found.cost_to_go, found.total_cost) == (Choice.STOP, Plan(), 0, 12)
-    assert found.result.plan.epochs == ()
-
-
-def test_a_target_met_within_the_tolerance_of_atoms_is_met(steady, steady_plan):
-    assert replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6 + 0.9e-9), "enumerate").met
-    assert not replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 6 + 1.1e-9), "enumerate").met
-
-
 def test_other_data_may_be_used_and_what_is_there_is_free(steady):
     """Half of the data gains 1 per epoch; 4 are missing in two epochs, so all data are needed."""
     instance = steady.replace(
@@ -147,37 +164,16 @@ def test_other_data_may_be_used_and_what_is_there_is_free(steady):
     assert found.total_cost == pytest.approx(found.sunk_cost + 7 + new.resource_cost)
 
 
-def test_time_that_is_up_is_infeasible_and_the_old_rest_is_still_judged(steady, steady_plan):
-    late = msgspec.structs.replace(planned_state(steady, steady_plan, 1, 8.0), elapsed_time=5.5)
-    found = replan(steady, steady_plan, late, "enumerate")
-    assert (found.choice, found.remaining, found.plan) == (Choice.NONE, None, None)
-    assert found.result.termination is depl.Termination.INFEASIBLE
-    assert found.result.lower_bound == math.inf
+def test_time_that_is_up_is_infeasible_and_the_old_rest_is_still_judged(asked):
+    found = asked(8.0, 5.5)
+    assert (found.choice, found.remaining, found.plan, found.total_cost) == (Choice.NONE, None, None, None)
+    assert (found.result.termination, found.result.lower_bound) == (depl.Termination.INFEASIBLE, math.inf)
     assert found.result.reason.startswith("resources: T_max = 5 was passed")
     assert found.old.evaluation.violation.exact == 0
     assert found.old.evaluation.cost == pytest.approx(12)
-    assert found.old.broken == ("training time",)
-    assert found.total_cost is None
-
-
-def test_an_old_rest_that_slow_training_has_made_too_long_is_not_kept(steady, steady_plan):
-    slow = msgspec.structs.replace(planned_state(steady, steady_plan, 1, 8.0), elapsed_time=3.0)
-    found = replan(steady, steady_plan, slow, "enumerate")
-    assert found.old.broken == ("training time",)
-    assert found.choice is Choice.RETIMED
-    assert found.plan.epochs[0].resources == pytest.approx(8 / 1.5)
-    assert found.cost_to_go == pytest.approx(found.result.cost) == pytest.approx(16)
-    assert depl.check(found.remaining, found.plan).ok
-
-
-def test_a_run_that_was_quick_may_go_on_with_fewer_resources_under_the_rule(bell, steady_plan):
-    """The same epochs have the same law, so this keeps the promise without any certificate."""
-    quick = State(epoch=1, loss=8, model="net", elapsed_time=1)
-    found = replan(bell, steady_plan, quick, "enumerate", keep_promise=True)
-    assert found.choice is Choice.RETIMED
-    assert found.plan.epochs[0].resources == pytest.approx(8 / 3.5)
-    assert found.cost_to_go == pytest.approx(3 * 8 / 3.5)
-    assert found.old.evaluation.cost == pytest.approx(12)
+    assert found.old.broken == asked(8.0, 3.0).old.broken == ("training time",)
+    with pytest.raises(InvalidInputError, match="no method 'magic'"):
+        asked(8.0, 5.5, method="magic")
 
 
 def test_the_plan_may_have_been_made_by_a_re_plan(tiny):
@@ -197,25 +193,10 @@ def test_every_method_works_on_the_rest(tiny):
     plan = depl.solve(tiny, "enumerate").plan
     state = planned_state(tiny, plan, 1, 13.0)
     wanted = replan(tiny, plan, state, "enumerate").result
-    for method in ("exact", "milp"):
-        options = {"scenarios": 40} if method == "milp" else {}
-        found = replan(tiny, plan, state, method, **options)
-        if method == "exact":
-            assert found.result.cost == pytest.approx(wanted.cost)
-        assert found.result.method == method
-        assert found.result.instance == found.remaining.fingerprint
-
-
-def test_auto_plans_the_rest_where_no_method_is_named(steady, steady_plan):
-    found = replan(steady, steady_plan, planned_state(steady, steady_plan, 1, 8.0))
-    assert found.result.method == "auto"
-    assert found.result.cost == pytest.approx(12)
-
-
-def test_a_method_that_does_not_exist_is_refused_even_when_time_is_up(steady, steady_plan):
-    late = msgspec.structs.replace(planned_state(steady, steady_plan, 1, 8.0), elapsed_time=5.5)
-    with pytest.raises(InvalidInputError, match="no method 'magic'"):
-        replan(steady, steady_plan, late, "magic")
+    for method, name in (("exact", "exact"), ("milp", "milp"), (None, "auto")):
+        found = replan(tiny, plan, state, method, **({"scenarios": 40} if method == "milp" else {}))
+        assert method == "milp" or found.result.cost == pytest.approx(wanted.cost)
+        assert (found.result.method, found.result.instance) == (name, found.remaining.fingerprint)
 
 
 # --- the rule that keeps the promise -------------------------------------------------------------------
@@ -263,50 +244,27 @@ def lost_instance(steady):
     return steady.replace(models=(*steady.models, leap), maximum_loss=4, maximum_time=20)
 
 
-def test_an_old_rest_that_is_lost_asks_for_omega_again(steady, steady_plan):
-    found = replan(
-        lost_instance(steady),
-        steady_plan,
-        State(epoch=1, loss=9.5, model="net"),
-        "enumerate",
-        keep_promise=True,
-    )
+def test_an_old_rest_that_is_lost_asks_for_omega_again_and_with_nothing_to_win_stopping_loses_nothing(
+    asked, steady
+):
+    found = asked(9.5, 0, instance=lost_instance(steady), keep_promise=True)
     assert found.old.evaluation.violation.exact == 1
-    assert found.level == 0.9
-    assert found.choice is Choice.NEW
-    assert models_of(found.plan) == ["leap"]
-
-
-def test_with_nothing_to_win_stopping_loses_nothing(steady, steady_plan):
-    state = State(epoch=1, loss=40, model="net", elapsed_time=2)
-    found = replan(lost_instance(steady), steady_plan, state, "enumerate", keep_promise=True)
+    assert (found.level, found.choice, models_of(found.plan)) == (0.9, Choice.NEW, ["leap"])
+    found = asked(40, 2, instance=lost_instance(steady), keep_promise=True)
     assert (found.choice, found.plan, found.cost_to_go) == (Choice.STOP, Plan(), 0)
-    assert replan(lost_instance(steady), steady_plan, state, "enumerate").choice is Choice.NONE
+    assert asked(40, 2, instance=lost_instance(steady)).choice is Choice.NONE
 
 
-def test_stopping_on_the_target_is_allowed_by_the_rule(bell, steady_plan):
-    """Losses may rise: the old rest may leave the target again, stopping may not."""
-    found = replan(bell, steady_plan, State(epoch=1, loss=5.9, model="net"), "enumerate", keep_promise=True)
-    assert found.old.evaluation.violation.lower > 0
-    assert (found.choice, found.plan, found.cost_to_go) == (Choice.STOP, Plan(), 0)
-
-
-def test_an_old_rest_that_is_cheaper_than_any_new_one_says_why(bell, steady_plan):
+def test_an_old_rest_that_is_cheaper_than_any_new_one_says_why(asked):
     """The certified margin is asked of the new rest alone, whose bound then says nothing of the old one."""
-    found = replan(bell, steady_plan, State(epoch=1, loss=9.0, model="net"), "enumerate", keep_promise=True)
+    found = asked(9.0, 0, normal=True, keep_promise=True)
     old = replace(found, choice=Choice.OLD, cost_to_go=10.0, result=replace(found.result, lower_bound=12.5))
     (line,) = [line for line in str(old).splitlines() if line.startswith("below the bound")]
-    assert (
-        f"probability {rounded_down(found.level, 9)} is asked of a new rest: what the old one delivers"
-        in line
-    )
+    said = f"probability {rounded_down(found.level, 9)} is asked of a new rest: what the old one delivers"
+    assert said in line
     assert line.endswith("the old rest is kept without the margin")
-    for other in (
-        replace(old, cost_to_go=12.5),
-        replace(old, choice=Choice.NEW),
-        replace(old, keep_promise=False),
-    ):
-        assert "below the bound" not in str(other)
+    for change in ({"cost_to_go": 12.5}, {"choice": Choice.NEW}, {"keep_promise": False}):
+        assert "below the bound" not in str(replace(old, **change))
 
 
 def three_epochs(seed):
@@ -389,23 +347,16 @@ def outcomes_of_first_epoch(instance, plan):
     return outcomes
 
 
-@given(st.fractions(0, 1))
-def test_the_level_of_a_promise_asks_for_no_more_violation_than_the_old_rest_has(violation):
-    exact = Interval(float(violation), float(violation), "given", violation)
-    level = promising_level(exact)
-    assert 0 < level < 1
+@given(st.fractions(0, 1) | st.sampled_from(["0.05", "0.19", "0.25", "0.3", "0.999"]))
+def test_the_level_of_a_promise_asks_for_no_more_violation_than_the_old_rest_has(written):
+    violation = Fraction(written)
+    level = promising_level(Interval(float(violation), float(violation), "given", violation))
     budget = 1 - Fraction(repr(level))
-    assert budget >= SMALLEST_VIOLATION_BUDGET
-    assert budget <= max(violation, SMALLEST_VIOLATION_BUDGET)
+    assert SMALLEST_VIOLATION_BUDGET <= budget <= max(violation, SMALLEST_VIOLATION_BUDGET)
+    assert 0 < level < 1
     if SMALLEST_VIOLATION_BUDGET <= violation <= Fraction(999, 1000):
         assert budget >= violation - Fraction(1, 10**15)
-
-
-@pytest.mark.parametrize("value", ["0.05", "0.19", "0.25", "0.3", "0.999"])
-def test_the_level_of_a_written_decimal_is_exact(value):
-    violation = Fraction(value)
-    level = promising_level(Interval(float(value), float(value), "given", violation))
-    assert 1 - Fraction(repr(level)) == violation
+    assert not isinstance(written, str) or budget == violation  # the level of a written decimal is exact
 
 
 def test_intervals_are_compared_end_against_end():
@@ -417,13 +368,11 @@ def test_intervals_are_compared_end_against_end():
     assert not not_above(old, old)
 
 
-def test_whatever_is_chosen_misses_at_most_as_often_as_the_old_rest(bell, steady_plan):
+def test_whatever_is_chosen_misses_at_most_as_often_as_the_old_rest(asked, bell):
     """By the closed form of normal increments, in states from lucky to hopeless."""
-    instance = bell.replace(maximum_epochs=4, maximum_time=20)
-    chosen = set()
+    instance, chosen = bell.replace(maximum_epochs=4, maximum_time=20), set()
     for loss in np.linspace(5.5, 14, 18).tolist():
-        state = State(epoch=1, loss=loss, model="net", elapsed_time=2.5)
-        found = replan(instance, steady_plan, state, "enumerate", keep_promise=True)
+        found = asked(loss, instance=instance, keep_promise=True)
         length = len(found.plan.epochs)
         assert missed(loss, length) <= missed(loss, 1) * (1 + 1e-12)
         chosen.add((found.choice, length))
@@ -441,17 +390,10 @@ def missed(loss, epochs):
 def test_the_rest_keeps_the_rules_and_stops_only_with_a_model_that_may_be_last(tiny, tiny_optimum):
     """After one epoch of ``full`` the target is met by luck; what has to be delivered is ``pruned``."""
     bare = msgspec.structs.replace(tiny_optimum, instance=None)
-    lucky = planned_state(tiny, tiny_optimum, 1, 6.0)
-    found = replan(tiny, bare, msgspec.structs.replace(lucky, instance=None), "exact")
-    assert found.met
-    assert found.choice is Choice.STOP
-    ruled = tiny.replace(deployable=("pruned",))
-    state = msgspec.structs.replace(lucky, instance=None)
-    found = replan(ruled, bare, state, "exact")
-    assert not found.met
-    assert found.remaining.target.deployable == ("pruned",)
-    assert found.choice is Choice.NEW
-    assert models_of(found.plan) == ["pruned"]
+    state = msgspec.structs.replace(planned_state(tiny, tiny_optimum, 1, 6.0), instance=None)
+    assert replan(tiny, bare, state, "exact").choice is Choice.STOP
+    found = replan(tiny.replace(deployable=("pruned",)), bare, state, "exact")
+    assert (found.met, found.choice, models_of(found.plan)) == (False, Choice.NEW, ["pruned"])
     assert found.cost_to_go > 0
 
 
@@ -462,17 +404,8 @@ def test_an_old_rest_that_breaks_a_rule_is_neither_kept_nor_retimed(tiny, tiny_o
     state = msgspec.structs.replace(planned_state(tiny, tiny_optimum, 2, 7.0), instance=None)
     found = replan(moved, bare, state, "exact")
     assert found.old.broken == ("datasets on 'edge' that may not be used there",)
-    assert found.old.retimed is None
-    assert found.choice is Choice.NEW
-    assert found.plan.data
+    assert (found.old.retimed, found.choice) == (None, Choice.NEW)
     assert not [row for row in found.plan.data if row.cluster == "edge" and "sensors" in row.datasets]
-
-
-def test_a_state_with_data_where_they_may_not_be_is_refused(tiny, tiny_optimum):
-    archive, sensors = tiny.datasets
-    moved = tiny.replace(datasets=(archive, msgspec.structs.replace(sensors, clusters=("cloud",))))
     brought = (ClusterData(cluster="edge", datasets=("sensors",)),)
-    state = State(epoch=1, loss=9, model="full", transferred=brought)
-    bare = msgspec.structs.replace(tiny_optimum, instance=None)
     with pytest.raises(InvalidInputError, match=r"transferred\[0\].*may not be used on 'edge'"):
-        replan(moved, bare, state, "exact")
+        replan(moved, bare, State(epoch=1, loss=9, model="full", transferred=brought), "exact")

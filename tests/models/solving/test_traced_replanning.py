@@ -1,7 +1,7 @@
 """Planning the rest of a run again under a traced law: states, the rule, and what is said of it."""
 
 import itertools
-import json
+import re
 from fractions import Fraction
 
 import msgspec
@@ -9,7 +9,6 @@ import pytest
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import FittedJump, FittedStep, Stage, TracedLaw
 from depl.models.solving.observed_state import State, check_state, planned_state, remaining_instance
 from depl.models.solving.replanning import Choice, replan
@@ -101,15 +100,9 @@ def test_the_rule_keeps_the_promise_over_all_runs_where_residuals_are_independen
 def test_where_the_rule_proves_nothing_over_all_runs_it_says_so(
     fields: dict[str, object], holds: bool
 ) -> None:
-    law = msgspec.structs.replace(staircase(), **fields)
-    asked = instance_of(law, maximum_loss=3.0, quantile_level=0.5)
+    asked = instance_of(msgspec.structs.replace(staircase(), **fields), maximum_loss=3.0, quantile_level=0.5)
     found = replan(asked, plan_of((FULL, FAR)), State(epoch=1, loss=3.0, model="full"), keep_promise=True)
-    assert found.holds_over_all_runs is holds
-
-
-def test_a_run_that_has_met_its_target_may_stop() -> None:
-    found = replan(instance(maximum_loss=2.0), plan_of((FULL, FAR)), State(epoch=1, loss=2.0, model="full"))
-    assert (found.met, found.choice, found.plan) == (True, Choice.STOP, Plan())
+    assert (found.holds_over_all_runs, found.met, found.choice) == (holds, True, Choice.STOP)
 
 
 def test_a_loss_that_no_run_had_leaves_the_old_rest_unknown() -> None:
@@ -122,21 +115,12 @@ def test_a_loss_that_no_run_had_leaves_the_old_rest_unknown() -> None:
     assert kept.choice is Choice.RETIMED  # its epochs may be slower, as no time was lost
 
 
-def test_a_state_before_the_first_epoch_gives_the_first_loss() -> None:
-    asked = instance(maximum_loss=3.0)
-    found = replan(asked, plan_of((FULL, FAR)), State(epoch=0, loss=4.0))
-    assert found.remaining is not None
-    assert found.remaining.traced_law.trained_before == ()
-    assert found.old.evaluation.violation.exact == solve(asked).violation.exact  # all runs begin with 4
-
-
 def test_a_rest_is_planned_again_from_a_state_of_its_own() -> None:
-    law = halves(8)
-    asked = instance_of(law, maximum_loss=1.5, quantile_level=0.5)
+    asked = instance_of(halves(8), maximum_loss=1.5, quantile_level=0.5)
     rest = remaining_instance(asked, State(epoch=0, loss=4.0))
-    again = remaining_instance(rest, State(epoch=1, loss=2.5, model="full", stages=(_stage(FULL),)))
-    at_once = State(epoch=1, loss=2.5, model="full", stages=(_stage(FULL),))
-    assert again.traced_law == remaining_instance(asked, at_once).traced_law
+    assert rest.traced_law.trained_before == ()
+    state = State(epoch=1, loss=2.5, model="full", stages=(_stage(FULL),))
+    assert remaining_instance(rest, state).traced_law == remaining_instance(asked, state).traced_law
 
 
 def _stage(pair: tuple[str, str]) -> Stage:
@@ -191,49 +175,15 @@ def test_stages_that_are_not_those_of_the_plan_or_of_the_instance_are_refused() 
     assert caught.value.path == "$.stages[0].cluster"
 
 
-# --- the command ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def files(tmp_path):
-    """Write an instance, a plan and a state; returns their paths."""
-
-    def write(instance, plan, state):
-        paths = []
-        for name, item in (("instance", instance), ("plan", plan), ("state", state)):
-            paths.append(tmp_path / f"{name}.json")
-            paths[-1].write_text(item.to_json(), encoding="utf-8")
-        return paths
-
-    return write
-
-
-def cells(out):
-    """What a command says, by its first words."""
-    pairs = (line.partition("  ") for line in out.splitlines())
-    return {name.strip(): value.strip() for name, _, value in pairs if value}
-
-
-def test_the_command_plans_the_rest_and_says_what_it_rests_on(ask, files) -> None:
-    paths = files(instance(), plan_of((FULL, FAR)), State(epoch=1, loss=2.0, model="full"))
-    code, out, err = ask("replan", *paths, "--keep-promise")
-    assert (code, err) == (0, "")
-    found = cells(out)
-    assert found["P(l(K) <= 1.8 | state)"].startswith("is 0.5, certified under the fitted law, ")
-    assert found["kept over all runs"].startswith("yes")
-    assert "the loss seen after 1 epoch" in out
-    code, out, err = ask("replan", *paths, "--json")
-    assert json.loads(out)["replan"]["old"]["outside"] is None
-
-
-def test_the_command_says_where_nothing_is_known_or_proved(ask, files) -> None:
+def test_the_answer_says_what_it_rests_on_and_where_nothing_is_known_or_proved() -> None:
+    state = State(epoch=1, loss=2.0, model="full")
+    text = str(replan(instance(), plan_of((FULL, FAR)), state, keep_promise=True))
+    assert re.search(r"P\(l\(K\) <= 1\.8 \| state\) +is 0\.5, certified under the fitted law, ", text)
+    assert re.search(r"kept over all runs +yes", text)
+    assert "the loss seen after 1 epoch" in text
     law = msgspec.structs.replace(staircase(), residuals="per_run")
     asked = instance_of(law, maximum_loss=1.8, quantile_level=0.5)
-    paths = files(asked, plan_of((FULL, FAR)), State(epoch=1, loss=9.0, model="full"))
-    code, out, _ = ask("replan", *paths, "--keep-promise")
-    found = cells(out)
-    assert code == 0
-    assert found["P(l(K) <= 1.8 | state)"].startswith(
-        "is not known: outside the support of the traces: a loss"
-    )
-    assert found["kept over all runs"].startswith("not proved")
+    state = State(epoch=1, loss=9.0, model="full")
+    text = str(replan(asked, plan_of((FULL, FAR)), state, keep_promise=True))
+    assert re.search(r"state\) +is not known: outside the support of the traces: a loss", text)
+    assert re.search(r"kept over all runs +not proved", text)
