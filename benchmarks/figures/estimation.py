@@ -26,7 +26,7 @@ from depl.models.estimation.diagnosis import Diagnosis
 from depl.models.estimation.families import family_of
 from depl.models.estimation.fit import FittedLaw, ImprovementFit, SwitchFit, TracesFit, fit_rows
 from depl.models.estimation.independence import USABLE
-from depl.models.evaluation.traced_counting import runs_to_carry
+from depl.models.evaluation.traced_law import runs_to_carry
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.laws import FloatArray
 from depl.models.traces.table import Traces

@@ -6,6 +6,7 @@ families, as draws of one family share runs. Of promises with confidence c at mo
 be refuted by a one-sided exact test at 5 %.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -25,10 +26,12 @@ from depl.models.estimation.binomial import binomial_p_values
 from depl.models.estimation.curve import Curve
 from depl.models.estimation.fit import fit_traces, schedule_label
 from depl.models.estimation.instance import fit_instance
-from depl.models.evaluation.traced_prediction import final_atoms, final_loss, order_statistic
+from depl.models.evaluation.traced_law import independent_loss, mixture_of
+from depl.models.evaluation.traced_support import outside_support
 from depl.models.exact.listing import enumerate_plans
+from depl.models.foundation.documents import decimal
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.affine_law import AffineLaw, Known, positions
+from depl.models.problem.affine_law import AffineLaw, Known, ends_of, positions
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.problem.laws import Empirical, FloatArray
 from depl.models.risk.sampling import sample_final_loss
@@ -49,6 +52,8 @@ KNOWN_AGE = 5
 have fewer epochs left to be promised."""
 PER_RUN, INDEPENDENT, PAPER = METHODS = ("affine, per run", "affine, independent", "independent increments")
 RUNS, PLAN, KNOWN = "held-out runs", "unseen plan", "known loss"
+MOST_SUMS = 100_000
+"""Most sums of what different runs lend: set by hand; fewer round quantiles up by more."""
 _CHANCE = 0.05
 """Share of the promises that hold which a test at 5 % refutes."""
 _SEED = 20261122
@@ -204,6 +209,27 @@ def _held_out(
             yield np.isin(np.arange(many), gone), plans, [PLAN], label
 
 
+def sums_of(constant: float, parts: Sequence[FloatArray]) -> FloatArray:
+    """All sums with one number of each part, of at most `MOST_SUMS` neighbours in groups the greatest."""
+    values = np.array([constant])
+    for part in parts:
+        values = np.sort(np.add.outer(values, part), axis=None)
+        size = math.ceil(values.size / MOST_SUMS)
+        padded = np.concatenate([np.full(-values.size % size, values[0]), values])
+        values = padded.reshape(-1, size).max(axis=1)
+    return values
+
+
+def order_statistic(values: FloatArray, level: float, next_run: bool) -> float:
+    """The smallest of n ascending values that covers ``level``.
+
+    For the next run its rank is ceil((n + 1) level), which an exchangeable next value stays below with that
+    probability at least, infinite where n is too small; else ceil(n level), the quantile of the values.
+    """
+    rank = math.ceil((len(values) + int(next_run)) * decimal(level))
+    return float(values[rank - 1]) if rank <= len(values) else math.inf
+
+
 class _Laws:
     """Everything that is fitted to one set of runs, and the promises that follow."""
 
@@ -220,23 +246,29 @@ class _Laws:
                 seen = losses[:, epoch] if method == PAPER else np.log(losses[:, epoch])
                 middle = float(np.median(seen))  # its plan is judged to lie within the support or not
                 start, moved = Known(epoch, middle), seen - middle
+            if method != PAPER and outside_support(self._law, plan, start):
+                return np.full((len(losses), len(FIXED_LEVELS)), np.nan)
             promised = self._quantiles(method, plan, start)
             if start is not None and method != PAPER:
                 ahead = positions(plan)[start.epoch :]
                 moved = moved * float(np.prod([self._law.step(place).retention for place in ahead]))
-        except NotCoveredError:  # outside the support, or too few runs for the level
+        except NotCoveredError:  # the paper's law has no such epoch
             return np.full((len(losses), len(FIXED_LEVELS)), np.nan)
         found = promised + moved[:, None]
         return found if method == PAPER else np.exp(found)
 
     def _quantiles(self, method: str, plan: Schedule, known: Known | None) -> FloatArray:
         """The promised loss at every level: its logarithm, of the affine law."""
+        together = False
         if method == PER_RUN:
-            atoms = final_atoms(self._law, plan, known)
-            return np.array([atoms.quantile(level) for level in FIXED_LEVELS])
-        loss = self._increments(plan, known) if method == PAPER else final_loss(self._law, plan, known)
-        drawn = np.sort(sample_final_loss(loss, self._rng, self._draws))
-        return np.array([order_statistic(drawn, level, next_run=False) for level in FIXED_LEVELS])
+            found = mixture_of(self._law, ends_of(plan), known=known)
+            values, together = sums_of(found.constant, found.parts), found.together
+        else:
+            loss = (
+                self._increments(plan, known) if method == PAPER else independent_loss(self._law, plan, known)
+            )
+            values = sample_final_loss(loss, self._rng, self._draws)
+        return np.array([order_statistic(np.sort(values), level, together) for level in FIXED_LEVELS])
 
     @cached_property
     def _paper(self) -> tuple[dict[str, tuple[Curve, Empirical]], dict[tuple[str, str], Empirical]]:

@@ -26,7 +26,7 @@ from depl.models.estimation.certificate import certificate, held_out
 from depl.models.estimation.choices import CARE
 from depl.models.estimation.instance import fit_instance
 from depl.models.evaluation.evaluate import evaluate
-from depl.models.evaluation.traced_prediction import runs_through
+from depl.models.evaluation.traced_law import runs_through
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.interrupts import uninterrupted

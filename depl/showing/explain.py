@@ -20,9 +20,9 @@ from depl.models.evaluation.evaluate import (
     plan_steps,
 )
 from depl.models.evaluation.loss_law import TracedLoss, loss_law
-from depl.models.evaluation.traced_lending import first_losses
+from depl.models.evaluation.traced_law import epochs_ahead, first_losses
 from depl.models.evaluation.traced_loss import basis, below_all_seen, end_law
-from depl.models.evaluation.traced_support import epochs_ahead, mean_after
+from depl.models.evaluation.traced_support import mean_after
 from depl.models.foundation import wording
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.interval import Interval

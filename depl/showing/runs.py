@@ -17,7 +17,7 @@ from depl.models.estimation.choices import CARE, plans_needed
 from depl.models.estimation.diagnosis import Diagnosis
 from depl.models.estimation.fit import TracesFit, fit_rows, schedule_label
 from depl.models.estimation.independence import USABLE
-from depl.models.evaluation.traced_counting import runs_to_carry
+from depl.models.evaluation.traced_law import runs_to_carry
 from depl.models.evaluation.traced_loss import only_whole_runs
 from depl.models.foundation.wording import counted, number, probability
 from depl.models.problem.instance import Instance

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from depl.models.estimation.choices import plans_needed
-from depl.models.evaluation.traced_prediction import staged
+from depl.models.evaluation.traced_law import staged
 from depl.models.evaluation.traced_support import extreme_predictions, outside_support
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.affine_law import (

@@ -21,7 +21,7 @@ from depl.models.estimation.affine import FEWEST, fit_affine, margin
 from depl.models.estimation.choices import CARE
 from depl.models.estimation.fit import Combination, ImprovementFit, SwitchFit, TracesFit, fit_traces
 from depl.models.estimation.setup import Setup
-from depl.models.evaluation.traced_counting import runs_to_carry
+from depl.models.evaluation.traced_law import runs_to_carry
 from depl.models.foundation.documents import opened
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted
@@ -110,7 +110,7 @@ def fit_instance(
     diverged : int, optional
         How many runs were lost in all; those of `depl.models.traces.table.Traces.lost` by default, and no
         fewer. Each counts as a miss of every plan, and of every stage of a plan that too few runs went
-        through (`depl.models.evaluation.traced_prediction`): careful wherever they were lost.
+        through (`depl.models.evaluation.traced_law`): careful wherever they were lost.
     name : str, optional
         Of the instance; that of the setup by default.
     rng : numpy.random.Generator, optional

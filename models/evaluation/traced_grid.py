@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from depl.models.evaluation.traced_lending import first_losses
+from depl.models.evaluation.traced_law import first_losses
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.affine_law import AffineLaw, AffineStep, Known, Position
 from depl.models.problem.laws import FloatArray

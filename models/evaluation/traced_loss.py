@@ -6,27 +6,26 @@ refused (`depl.models.evaluation.traced_support.outside_support`).
 """
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from depl.models.evaluation import traced_prediction as prediction
 from depl.models.evaluation.end_law import EndLaw
-from depl.models.evaluation.traced_lending import lent
-from depl.models.evaluation.traced_prediction import (
-    as_seen,
+from depl.models.evaluation.traced_law import (
     ends_ahead,
+    epochs_ahead,
+    independent_loss,
     independent_step,
-    mixed_loss,
+    lent,
+    mixture_of,
     runs_through,
     whole_runs,
 )
-from depl.models.evaluation.traced_support import epochs_ahead, outside_support
+from depl.models.evaluation.traced_support import outside_support
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.foundation.wording import counted
-from depl.models.problem.affine_law import Position, RunRecord, ends_of
+from depl.models.problem.affine_law import Position, ends_of
 from depl.models.problem.epochs import FinalLoss, LossStep, Term
 from depl.models.problem.laws import Empirical
 from depl.models.problem.traced_law import TracedLaw
@@ -67,13 +66,13 @@ def end_law(traced: TracedLaw, schedule: Schedule) -> EndLaw:
     require_supported(traced, schedule)
     trained = traced.from_start(schedule)
     if traced.residuals == "per_run":
-        found, beyond = mixed_loss(traced.law, trained, traced.counting, traced.deviations, traced.known)
-        return EndLaw(found, traced.scale, beyond)
-    found = prediction.final_loss(traced.law, trained, traced.known)
+        found = mixture_of(traced.law, ends_of(trained), traced.counting, traced.known)
+        return found.law(traced.deviations, traced.scale)
+    summed = independent_loss(traced.law, trained, traced.known)
     if traced.deviations:
         moved = Term(1.0, Empirical(values=traced.deviations)), 1
-        found = FinalLoss(found.constant, (*found.terms, moved))
-    return EndLaw(found, traced.scale)
+        summed = FinalLoss(summed.constant, (*summed.terms, moved))
+    return EndLaw(summed, traced.scale)
 
 
 def untrained_law(traced: TracedLaw, initial_loss: float) -> EndLaw:
@@ -92,27 +91,17 @@ def untrained_law(traced: TracedLaw, initial_loss: float) -> EndLaw:
     if traced.known is not None:
         return EndLaw(FinalLoss(initial_loss, ()))
     before = np.sort([run.observed[0] for run in runs_through(traced.law, ())])
-    counted_runs = whole_runs(before, traced.counting)
-    drawn, like = as_seen(counted_runs.parts[0], counted_runs.weights)
-    return EndLaw(FinalLoss(0.0, ((Term(1.0, drawn), 1),)), beyond=1 - like)
+    return whole_runs(before, traced.counting).law()
 
 
 def below_all_seen(traced: TracedLaw, law: EndLaw, budget: Fraction) -> bool:
     """Whether the (1 - budget)-quantile of l(K) lies below every loss that any run ever had.
 
-    Such a promise is a defect of the fitted law, whatever the equations say.
-    """
-    return law.exceedance(clearly_below(traced)).at_most(budget)
-
-
-def clearly_below(traced: TracedLaw) -> float:
-    """A little less than every loss that any run ever had, on the scale of the law.
-
-    By more than an atom may exceed a maximum and still count as met, so that the least loss itself is not
-    below.
+    Such a promise is a defect of the fitted law, whatever the equations say. It is clearly below: by more
+    than an atom may exceed a maximum and still count as met, so that the least loss itself is not.
     """
     least = traced.law.seen[0]
-    return least - 2 * ATOM_TOLERANCE * max(1.0, abs(least))
+    return law.exceedance(least - 2 * ATOM_TOLERANCE * max(1.0, abs(least))).at_most(budget)
 
 
 def traced_steps(traced: TracedLaw, schedule: Schedule) -> list[LossStep]:
@@ -183,79 +172,64 @@ def only_whole_runs(traced: TracedLaw) -> str:
 
 def basis(traced: TracedLaw, schedule: Schedule) -> str:
     """What a promise for a schedule rests on, in words: how many runs, and in which sense it holds."""
-    if traced.known is None:
-        return _basis(traced, schedule) + _cut_at_random(traced)
-    seen = f"the loss seen after {counted(traced.known.epoch, 'epoch')}"
-    if not schedule:
-        return seen
-    rest = _basis(traced, schedule) + _cut_at_random(traced)
-    return f"{seen}, of which the law takes only the part that later epochs retain, and {rest}"
-
-
-def _cut_at_random(traced: TracedLaw) -> str:
-    if not traced.cut_at_random:
-        return ""
-    return (
-        f"; that {counted(traced.cut_at_random, 'run')} ended early for reasons unlike their losses was said"
-    )
-
-
-def _basis(traced: TracedLaw, schedule: Schedule) -> str:
-    if not schedule:
-        runs = counted(len(runs_through(traced.law, ())), "run")
-        return _counted_as(traced, f"the loss of {runs} before training", "")
-    trained = traced.from_start(schedule)
-    through = runs_through(traced.law, trained)
+    seen, cut = "", ""
+    if traced.known is not None:
+        seen = f"the loss seen after {counted(traced.known.epoch, 'epoch')}"
+        if not schedule:
+            return seen
+        seen += ", of which the law takes only the part that later epochs retain, and "
+    if traced.cut_at_random:
+        runs = counted(traced.cut_at_random, "run")
+        cut = f"; that {runs} ended early for reasons unlike their losses was said"
+    through = runs_through(traced.law, traced.from_start(schedule))
     runs = counted(len(through), "run")
+    if not schedule:
+        return _counted_as(traced, f"the loss of {runs} before training") + cut
     if not whole(traced, schedule):
-        ends = last_positions(traced, schedule)
-        ages = [1 if traced.known is None else traced.known.first_age(end) for end in ends]
-        donors = [len(lent(traced.law, end, age).donors) for end, age in zip(ends, ages, strict=True)]
-        margin = "with a margin" if traced.deviations else "WITHOUT a margin"
-        lost = ", one more counted as a miss in each"
-        if traced.diverged:
-            lost = f" and, counted as misses in each, {_lost(traced)} and one more"
-        if not traced.counting.unseen or traced.residuals == "independent":
-            lost = ", taken for the whole law, as no run unlike them counts"
-        return (
-            f"the fitted law, as only {runs} went through this plan: residuals of "
-            f"{' and '.join(map(str, donors))} runs, stage by stage{lost}, {margin} for plans never run"
-        )
-    return _counted_as(traced, f"{runs} of this plan", _settled(traced, schedule, through))
-
-
-def _settled(traced: TracedLaw, schedule: Schedule, through: Sequence[RunRecord]) -> str:
-    """That the worst of the last epochs counts, where it does."""
+        return seen + _stage_by_stage(traced, schedule, runs) + cut
     last = len(traced.trained_before) + len(schedule)
-    went_on = any(len(run.losses) > last + 1 for run in through)
-    epochs = min(traced.settled_epochs, len(schedule)) if went_on else 1
-    if epochs == 1:
-        return ""
+    settled = min(traced.settled_epochs, len(schedule))
+    told = f"{runs} of this plan"
+    if settled > 1 and any(len(run.losses) > last + 1 for run in through):
+        told += (
+            f" (as some trained on, the misses are counted after each of the last {settled} epochs, and the "
+            "most count)"
+        )
+    return seen + _counted_as(traced, told) + cut
+
+
+def _stage_by_stage(traced: TracedLaw, schedule: Schedule, runs: str) -> str:
+    """What a promise rests on where too few runs went through the whole schedule."""
+    ends = last_positions(traced, schedule)
+    ages = [1 if traced.known is None else traced.known.first_age(end) for end in ends]
+    donors = [len(lent(traced.law, end, age).donors) for end, age in zip(ends, ages, strict=True)]
+    lost = ", one more counted as a miss in each"
+    if traced.diverged:
+        lost = f" and, counted as misses in each, {traced.diverged} that diverged or were lost and one more"
+    if not traced.counting.unseen or traced.residuals == "independent":
+        lost = ", taken for the whole law, as no run unlike them counts"
     return (
-        f" (as some trained on, the misses are counted after each of the last {epochs} epochs, and the most "
-        "count)"
+        f"the fitted law, as only {runs} went through this plan: residuals of "
+        f"{' and '.join(map(str, donors))} runs, stage by stage{lost}, "
+        f"{'with' if traced.deviations else 'WITHOUT'} a margin for plans never run"
     )
 
 
-def _lost(traced: TracedLaw) -> str:
-    return f"{traced.diverged} that diverged or were lost"
-
-
-def _counted_as(traced: TracedLaw, runs: str, settled: str) -> str:
+def _counted_as(traced: TracedLaw, runs: str) -> str:
+    """In which sense a count of whole runs is a promise."""
+    lost = f"{traced.diverged} that diverged or were lost"
     if traced.confidence is not None:
-        settled += f", {_lost(traced)} counted as misses" if traced.diverged else ""
+        runs += f", {lost} counted as misses" if traced.diverged else ""
         return (
-            f"{runs}{settled}, with confidence {traced.confidence:g}: of promises made so at most "
+            f"{runs}, with confidence {traced.confidence:g}: of promises made so at most "
             f"{1 - traced.confidence:.2g} are too bold, for plans that these runs did not choose"
         )
     if not traced.counting.unseen:
-        return f"{runs}{settled}, taken for the whole law"
-    misses = "one more counted as a miss"
-    if traced.diverged:
-        misses = f"{_lost(traced)} and one more, counted as misses"
+        return f"{runs}, taken for the whole law"
+    misses = f"{lost} and one more, counted as misses" if traced.diverged else "one more counted as a miss"
     return (
-        f"{runs}{settled} and {misses}: marginal, that is right on average over sets of runs and not for "
-        "each set; the fewer the runs, the more single promises are too bold"
+        f"{runs} and {misses}: marginal, that is right on average over sets of runs and not for each set; "
+        "the fewer the runs, the more single promises are too bold"
     )
 
 

@@ -20,10 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.evaluation.traced_lending import first_losses
+from depl.models.evaluation.traced_law import ends_ahead, epochs_ahead, first_losses, mixture_of
 from depl.models.evaluation.traced_loss import require_supported
-from depl.models.evaluation.traced_prediction import ends_ahead, mixture_of
-from depl.models.evaluation.traced_support import epochs_ahead
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import Position, ends_of
 from depl.models.problem.laws import FloatArray

@@ -6,13 +6,10 @@ lend residuals; a mean loss that leaves the range of the losses that a step was 
 after an epoch beyond every loss that any run ever had.
 """
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Mapping
 
-from depl.models.evaluation.traced_lending import first_losses, lent
-from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.problem.affine_law import AffineLaw, Known, Position, Trained, positions, told
+from depl.models.evaluation.traced_law import epochs_ahead, first_losses, lent, stages_ahead
+from depl.models.problem.affine_law import AffineLaw, Known, Position, Trained, told
 from depl.models.traces.table import Schedule
 
 FEWEST_DONORS = 6
@@ -32,26 +29,17 @@ def outside_support(law: AffineLaw, schedule: Schedule, known: Known | None = No
     InvalidInputError
         If the schedule is empty or ``known`` is no epoch before its last.
     """
-    ahead, _ = epochs_ahead(schedule, known)
+    ahead, loss = epochs_ahead(schedule, known)
     for part in stages_ahead(ahead):
         if (reason := stage_outside(law, part[-1], part[0].age)) is not None:
             return (reason,)
-    return _strays(law, ahead, known)
-
-
-def require_support(law: AffineLaw, schedule: Schedule, known: Known | None) -> None:
-    """Refuse what `outside_support` finds.
-
-    Raises
-    ------
-    NotCoveredError
-        With the first reason.
-    InvalidInputError
-        As `outside_support`.
-    """
-    reasons = outside_support(law, schedule, known)
-    if reasons:
-        raise NotCoveredError(f"outside the support of the traces: {reasons[0]}")
+    if known is None:
+        loss = float(first_losses(law, ahead[0].trained).mean())
+    for place in ahead:
+        if (reason := strays(law, place, loss)) is not None:
+            return (reason,)
+        loss = mean_after(law, place, loss)
+    return ()
 
 
 def stage_outside(law: AffineLaw, last: Position, first_age: int = 1) -> str | None:
@@ -121,23 +109,6 @@ def mean_after(law: AffineLaw, place: Position, loss: float) -> float:
     return step.shift(place.start) + step.retention * loss
 
 
-def epochs_ahead(schedule: Schedule, known: Known | None) -> tuple[list[Position], float]:
-    """The epochs to come, and the loss before them if it is known, else 0."""
-    places = list(positions(schedule))
-    if not places:
-        raise InvalidInputError("a schedule has at least one epoch", ".schedule")
-    if known is None:
-        return places, 0.0
-    if not 0 <= known.epoch < len(places) or not math.isfinite(known.loss):
-        raise InvalidInputError(f"no finite loss before the last of {len(places)} epochs: {known}", ".known")
-    return places[known.epoch :], known.loss
-
-
-def stages_ahead(ahead: Sequence[Position]) -> list[list[Position]]:
-    """The epochs to come, stage by stage."""
-    return [list(items) for _, items in groupby(ahead, key=lambda item: (item.trained, item.start))]
-
-
 def _among(loss: float, seen: tuple[float, float]) -> bool:
     """Whether a mean loss lies in a range, but for the rounding of a mean of equal numbers."""
     room = 1e-9 * max(abs(seen[0]), abs(seen[1]))
@@ -186,13 +157,3 @@ def _between(one: tuple[int, int], other: tuple[int, int], start: int) -> float:
     if one[0] == other[0]:
         return float(max(one[1], other[1]))
     return one[1] + (other[1] - one[1]) * (start - one[0]) / (other[0] - one[0])
-
-
-def _strays(law: AffineLaw, ahead: Sequence[Position], known: Known | None) -> tuple[str, ...]:
-    """Whether the mean loss leaves the range that a step was fitted to."""
-    loss = float(first_losses(law, ahead[0].trained).mean()) if known is None else known.loss
-    for item in ahead:
-        if (reason := strays(law, item, loss)) is not None:
-            return (reason,)
-        loss = mean_after(law, item, loss)
-    return ()

@@ -11,12 +11,16 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.evaluation.traced_counting import confident_weights
 from depl.models.evaluation.traced_grid import LossGrid
-from depl.models.evaluation.traced_lending import lent
+from depl.models.evaluation.traced_law import (
+    confident_weights,
+    epochs_ahead,
+    lent,
+    retained_since,
+    runs_through,
+    stages_ahead,
+)
 from depl.models.evaluation.traced_loss import last_positions, require_supported, whole
-from depl.models.evaluation.traced_prediction import retained_since, runs_through
-from depl.models.evaluation.traced_support import epochs_ahead, stages_ahead
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.tolerances import ATOM_TOLERANCE

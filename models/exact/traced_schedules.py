@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.evaluation.traced_lending import first_losses
+from depl.models.evaluation.traced_law import first_losses
 from depl.models.evaluation.traced_support import epoch_outside, mean_after, strays
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.affine_law import AffineLaw, Position, Trained, ends_of, following

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from depl.models.evaluation.end_law import EndLaw
-from depl.models.evaluation.traced_counting import runs_to_carry
 from depl.models.evaluation.traced_grid import LossGrid
+from depl.models.evaluation.traced_law import Mixed, mixture_of, runs_through, runs_to_carry
 from depl.models.evaluation.traced_loss import (
     below_all_seen,
     end_law,
@@ -23,7 +23,6 @@ from depl.models.evaluation.traced_loss import (
     untrained_law,
     whole,
 )
-from depl.models.evaluation.traced_prediction import Mixed, mixture_of, runs_through
 from depl.models.evaluation.traced_sampling import TracedSample
 from depl.models.exact.traced_schedules import Candidates
 from depl.models.foundation.errors import InvalidInputError

@@ -1,6 +1,6 @@
 """What a policy does under a law whose residuals stay together per run: all combinations of runs followed.
 
-Such a law is one of plans (`depl.models.evaluation.traced_prediction`): which runs lend residuals depends on
+Such a law is one of plans (`depl.models.evaluation.traced_law`): which runs lend residuals depends on
 the planned length of a stage. For a policy the law is *declared*, as `docs/policies` says: the donors of a
 stage are those of the longest of its kind; a run unlike all seen fails at the greatest cost from there. What
 plans as such deviate by is added to every loss after l(0) of a run, the same in all its epochs. Probabilities
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from depl.models.evaluation.traced_lending import Lent, lent
+from depl.models.evaluation.traced_law import Lent, lent
 from depl.models.evaluation.traced_support import FEWEST_DONORS
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.policy.follow import Runs, follow, greatest_costs

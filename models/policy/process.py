@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from depl.models.evaluation.traced_lending import first_losses
+from depl.models.evaluation.traced_law import first_losses
 from depl.models.evaluation.traced_support import epoch_outside
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError

@@ -1,9 +1,9 @@
 """How runs that went through a whole plan, or lend a stage of one, are counted.
 
-`depl.models.evaluation.traced_prediction` says why: one run more everywhere, unlike all that were seen, and
+`depl.models.evaluation.traced_law` says why: one run more everywhere, unlike all that were seen, and
 beside it those that diverged; losses that hold after each of the last epochs, because a search favours chance
 dips; and, with a confidence, the upper ends of Clopper and Pearson instead of shares.
-`depl.models.evaluation.traced_counting` counts.
+`depl.models.evaluation.traced_law` counts.
 """
 
 from dataclasses import dataclass

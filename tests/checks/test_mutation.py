@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from depl.models.evaluation.traced_counting import runs_to_carry
+from depl.models.evaluation.traced_law import runs_to_carry
 from tests.checks import mutation_forks
 from tests.checks.mutation import (
     MOST_SECONDS,
@@ -260,7 +260,7 @@ def test_a_fault_is_put_into_a_function_that_is_in_use() -> None:
     try:
         assert mutation_forks.put_in(
             one(
-                "models/evaluation/traced_counting.py",
+                "models/evaluation/traced_law.py",
                 "runs_to_carry arithmetic: (diverged + 1) * omega / (1 - omega)",
             )
         )

@@ -11,7 +11,7 @@ from scipy import stats
 import depl
 from depl.models.evaluation.evaluate import evaluate, final_loss, plan_steps
 from depl.models.evaluation.loss_law import loss_law
-from depl.models.evaluation.traced_lending import lent
+from depl.models.evaluation.traced_law import lent
 from depl.models.evaluation.traced_loss import (
     EndLaw,
     end_law,

@@ -13,8 +13,8 @@ import pytest
 from depl.models.evaluation import end_law as end_module
 from depl.models.evaluation import traced_loss as traced_module
 from depl.models.evaluation.evaluate import evaluate
+from depl.models.evaluation.traced_law import Mixed
 from depl.models.evaluation.traced_loss import end_law
-from depl.models.evaluation.traced_prediction import Mixed
 from depl.models.exact import listing as listing_module
 from depl.models.exact import traced_verdicts as verdicts_module
 from depl.models.exact.counted import scenario_search

@@ -1,0 +1,395 @@
+"""The final loss under the affine law: by recursion, by the runs themselves, and how runs are counted."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from depl.instances.training.recorded import recorded_traces
+from depl.models.estimation.affine import fit_affine
+from depl.models.evaluation.traced_law import (
+    Mixed,
+    confident_weights,
+    epochs_ahead,
+    independent_loss,
+    mixture_of,
+    runs_to_carry,
+    settled_losses,
+    suffix_weights,
+)
+from depl.models.evaluation.traced_support import outside_support
+from depl.models.exact.traced_verdicts import exceedances
+from depl.models.foundation.errors import InvalidInputError
+from depl.models.problem.affine_law import (
+    AffineLaw,
+    Coefficients,
+    Known,
+    RunRecord,
+    assembled,
+    ends_of,
+    maturity,
+    positions,
+)
+from depl.models.problem.counting import Counting
+from depl.models.risk.certify import certified_quantile
+from depl.models.risk.sampling import sample_final_loss
+from depl.models.traces.table import Schedule
+from tests.cases.memory_cases import CUT, FAR, FULL
+from tests.models.estimation import test_affine as cases
+from tests.models.estimation.test_affine import EPOCHS, STARTS, drawn, schedule
+from tests.oracles.traced_law import UNIT, at_most
+
+# --- what runs lend ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def law() -> AffineLaw:
+    return fit_affine(drawn(40, 0.1, np.random.default_rng(0)))
+
+
+def recursion(law: AffineLaw, plan: Schedule, loss: float, residuals: Sequence[float]) -> float:
+    for item, residual in zip(positions(plan), residuals, strict=True):
+        step = law.step(item)
+        loss = step.intercept + step.start_slope * maturity(item.start) + step.retention * loss + residual
+    return loss
+
+
+def atoms_of(mixed: Mixed) -> np.ndarray:
+    """All sums of what the parts lend, ascending."""
+    values = np.array([mixed.constant])
+    for part in mixed.parts:
+        values = np.add.outer(values, part).ravel()
+    return np.sort(values)
+
+
+def test_suffix_weights_are_those_of_the_recursion() -> None:
+    rng = np.random.default_rng(1)
+    retentions, terms, first = rng.uniform(size=7), rng.normal(size=7), 2.5
+    loss = first
+    for retention, term in zip(retentions, terms, strict=True):
+        loss = retention * loss + term
+    weights = suffix_weights(retentions.tolist())
+    assert weights[-1] == 1
+    assert weights @ np.r_[first, terms] == pytest.approx(loss, abs=1e-12)
+    assert suffix_weights([]).tolist() == [1.0]
+
+
+def test_runs_of_a_plan_and_of_its_beginning_give_back_their_own_losses(law: AffineLaw) -> None:
+    for plan in (*map(schedule, STARTS), schedule(3, epochs=6)):
+        found, epochs = mixture_of(law, ends_of(plan)), len(plan)
+        own = [run.losses[epochs] for run in law.records if run.positions[:epochs] == positions(plan)]
+        assert (found.together, found.donors) == (True, 40)
+        assert atoms_of(found) == pytest.approx(np.sort(own), abs=1e-12)
+
+
+@pytest.mark.parametrize("family", ["digits-alexnet", "digits-mobilenet"])
+def test_real_runs_give_back_their_own_final_losses(family: str) -> None:
+    traces = recorded_traces(family)
+    law, final = fit_affine(traces), traces.matrix()[:, -1]
+    for plan, runs in traces.by_schedule().items():
+        if len(runs) >= 30:
+            found = mixture_of(law, ends_of(plan))
+            assert found.together
+            assert atoms_of(found) == pytest.approx(np.sort(final[runs]), abs=1e-12)
+
+
+def test_an_unseen_plan_combines_every_first_stage_with_every_second() -> None:
+    law = fit_affine(drawn(6, 0.1, np.random.default_rng(2)), least=6, least_jumps=6)
+    plan = schedule(4)
+    found = mixture_of(law, ends_of(plan))
+    firsts = [run for run in law.records if run.positions[3].trained == cases.FULL]
+    seconds = [
+        run.residuals[run.positions[-1].start :][:4] for run in law.records if run.positions[-1].age >= 4
+    ]
+    brute = [
+        recursion(law, plan, float(one.losses[0]), [*one.residuals[:4], *other])
+        for one, other in product(firsts, seconds)
+    ]
+    assert (len(firsts), len(seconds), found.donors, found.together) == (6, 12, 6, False)
+    assert atoms_of(found) == pytest.approx(np.sort(brute), abs=1e-12)
+    end = found.law()
+    assert end.quantile(Fraction(1, 10)).middle == pytest.approx(np.sort(brute)[64])  # the 65th of 72
+    limit = float(np.mean(brute))
+    assert end.violation(limit).exact == Fraction(sum(loss > limit for loss in brute), 72)
+
+
+def test_no_schedule_lends_more_runs_to_another_than_the_median_schedule() -> None:
+    """Stages of four epochs after the switch: 60 runs switched at 2, 15 at 3 and none later lend them."""
+    traces = drawn(60, 0.1, np.random.default_rng(5))
+    keep = [index for index in range(180) if index < 60 or index < 75 or index >= 165]
+    law = fit_affine(traces.select(keep))
+    # ages to 4: starts 2 and 3; the median of 60 and 15 is 37.5
+    found = mixture_of(law, ends_of(schedule(4)))
+    assert not found.together
+    assert found.donors == 15  # of the first stage: start 5 alone has four epochs of it
+    assert [part.size for part in found.parts] == [15, 38 + 15]
+
+
+def test_independent_residuals_have_the_moments_of_the_recursion(law: AffineLaw) -> None:
+    plan = schedule(4)
+    steps = [law.step(item) for item in positions(plan)]
+    firsts = [run.losses[0] for run in law.records]  # all begin with the same model
+    weights = suffix_weights([step.retention for step in steps])
+    found = independent_loss(law, plan)
+    assert found.mean() == pytest.approx(recursion(law, plan, float(np.mean(firsts)), [0.0] * EPOCHS))
+    wanted = weights[0] ** 2 * np.var(firsts) + sum(
+        w**2 * s.residuals.var() for w, s in zip(weights[1:], steps, strict=True)
+    )
+    assert found.variance() == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("runs", "epochs"), [(24, 4), *(pytest.param(40, count, marks=pytest.mark.slow) for count in (4, 5))]
+)
+def test_a_certified_quantile_of_independent_residuals_holds_for_draws(runs: int, epochs: int) -> None:
+    """Sums of residuals of 40 runs are millions of atoms in four epochs, and too many to list in five."""
+    law = fit_affine(drawn(runs, 0.1, np.random.default_rng(0)))
+    found = independent_loss(law, schedule(3, epochs=epochs))
+    bounds = certified_quantile(found, Fraction(1, 10))
+    draws = sample_final_loss(found, np.random.default_rng(3), 40_000)
+    assert bounds.upper - bounds.lower < 0.01
+    assert np.mean(draws <= bounds.lower) <= 0.9 + 4 * 0.3 / 200
+    assert np.mean(draws <= bounds.upper) >= 0.9 - 4 * 0.3 / 200
+
+
+def test_a_known_loss_moves_the_final_one_by_the_retentions_to_come(law: AffineLaw) -> None:
+    plan = schedule(3)
+    retained = float(np.prod([law.step(item).retention for item in positions(plan)[5:]]))
+    for centre in (
+        lambda known: independent_loss(law, plan, known).mean(),
+        lambda known: atoms_of(mixture_of(law, ends_of(plan), known=known)).mean(),
+    ):
+        assert centre(Known(5, 0.6)) - centre(Known(5, 0.5)) == pytest.approx(0.1 * retained)
+
+
+def test_a_factor_of_the_run_widens_only_the_law_that_keeps_runs_together() -> None:
+    """Residuals that are the same in every epoch of a run add up; drawn afresh they cancel."""
+    rng = np.random.default_rng(4)
+    traces = drawn(60, 0.0, rng, starts=(3,))
+    factor = np.repeat(rng.normal(size=60), EPOCHS + 1) * np.tile(np.arange(EPOCHS + 1) >= 4, 60)
+    bent = traces.loss + 0.1 * factor * np.tile(np.maximum(np.arange(EPOCHS + 1) - 3, 0), 60)
+    moved = type(traces)(traces.run, traces.epoch, traces.model, traces.cluster, bent)
+    law = fit_affine(moved)
+    spread = atoms_of(mixture_of(law, ends_of(schedule(3)))).std()
+    assert spread == pytest.approx(moved.matrix()[:, -1].std())
+    assert independent_loss(law, schedule(3)).variance() < 0.5 * spread**2
+
+
+# --- where the law refuses --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        ((cases.CUT,) * 3, "too few runs were at 'cut' on 'far', epoch 1 since epoch 0"),
+        ((cases.FULL,) * 6, "too few runs"),
+        (schedule(1, epochs=6), "switch epochs outside"),
+        ((cases.FULL,) * 3 + (cases.CUT,) * 6, "ages beyond 5 outside"),
+        ((cases.FULL,) * 4 + (cases.CUT,) * 5, "ages beyond 4 outside"),
+        ((cases.FULL,) * 2 + (("full", "far"),) * 2, "too few runs were at 'full' on 'far' after 'full'"),
+        # starts 2, 3 and 5 with ages up to 6, 5 and 3: at start 4 the hull ends at age 4
+        (schedule(4), None),
+        (schedule(4, epochs=7), None),
+    ],
+)
+def test_outside_the_hull_of_what_was_run_there_is_a_reason(
+    law: AffineLaw, plan: Schedule, reason: str | None
+) -> None:
+    found = outside_support(law, plan)
+    assert found == () if reason is None else reason in found[0]
+
+
+def test_a_loss_that_no_run_had_is_outside_the_support(law: AffineLaw) -> None:
+    assert outside_support(law, schedule(3), Known(4, 0.5)) == ()
+    (reason,) = outside_support(law, schedule(3), Known(4, 50.0))
+    assert reason.startswith("a loss of 50 where 0.")
+
+
+def test_bad_requests_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="at least one epoch"):
+        epochs_ahead((), None)
+    for known in (Known(EPOCHS, 0.5), Known(-1, 0.5), Known(2, np.nan)):
+        with pytest.raises(InvalidInputError, match="no finite loss"):
+            epochs_ahead(schedule(3), known)
+
+
+# --- with a confidence ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize("runs", [1, 2, 6, 19, 60])
+def test_the_weight_of_x_misses_is_at_least_the_exact_upper_end_and_hardly_more(
+    runs: int, confidence: float
+) -> None:
+    """At the true end P(X <= x) = 1 - c: it is at most that at the weight, and more 3e-6 below it."""
+    weights = confident_weights(runs, confidence)
+    assert weights.sum() == UNIT
+    assert weights.min() >= 0
+    risk = 1 - Fraction(repr(confidence))
+    for above in range(0, runs, max(1, runs // 7)):
+        share = Fraction(int(weights[-above - 1 :].sum()), UNIT)
+        assert at_most(above, runs, share) <= risk
+        assert share - Fraction(3, UNIT) < 0 or at_most(above, runs, share - Fraction(3, UNIT)) > risk
+
+
+def test_the_runs_that_carry_a_level_are_those_that_cannot_be_one_fewer() -> None:
+    levels = (0.8, 0.9, 0.95, 0.99)
+    assert [runs_to_carry(level) for level in levels] == [4, 9, 19, 99]
+    assert [runs_to_carry(level, 0.95) for level in levels] == [14, 29, 59, 299]
+    for level in (0.5, 0.8, 0.9, 0.937, 0.95, 0.99):
+        omega = Fraction(repr(level))
+        needed = runs_to_carry(level)
+        assert Fraction(1, needed + 1) <= 1 - omega < Fraction(1, needed)
+        for confidence in (0.5, 0.9, 0.95):
+            needed = runs_to_carry(level, confidence)
+            assert omega**needed <= 1 - Fraction(repr(confidence))
+            assert needed == 1 or omega ** (needed - 1) > 1 - Fraction(repr(confidence))
+
+
+def test_where_runs_diverged_so_many_more_are_needed_as_leave_room_for_them() -> None:
+    """With confidence 0.95: 93 for one failure and 153 for three at 0.95 are the classical sample sizes."""
+    assert [runs_to_carry(0.95, 0.95, lost) + lost for lost in (0, 1, 2, 3)] == [59, 93, 124, 153]
+    assert [runs_to_carry(0.9, diverged=lost) for lost in (0, 1, 4)] == [9, 18, 45]
+    for level in (0.5, 0.9, 0.937, 0.99):
+        omega = Fraction(repr(level))
+        for lost in (1, 2, 7):
+            needed = runs_to_carry(level, diverged=lost)
+            assert Fraction(lost + 1, needed + lost + 1) <= 1 - omega < Fraction(lost + 1, needed + lost)
+            needed = runs_to_carry(level, 0.9, lost)
+            kept, short = (
+                sum(math.comb(n, x) * (1 - omega) ** x * omega ** (n - x) for x in range(lost + 1))
+                for n in (needed + lost, needed + lost - 1)
+            )
+            assert kept <= Fraction(1, 10)
+            assert needed == 1 or short > Fraction(1, 10)
+
+
+# --- settled losses ---------------------------------------------------------------------------------------
+
+
+def _run(*losses: float) -> RunRecord:
+    values = np.array(losses)
+    return RunRecord((), values, values[1:], values)
+
+
+def test_above_a_limit_count_as_many_runs_as_after_the_worst_of_the_last_epochs() -> None:
+    runs = [_run(9, 1, 4, 2, 3, 0), _run(9, 7, 2, 5, 1, 0)]
+    assert settled_losses(runs, 4, 1).tolist() == [1, 3]
+    assert settled_losses(runs, 4, 2).tolist() == [2, 5]
+    assert settled_losses(runs, 4, 3).tolist() == [2, 5]
+    assert settled_losses(runs, 4, 4).tolist() == settled_losses(runs, 4, 50).tolist() == [2, 7]
+    assert settled_losses(runs, 1, 50).tolist() == [1, 7]
+    # each run alone was above 2.5 after one of the epochs 2 and 3, but after none of them both were
+    assert np.sum(settled_losses(runs, 3, 2) > 2.5) == 1
+
+
+def test_the_epoch_with_which_all_runs_end_counts_alone() -> None:
+    runs = [_run(9, 1, 4, 2), _run(9, 7, 2, 1)]
+    assert settled_losses(runs, 3, 3).tolist() == [1, 2]
+    assert settled_losses(runs, 2, 3).tolist() == [2, 7]
+    assert settled_losses([*runs, _run(9, 0, 0, 0, 0)], 3, 3).tolist() == [0, 2, 7]
+
+
+# --- on average over sets of runs -------------------------------------------------------------------------
+
+SETS = 2000
+LIMIT = 2.5
+UNSEEN = 1e6
+
+
+def promised_whole(finals: np.ndarray, confidence: float | None = None, diverged: int = 0) -> float:
+    """P(l(1) > LIMIT) by runs of one epoch that end so."""
+    places = positions((FULL,))
+    runs = tuple(RunRecord(places, np.array([1.0, end]), np.zeros(1), np.array([1.0, end])) for end in finals)
+    counting = Counting(unseen=UNSEEN, whole_runs=1, confidence=confidence, diverged=diverged)
+    mixed = mixture_of(AffineLaw({}, runs), places, counting)
+    assert mixed.together
+    return float(*exceedances(mixed, np.zeros(1), [LIMIT]))
+
+
+def promised_staged(first: np.ndarray, second: np.ndarray, diverged: int = 0) -> float:
+    """P(l(2) > LIMIT) of l(2) = l(1) / 2 + e, where some runs lend l(1) and others, after cut, lend e."""
+    alone, after = positions((FULL,)), positions((CUT, FAR))
+    law = assembled(
+        {
+            (FULL, True, 1, None): Coefficients(0.0, 0.0, 0.0, (1, 1)),
+            (FAR, False, 1, FULL): Coefficients(0.0, 0.0, 0.5, (1, 1), pooled=True),
+            (FAR, False, 1, CUT): Coefficients(0.0, 0.0, 0.5, (1, 1), pooled=True),
+        },
+        [alone] * len(first) + [after] * len(second),
+        [np.array([1.0, loss]) for loss in first] + [np.array([1.0, 1.0, 0.5 + loss]) for loss in second],
+    )
+    mixed = mixture_of(law, positions((FULL, FAR)), Counting(unseen=UNSEEN, diverged=diverged))
+    assert [part.size - diverged for part in mixed.parts] == [len(first) + 1, len(second) + 1]
+    return float(*exceedances(mixed, np.zeros(1), [LIMIT]))
+
+
+@pytest.mark.parametrize("lost", [1, 2, 5])
+def test_every_run_that_diverged_is_one_more_miss_of_one_more_run(lost: int) -> None:
+    finals = np.array([1.0, 2.0, 3.0, 1.5])  # one of four above the limit
+    assert promised_whole(finals, diverged=lost) == pytest.approx((1 + lost + 1) / (4 + lost + 1))
+    upper = promised_whole(finals, 0.9, lost)
+    assert stats.binom.cdf(1 + lost, 4 + lost, upper) == pytest.approx(0.1, abs=1e-4)
+    assert stats.binom.cdf(1 + lost, 4 + lost, upper) <= 0.1
+
+
+def test_stages_lend_every_run_that_diverged() -> None:
+    """Of (2 + 3) (4 + 3) combinations only the 2 times 4 of runs that were seen can be met, and all are."""
+    met = promised_staged(np.zeros(2), np.zeros(4), diverged=2)
+    assert met == pytest.approx(1 - 2 * 4 / (5 * 7))
+
+
+def test_promises_are_right_on_average_where_some_runs_diverge() -> None:
+    """A third of all runs diverges; as many beside those seen as did are counted, however many these are."""
+    rng = np.random.default_rng(5)
+    truth = 1 / 3 + 2 / 3 * float(stats.lognorm(1).sf(LIMIT))
+    promises = []
+    for _ in range(SETS):
+        drawn, lost = rng.lognormal(size=12), rng.random(12) < 1 / 3
+        if not lost.all():
+            promises.append(promised_whole(drawn[~lost], diverged=int(lost.sum())))
+    assert is_at_least(promises, truth)
+    assert np.mean(promises) == pytest.approx(truth + (1 - truth) / 13, abs=0.02)
+
+
+def is_at_least(promises: list[float], truth: float) -> bool:
+    """Whether promises are no smaller than the truth on average, but for four standard errors."""
+    return float(np.mean(promises)) >= truth - 4 * float(np.std(promises)) / len(promises) ** 0.5
+
+
+@pytest.mark.parametrize("runs", [1, 3, 8, 19])
+def test_promises_of_whole_runs_are_right_on_average(runs: int) -> None:
+    """Without the run more they would be right only just; with it they err by (1 - p) / (n + 1) exactly."""
+    rng = np.random.default_rng(runs)
+    truth = float(stats.lognorm(1).sf(LIMIT))
+    promises = [promised_whole(rng.lognormal(size=runs)) for _ in range(SETS)]
+    assert is_at_least(promises, truth)
+    error = 4 * float(np.std(promises)) / SETS**0.5
+    assert np.mean(promises) == pytest.approx(truth + (1 - truth) / (runs + 1), abs=error + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(1, 1), *(pytest.param(*pair, marks=pytest.mark.slow) for pair in ((3, 8), (8, 3)))]
+)
+def test_promises_of_combined_stages_are_right_on_average(first: int, second: int) -> None:
+    rng = np.random.default_rng(10 * first + second)
+    drawn = rng.lognormal(size=(2, 400_000))
+    truth = float(np.mean(drawn[0] / 2 + drawn[1] > LIMIT))
+    promises = [promised_staged(rng.lognormal(size=first), rng.lognormal(size=second)) for _ in range(SETS)]
+    assert is_at_least(promises, truth)
+    apart = 1 - first * second / (first + 1) / (second + 1)  # any stage lent by the run unlike all seen
+    assert min(promises) >= apart - 1e-12
+
+
+@pytest.mark.parametrize("runs", [6, 19])
+def test_with_a_confidence_few_sets_of_runs_promise_too_much(runs: int) -> None:
+    rng = np.random.default_rng(200 + runs)
+    truth = float(stats.lognorm(1).sf(LIMIT))
+    bold = sum(promised_whole(rng.lognormal(size=runs), 0.9) < truth for _ in range(SETS)) / SETS
+    assert bold <= 0.1 + 4 * (0.1 * 0.9 / SETS) ** 0.5
+    marginal = sum(promised_whole(rng.lognormal(size=runs)) < truth for _ in range(SETS)) / SETS
+    assert marginal > bold
