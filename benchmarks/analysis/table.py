@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from depl.models.foundation.csv_cells import shown
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tables import shown
 
 Cell = str | int | float | bool | None
 _ESCAPES = str.maketrans(
@@ -46,7 +46,7 @@ class Table:
         """The table as CSV (RFC 4180, but lines end as Unix lines do).
 
         An empty field stands for None. Text that a spreadsheet would take for a formula has an apostrophe in
-        front (`depl.models.foundation.csv_cells`).
+        front (`depl.models.foundation.tables`).
         """
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(map(shown, row) for row in (self.columns, *self.rows))

@@ -18,8 +18,8 @@ from depl.heuristics.placement.place import place
 from depl.heuristics.placement.problem import placement_plan, placement_problem
 from depl.models.evaluation.evaluate import evaluate
 from depl.models.problem.instance import Instance
-from depl.models.problem.most_capable import most_capable_cluster
 from depl.models.problem.plan import ClusterData, Plan
+from depl.models.problem.site_rules import most_capable_cluster
 from depl.models.solving.methods import Limits, Outcome, Registered
 from depl.models.solving.options import Option
 from depl.models.solving.result import Termination

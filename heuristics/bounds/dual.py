@@ -20,7 +20,7 @@ from depl.heuristics.bounds.learning import Learning
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
 from depl.heuristics.data.sites import Places, Priced
 from depl.models.foundation.deadline import keep_time
-from depl.models.foundation.golden import golden_sections
+from depl.models.foundation.search import golden_sections
 from depl.models.foundation.tolerances import TIME_TOLERANCE
 from depl.models.problem.laws import FloatArray
 

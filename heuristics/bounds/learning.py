@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.memory import require_tabulated
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.problem.pairs import require_tabulated
 from depl.models.solving.methods import in_time
 
 
@@ -73,7 +73,7 @@ class Learning:
         OutOfTimeError
             If ``proceed`` says no.
         """
-        require_tabulated(instance, "the law of switches")
+        require_tabulated(len(instance.models), "the law of switches")
         names = [model.name for model in instance.models]
         everything = frozenset(item.name for item in instance.datasets)
         runs = tuple(

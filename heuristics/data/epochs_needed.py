@@ -11,19 +11,22 @@ package, reads the data law of an instance.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from depl.models.foundation.decimals import decimal_function
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.learning import InverseLogDataLaw, LogDataLaw, PowerDataLaw, TableDataLaw
 
 VolumeLaw = LogDataLaw | InverseLogDataLaw | PowerDataLaw
+
+_DIGITS = 60
+"""Decimal digits of roots and logarithms: of no consequence beside the 16 of the floats that are compared."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ class NeededEpochs:
         t0, t1 = Fraction(fixed) - Fraction(rate) * low, Fraction(rate)
         if isinstance(self.law, InverseLogDataLaw):
             # ((Q + 2) L - 2 Q) / (L + 2) rises in Q, so that its least value is at the lower end
-            level = decimal_function(Decimal.ln, 1 + low)
+            level = _decimal_function(Decimal.ln, 1 + low)
             return t0 * (level + 2) <= t1 * ((low + 2) * level - 2 * low)
         power = Fraction(self.law.p) if isinstance(self.law, PowerDataLaw) else Fraction(0)
         return all((1 + power) * t0 <= (1 - power) * t1 * q for q in (low, low + Fraction(largest)))
@@ -200,3 +203,10 @@ def epochs_needed_by(instance: Instance) -> NeededEpochs | TabledEpochs:
         for index in range(1, 1 << len(names))
     ]
     return TabledEpochs((math.inf, *(law.epochs_needed(subset) for subset in subsets)))
+
+
+def _decimal_function(function: Callable[[Decimal], Decimal], argument: Fraction) -> Fraction:
+    """A correctly rounded function of `decimal` at a rational argument, to `_DIGITS` - 5 digits."""
+    with localcontext() as context:
+        context.prec = _DIGITS + 10
+        return Fraction(function(Decimal(argument.numerator) / Decimal(argument.denominator)))

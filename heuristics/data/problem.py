@@ -28,7 +28,7 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import compute
 from depl.models.problem.instance import Instance, Model
 from depl.models.problem.laws import FloatArray
-from depl.models.problem.most_capable import most_capable_cluster
+from depl.models.problem.site_rules import most_capable_cluster
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,8 @@ from depl.heuristics.data.epochs_needed import NeededEpochs, TabledEpochs
 from depl.heuristics.data.one_density import candidates, one_density
 from depl.heuristics.data.problem import SelectionProblem, selection_problem, training_time
 from depl.heuristics.data.set_function import product_is_concave
-from depl.models.foundation.best_first import BestFirst
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.search import BestFirst
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray

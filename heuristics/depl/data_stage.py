@@ -18,7 +18,7 @@ from depl.heuristics.bounds.cutting_planes import Part, Prices
 from depl.heuristics.bounds.dual import Bound, Dual
 from depl.heuristics.bounds.requirement import Requirement
 from depl.heuristics.data.sites import Sites
-from depl.models.foundation.best_first import BestFirst
+from depl.models.foundation.search import BestFirst
 
 _WORTHWHILE = 1e-6
 """Relative fall of the dual that an exchange of data has to bring. Set by hand: any positive number ends the

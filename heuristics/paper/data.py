@@ -33,8 +33,8 @@ from depl.heuristics.data.problem import SelectionProblem, selection_problem
 from depl.heuristics.data.set_function import selection_function
 from depl.heuristics.submodular.function import Verdict, exhaustive
 from depl.heuristics.submodular.lovasz import cutting_planes
-from depl.models.foundation.best_first import ranked_sets
 from depl.models.foundation.errors import NotCoveredError
+from depl.models.foundation.search import ranked_sets
 from depl.models.problem.instance import Instance
 
 if TYPE_CHECKING:

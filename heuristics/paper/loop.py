@@ -39,8 +39,8 @@ from depl.models.foundation.interval import Interval
 from depl.models.foundation.wording import counted, number, probability, rounded_up
 from depl.models.problem.epochs import FinalLoss, load
 from depl.models.problem.instance import Instance
-from depl.models.problem.most_capable import most_capable_cluster
 from depl.models.problem.plan import Plan
+from depl.models.problem.site_rules import most_capable_cluster
 from depl.models.risk.certify import certified_quantile, certified_violation
 from depl.models.solving.decisions import Decision, Stage
 from depl.models.solving.methods import Limits, Outcome

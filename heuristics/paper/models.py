@@ -53,7 +53,7 @@ from depl.models.foundation.memory import require_memory
 from depl.models.problem.epochs import FinalLoss, compose, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.problem.most_capable import most_capable_cluster
+from depl.models.problem.site_rules import most_capable_cluster
 from depl.models.risk.rounded import Rounding
 
 PAPER_LEVELS = 200

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from depl.heuristics.paths.additive_labels import AdditiveLabel, expected_label
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
+from depl.models.foundation.memory import require_tabulated
 from depl.models.foundation.names import advice
 from depl.models.foundation.tolerances import ATOM_TOLERANCE, TIME_TOLERANCE
 from depl.models.problem.epoch_costs import minimum_resources, root
 from depl.models.problem.epochs import Load, LossStep, Term, load, loss_step, switch_steps
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.problem.pairs import require_tabulated
 
 BoolArray = NDArray[np.bool_]
 
@@ -172,7 +172,7 @@ def additive_problem(
     datasets : frozenset of str
         D, the data of every epoch.
     cluster : str
-        The cluster of every epoch; the paper takes `depl.models.problem.most_capable.most_capable_cluster`.
+        The cluster of every epoch; the paper takes `depl.models.problem.site_rules.most_capable_cluster`.
     label : AdditiveLabel, optional
         What stands for the loss quantile; the mean by default.
     weight : Weight, optional
@@ -225,7 +225,7 @@ def _loss_changes(
     steps are read as those of the first epoch after a switch, whose own loss is the same at every epoch.
     """
     epochs, count, first = instance.target.maximum_epochs, len(names), instance.target.initial_model
-    require_tabulated(instance, "the graph of models", epochs)
+    require_tabulated(len(instance.models), "the graph of models", epochs)
     runs: dict[tuple[int, int], LossStep] = {}
     for k, m in np.ndindex(epochs, count):
         keep_time()

@@ -28,7 +28,7 @@ from depl.heuristics.paths.setting import (
     prepare,
     trivial_outcome,
 )
-from depl.models.foundation.best_first import BestFirst
+from depl.models.foundation.search import BestFirst
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE, counts_as_proved
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Termination

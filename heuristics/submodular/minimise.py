@@ -27,9 +27,9 @@ from depl.heuristics.submodular.function import (
 from depl.heuristics.submodular.lovasz import TOLERANCE, GreedyBase, Planes, cutting_planes
 from depl.heuristics.submodular.minimum_norm import minimum_norm_point
 from depl.heuristics.submodular.submodularity import check_base
-from depl.models.foundation.best_first import ranked_sets
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
+from depl.models.foundation.search import ranked_sets
 
 
 def minimise(function: SetFunction, method: str = "auto") -> Minimum:

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from depl.models.estimation.choices import RESAMPLES
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.golden import GOLDEN
 from depl.models.foundation.interval import Interval
+from depl.models.foundation.search import GOLDEN
 from depl.models.problem.laws import FloatArray
 
 LEAST_OFFSET = -0.99

@@ -24,7 +24,7 @@ from depl.models.exact.law_judge import LawJudge, Moments
 from depl.models.exact.root_bounds import length_bounds
 from depl.models.exact.sampled import CountedProblem
 from depl.models.exact.search import GROWTH, Search
-from depl.models.foundation.golden import golden_sections
+from depl.models.foundation.search import golden_sections
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE, sum_rounding
 from depl.models.problem.laws import FloatArray
 from depl.models.risk.verdicts import Verdict

@@ -26,7 +26,7 @@ from depl.models.exact.root_bounds import certificate_in_time
 from depl.models.exact.sampled import CountedProblem, SampledProblem
 from depl.models.exact.search import Risk, Search, Task
 from depl.models.exact.subproblem import Priced, Subproblem
-from depl.models.foundation.golden import golden_sections
+from depl.models.foundation.search import golden_sections
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray

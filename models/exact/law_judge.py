@@ -13,6 +13,7 @@ from depl.models.exact.reasons import SIMPLE_PLAN, fastest, obstacle, reached
 from depl.models.exact.sampled import SampledProblem
 from depl.models.exact.search import Search
 from depl.models.foundation.deadline import keep_time
+from depl.models.foundation.memory import require_tabulated
 from depl.models.foundation.wording import counted, probability
 from depl.models.problem.epochs import (
     FinalLoss,
@@ -23,7 +24,6 @@ from depl.models.problem.epochs import (
     switch_steps,
 )
 from depl.models.problem.laws import FloatArray
-from depl.models.problem.pairs import require_tabulated
 from depl.models.problem.plan import Plan
 from depl.models.risk.sampling import sample_final_loss
 from depl.models.risk.verdicts import PreparedVerdicts, Verdict
@@ -138,7 +138,7 @@ class LawJudge:
 def random_terms(problem: Choices) -> list[Term]:
     """The random parts of all epochs and switches that a plan may have; none where everything is certain."""
     instance = problem.instance
-    require_tabulated(instance, "the search", problem.epochs)
+    require_tabulated(len(instance.models), "the search", problem.epochs)
     terms = [term for step in switch_steps(instance).values() for term in step.terms]
     for k, model in itertools.product(range(1, problem.epochs + 1), instance.models):
         keep_time()

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.foundation.memory import require_memory
+from depl.models.foundation.memory import require_memory, require_tabulated
 from depl.models.problem.affine_law import Trained
 from depl.models.problem.allocation import allocate_counts
 from depl.models.problem.epochs import Load, Term, load, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.problem.pairs import require_tabulated
 from depl.models.risk.verdicts import LossClasses
 
 Indices = NDArray[np.intp]
@@ -139,7 +138,7 @@ class _Moves:
 
     def __init__(self, instance: Instance, data: Mapping[str, frozenset[str]]) -> None:
         longest = instance.target.maximum_epochs
-        require_tabulated(instance, "the list of all plans", longest * len(data))
+        require_tabulated(len(instance.models), "the list of all plans", longest * len(data))
         self.instance, self.data = instance, data
         self.models = [model.name for model in instance.models]
         self.steps = tuple((model, place) for place in data for model in self.models)

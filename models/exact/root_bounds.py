@@ -28,7 +28,7 @@ from depl.models.exact.sampled import CountedProblem, SampledProblem
 from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.golden import golden_sections
+from depl.models.foundation.search import golden_sections
 from depl.models.problem.laws import FloatArray
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import DualBound, Termination

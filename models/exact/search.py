@@ -29,8 +29,8 @@ from depl.models.exact.kernels import Sample
 from depl.models.exact.prices import Prices
 from depl.models.exact.root_bounds import length_bounds, usual_time_price
 from depl.models.exact.subproblem import Subproblem
-from depl.models.foundation.best_first import BestFirst
 from depl.models.foundation.deadline import OutOfTimeError
+from depl.models.foundation.search import BestFirst
 from depl.models.foundation.tolerances import SEARCH_TOLERANCE
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan

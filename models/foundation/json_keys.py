@@ -5,7 +5,8 @@ Of two equal keys parsers take the last, and nobody notices.
 
 import json
 import re
-from typing import Any, NoReturn
+from collections.abc import Iterator
+from typing import Any
 
 from depl.models.foundation.errors import InvalidInputError
 
@@ -33,7 +34,8 @@ def require_single_keys(text: str) -> None:
     try:
         json.loads(text, object_pairs_hook=_without_content, parse_int=str, parse_float=str)
     except _TwiceError:  # only now does the place matter, which takes all the content
-        _refuse(json.loads(text, object_pairs_hook=_Pairs, parse_int=str, parse_float=str))
+        place = next(_twice("$", json.loads(text, object_pairs_hook=_Pairs, parse_int=str, parse_float=str)))
+        raise InvalidInputError("is given twice in this object; keep one", place) from None
     except RecursionError as error:
         raise InvalidInputError("nested too deeply to be read", "$") from error
 
@@ -65,21 +67,19 @@ def _without_content(pairs: list[tuple[str, Any]]) -> None:
         raise _TwiceError
 
 
-def _refuse(content: Any) -> NoReturn:
-    """Refuse the first key, in the order of the text, that its object has already."""
-    waiting: list[tuple[str, Any]] = [("$", content)]
-    while waiting:
-        place, value = waiting.pop()
-        if isinstance(value, _Pairs):
-            inner = []
-            seen = set()
-            for key, item in value:
-                there = f"{place}.{key}" if _PLAIN.fullmatch(key) else f"{place}[{json.dumps(key)}]"
-                if key in seen:
-                    raise InvalidInputError("is given twice in this object; keep one", there)
-                seen.add(key)
-                inner.append((there, item))
-            waiting += reversed(inner)
-        elif isinstance(value, list):
-            waiting += [(f"{place}[{index}]", item) for index, item in enumerate(value)][::-1]
-    raise AssertionError("no key occurs twice")
+def _twice(place: str, value: Any) -> Iterator[str]:
+    """Places of keys that their object has already: those of an object itself before those inside it."""
+    if not isinstance(value, list):
+        return
+    named = [(f"[{index}]", item) for index, item in enumerate(value)]
+    if isinstance(value, _Pairs):
+        named = [
+            (f".{key}" if _PLAIN.fullmatch(key) else f"[{json.dumps(key)}]", item) for key, item in value
+        ]
+    seen: set[str] = set()
+    for here, _ in named:
+        if here in seen:
+            yield place + here
+        seen.add(here)
+    for here, item in named:
+        yield from _twice(place + here, item)

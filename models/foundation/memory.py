@@ -17,6 +17,13 @@ and what needs more takes hours."""
 
 GIBIBYTE = 2.0**30
 
+MOST_ENTRIES = 16_000_000
+"""Pairs of models in a table, a minute or a few of plain Python and some gigabytes: 4000 models, or 400 at
+each of 100 epochs."""
+
+_ENTRY = 250
+"""Bytes of an entry: a few Python objects, or some dozens of doubles."""
+
 _CURRENT: ContextVar[float] = ContextVar("memory", default=MEMORY)
 
 
@@ -67,3 +74,33 @@ def require_memory(needed: float, what: str, remedy: str) -> None:
             f"{what} would take {needed / GIBIBYTE:.3g} GiB of memory, of at most {ceiling:g} GiB that are "
             f"allowed; {remedy}, or allow more (memory, --memory)"
         )
+
+
+def require_tabulated(models: int, what: str, repeated: int = 1) -> None:
+    """Refuse pairs of models that are too many for a table, before hours and gigabytes go into it.
+
+    Parameters
+    ----------
+    models : int
+    what : str
+        What would hold the table, for the message.
+    repeated : int
+        How often every pair occurs: once per epoch, for instance.
+
+    Raises
+    ------
+    NotCoveredError
+        With the numbers.
+    """
+    entries = repeated * models**2
+    if entries > MOST_ENTRIES:
+        times = "" if repeated == 1 else f", {repeated} times each,"
+        raise NotCoveredError(
+            f"{what} compares every pair of models{times} and {models} models make {entries:.3g} entries, of "
+            f"at most {MOST_ENTRIES:.3g} accepted; leave out models" + (", or epochs" if repeated > 1 else "")
+        )
+    require_memory(
+        float(_ENTRY * entries),
+        f"{what} of {models} models",
+        "leave out models" + (", or epochs" if repeated > 1 else ""),
+    )

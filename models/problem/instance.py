@@ -26,8 +26,8 @@ from depl.models.foundation.documents import (
     schema_of,
 )
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.frames import frame_of
 from depl.models.foundation.showing import Shown
+from depl.models.foundation.tables import frame_of
 from depl.models.foundation.wording import counted
 from depl.models.problem.clusters import Cluster, NodeGroup, require_values_or_groups
 from depl.models.problem.laws import Forbidden, Law, NonNegative, Positive, SwitchLaw, Zero

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from depl.models.problem.instance import Instance
+    from depl.models.problem.instance import Cluster, Instance
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,3 +151,15 @@ def why_not_idle(instance: "Instance", too_high: str = "the initial loss is abov
     if target.initial_model is None:
         return "a plan without an epoch ends with no model, so with none of those that may be the last"
     return f"the initial model {target.initial_model!r} may not be the last one"
+
+
+def most_capable_cluster(instance: "Instance") -> "Cluster":
+    """The cluster with most resources on all its nodes; of equal ones the cheapest, best linked, first.
+
+    Stages 1 and 2 of the paper take everything to be trained there (Sec. IV), which does not say which of
+    several: all ask here, as stages that answered differently would speak of different clusters.
+    """
+    return min(
+        instance.clusters,
+        key=lambda place: (-place.capacity * place.nodes, place.unit_cost, -place.bandwidth),
+    )

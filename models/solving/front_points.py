@@ -12,9 +12,9 @@ import msgspec
 
 from depl.models.foundation.documents import decode_document, read_text, write_text
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.foundation.frames import frame_of
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
+from depl.models.foundation.tables import frame_of
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan

@@ -15,9 +15,9 @@ import numpy as np
 
 from depl.models.evaluation.evaluate import epoch_loads, epoch_times
 from depl.models.foundation.documents import document
-from depl.models.foundation.frames import frame_of
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
+from depl.models.foundation.tables import frame_of
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.evidence import ScenarioEvidence

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from depl.models.foundation.archives import read_npz_arrays
-from depl.models.foundation.csv_cells import shown
 from depl.models.foundation.documents import LARGEST_FILE, decode, write_bytes
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice
+from depl.models.foundation.tables import shown
 from depl.models.traces.metrics import METRICS
 from depl.models.traces.sheets import Sheet, at, number, read_sheet
 from depl.models.traces.table import COLUMNS, LEFT_OUT, Traces, place_of

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from depl.models.foundation.archives import inflated
-from depl.models.foundation.csv_cells import meant
 from depl.models.foundation.documents import read_bytes, reason_of
 from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.tables import meant
 from depl.models.foundation.wording import counted
 
 _GZIP = b"\x1f\x8b"

@@ -29,9 +29,9 @@ from depl.benchmarks.figures.style import (
     shared_legend,
 )
 from depl.instances.library import load
-from depl.models.foundation.csv_cells import shown
 from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import DeplError, InvalidInputError
+from depl.models.foundation.tables import shown
 from depl.models.problem.instance import Instance
 from depl.models.solving.interrupts import uninterrupted
 from depl.models.solving.solve import solve

@@ -88,11 +88,6 @@ def call(
     return run
 
 
-def test_beside_the_source_results_are_kept_without_a_word(call):
-    assert call() == (42, 0, "")
-    assert call() == (42, 1, "")
-
-
 def test_where_nothing_usual_is_writable_they_are_kept_in_the_temporary_folder(call, module):
     unwritable(module)
     folder = module / "temporary" / f"depl-kernels-{os.getuid()}"

@@ -1,7 +1,6 @@
 """Work that takes long is broken off once its solve is late, and not before; who caught it may finish."""
 
 import math
-import threading
 
 import pytest
 
@@ -24,10 +23,6 @@ def stopped() -> bool:
     except OutOfTimeError:
         return True
     return False
-
-
-def test_outside_of_a_solve_nothing_is_broken_off() -> None:
-    assert not stopped()
 
 
 @pytest.mark.parametrize(
@@ -62,13 +57,3 @@ def test_a_deadline_ends_with_an_error_too() -> None:
     with pytest.raises(OutOfTimeError), deadline(Hand(5.0)):
         keep_time()
     assert not stopped()
-
-
-def test_threads_have_deadlines_of_their_own() -> None:
-    found: list[bool] = []
-    with deadline(Hand(5.0)):
-        thread = threading.Thread(target=lambda: found.append(stopped()))
-        thread.start()
-        thread.join()
-        assert stopped()
-    assert found == [False]

@@ -17,13 +17,6 @@ def test_each_call_is_made_once_at_the_first_need_in_the_order_in_which_it_came(
     assert made == [1, 2]
 
 
-def test_a_call_may_itself_need_what_it_makes():
-    made, later = [], Later()
-    later.add(lambda: (later.need(), made.append(1)))
-    later.need()
-    assert made == [1]
-
-
 def test_a_call_that_fails_is_made_again_at_the_next_need():
     made, later = [], Later()
 

@@ -1,13 +1,10 @@
 """What would take too much memory is refused before it is begun: what, how much, and what to do."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
 import depl
 from depl.instances.heterogeneous import heterogeneous_instance
-from depl.models.exact.choices import Choices
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.memory import MEMORY, memory_ceiling, require_memory
 from depl.models.solving import methods
@@ -53,28 +50,6 @@ def test_every_kind_of_method_refuses_what_is_too_large_in_words(method, sizes, 
 
 def test_what_fits_is_solved_under_a_ceiling(tiny):
     assert depl.solve(tiny, "exact", memory=0.01).termination is Termination.OPTIMAL
-
-
-def test_what_choices_ask_for_is_counted_for_each_of_them_in_each_epoch():
-    """Of their 300 bytes each, measured, a tenth less are too few, and a tenth more are enough."""
-    found = Choices(drawn(maximum_epochs=30))
-    needed = 300 * 30 * len(found.configurations) / 2**30
-    with memory_ceiling(0.9 * needed), pytest.raises(NotCoveredError, match="in each of 30 epochs would"):
-        _ = found.loads
-    with memory_ceiling(1.1 * needed):
-        assert len(found.loads) == 30
-
-
-def test_a_refusal_takes_no_memory_itself():
-    instance = drawn(clusters=60, datasets=16, models=10)
-    tracemalloc.start()
-    try:
-        with memory_ceiling(1.0), pytest.raises(NotCoveredError, match="65535 sets of data on 60 clusters"):
-            _ = Choices(instance).configurations
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 2**26  # the list of sets itself
 
 
 @pytest.mark.parametrize("memory", [0, -1, float("nan"), "8", True, None])

@@ -5,7 +5,7 @@ from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.models.problem.epochs import compute
 from depl.models.problem.instance import Cluster
-from depl.models.problem.most_capable import most_capable_cluster
+from depl.models.problem.site_rules import most_capable_cluster
 
 
 def test_the_most_capable_cluster_has_the_most_resources_in_all():

@@ -6,9 +6,9 @@ import pytest
 
 import depl
 from depl.heuristics.bounds.learning import Learning
+from depl.models.foundation import memory
 from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem import pairs
 from depl.models.problem.instance import Instance
 from depl.models.scenarios import draws
 from depl.models.scenarios.draws import draw_scenarios
@@ -24,7 +24,7 @@ ONE_PLACE = ("expected-cost", "expected-greedy")
 def test_every_method_refuses_more_pairs_than_it_can_hold(
     tiny: Instance, bell: Instance, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pairs, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(memory, "MOST_ENTRIES", 0)
     monkeypatch.setattr(draws, "MOST_NUMBERS", 0)
     with pytest.raises(NotCoveredError, match=r"pair.* of (at most|models)"):
         depl.solve(bell if method in ONE_PLACE else tiny, method)

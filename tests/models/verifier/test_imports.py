@@ -30,7 +30,7 @@ VALIDATION = {
     "traces.metrics",
     "traces.table",
 }  # with which an instance and a traced law check themselves; not the verifier's
-SHOWING = {"foundation.frames", "foundation.showing", "problem.units"}  # how it prints: they compute nothing
+SHOWING = {"foundation.tables", "foundation.showing", "problem.units"}  # how it prints: they compute nothing
 SHOWING |= {"foundation.users_code"}  # how it ends where a law of a user ends the program
 OUTSIDE = {"numpy", "scipy", "msgspec"}
 METHODS = {
@@ -81,7 +81,7 @@ def test_the_verifier_reaches_only_the_data_numpy_and_scipy():
     assert {name for name in modules if not name.startswith("verifier.")} <= DATA | VALIDATION | SHOWING
     for module in modules:
         outside = {name.partition(".")[0] for name in imports(module)} - {"depl"}
-        frames = {"pandas"} if module == "foundation.frames" else set()  # made where a user asks for one
+        frames = {"pandas"} if module == "foundation.tables" else set()  # made where a user asks for one
         assert outside - set(sys.stdlib_module_names) <= OUTSIDE | frames, module
 
 

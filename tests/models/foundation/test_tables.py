@@ -1,15 +1,12 @@
 """No cell that is written is a formula for a spreadsheet, and every text comes back as it was."""
 
-import csv
-import io
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from depl.benchmarks.analysis.table import Table
-from depl.models.foundation.csv_cells import meant, shown
+from depl.models.foundation.tables import meant, shown
 from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.table import Traces
 
@@ -47,17 +44,6 @@ def test_every_text_comes_back_and_none_is_a_formula(text):
     assert meant(written) == text
     if written.startswith(("=", "+", "-", "@", "\t", "\r")):
         assert re.fullmatch(r"[+-](\d+\.?\d*|\.\d+)(e[+-]?\d+)?", written), "a number alone"
-
-
-@pytest.mark.parametrize("value", [None, -1, -0.5, float("-inf"), True])
-def test_what_is_no_text_stays_as_it_is(value):
-    assert shown(value) is value
-
-
-def test_tables_hold_no_formula():
-    table = Table(("name", "=head"), (("=cmd|' /C calc'!A0", -1.5), ("-0.5", None)))
-    rows = list(csv.reader(io.StringIO(table.csv())))
-    assert rows == [["name", "'=head"], ["'=cmd|' /C calc'!A0", "-1.5"], ["-0.5", ""]]
 
 
 def test_names_in_traces_come_back(tmp_path):

@@ -1,11 +1,37 @@
-"""Golden-section search: where the maximum is, how often it asks, and what it keeps of equal values."""
+"""The queue of best-first searches and golden sections: where, how often, what stays."""
 
 import itertools
 import math
 
+import numpy as np
 import pytest
 
-from depl.models.foundation.golden import GOLDEN, golden_sections
+from depl.models.foundation.search import GOLDEN, BestFirst, golden_sections
+
+
+def test_items_come_out_by_bound_and_by_arrival_where_bounds_are_equal() -> None:
+    rng, queue, waiting = np.random.default_rng(1), BestFirst[int](), []
+    for number in range(400):
+        if waiting and rng.random() < 0.4:
+            expected = min(waiting)  # by bound, then by number
+            assert queue.least == expected[0]
+            assert queue.pop() == expected
+            waiting.remove(expected)
+        bound = float(rng.integers(20))
+        queue.push(bound, number)
+        waiting.append((bound, number))
+        assert len(queue) == len(waiting)
+    assert sorted(queue) == sorted(number for _, number in waiting)
+
+
+def test_an_empty_queue_has_no_least_bound_and_gives_nothing() -> None:
+    queue = BestFirst[int]()
+    queue.push(2.0, 1)
+    queue.clear()
+    assert not queue
+    assert queue.least == math.inf
+    with pytest.raises(IndexError):
+        queue.pop()
 
 
 @pytest.mark.parametrize("peak", [0.0, 0.3, 1.7, 4.999, 5.0])
@@ -28,15 +54,6 @@ def test_every_step_asks_once_and_the_next_only_when_it_is_wanted() -> None:
     assert len(list(itertools.islice(golden_sections(function, -1.0, 2.0, 7, value=float), 4))) == 4
     assert len(calls) == 4
     assert all(-1 < x < 2 for x in calls)
-
-
-def test_points_that_serve_again_are_those_of_a_fresh_interval() -> None:
-    """Of [0, 1] with a maximum at 0 every right end is left: the left points are powers of the section."""
-    asked = [point for point, _ in golden_sections(lambda x: -x, 0.0, 1.0, 5, value=float)]
-    assert asked[0] == pytest.approx(1 - GOLDEN)
-    assert asked[1] == pytest.approx(GOLDEN)
-    assert asked[2:] == pytest.approx([GOLDEN ** (k + 3) for k in range(5)])
-    assert math.isclose(GOLDEN**2, 1 - GOLDEN)
 
 
 def test_of_equal_values_the_lower_side_is_kept() -> None:
