@@ -132,34 +132,21 @@ def front(
         between = between or known.between
     if between is None:
         between = default_range(instance, kind, search.any_plan, search.cheapest_plan)
-    return _completed(search, between, spread(kind, between, points, also), file, on_point)
+    budgets = spread(kind, between, points, also)
+    search.between, search.asked = between, len({*budgets, *search.found})
 
-
-def _completed(
-    search: "_Search",
-    between: tuple[float, float],
-    budgets: Sequence[float],
-    file: str | Path | None,
-    on_point: OnPoint | None,
-) -> Front:
-    """The front at these budgets and those known before; written and told after every point."""
-    asked = len({*budgets, *search.found})
-
-    def so_far(stopped: Termination | None = None) -> Front:
-        found = search.front(between, asked, stopped)
+    def save(stopped: Termination | None = None, tell: OnPoint | None = on_point) -> Front:
+        found = search.front(stopped)
         if file is not None:
             write_front(found, file)
+        if tell is not None:
+            tell(found)
         return found
 
-    def tell() -> None:
-        found = so_far()
-        if on_point is not None:
-            on_point(found)
-
-    stopped = search.run(budgets, tell)
+    stopped = search.run(budgets, save)
     with first_interrupt_ignored():
         search.compare()
-        return so_far(stopped)
+        return save(stopped, None)
 
 
 def _required_method(instance: Instance, method: str | None) -> str:
@@ -176,30 +163,20 @@ def _required_method(instance: Instance, method: str | None) -> str:
 
 @dataclass
 class _Search:
-    """What is known at every budget so far.
-
-    Attributes
-    ----------
-    ends : float or None
-        When the time limit is over, by `depl.models.foundation.clock.now`.
-    found : dict of float to Result
-        By budget.
-    plans : dict
-        Every plan that was found and the strictness that its numbers say it keeps, by its decisions without
-        resources.
-    range_cut : bool
-        Whether the clock ended the search for a plan on which the range rests.
-    """
+    """What is known at every budget so far."""
 
     instance: Instance
     against: Budget
     method: str
     gap: float
     seed: int
-    ends: float | None
-    found: dict[float, Result] = field(default_factory=dict)
+    ends: float | None  # of the time limit, by the clock of foundation
+    found: dict[float, Result] = field(default_factory=dict)  # by budget
+    # Every plan, and the strictness that its numbers say it keeps, by its decisions without resources.
     plans: dict[tuple[object, ...], tuple[Plan, float]] = field(default_factory=dict)
-    range_cut: bool = False
+    range_cut: bool = False  # the clock ended the search for a plan on which the range rests
+    between: tuple[float, float] = (math.nan, math.nan)
+    asked: int = 0
 
     def take(self, known: Front, file: str) -> None:
         """Take over the points of a front, unless they contradict each other or plans that are quickly found.
@@ -230,11 +207,11 @@ class _Search:
                 )
         self.range_cut = known.range_cut
 
-    def front(self, between: tuple[float, float], asked: int, stopped: Termination | None) -> Front:
+    def front(self, stopped: Termination | None) -> Front:
         """What is known so far."""
         order = sorted(self.found, key=self.against.strictness)
         points = tuple(FrontPoint(budget, self.found[budget]) for budget in order)
-        return Front(self.instance, self.against, between, points, asked, stopped, self.range_cut)
+        return Front(self.instance, self.against, self.between, points, self.asked, stopped, self.range_cut)
 
     def any_plan(self, instance: Instance) -> Result:
         """A solve that ends with its first plan; what it finds may be where others start."""
@@ -256,7 +233,7 @@ class _Search:
         self._remember(instance, result)
         return result
 
-    def run(self, budgets: Sequence[float], tell: Callable[[], None]) -> Termination | None:
+    def run(self, budgets: Sequence[float], tell: Callable[[], object]) -> Termination | None:
         """Solve at every budget that has no point, and again at those with a gap; why that ended early."""
         missing = [budget for budget in budgets if budget not in self.found]
         queue = [*halving_order(missing), *filter(self._open, self.found)]
