@@ -2,11 +2,9 @@
 
 import json
 import math
-from typing import Any
 
 import pytest
 
-from depl.instances.library import load
 from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import Instance
@@ -48,36 +46,35 @@ def test_points_are_those_of_enumeration_and_accepted_at_their_budgets(tiny: Ins
     assert bounds == sorted(bounds)
 
 
-def test_the_marks_of_probability_are_among_the_budgets(tiny: Instance) -> None:
-    assert {0.9, 0.95, 0.99} <= {point.budget for point in front(tiny, "probability", points=2)}
-
-
 @pytest.mark.parametrize("against", RANGES)
 def test_a_range_of_its_own_ends_a_step_beyond_what_is_reached_and_has_the_budget_of_the_instance(
     tiny: Instance, against: str
 ) -> None:
     found = front(tiny, against, points=2)
-    own = {"loss": 6.5, "time": 5.0, "probability": 0.7}[against]
-    assert own in [point.budget for point in found]
+    asked = {"loss": {6.5}, "time": {5.0}, "probability": {0.7, 0.9, 0.95, 0.99}}[against]
+    assert asked <= {point.budget for point in found}
     assert not found.range_cut
     inside = [point for point in found if found.between[-1] == point.budget or point.cost is not None]
     assert [point.infeasible for point in inside] == [False] * (len(inside) - 1) + [True]
 
 
-def test_the_range_of_omega_ends_where_plans_do(tiny: Instance) -> None:
+def test_ranges_end_where_plans_do(tiny: Instance) -> None:
     """The safest plan of tiny misses with probability 1/8, and an omega of 0.911 is one step from it."""
-
-    def of(instance: Instance) -> tuple[float, float]:
-        return default_range(instance, Budget.PROBABILITY, plan_of, plan_of)
 
     def plan_of(instance: Instance) -> Result:
         return solve(instance, "exact", gap=0.99)
 
-    low, high = of(tiny)
+    def of(against: Budget = Budget.PROBABILITY, **changes: float) -> tuple[float, float]:
+        return default_range(tiny.replace(**changes), against, plan_of, plan_of)
+
+    low, high = of()
     assert (low, 0.875 < high < 0.9) == (0.5, True)
-    assert of(tiny.replace(maximum_loss=14.0)) == (0.5, 0.999)  # which one epoch keeps whatever happens
-    assert of(tiny.replace(maximum_loss=-40.0, quantile_level=0.8)) == (0.5, 0.8)
-    assert of(tiny.replace(maximum_loss=14.0, quantile_level=0.25)) == (0.25, 0.999)
+    assert of(maximum_loss=14.0) == (0.5, 0.999)  # which one epoch keeps whatever happens
+    assert of(maximum_loss=-40.0, quantile_level=0.8) == (0.5, 0.8)
+    assert of(maximum_loss=14.0, quantile_level=0.25) == (0.25, 0.999)
+    assert of(Budget.TIME, maximum_loss=15.0) == (20.0, 0.005)  # no training takes no time
+    assert of(Budget.TIME, maximum_loss=-40.0) == (5000.0, 5000.0)
+    assert 2.1 < of(Budget.TIME, maximum_time=1.5)[1] < 2.25  # the fastest plan takes as long
 
 
 def test_the_range_is_that_of_the_work_and_not_of_the_clock_or_says_so(
@@ -92,24 +89,6 @@ def test_the_range_is_that_of_the_work_and_not_of_the_clock_or_says_so(
     assert cut.range_cut
     assert "with more time, or with nothing else on the machine, it may reach further" in str(cut)
     assert "further" not in str(counted)
-
-
-def test_a_limit_that_is_just_over_is_no_limit_of_zero_seconds(
-    tiny: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ticks = iter([0.0])  # when the limit begins; at all later looks it is over to the digit
-    monkeypatch.setattr(module, "now", lambda: next(ticks, 8.0))
-    asked = []
-
-    def noted(*words: Any, **options: Any) -> Result:
-        asked.append(options["time_limit"])
-        return solve(*words, **options)
-
-    monkeypatch.setattr(module, "solve", noted)
-    bounded = tiny.replace(round_deadline=3.0)  # else ever slower plans cost ever less
-    found = front(bounded, "time", method="enumerate", points=2, time_limit=8.0)
-    assert found.stopped is Termination.TIME_LIMIT
-    assert asked == []  # not one of zero seconds
 
 
 @pytest.mark.parametrize("against", RANGES)
@@ -127,17 +106,10 @@ def test_no_solve_is_begun_for_the_range_once_the_time_of_the_front_is_over(
     monkeypatch.setattr(module, "now", lambda: seconds[0])
     monkeypatch.setattr(module, "solve", slow)
     found = front(tiny, against, points=2, time_limit=2.0)
-    assert len(begun) == 2
+    assert len(begun) == 2  # and none of zero seconds, where the limit is over to the digit
     assert found.range_cut
     assert found.stopped is Termination.TIME_LIMIT
     assert len(found) == 0
-
-
-def test_between_two_budgets_the_bound_is_of_the_looser_and_the_plan_of_the_tighter(tiny: Instance) -> None:
-    found = front(tiny, "loss", between=(9, 12), points=2)
-    loose, tight = found.points
-    assert found.bounds(10.5) == (loose.lower_bound, tight.cost)
-    assert found.bounds(8) == (tight.lower_bound, math.inf)
 
 
 def test_a_front_that_was_interrupted_goes_on_from_its_file(tiny: Instance, tmp_path) -> None:
@@ -193,26 +165,28 @@ def test_that_there_is_no_plan_is_not_believed_under_a_law_with_memory_either(tm
     """Against the probability, points say nothing of each other there."""
     file, instance = tmp_path / "front.json", drawn(2).instance
     asked = {"between": (0.4, 0.6), "points": 2}
-    front(instance, "probability", **asked, file=file)
+    assert None not in [point.plan for point in front(instance, "probability", **asked, file=file)]
     content = json.loads(file.read_text())
-    assert [point["plan"] is None for point in content["points"]] == [False, False]
     content["points"][0] = {"budget": 0.4, "termination": "infeasible", "method": "exact"}
     file.write_text(json.dumps(content))
     with pytest.raises(InvalidInputError, match=r"no plan keeps quantile_level 0\.4, and one that costs"):
         front(instance, "probability", **asked, file=file)
 
 
-def test_what_cannot_be_used_is_refused(tiny: Instance) -> None:
-    with pytest.raises(InvalidInputError, match="known are loss, time, probability"):
-        front(tiny, "cost")
-    with pytest.raises(InvalidInputError, match="must not exceed"):
-        front(tiny, "loss", between=(5, 4))
-    with pytest.raises(InvalidInputError, match="cannot be quantile_level"):
-        front(tiny, "probability", between=(0.5, 1.0))
-    with pytest.raises(InvalidInputError, match="from 1 on"):
-        front(tiny, "loss", between=(4, 5), points=0)
-    with pytest.raises(NotCoveredError, match="counts scenarios"):
-        front(tiny, "loss", method="scenario-search")
+@pytest.mark.parametrize(
+    ("against", "given", "words"),
+    [
+        ("cost", {}, "known are loss, time, probability"),
+        ("loss", {"between": (5, 4)}, "must not exceed"),
+        ("loss", {"between": (5, math.inf)}, "must be finite"),
+        ("probability", {"between": (0.5, 1.0)}, "cannot be quantile_level"),
+        ("loss", {"between": (4, 5), "points": 0}, "from 1 on"),
+        ("loss", {"method": "scenario-search"}, "counts scenarios"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(tiny: Instance, against: str, given: dict, words: str) -> None:
+    with pytest.raises((InvalidInputError, NotCoveredError), match=words):
+        front(tiny, against, **given)
 
 
 def test_a_solve_returns_the_plan_it_starts_from_unless_a_cheaper_one_is_found(tiny: Instance) -> None:
@@ -248,17 +222,6 @@ def test_points_under_a_traced_law_are_those_of_all_schedules_judged_by_hand(aga
         inside = found.bounds((found.points[0].budget + found.points[1].budget) / 2)
         assert found.nested or inside == (0.0, math.inf)
     assert known >= 3
-
-
-@pytest.mark.slow
-def test_a_front_of_an_instance_that_was_fitted_to_runs() -> None:
-    instance = load("digits-alexnet")
-    found = front(instance, "loss", between=(2.1, 2.4), points=2)
-    assert [point.solution.value for point in found] == ["proven_optimal"] * 2
-    for point in found:
-        assert verify(found.instance_at(point.budget), point.plan).ok
-        assert point.violation.highest <= instance.target.violation_budget
-    assert 0 < found.points[0].cost < found.points[1].cost
 
 
 def test_no_point_of_a_front_against_the_loss_promises_more_than_its_runs_carry() -> None:

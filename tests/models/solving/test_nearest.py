@@ -2,7 +2,6 @@
 
 import pytest
 
-import depl
 from depl.instances.library import load
 from depl.models.exact.listing import enumerate_plans
 from depl.models.foundation.errors import NotCoveredError
@@ -85,13 +84,6 @@ def test_what_was_only_not_found_is_not_called_proved(monkeypatch: pytest.Monkey
     assert "proved out of reach" not in text
 
 
-def test_a_feasible_instance_says_how_far_it_could_be_tightened() -> None:
-    text = depl.explain(TINY)
-    assert text.startswith("'tiny': it has plans; the first that was found has ")
-    assert "How far each limit can be tightened while the others stay" in text
-    assert "What binds" not in text
-
-
 def test_under_a_fitted_law_the_time_that_binds_is_named() -> None:
     """Both epochs of the runs are needed: 8 / 8 + 2 / 4 and 3 / 2 / 5 + 1 are the least times of the two."""
     instance = instance_of(halves(20, unseen_loss=9.0), maximum_loss=2.0, maximum_time=1.0)
@@ -104,6 +96,10 @@ def test_under_a_fitted_law_the_time_that_binds_is_named() -> None:
     assert moved(instance)["T_max"].reached == pytest.approx(1.5 + 1.3)
 
 
-def test_without_laws_nothing_is_explained() -> None:
+def test_with_plans_it_is_said_how_far_limits_go_and_without_laws_nothing_is_explained() -> None:
+    text = explain_instance(TINY)
+    assert text.startswith("'tiny': it has plans; the first that was found has ")
+    assert "How far each limit can be tightened while the others stay" in text
+    assert "What binds" not in text
     with pytest.raises(NotCoveredError):
         explain_instance(TINY.replace(other_switches=Undeclared()))

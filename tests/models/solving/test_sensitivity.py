@@ -14,17 +14,6 @@ from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.solving.sensitivity import prices, rooms
 
 TINY = load("tiny")
-TINY_OPTIMUM = Plan(
-    data=(
-        ClusterData(cluster="cloud", datasets=("archive", "sensors")),
-        ClusterData(cluster="edge", datasets=("sensors",)),
-    ),
-    epochs=(
-        PlannedEpoch(model="full", cluster="cloud", resources=3),
-        PlannedEpoch(model="full", cluster="cloud", resources=3),
-        PlannedEpoch(model="pruned", cluster="edge", resources=3),
-    ),
-)
 
 
 def cheapest_cost(instance, plan):
@@ -45,13 +34,7 @@ def with_limit(instance, name, value):
     """``instance`` with another value of the limit that a room or a price is named after."""
     if name.startswith("r("):
         return with_capacity(instance, name[2:-1], value)
-    field = {
-        "T_max": "maximum_time",
-        "tau": "round_deadline",
-        "l_max": "maximum_loss",
-        "K_max": "maximum_epochs",
-    }[name]
-    return instance.replace(**{field: value})
+    return instance.replace(**{{"T_max": "maximum_time", "tau": "round_deadline"}[name]: value})
 
 
 def random_cases(seed, count):
@@ -67,30 +50,22 @@ def random_cases(seed, count):
             yield instance, plan
 
 
-def test_the_price_of_time_of_the_tiny_optimum_is_known_in_closed_form():
+def test_prices_are_known_in_closed_form(tiny_optimum):
     # cost = (4 + 4 + 1)^2 / (T - 2) + 1, so that -dcost/dT = 81 / 9 at T = 5
-    found = prices(TINY, TINY_OPTIMUM)
+    found = prices(TINY, tiny_optimum)
     assert found.time == pytest.approx(9, rel=1e-12)
-    assert found.round_deadline == 0
-    assert found.capacity == {"cloud": 0, "edge": 0}
-
-
-def test_the_price_of_the_round_deadline_of_the_paper_is_the_cost_of_the_plan():
+    assert (found.round_deadline, found.capacity) == (0, {"cloud": 0, "edge": 0})
+    assert prices(TINY.replace(maximum_time=3.0), tiny_optimum) is None
     # without communication x = c / tau, so the cost is (sum of kappa c) / tau, and tau = 1
-    instance = load("paper-alexnet", 9)
     epochs = (PlannedEpoch(model="slow-steady", cluster="A", resources=1),) * 12
     plan = Plan(data=(ClusterData(cluster="A", datasets=("training-data",)),), epochs=epochs)
-    found = prices(instance, plan)
-    assert found.time == 0
-    assert found.round_deadline == pytest.approx(12, rel=1e-12)
-
-
-def test_the_price_of_a_capacity_that_binds_is_known_in_closed_form():
+    found = prices(load("paper-alexnet", 9), plan)
+    assert (found.time, found.round_deadline) == (0, pytest.approx(12, rel=1e-12))
     # At r = 0.5 the epoch on edge takes 1 / 0.5 + 1 = 3 of 5, so the two on cloud, which communicate for 1 in
     # all, compute within 1: 4 / x = 1 / 2, x = 8, and the cost is 2 * 4 * 8 / (T - 4) + r.
     small = with_capacity(TINY, "edge", 0.5)
-    found = prices(small, TINY_OPTIMUM)
-    assert cheapest_cost(small, TINY_OPTIMUM) == pytest.approx(2 * 4 * 8 + 0.5)
+    found = prices(small, tiny_optimum)
+    assert cheapest_cost(small, tiny_optimum) == pytest.approx(2 * 4 * 8 + 0.5)
     assert found.time == pytest.approx(2 * 4 * 8, rel=1e-9)
     # dcost/dr = kappa - lambda c / r^2 = 1 - 64 / 0.25
     assert found.capacity["edge"] == pytest.approx(64 / 0.25 - 1, rel=1e-9)
@@ -131,13 +106,13 @@ def test_a_limit_at_the_end_of_its_room_holds_and_beyond_it_does_not(count):
     assert checked == {"T_max", "tau", "r"}
 
 
-def test_the_target_holds_at_the_end_of_its_room_and_not_far_beyond_it():
-    evaluation = evaluate(TINY, TINY_OPTIMUM)
-    room = next(item for item in rooms(TINY, TINY_OPTIMUM, evaluation) if item.name == "l_max")
-    assert room.last == 6.25
-    assert room.relative == pytest.approx(0.25 / 8.5)
-    assert evaluate(TINY.replace(maximum_loss=6.25), TINY_OPTIMUM).feasible
-    assert not evaluate(TINY.replace(maximum_loss=6.249), TINY_OPTIMUM).feasible
+def test_the_target_holds_at_the_end_of_its_room_and_not_far_beyond_it(tiny_optimum):
+    room = next(
+        item for item in rooms(TINY, tiny_optimum, evaluate(TINY, tiny_optimum)) if item.name == "l_max"
+    )
+    assert (room.last, room.relative) == (6.25, pytest.approx(0.25 / 8.5))
+    assert evaluate(TINY.replace(maximum_loss=6.25), tiny_optimum).feasible
+    assert not evaluate(TINY.replace(maximum_loss=6.249), tiny_optimum).feasible
 
 
 @pytest.mark.parametrize("count", [8, pytest.param(15, marks=pytest.mark.slow)])
@@ -149,7 +124,3 @@ def test_the_nearest_limit_comes_first_and_one_that_fails_has_negative_room(coun
         (loss,) = (room for room in found if room.name == "l_max")
         if loss.relative < 0:
             assert not evaluation.feasible
-
-
-def test_a_plan_that_cannot_keep_the_time_has_no_prices():
-    assert prices(TINY.replace(maximum_time=3.0), TINY_OPTIMUM) is None
