@@ -1,6 +1,6 @@
 """What a traced law records, arranged for the verifier: runs by their stages, rows with their pools, donors.
 
-`depl.models.verifier.traces` says what everything means; nothing is shared with
+"What a traced law means" on the page of the verifier says it in words; nothing is shared with
 `depl.models.problem.affine_law` but the recorded fields.
 """
 
@@ -9,13 +9,10 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from depl.models.problem.traced_law import FittedJump, FittedStep, TracedLaw
 from depl.models.verifier.laws import FloatArray
@@ -29,6 +26,12 @@ EDGE = 1e-9
 _ENOUGH_DONORS = 20
 """Runs that lend residuals from which those after other predecessors are not asked: part of what a traced law
 means, here for the second time on purpose."""
+
+_NOTHING = -1
+"""Code of what was trained before a first stage."""
+
+_Able = list[tuple[int, Pair | None, FloatArray]]
+"""Runs that can lend, by number: what came before their stage, and their residuals."""
 
 
 class SeenStage(NamedTuple):
@@ -50,28 +53,12 @@ class SeenStage(NamedTuple):
         return self.pair, self.before is None
 
 
-@dataclass(frozen=True, eq=False)
-class SeenRun:
+class SeenRun(NamedTuple):
     """A recorded run: its stages, its losses on the scale of the law, and the number of its beginning."""
 
     stages: tuple[SeenStage, ...]
     losses: FloatArray
-    origin: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class _Epochs:
-    """All epochs of all runs in columns: what is trained and was before, age, ln s, loss before and after."""
-
-    pair: NDArray[np.int64]
-    before: NDArray[np.int64]
-    age: NDArray[np.int64]
-    switch: FloatArray
-    earlier: FloatArray
-    later: FloatArray
-
-    def some(self, chosen: NDArray[np.bool_]) -> "_Epochs":
-        return _Epochs(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+    origin: int | None
 
 
 class SeenRow(NamedTuple):
@@ -113,28 +100,29 @@ class Seen:
         self.least = min(float(run.losses.min()) for run in self.runs)
         self.greatest = max(float(run.losses.max()) for run in self.runs)
         self.slack = EDGE * max(abs(self.least), abs(self.greatest))
-        self._codes = {
-            pair: code for code, pair in enumerate({s.pair for run in self.runs for s in run.stages})
-        }
+        pairs = dict.fromkeys(stage.pair for run in self.runs for stage in run.stages)
+        self._codes = {pair: code for code, pair in enumerate(pairs)}
         self._epochs = self._columns()
-        self._steps = {((row.model, row.cluster), row.first, row.age, _before(row)): row for row in law.steps}
-        self._own = {(pair, before) for pair, _, _, before in self._steps if before is not None}
-        self._jumps = {
-            ((row.previous_model, row.previous_cluster), (row.model, row.cluster)): row for row in law.jumps
+        self._recorded: dict[tuple[Pair, bool, int, Pair | None], FittedStep | FittedJump] = {
+            ((row.model, row.cluster), row.first, row.age, _before(row)): row for row in law.steps
         }
-        self._known: dict[FittedStep | FittedJump, SeenRow | None] = {}
-        self._tables: dict[tuple[SeenStage, int], FloatArray | None] = {}
-        self._lengths: dict[tuple[tuple[Pair, bool], Pair | None], dict[int, int]] = {}
+        self._own = {(pair, before) for pair, _, _, before in self._recorded if before is not None}
+        for jump in law.jumps:
+            before = jump.previous_model, jump.previous_cluster
+            self._recorded[(jump.model, jump.cluster), False, 1, before] = jump
+        self._rows: dict[FittedStep | FittedJump, SeenRow | None] = {}
+        self._longest: dict[tuple[tuple[Pair, bool], Pair | None, int], Fraction | None] = {}
         self._lending: dict[tuple[SeenStage, int], list[tuple[int, FloatArray]]] = {}
 
     def row(self, stage: SeenStage, age: int) -> SeenRow | None:
         """The row of an epoch of a stage; None if there is none, or no epoch in its pool."""
-        row = self._recorded(stage, age)
+        alone = stage.before if age == 1 else self._alone(stage)
+        row = self._recorded.get((stage.pair, stage.before is None, age, alone))
         if row is None:
             return None
-        if row not in self._known:
-            self._known[row] = self._with_pool(row)
-        return self._known[row]
+        if row not in self._rows:
+            self._rows[row] = self._with_pool(row)
+        return self._rows[row]
 
     def known(self, stage: SeenStage, age: int) -> SeenRow:
         """The same where it is known that there is one."""
@@ -148,15 +136,14 @@ class Seen:
 
         If there are rows for this predecessor alone, only stages after it are seen.
         """
-        alone = stage.before if (stage.pair, stage.before) in self._own else None
-        key = stage.kind, alone
-        if key not in self._lengths:
-            lengths = self._lengths[key] = {}
-            for run in self.runs:
-                for seen in run.stages:
-                    if seen.kind == stage.kind and alone in (None, seen.before):
-                        lengths[seen.start] = max(lengths.get(seen.start, 0), seen.length)
-        return _hull(sorted(self._lengths[key].items()), stage.start)
+        key = stage.kind, self._alone(stage), stage.start
+        if key not in self._longest:
+            lengths: dict[int, int] = {}
+            for seen in (item for run in self.runs for item in run.stages):
+                if seen.kind == stage.kind and key[1] in (None, seen.before):
+                    lengths[seen.start] = max(lengths.get(seen.start, 0), seen.length)
+            self._longest[key] = _hull(lengths, stage.start)
+        return self._longest[key]
 
     def first_losses(self, pair: Pair) -> FloatArray:
         """The l(0) of the donors of one first epoch."""
@@ -167,123 +154,94 @@ class Seen:
         """The runs that lend residuals to a stage from age ``first`` on, and these, one per epoch."""
         key = stage._replace(start=0), first
         if key not in self._lending:
-            able = [
-                (number, *found)
-                for number, run in enumerate(self.runs)
-                if (found := self._lent_by(run, stage, first)) is not None
-            ]
-            alike = self._balanced(self._apart([item for item in able if item[1] == stage.before]))
-            chosen = alike if len(alike) >= _ENOUGH_DONORS else self._balanced(self._apart(able))
+            able = self._able(stage, first)
+            alike = self._balanced([item for item in able if item[1] == stage.before])
+            chosen = alike if len(alike) >= _ENOUGH_DONORS else self._balanced(able)
             self._lending[key] = [(number, residuals) for number, _, residuals in chosen]
         return self._lending[key]
 
-    def _lent_by(self, run: SeenRun, wanted: SeenStage, first: int) -> tuple[Pair | None, FloatArray] | None:
-        """What came before the first stage of a run that can lend, and its residuals."""
-        for stage in run.stages:
-            if stage.kind == wanted.kind and stage.length >= wanted.length:
-                table = self._table(stage._replace(start=0, length=wanted.length), first)
+    def _alone(self, stage: SeenStage) -> Pair | None:
+        """The predecessor of a stage if it has rows of its own."""
+        return stage.before if (stage.pair, stage.before) in self._own else None
+
+    def _able(self, wanted: SeenStage, first: int) -> _Able:
+        """All runs with a stage that can lend."""
+        tables: dict[Pair | None, FloatArray | None] = {}
+        found = []
+        for number, run in enumerate(self.runs):
+            for stage in run.stages:
+                if stage.kind != wanted.kind or stage.length < wanted.length:
+                    continue
+                if stage.before not in tables:
+                    tables[stage.before] = self._table(wanted._replace(before=stage.before), first)
+                table = tables[stage.before]
                 if table is not None:
                     intercept, slope, retention = table
-                    earlier = run.losses[stage.start + first - 1 : stage.start + wanted.length]
-                    later = run.losses[stage.start + first : stage.start + wanted.length + 1]
-                    return stage.before, later - (intercept + slope * stage.switch + retention * earlier)
-        return None
+                    losses = run.losses[stage.start + first - 1 : stage.start + wanted.length + 1]
+                    fitted = intercept + slope * stage.switch + retention * losses[:-1]
+                    found.append((number, stage.before, losses[1:] - fitted))
+                    break
+        return found
 
     def _table(self, stage: SeenStage, first: int) -> FloatArray | None:
         """a, b and rho of a stage from age ``first`` on, an epoch a column; None if a row is missing."""
-        if (stage, first) not in self._tables:
-            rows = [self.row(stage, age) for age in range(first, stage.length + 1)]
-            found = [(row.intercept, row.slope, row.retention) for row in rows if row is not None]
-            self._tables[stage, first] = np.array(found).T if len(found) == len(rows) else None
-        return self._tables[stage, first]
+        rows = [self.row(stage, age) for age in range(first, stage.length + 1)]
+        found = [row[:3] for row in rows if row is not None]
+        return np.array(found).T if len(found) == len(rows) else None
 
-    def _apart(
-        self, able: list[tuple[int, Pair | None, FloatArray]]
-    ) -> list[tuple[int, Pair | None, FloatArray]]:
-        """The first of every origin."""
-        left = unlike([self.runs[number].origin for number, _, _ in able])
-        return [item for item, stays in zip(able, left, strict=True) if stays]
-
-    def _balanced(
-        self, able: list[tuple[int, Pair | None, FloatArray]]
-    ) -> list[tuple[int, Pair | None, FloatArray]]:
-        """At most so many of every whole schedule, the first in the order of the runs."""
-        counts = Counter(self.runs[number].stages for number, _, _ in able)
+    def _balanced(self, able: _Able) -> _Able:
+        """The first of every origin, and at most so many of every schedule, in the order of the runs."""
+        left = unlike([self.runs[number].origin for number, *_ in able])
+        able = [item for item, stays in zip(able, left, strict=True) if stays]
+        counts = Counter(self.runs[number].stages for number, *_ in able)
         if not counts:
             return []
         most = max(math.ceil(statistics.median(counts.values())), -(-_ENOUGH_DONORS // len(counts)))
-        left = Counter(dict.fromkeys(counts, most))
+        taken = Counter[tuple[SeenStage, ...]]()
         chosen = []
         for item in able:
             schedule = self.runs[item[0]].stages
-            if left[schedule]:
-                left[schedule] -= 1
+            taken[schedule] += 1
+            if taken[schedule] <= most:
                 chosen.append(item)
         return chosen
 
-    def _recorded(self, stage: SeenStage, age: int) -> FittedStep | FittedJump | None:
-        before = stage.before
-        if before is None:
-            return self._steps.get((stage.pair, True, age, None))
-        if age == 1:
-            return self._jumps.get((before, stage.pair))
-        own = before if (stage.pair, before) in self._own else None
-        return self._steps.get((stage.pair, False, age, own))
-
     def _with_pool(self, row: FittedStep | FittedJump) -> SeenRow | None:
-        pool = self._epochs.some(self._pool(row))
-        if not pool.age.size:
+        """A row with the epochs that belong to its pool; no pair has the code -2."""
+        pair, before, age, *_ = self._epochs
+        least, greatest = (1, 1) if isinstance(row, FittedJump) else row.ages or (row.age, row.age)
+        first, named = not isinstance(row, FittedJump) and row.first, _before(row)
+        chosen = (pair == self._codes.get((row.model, row.cluster), -2)) & ((before == _NOTHING) == first)
+        chosen &= (age >= least) & (age <= greatest)
+        if named is not None:
+            chosen &= before == self._codes.get(named, -2)
+        if not chosen.any():
             return None
-        fitted = row.intercept + row.start_slope * pool.switch + row.retention * pool.earlier
-        ends = float(pool.earlier.min()), float(pool.earlier.max())
-        return SeenRow(row.intercept, row.start_slope, row.retention, *ends, pool.later - fitted)
+        switch, earlier, later = self._epochs[3:, chosen]
+        fitted = row.intercept + row.start_slope * switch + row.retention * earlier
+        ends = float(earlier.min()), float(earlier.max())
+        return SeenRow(row.intercept, row.start_slope, row.retention, *ends, later - fitted)
 
-    def _pool(self, row: FittedStep | FittedJump) -> NDArray[np.bool_]:
-        """Which epochs belong to the pool of a row; code -1 stands for nothing before, -2 for a stranger."""
-        epochs, before = self._epochs, _before(row)
-        chosen = epochs.pair == self._codes.get((row.model, row.cluster), -2)
-        if isinstance(row, FittedJump):
-            chosen &= (epochs.age == 1) & (epochs.before != -1)
-        else:
-            least, greatest = row.ages or (row.age, row.age)
-            chosen &= (epochs.age >= least) & (epochs.age <= greatest)
-            chosen &= (epochs.before == -1) if row.first else (epochs.before != -1) & (epochs.age > 1)
-        if before is not None:
-            chosen &= epochs.before == self._codes.get(before, -2)
-        return np.asarray(chosen)
-
-    def _columns(self) -> _Epochs:
+    def _columns(self) -> FloatArray:
+        """All epochs of all runs: codes of what is trained and was before, age, ln s, losses around it."""
         stages = [stage for run in self.runs for stage in run.stages]
         lengths = [stage.length for stage in stages]
-        before = [-1 if stage.before is None else self._codes[stage.before] for stage in stages]
-        return _Epochs(
-            np.repeat([self._codes[stage.pair] for stage in stages], lengths),
-            np.repeat(before, lengths),
-            np.concatenate([np.arange(1, length + 1) for length in lengths]),
-            np.repeat([stage.switch for stage in stages], lengths),
-            np.concatenate([run.losses[:-1] for run in self.runs]),
-            np.concatenate([run.losses[1:] for run in self.runs]),
-        )
+        of_stages = [
+            [self._codes[stage.pair] for stage in stages],
+            [_NOTHING if stage.before is None else self._codes[stage.before] for stage in stages],
+            [stage.switch for stage in stages],
+        ]
+        pair, before, switch = np.repeat(np.array(of_stages, dtype=float), lengths, axis=1)
+        ages = np.concatenate([np.arange(1, length + 1) for length in lengths])
+        earlier = np.concatenate([run.losses[:-1] for run in self.runs])
+        later = np.concatenate([run.losses[1:] for run in self.runs])
+        return np.stack([pair, before, ages, switch, earlier, later])
 
 
 @functools.lru_cache(maxsize=4)
 def seen_in(law: TracedLaw) -> Seen:
     """What a law records, arranged once."""
     return Seen(law)
-
-
-def _scaled(law: TracedLaw, losses: Sequence[float]) -> FloatArray:
-    """Losses or, if the law is one of them, their logarithms."""
-    found = np.array(losses, dtype=float)
-    return found if law.scale == "loss" else np.log(found)
-
-
-def _before(row: FittedStep | FittedJump) -> Pair | None:
-    """What came before the epochs in the pool of a row, if it names it; a pooled jump takes all."""
-    if row.previous_model is None or row.previous_cluster is None:
-        return None
-    pooled = isinstance(row, FittedJump) and row.pooled
-    return None if pooled else (row.previous_model, row.previous_cluster)
 
 
 def stages_of(parts: Iterable[tuple[Pair, int]]) -> tuple[SeenStage, ...]:
@@ -302,22 +260,26 @@ def unlike(origins: Sequence[int | None]) -> list[bool]:
     return [origin is None or first[origin] == place for place, origin in enumerate(origins)]
 
 
-def _hull(points: Sequence[tuple[int, int]], place: int) -> Fraction | None:
-    """Height of the upper convex hull of points, in order of the first coordinate; None beside them."""
-    upper: list[tuple[int, int]] = []
-    for point in points:
-        while len(upper) > 1 and _turn(upper[-2], upper[-1], point) >= 0:
-            upper.pop()
-        upper.append(point)
-    for x, y in upper:
-        if x == place:
-            return Fraction(y)
-    for (x, y), (far, high) in pairwise(upper):
-        if x < place < far:
-            return y + Fraction((high - y) * (place - x), far - x)
-    return None
+def _scaled(law: TracedLaw, losses: Sequence[float]) -> FloatArray:
+    """Losses or, if the law is one of them, their logarithms."""
+    found = np.array(losses, dtype=float)
+    return found if law.scale == "loss" else np.log(found)
 
 
-def _turn(one: tuple[int, int], two: tuple[int, int], three: tuple[int, int]) -> int:
-    """Positive if three points turn left."""
-    return (two[0] - one[0]) * (three[1] - one[1]) - (two[1] - one[1]) * (three[0] - one[0])
+def _before(row: FittedStep | FittedJump) -> Pair | None:
+    """What came before the epochs in the pool of a row, if it names it; a pooled jump takes all."""
+    if row.previous_model is None or row.previous_cluster is None:
+        return None
+    pooled = isinstance(row, FittedJump) and row.pooled
+    return None if pooled else (row.previous_model, row.previous_cluster)
+
+
+def _hull(heights: dict[int, int], place: int) -> Fraction | None:
+    """The highest of all chords between points at a place, and of a point there; None beside them."""
+    before, behind = ([x for x in heights if sign * x <= sign * place] for sign in (1, -1))
+    chords = [
+        heights[x] + Fraction((heights[far] - heights[x]) * (place - x), max(far - x, 1))
+        for x in before
+        for far in behind
+    ]
+    return max(chords, default=None)

@@ -1,63 +1,12 @@
-r"""The loss of an instance with a traced law, worked out a second time from what the law records.
+"""The loss of an instance with a traced law, worked out a second time from what the law records.
 
-The law (`depl.models.problem.traced_law.TracedLaw`) records runs, by their stages and losses, and the rows of
-an affine recursion. A *stage* of a schedule ends where the model or its cluster changes. Epoch k, of age t in
-a stage that begins after s epochs, obeys
-
-.. code-block:: text
-
-    l(k) = a + b ln s + rho l(k-1) + e,      the term with s absent where s = 0,
-
-of the loss or, if the law's scale says so, of its logarithm in the place of l; all that follows is on this
-scale, while recorded losses are losses. The coefficients are those of a row: for t = 1 of a later stage, that
-of what was trained before and after; of a first stage, that of (model, cluster, t); else of
-(model, cluster, t) after this predecessor, if any age has such a row, and after all others if not. The
-residual of an observed epoch is what the row of its own place leaves of its loss.
-
-*Per run.* If as many runs as the law asks for begin with the whole schedule, l(K) is what one of them had
-after K epochs (the greatest of the last so many losses that the law names, those before training left out),
-all equally likely, and so is a run unlike all seen, which misses every target, where the law has an
-``unseen_loss``, whatever its number. With a confidence c, x of n runs above a loss weigh instead what makes
-P(at most x of n) = 1 - c, rounded up to a multiple of 1e-6 and one more. Otherwise every stage draws a donor
-of its own, which lends the residuals of all epochs of the stage, and in the first stage its l(0); one donor
-more per stage is unlike all seen. Every run that diverged is one more of that kind: among whole runs, where
-with a confidence it is one of n that exceeds, and in each stage. Donors of a stage of L epochs are runs with
-such a stage (model, cluster, first or not) of at least L epochs, L of them with residuals; those with the
-same predecessor alone, if that leaves at least 20. They are *balanced*: every whole schedule of a run lends
-at most as many runs as the median schedule does, or as many as it takes for 20 in all, the first in the order
-of the runs.
-
-*Independent.* Every epoch draws a residual from the pool of its row, and epoch 1 also an l(0), from the
-donors of a first stage of one epoch. The pool holds the epochs of the ages that the row names, jumps apart,
-after its predecessor, or after any if it names none; that of a jump holds the jumps from its predecessor, or
-from all if the row says so.
-
-What plans as such deviate by is one more draw, unless l(K) is that of whole runs. Where the law asks for such
-deviations and has none, or has a confidence, other schedules are outside the support.
-
-*Support.* The loss is not defined where a row is missing, a stage ends above the convex hull of the pairs
-(epochs before it, greatest length) that were seen or begins outside them, fewer than 6 donors are left, or
-the mean loss leaves the losses that a row was fitted to, or after an epoch all that any run had. Seen are the
-stages after this predecessor where the law has rows for it alone, else those after any.
-
-*A run under way.* If the law records one, the schedule goes on from its epochs and from its last loss, which
-takes the place of l(0) and of all that was drawn before. Stages and support are those of the whole schedule,
-of which only the epochs to come are drawn and looked at; a stage under way draws a donor with residuals from
-its next epoch on. Of whole runs l(K) is what this run comes to with the residuals of one of them. With a
-confidence nothing is defined then.
-
-*Scenarios.* In scenarios every increment is the quantile at one number of their stream. Per run, that of a
-stage belongs to its first epoch and model, and that of whole runs to the first of all; independent, that of
-an epoch to the epoch and its model, and that of l(0) to epoch 1 and the pair of the first model with itself.
-What plans deviate by belongs to epoch 2 and the pair of the last model with itself. Epochs are counted from
-the first one to come, and a stage under way has its first epoch there.
-
-None of this is shared with `depl.models.problem.affine_law`: the loss is followed forwards here, epoch by
-epoch, and neither suffix weights nor products of them occur.
+"What a traced law means" on the page of the verifier states the law in full. None of this is shared with
+`depl.models.problem.affine_law`: the loss is followed forwards here, epoch by epoch, and neither suffix
+weights nor products of them occur.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import compress, groupby, pairwise
 from typing import NamedTuple
@@ -69,7 +18,17 @@ from scipy import optimize
 from depl.models.problem.laws import Empirical
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier.laws import FloatArray, Increment, decimal
-from depl.models.verifier.runs import EDGE, Pair, Seen, SeenRun, SeenStage, seen_in, stages_of, unlike
+from depl.models.verifier.runs import (
+    EDGE,
+    Pair,
+    Seen,
+    SeenRow,
+    SeenRun,
+    SeenStage,
+    seen_in,
+    stages_of,
+    unlike,
+)
 
 _FEWEST_DONORS = 6
 """Fewest runs that can lend a stage its residuals: part of what a traced law means, here for the second time
@@ -125,10 +84,10 @@ class TracedLoss(NamedTuple):
         its atoms, is of runs unlike them, and makes the loss infinite.
     """
 
-    certain: Fraction
-    increments: tuple[Increment, ...]
-    outside: tuple[int, str] | None
-    support: str
+    certain: Fraction = Fraction(0)
+    increments: tuple[Increment, ...] = ()
+    outside: tuple[int, str] | None = None
+    support: str = ""
     numbers: tuple[Number, ...] = ()
     alike: tuple[Fraction, ...] = ()
 
@@ -153,26 +112,27 @@ def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
     stages = stages_of([(pair, len(list(same))) for pair, same in groupby([*trained, *schedule])])
     outside = _outside(seen, stages, past)
     if outside is not None:
-        return TracedLoss(Fraction(0), (), outside, "")
+        return TracedLoss(outside=outside)
     if past.loss is not None and law.confidence is not None:
-        return TracedLoss(Fraction(0), (), (1, "a confidence says nothing of a run under way"), "")
+        return TracedLoss(outside=(1, "a confidence says nothing of a run under way"))
     whole = [run for run in seen.runs if _begins_with(run, stages)]
     whole = list(compress(whole, unlike([run.origin for run in whole])))
+    went = f"{len(whole)} run{'s'[: len(whole) != 1]} went through the whole plan"
     if law.residuals == "per_run" and len(whole) >= law.whole_runs:
-        return _of_whole_runs(seen, whole, stages, past, law)
+        return _of_whole_runs(seen, whole, stages, past, law)._replace(support=went + _counted_with(law))
     if law.confidence is not None or (law.care is not None and not law.deviations):
-        through = f"{len(whole)} run{'s'[: len(whole) != 1]} went through the whole plan"
-        message = f"{through}, and the law promises others no plan"
-        return TracedLoss(Fraction(0), (), (len(schedule), message), "")
+        return TracedLoss(outside=(len(schedule), f"{went}, and the law promises others no plan"))
     if law.residuals == "per_run":
         found = _per_stage(seen, stages, past, _beside(law))
     else:
         found = _per_epoch(seen, stages, past)
     if law.deviations:
-        increments = *found.increments, _draw(1.0, np.array(law.deviations))
         last = schedule[-1][0]
-        numbers, alike = (*found.numbers, Number(2, (last, last))), (*found.alike, Fraction(1))
-        found = found._replace(increments=increments, numbers=numbers, alike=alike)
+        found = found._replace(
+            increments=(*found.increments, _draw(1.0, np.array(law.deviations))),
+            numbers=(*found.numbers, Number(2, (last, last))),
+            alike=(*found.alike, Fraction(1)),
+        )
     return found
 
 
@@ -180,140 +140,6 @@ def untrained(law: TracedLaw) -> tuple[Increment, Fraction]:
     """l(0), what a plan without epochs ends with: of all runs, on the scale of the loss, and their share."""
     first = unlike([run.origin for run in law.runs])
     return _counted(sorted(run.losses[0] for run in compress(law.runs, first)), law)
-
-
-def _counted(losses: Sequence[float], law: TracedLaw) -> tuple[Increment, Fraction]:
-    """One of ascending losses of whole runs, and the share of these runs; the rest are unlike all seen."""
-    atoms, weights = _noticeable(np.array(losses)), None
-    alike = Fraction(atoms.size, atoms.size + _beside(law))
-    if law.confidence is not None:
-        counted = np.array(_confident(atoms.size + law.diverged, law.confidence)[: atoms.size])
-        alike = Fraction(int(counted.sum()), _UNIT)
-        if alike:  # else all are of no weight, and any law will do
-            atoms, weights = atoms[counted > 0], tuple(counted[counted > 0].tolist())
-    return Increment(Fraction(1), Empirical(values=tuple(atoms.tolist()), weights=weights)), alike
-
-
-def _beside(law: TracedLaw) -> int:
-    """How many runs unlike all seen are counted."""
-    return 0 if law.unseen_loss is None else law.diverged + 1
-
-
-def _past(law: TracedLaw) -> tuple[list[Pair], Past]:
-    """What a run under way trained, and where it stands; nothing where there is none."""
-    if law.observed is None:
-        return [], Past(0, None)
-    trained = [(stage.model, stage.cluster) for stage in law.observed.stages for _ in range(stage.epochs)]
-    loss = law.observed.loss
-    return trained, Past(len(trained), loss if law.scale == "loss" else math.log(loss))
-
-
-def _of_whole_runs(
-    seen: Seen, runs: Sequence[SeenRun], stages: Sequence[SeenStage], past: Past, law: TracedLaw
-) -> TracedLoss:
-    last = stages[-1].start + stages[-1].length
-    went_on = max(len(run.losses) for run in runs) - 1 > last
-    epochs = range(max(past.epochs + 1, last + 1 - law.settled_epochs), last + 1) if went_on else [last]
-    paths = [run.losses if past.loss is None else _gone_on(seen, run, stages, past) for run in runs]
-    ranked = [sorted(float(losses[k]) for losses in paths) for k in epochs]
-    own = [max(losses) for losses in zip(*ranked, strict=True)]
-    support = f"{len(runs)} run{'s'[: len(runs) != 1]} went through the whole plan"
-    if law.confidence is not None:
-        support += f"; counted with confidence {law.confidence:g}"
-    drawn, alike = _counted(own, law)
-    first = next(stage for stage in stages if past.ages(stage))
-    number = Number(1, (first.pair[0],))
-    return TracedLoss(Fraction(0), (drawn,), None, support, (number,), (alike,))
-
-
-def _gone_on(seen: Seen, run: SeenRun, stages: Sequence[SeenStage], past: Past) -> FloatArray:
-    """The losses of a run under way that has the residuals of another one; what is past counts as nothing."""
-    found = np.zeros(len(run.losses))
-    found[past.epochs] = loss = float(past.loss or 0.0)
-    for stage in stages:
-        for age in past.ages(stage):
-            row, k = seen.known(stage, age), stage.start + age
-            residual = run.losses[k] - row.mean_after(stage.switch, run.losses[k - 1])
-            found[k] = loss = row.mean_after(stage.switch, loss) + residual
-    return found
-
-
-def _confident(runs: int, confidence: float) -> tuple[float, ...]:
-    """Weights of ascending losses and one more: the last x + 1 have the greatest share that x of n allow."""
-    shares = [0]
-    for above in range(runs):
-        end = optimize.brentq(
-            lambda share, above=above: scipy.stats.binom.cdf(above, runs, share) - (1 - confidence),
-            above / runs,
-            1.0,
-            xtol=1e-15,
-            rtol=1e-14,
-        )
-        shares.append(min(_UNIT, math.ceil(end * _UNIT - 1e-3) + 1))  # multiples themselves stay, but for one
-    shares.append(_UNIT)
-    return tuple(float(b - a) for a, b in pairwise(shares))[::-1]
-
-
-def _per_stage(seen: Seen, stages: Sequence[SeenStage], past: Past, beside: int) -> TracedLoss:
-    """One donor per stage: what it adds is followed to the end as one array per stage."""
-    certain, lent, fewest = past.loss or 0.0, list[FloatArray](), len(seen.runs)
-    ahead = [stage for stage in stages if past.ages(stage)]
-    for stage in ahead:
-        donors = seen.donors(stage, past.first(stage))
-        fewest = min(fewest, len(donors))
-        drawn = stage.before is None and past.loss is None
-        lent.append(np.array([seen.runs[run].losses[0] if drawn else 0.0 for run, _ in donors]))
-        residuals = np.array([found for _, found in donors])
-        for column, age in enumerate(past.ages(stage)):
-            row = seen.known(stage, age)
-            certain = row.mean_after(stage.switch, certain)
-            lent = [row.retention * gains for gains in lent]
-            lent[-1] = lent[-1] + residuals[:, column]
-    increments = tuple(_draw(1.0, gains) for gains in lent)
-    alike = tuple(Fraction(len(gains), len(gains) + beside) for gains in lent)
-    begins = [max(stage.start, past.epochs) - past.epochs + 1 for stage in ahead]
-    numbers = tuple(Number(k, (stage.pair[0],)) for k, stage in zip(begins, ahead, strict=True))
-    support = f"at least {fewest} runs lend every stage"
-    return TracedLoss(decimal(certain), increments, None, support, numbers, alike)
-
-
-def _per_epoch(seen: Seen, stages: Sequence[SeenStage], past: Past) -> TracedLoss:
-    """One residual per epoch: what is left of each at the end is its weight."""
-    weights, drawn, numbers = list[float](), list[FloatArray](), list[Number]()
-    if past.loss is None:
-        first = stages[0].pair[0]
-        weights, drawn = [1.0], [seen.first_losses(stages[0].pair)]
-        numbers.append(Number(1, (first, first)))
-    certain = past.loss or 0.0
-    for stage in stages:
-        for age in past.ages(stage):
-            row = seen.known(stage, age)
-            certain = row.mean_after(stage.switch, certain)
-            weights = [*(row.retention * weight for weight in weights), 1.0]
-            drawn.append(row.residuals)
-            numbers.append(Number(stage.start + age - past.epochs, (stage.pair[0],)))
-    increments = tuple(_draw(weight, values) for weight, values in zip(weights, drawn, strict=True))
-    support = f"at least {min(len(values) for values in drawn)} residuals for every epoch"
-    alike = (Fraction(1),) * len(increments)
-    return TracedLoss(decimal(certain), increments, None, support, tuple(numbers), alike)
-
-
-def _draw(weight: float, values: FloatArray) -> Increment:
-    """One of ``values``, all equally likely, times ``weight``."""
-    return Increment(decimal(weight), Empirical(values=tuple(_noticeable(values).tolist())))
-
-
-def _noticeable(values: FloatArray) -> FloatArray:
-    return np.where(np.abs(values) < _NOTHING, 0.0, values)
-
-
-def _outside(seen: Seen, stages: Sequence[SeenStage], past: Past) -> tuple[int, str] | None:
-    """The first reason found, stage by stage and then along the mean loss."""
-    for stage in (stage for stage in stages if past.ages(stage)):
-        reason = stage_outside(seen, stage, past)
-        if reason is not None:
-            return reason
-    return _strays(seen, stages, past)
 
 
 def stage_outside(seen: Seen, stage: SeenStage, past: Past) -> tuple[int, str] | None:
@@ -337,28 +163,41 @@ def stage_outside(seen: Seen, stage: SeenStage, past: Past) -> tuple[int, str] |
     return None
 
 
-def _strays(seen: Seen, stages: Sequence[SeenStage], past: Past) -> tuple[int, str] | None:
-    """Where the mean loss leaves the losses before the epochs of a pool, but for rounding."""
+def _past(law: TracedLaw) -> tuple[list[Pair], Past]:
+    """What a run under way trained, and where it stands; nothing where there is none."""
+    if law.observed is None:
+        return [], Past(0, None)
+    trained = [(stage.model, stage.cluster) for stage in law.observed.stages for _ in range(stage.epochs)]
+    loss = law.observed.loss
+    return trained, Past(len(trained), loss if law.scale == "loss" else math.log(loss))
+
+
+def _outside(seen: Seen, stages: Sequence[SeenStage], past: Past) -> tuple[int, str] | None:
+    """The first reason found, stage by stage and then along the mean loss, but for rounding."""
+    for stage in (stage for stage in stages if past.ages(stage)):
+        reason = stage_outside(seen, stage, past)
+        if reason is not None:
+            return reason
     loss = past.loss
     if loss is None:
         loss = math.fsum(seen.first_losses(stages[0].pair)) / len(seen.first_losses(stages[0].pair))
-    for stage in stages:
-        for age in past.ages(stage):
-            row = seen.known(stage, age)
-            slack = EDGE * max(abs(row.least), abs(row.greatest))
-            blind = stage.before is None and age == 1 and stage.pair in seen.begun_blind
-            if not blind and not row.least - slack <= loss <= row.greatest + slack:
-                mean = f"a mean {seen.told} of {loss:.6g}"
-                message = f"{mean} where {row.least:.6g} to {row.greatest:.6g} were seen"
-                return stage.start + age - past.epochs, message
-            loss = row.mean_after(stage.switch, loss)
-            if not seen.least - seen.slack <= loss <= seen.greatest + seen.slack:
-                ever = f"{seen.least:.6g} to {seen.greatest:.6g} were ever seen"
-                return (
-                    stage.start + age - past.epochs,
-                    f"a mean {seen.told} of {loss:.6g} after it, where {ever}",
-                )
+    for stage, age, row in _ahead(seen, stages, past):
+        k = stage.start + age - past.epochs
+        slack = EDGE * max(abs(row.least), abs(row.greatest))
+        blind = stage.before is None and age == 1 and stage.pair in seen.begun_blind
+        if not blind and not row.least - slack <= loss <= row.greatest + slack:
+            where = f"where {row.least:.6g} to {row.greatest:.6g} were seen"
+            return k, f"a mean {seen.told} of {loss:.6g} {where}"
+        loss = row.mean_after(stage.switch, loss)
+        if not seen.least - seen.slack <= loss <= seen.greatest + seen.slack:
+            ever = f"{seen.least:.6g} to {seen.greatest:.6g} were ever seen"
+            return k, f"a mean {seen.told} of {loss:.6g} after it, where {ever}"
     return None
+
+
+def _ahead(seen: Seen, stages: Sequence[SeenStage], past: Past) -> Iterator[tuple[SeenStage, int, SeenRow]]:
+    """The epochs to come: stage, age and row."""
+    return ((stage, age, seen.known(stage, age)) for stage in stages for age in past.ages(stage))
 
 
 def _begins_with(run: SeenRun, stages: Sequence[SeenStage]) -> bool:
@@ -368,3 +207,115 @@ def _begins_with(run: SeenRun, stages: Sequence[SeenStage]) -> bool:
     if len(begun) < len(stages) or list(begun[:-1]) != full:
         return False
     return begun[-1].pair == last.pair and begun[-1].length >= last.length
+
+
+def _of_whole_runs(
+    seen: Seen, runs: Sequence[SeenRun], stages: Sequence[SeenStage], past: Past, law: TracedLaw
+) -> TracedLoss:
+    last = stages[-1].start + stages[-1].length
+    went_on = max(len(run.losses) for run in runs) - 1 > last
+    epochs = range(max(past.epochs + 1, last + 1 - law.settled_epochs), last + 1) if went_on else [last]
+    paths = [run.losses if past.loss is None else _gone_on(seen, run, stages, past) for run in runs]
+    ranked = [sorted(float(losses[k]) for losses in paths) for k in epochs]
+    drawn, alike = _counted([max(losses) for losses in zip(*ranked, strict=True)], law)
+    first = next(stage for stage in stages if past.ages(stage))
+    return TracedLoss(increments=(drawn,), numbers=(Number(1, (first.pair[0],)),), alike=(alike,))
+
+
+def _gone_on(seen: Seen, run: SeenRun, stages: Sequence[SeenStage], past: Past) -> FloatArray:
+    """The losses of a run under way that has the residuals of another one; what is past counts as nothing."""
+    found = np.zeros(len(run.losses))
+    found[past.epochs] = loss = float(past.loss or 0.0)
+    for stage, age, row in _ahead(seen, stages, past):
+        k = stage.start + age
+        residual = run.losses[k] - row.mean_after(stage.switch, run.losses[k - 1])
+        found[k] = loss = row.mean_after(stage.switch, loss) + residual
+    return found
+
+
+def _counted(losses: Sequence[float], law: TracedLaw) -> tuple[Increment, Fraction]:
+    """One of ascending losses of whole runs, and the share of these runs; the rest are unlike all seen."""
+    atoms, weights = _noticeable(np.array(losses)), None
+    alike = Fraction(atoms.size, atoms.size + _beside(law))
+    if law.confidence is not None:
+        counted = np.array(_confident(atoms.size + law.diverged, law.confidence)[: atoms.size])
+        alike = Fraction(int(counted.sum()), _UNIT)
+        if alike:  # else all are of no weight, and any law will do
+            atoms, weights = atoms[counted > 0], tuple(counted[counted > 0].tolist())
+    return Increment(Fraction(1), Empirical(values=tuple(atoms.tolist()), weights=weights)), alike
+
+
+def _counted_with(law: TracedLaw) -> str:
+    return "" if law.confidence is None else f"; counted with confidence {law.confidence:g}"
+
+
+def _beside(law: TracedLaw) -> int:
+    """How many runs unlike all seen are counted."""
+    return 0 if law.unseen_loss is None else law.diverged + 1
+
+
+def _confident(runs: int, confidence: float) -> tuple[float, ...]:
+    """Weights of ascending losses and one more: the last x + 1 have the greatest share that x of n allow."""
+    shares = [0]
+    for above in range(runs):
+        end = optimize.brentq(
+            lambda share, above=above: scipy.stats.binom.cdf(above, runs, share) - (1 - confidence),
+            above / runs,
+            1.0,
+            xtol=1e-15,
+            rtol=1e-14,
+        )
+        shares.append(min(_UNIT, math.ceil(end * _UNIT - 1e-3) + 1))  # multiples themselves stay, but for one
+    shares.append(_UNIT)
+    return tuple(float(b - a) for a, b in pairwise(shares))[::-1]
+
+
+def _per_stage(seen: Seen, stages: Sequence[SeenStage], past: Past, beside: int) -> TracedLoss:
+    """One donor per stage: what it adds is followed to the end as one array per stage."""
+    certain, lent, numbers = past.loss or 0.0, list[FloatArray](), list[Number]()
+    for stage in (stage for stage in stages if past.ages(stage)):
+        donors = seen.donors(stage, past.first(stage))
+        drawn = stage.before is None and past.loss is None
+        lent.append(np.array([seen.runs[run].losses[0] if drawn else 0.0 for run, _ in donors]))
+        numbers.append(Number(max(stage.start, past.epochs) - past.epochs + 1, (stage.pair[0],)))
+        residuals = np.array([found for _, found in donors])
+        for column, age in enumerate(past.ages(stage)):
+            row = seen.known(stage, age)
+            certain = row.mean_after(stage.switch, certain)
+            lent = [row.retention * gains for gains in lent]
+            lent[-1] = lent[-1] + residuals[:, column]
+    return TracedLoss(
+        decimal(certain),
+        tuple(_draw(1.0, gains) for gains in lent),
+        support=f"at least {min(map(len, lent))} runs lend every stage",
+        numbers=tuple(numbers),
+        alike=tuple(Fraction(len(gains), len(gains) + beside) for gains in lent),
+    )
+
+
+def _per_epoch(seen: Seen, stages: Sequence[SeenStage], past: Past) -> TracedLoss:
+    """One residual per epoch: what is left of each at the end is its weight."""
+    weights, drawn, numbers = list[float](), list[FloatArray](), list[Number]()
+    if past.loss is None:
+        first = stages[0].pair[0]
+        weights, drawn = [1.0], [seen.first_losses(stages[0].pair)]
+        numbers.append(Number(1, (first, first)))
+    certain = past.loss or 0.0
+    for stage, age, row in _ahead(seen, stages, past):
+        certain = row.mean_after(stage.switch, certain)
+        weights = [*(row.retention * weight for weight in weights), 1.0]
+        drawn.append(row.residuals)
+        numbers.append(Number(stage.start + age - past.epochs, (stage.pair[0],)))
+    increments = tuple(_draw(weight, values) for weight, values in zip(weights, drawn, strict=True))
+    support = f"at least {min(map(len, drawn))} residuals for every epoch"
+    alike = (Fraction(1),) * len(increments)
+    return TracedLoss(decimal(certain), increments, None, support, tuple(numbers), alike)
+
+
+def _draw(weight: float, values: FloatArray) -> Increment:
+    """One of ``values``, all equally likely, times ``weight``."""
+    return Increment(decimal(weight), Empirical(values=tuple(_noticeable(values).tolist())))
+
+
+def _noticeable(values: FloatArray) -> FloatArray:
+    return np.where(np.abs(values) < _NOTHING, 0.0, values)
