@@ -37,7 +37,7 @@ from depl.models.solving.methods import Progress, require_limits
 from depl.models.solving.result import Termination
 from depl.models.solving.solve import VerificationError
 from depl.models.verifier.policies import verify_policy
-from depl.models.verifier.policy_exact import exact_reached
+from depl.models.verifier.policy_ends import exact_reached
 from depl.models.verifier.policy_walk import walked
 
 GRIDS = (1_024, 4_096, 16_384, 32_768, 65_536, 131_072, 262_144)

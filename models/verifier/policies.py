@@ -1,28 +1,34 @@
 """The independent evaluator of policies: what a file of `depl.models.problem.policy` claims, again.
 
 It reads the file and the instance alone, and shares no formula with what plans policies: prices, laws and
-support are read a second time (`depl.models.verifier.policy_walk`), and the probabilities of the ledger are
-carried forward from l(0) (`depl.models.verifier.policy_chain`), where planning goes backwards. A policy on
-the observed loss is counted over all combinations of runs again (`depl.models.verifier.policy_count`).
-
-A claimed lower bound, of the cost of all policies or of a success, is *repeated*: it would take planning
-again to prove it, and only what contradicts it is found here.
+support are read a second time (`depl.models.verifier.policy_walk`), and how runs end is worked out forwards,
+where planning goes backwards (`depl.models.verifier.policy_ends`). A claimed lower bound, of the cost of all
+policies or of a success, is *repeated*: it would take planning again to prove it.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain, islice
 
 from depl.models.foundation.users_code import exits_are_errors
 from depl.models.problem.instance import Instance
 from depl.models.problem.policy import STOP, Policy
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.verifier.findings import CLAIM, Finding, Findings, Kind, failed, passed, undecided
+from depl.models.verifier.findings import (
+    CLAIM,
+    Finding,
+    Findings,
+    failed,
+    judged,
+    noted,
+    passed,
+    repeated,
+    undecided,
+)
 from depl.models.verifier.laws import FloatArray, decimal
-from depl.models.verifier.policy_chain import Course, actions_of, course
-from depl.models.verifier.policy_count import Count
-from depl.models.verifier.policy_exact import exact_reached
+from depl.models.verifier.policy_ends import Count, Course, actions_of, course, exact_reached
 from depl.models.verifier.policy_noise import EDGE
 from depl.models.verifier.policy_walk import Walk, data_of, starting_losses, walked
 from depl.models.verifier.reading import may_be_last, untrained_is_known
@@ -37,6 +43,9 @@ _SHIFT_ROUNDING = 1e-13
 
 _SHOWN = 5
 """Errors of one kind that are listed."""
+
+Broken = Iterator[tuple[str, float | None]]
+"""What is wrong, in words, and by how much."""
 
 
 @dataclass(frozen=True)
@@ -72,36 +81,25 @@ def verify_policy(instance: Instance, policy: Policy) -> PolicyReport:
     PolicyReport
         Its ``ok`` is the verdict.
     """
-    unreadable = tuple(_reading_failures(instance, policy))
-    if unreadable:
+    checks = _unreadable(instance, policy), _uncountable(policy, instance.traced_law)
+    if unreadable := (*chain(*checks), *_data_failures(instance, policy)):
         return PolicyReport(unreadable, None, policy)
     walk = walked(instance, policy)
-    findings = [
-        *_walk_findings(walk),
-        *_price_findings(policy, walk),
-        *_law_findings(policy, walk),
-        _time_finding(instance, policy, walk),
-        *_deployment_findings(instance, policy, walk),
-        *_row_findings(instance, policy),
-        _target_finding(policy),
-        *_failure_price_findings(policy),
-    ]
-    followed = not walk.errors and all(item.ok for item in findings if item.equation in {"law", "data"})
-    start = starting_losses(instance, policy, _first_pair(policy)) if followed else None
+    findings = list(_walk_findings(instance, policy, walk))
+    if walk.errors or not all(item.ok for item in findings if item.equation == "law"):
+        return PolicyReport(tuple(findings), None, policy)
+    first = policy.nodes[policy.start].trainings
+    start = starting_losses(instance, (first[0].model, first[0].cluster) if first else None)
     if start is None:
-        if followed:
-            findings.append(
-                undecided("l(0)", "no run tells the loss before the first epoch, or none is named")
-            )
+        findings.append(undecided("l(0)", "no run tells the loss before the first epoch, or none is named"))
         return PolicyReport(tuple(findings), None, policy)
     found, stopped = _followed(instance, policy, walk, start)
-    if found is None:
-        return PolicyReport((*findings, *stopped), None, policy)
     findings += stopped
-    met = float(start[1][start[0] <= policy.grid.limit + ATOM_TOLERANCE].sum())
-    already = met if _may_end_untrained(instance) else 0.0
-    exact = None if policy.certificate.exactly is None else exact_reached(policy, walk, start[0])
-    findings += [*_claim_findings(policy, found, exact), *_bound_findings(policy, found, already)]
+    if found is not None:
+        met = float(start[1][start[0] <= policy.grid.limit + ATOM_TOLERANCE].sum())
+        already = met if _may_end_untrained(instance) else 0.0
+        exact = None if policy.certificate.exactly is None else exact_reached(policy, walk, start[0])
+        findings += [*_claim_findings(policy, found, exact), *_bound_findings(policy, found, already)]
     return PolicyReport(tuple(findings), found, policy)
 
 
@@ -117,152 +115,153 @@ def _followed(
         return None, [undecided("state", f"{found.refused}; replay the policy on runs")]
     claimed, name = policy.certificate.runs, f"{CLAIM}runs"
     shown = f"{claimed} runs behind every stage, {found.fewest} counted"
-    runs = passed(name, shown) if claimed == found.fewest else failed(name, shown, None)
-    ends = {
-        name: float(found.ends[name]) for name in ("reached", "abandoned", "exhausted", "beyond", "unlike")
-    }
-    off = float(abs(1 - sum(found.ends.values())))
-    sums = Course(cost=float(found.cost), epochs=float(found.epochs), lost=0.0, rounding=off, **ends)
-    return sums, [runs, *(failed("support", f"{told} at most", None) for told in found.too_late)]
+    runs = passed(name, shown) if claimed == found.fewest else failed(name, shown)
+    return found.course(), [runs, *(failed("support", f"{told} at most") for told in found.too_late)]
 
 
-def _reading_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
-    """Everything that keeps a policy from being followed at all."""
-    if policy.instance != instance.fingerprint:
-        yield failed("instance", f"the policy was made for another instance, {policy.instance[:12]}", None)
-    target, law = instance.target, instance.traced_law
-    yield from _target_failures(instance, policy)
-    yield from _method_failures(policy, law)
-    if law is not None and law.observed is not None:
-        yield failed("law", "the instance goes on from a run under way, a policy starts before epoch 1", None)
-    scale = "loss" if law is None else law.scale
-    limit = target.maximum_loss
+def _unreadable(instance: Instance, policy: Policy) -> Iterator[Finding]:
+    """What keeps a policy from being followed at all: another instance, target or grid."""
+    target, law, grid, own = instance.target, instance.traced_law, policy.grid, policy.round_deadline
+    scale, limit = "loss" if law is None else law.scale, target.maximum_loss
     if scale == "log":
         limit = math.log(limit) if limit > 0 else -math.inf
-    if policy.grid.scale != scale:
-        yield failed("grid", f"is one of the {policy.grid.scale}, the law one of the {scale}", None)
-    elif policy.grid.limit != limit:
-        yield failed("grid", f"limit is {policy.grid.limit!r}, l_max on its scale {limit!r}", None)
-    if policy.grid.target >= policy.grid.cells:
-        yield failed("grid", f"target {policy.grid.target} is not below cells {policy.grid.cells}", None)
-    yield from _data_failures(instance, policy)
+    names = ["maximum_loss", "quantile_level"]
+    if own is None or policy.maximum_epochs > target.maximum_epochs:  # a shorter deadline, fewer epochs
+        names.append("maximum_epochs")
+    asked = [(name, getattr(policy, name), getattr(target, name)) for name in names]
+    late = (own or 0.0) > (target.round_deadline or math.inf) * (1.0 + TIME_TOLERANCE)
+    begun = law is not None and law.observed is not None
+    for rule, wrong, message in (
+        (
+            "instance",
+            policy.instance != instance.fingerprint,
+            f"the policy was made for another instance, {policy.instance[:12]}",
+        ),
+        *(
+            ("target", said != given, f"{name} is {said!r} in the policy, {given!r} in the instance")
+            for name, said, given in asked
+        ),
+        ("target", late, f"round_deadline {own!r} exceeds that of the instance, {target.round_deadline!r}"),
+        ("law", begun, "the instance goes on from a run under way, a policy starts before epoch 1"),
+        ("grid", grid.scale != scale, f"is one of the {grid.scale}, the law one of the {scale}"),
+        (
+            "grid",
+            grid.scale == scale and grid.limit != limit,
+            f"limit is {grid.limit!r}, l_max on its scale {limit!r}",
+        ),
+        ("grid", grid.target >= grid.cells, f"target {grid.target} is not below cells {grid.cells}"),
+    ):
+        if wrong:
+            yield failed(rule, message)
 
 
-def _method_failures(policy: Policy, law: TracedLaw | None) -> Iterator[Finding]:
+def _uncountable(policy: Policy, law: TracedLaw | None) -> Iterator[Finding]:
     """Whether the law is one under which what is claimed can be worked out."""
     method, counts = policy.certificate.method, policy.state == "observed"
     if counts and method != "counted":
         message = "the policy decides on the observed loss, and nothing is claimed that could be checked"
         yield undecided("state", f"{message}; replay it on runs")
         return
-    if not counts and method != "ledger":
-        yield failed("state", "a policy that carries a ledger is certified under the law", None)
-    if counts and policy.certificate.exactly is not None:
-        yield failed(
-            "state", "an exact probability is claimed of the ledger, and runs are counted here", None
-        )
     alone = law is None or (law.residuals == "independent" and not law.deviations)
-    if counts and alone:
-        yield failed("law", "no runs are combined under this law, so nothing can be counted over them", None)
-    elif counts and law is not None and (law.confidence is not None or (law.care and not law.deviations)):
-        message = "a confidence, or care without deviations, promises whole runs alone, not combinations"
-        yield failed("law", message, None)
-    elif not counts and law is not None and (not alone or law.care is not None):
-        message = "residuals stay together, or plans deviate: the next loss depends on more than the last one"
-        yield failed("law", message, None)
-
-
-def _target_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
-    """Whether the policy has the target of the instance; a shorter deadline may come with fewer epochs."""
-    target = instance.target
-    names = ["maximum_loss", "quantile_level"]
-    if policy.round_deadline is None or policy.maximum_epochs > target.maximum_epochs:
-        names.append("maximum_epochs")
-    for name in names:
-        claimed, given = getattr(policy, name), getattr(target, name)
-        if claimed != given:
-            yield failed("target", f"{name} is {claimed!r} in the policy, {given!r} in the instance", None)
-    if (policy.round_deadline or 0.0) > (target.round_deadline or math.inf) * (1.0 + TIME_TOLERANCE):
-        message = f"round_deadline {policy.round_deadline!r} exceeds that of the instance"
-        yield failed("target", f"{message}, {target.round_deadline!r}", None)
+    careful = law is not None and (law.confidence is not None or bool(law.care and not law.deviations))
+    apart = law is not None and (not alone or law.care is not None)
+    exactly = counts and policy.certificate.exactly is not None
+    ledger = not counts and method != "ledger"
+    for rule, wrong, message in (
+        ("state", ledger, "a policy that carries a ledger is certified under the law"),
+        ("state", exactly, "an exact probability is claimed of the ledger, and runs are counted here"),
+        ("law", counts and alone, "no runs are combined under this law, so nothing can be counted over them"),
+        (
+            "law",
+            counts and not alone and careful,
+            "a confidence, or care without deviations, promises whole runs alone, not combinations",
+        ),
+        (
+            "law",
+            not counts and apart,
+            "residuals stay together, or plans deviate: the next loss depends on more than the last one",
+        ),
+    ):
+        if wrong:
+            yield failed(rule, message)
 
 
 def _data_failures(instance: Instance, policy: Policy) -> Iterator[Finding]:
     homes = {row.name: row.clusters for row in instance.datasets}
     clusters = {item.name for item in instance.clusters}
     if len({row.cluster for row in policy.data}) < len(policy.data):
-        yield failed("data", "the data of a cluster are listed twice", None)
+        yield failed("data", "the data of a cluster are listed twice")
     for row in policy.data:
         if row.cluster not in clusters:
-            yield failed("data", f"there is no cluster {row.cluster!r}", None)
+            yield failed("data", f"there is no cluster {row.cluster!r}")
         if len(set(row.datasets)) < len(row.datasets):
-            yield failed("data", f"cluster {row.cluster!r} is given a dataset twice", None)
+            yield failed("data", f"cluster {row.cluster!r} is given a dataset twice")
         for name in row.datasets:
             allowed = homes.get(name, ())
             if allowed is not None and row.cluster not in allowed:
-                yield failed("data", f"dataset {name!r} may not be used on cluster {row.cluster!r}", None)
+                yield failed("data", f"dataset {name!r} may not be used on cluster {row.cluster!r}")
     if not data_of(instance, policy):
-        yield failed("data", "no cluster may use any dataset", None)
+        yield failed("data", "no cluster may use any dataset")
 
 
-def _walk_findings(walk: Walk) -> Iterator[Finding]:
-    yield from (failed(rule, message, None) for rule, message in walk.errors[:_SHOWN])
+def _walk_findings(instance: Instance, policy: Policy, walk: Walk) -> Iterator[Finding]:
+    """Everything that the file says of single epochs and rows."""
+    yield from (failed(rule, message) for rule, message in walk.errors[:_SHOWN])
     if len(walk.errors) > _SHOWN:
-        yield failed("nodes", f"and {len(walk.errors) - _SHOWN} more errors like these", None)
+        yield failed("nodes", f"and {len(walk.errors) - _SHOWN} more errors like these")
     if not walk.errors:
         message = f"{len(walk.steps)} epochs at {len(walk.places)} nodes: switches, sites, support, deadlines"
         yield passed("nodes", f"{message} are kept")
+    kept = "every price is that of the least resources, with transfers"
+    yield from judged("(2)", islice(_wrong_prices(policy, walk), _SHOWN), kept)
+    kept = "shifts and retentions are those of the law"
+    yield from judged("law", islice(_wrong_laws(policy, walk), _SHOWN), kept)
+    yield _time_finding(instance, policy, walk)
+    kept = "nodes say rightly whether their model may be the last"
+    yield from judged("sites, deployment", islice(_wrong_ends(instance, policy, walk), _SHOWN), kept)
+    kept = "stop at the target and after K_max epochs"
+    yield from judged("rows", islice(_wrong_rows(instance, policy), _SHOWN), kept)
+    yield _target_finding(policy)
+    kept = f"{policy.failure_cost:.12g}, not below a claimed price of a success"
+    yield from judged("failure_cost", _wrong_failure_price(policy), kept)
 
 
-def _price_findings(policy: Policy, walk: Walk) -> Iterator[Finding]:
+def _wrong_prices(policy: Policy, walk: Walk) -> Broken:
     """Least resources under the round deadline, and data brought at the first use of a cluster."""
-    wrong = []
     for (number, index), step in walk.steps.items():
         claimed = policy.nodes[number].trainings[index].price
         if abs(claimed - step.price) > CLAIM_TOLERANCE * step.price:
             place = f"nodes[{number}].trainings[{index}].price"
-            message = f"{place} is {claimed:.12g}, recomputed {step.price:.12g}"
-            wrong.append(failed("(2)", message, claimed - step.price))
-    yield from wrong[:_SHOWN] or [passed("(2)", "every price is that of the least resources, with transfers")]
+            yield f"{place} is {claimed:.12g}, recomputed {step.price:.12g}", claimed - step.price
 
 
-def _law_findings(policy: Policy, walk: Walk) -> Iterator[Finding]:
+def _wrong_laws(policy: Policy, walk: Walk) -> Broken:
     grid = policy.grid
     size = max(abs(grid.origin), abs(grid.origin + grid.cells * grid.step), abs(grid.limit))
-    wrong = []
     for (number, index), step in walk.steps.items():
-        told = policy.nodes[number].trainings[index]
-        place = f"nodes[{number}].trainings[{index}]"
-        if abs(told.shift - step.shift) > _SHIFT_ROUNDING * max(size, abs(step.shift)):
-            message = f"{place}.shift is {told.shift!r}, that of the law {step.shift!r}"
-            wrong.append(failed("law", message, told.shift - step.shift))
-        if told.retention != step.retention:
-            message = f"{place}.retention is {told.retention!r}, that of the law {step.retention!r}"
-            wrong.append(failed("law", message, told.retention - step.retention))
-    yield from wrong[:_SHOWN] or [passed("law", "shifts and retentions are those of the law")]
+        said = policy.nodes[number].trainings[index]
+        room = _SHIFT_ROUNDING * max(size, abs(step.shift))
+        for name, given, most in (("shift", step.shift, room), ("retention", step.retention, 0.0)):
+            away = getattr(said, name) - given
+            if abs(away) > most:
+                place = f"nodes[{number}].trainings[{index}].{name}"
+                yield f"{place} is {getattr(said, name)!r}, that of the law {given!r}", away
 
 
 def _time_finding(instance: Instance, policy: Policy, walk: Walk) -> Finding:
     longest, limit = walk.longest_time(policy), instance.target.maximum_time
     if limit is None:
-        return Finding("(4)", True, f"at most {longest:.12g}; no T_max is given", None, Kind.NOTE)
-    message = f"runs take at most {longest:.12g}, T_max = {limit:.12g}"
-    if longest <= limit * (1.0 + TIME_TOLERANCE):
-        return passed("(4)", message, longest - limit)
-    return failed("(4)", message, longest - limit)
+        return noted("(4)", f"at most {longest:.12g}; no T_max is given")
+    tell = passed if longest <= limit * (1.0 + TIME_TOLERANCE) else failed
+    return tell("(4)", f"runs take at most {longest:.12g}, T_max = {limit:.12g}", longest - limit)
 
 
-def _deployment_findings(instance: Instance, policy: Policy, walk: Walk) -> Iterator[Finding]:
-    wrong = []
+def _wrong_ends(instance: Instance, policy: Policy, walk: Walk) -> Broken:
     for number, place in walk.places.items():
         model = instance.target.initial_model if place.pair is None else place.pair[0]
-        told = policy.nodes[number].may_stop
-        allowed = may_be_last(instance, model) if place.pair else _may_end_untrained(instance)
-        if told != allowed:
-            message = f"nodes[{number}].may_stop is {told}, the last model being {model!r}"
-            wrong.append(failed("sites, deployment", message, None))
-    message = "nodes say rightly whether their model may be the last"
-    yield from wrong[:_SHOWN] or [passed("sites, deployment", message)]
+        said = policy.nodes[number].may_stop
+        if said != (may_be_last(instance, model) if place.pair else _may_end_untrained(instance)):
+            yield f"nodes[{number}].may_stop is {said}, the last model being {model!r}", None
 
 
 def _may_end_untrained(instance: Instance) -> bool:
@@ -270,29 +269,23 @@ def _may_end_untrained(instance: Instance) -> bool:
     return untrained_is_known(instance) and may_be_last(instance, instance.target.initial_model)
 
 
-def _row_findings(instance: Instance, policy: Policy) -> Iterator[Finding]:
+def _wrong_rows(instance: Instance, policy: Policy) -> Broken:
     """Whether rows stop where they should, and train where they have to."""
-    wrong = []
+    met = policy.grid.target + 1
     for number, node in enumerate(policy.nodes):
-        actions, met = actions_of(node), policy.grid.target + 1
+        actions = actions_of(node)
         if node.may_stop and (actions[:met] != STOP).any():
-            wrong.append(failed("rows", f"nodes[{number}] goes on where the target is met", None))
+            yield f"nodes[{number}] goes on where the target is met", None
         if node.epoch == policy.maximum_epochs and (actions != STOP).any():
-            wrong.append(failed("rows", f"nodes[{number}] goes on after K_max epochs", None))
-        idle = set(range(len(node.trainings))) - set(actions.tolist())
-        if idle:
-            message = f"nodes[{number}].trainings[{min(idle)}] stands in none of its rows"
-            wrong.append(failed("rows", message, None))
+            yield f"nodes[{number}] goes on after K_max epochs", None
+        if idle := set(range(len(node.trainings))) - set(actions.tolist()):
+            yield f"nodes[{number}].trainings[{min(idle)}] stands in none of its rows", None
     first = policy.nodes[policy.start]
-    actions = actions_of(first)
-    above = actions[policy.grid.target + 1 :] if first.may_stop else actions
+    above = actions_of(first)[met if first.may_stop else 0 :]
     if not policy.abandon_at_start and first.trainings and (above == STOP).any():
-        message = "runs above the target are given up before epoch 1, and abandon_at_start is not said"
-        wrong.append(failed("rows", message, None))
+        yield "runs above the target are given up before epoch 1, and abandon_at_start is not said", None
     if instance.traced_law is not None and len(first.trainings) > 1:
-        message = "the first epoch depends on l(0), whose law depends on the first epoch"
-        wrong.append(failed("rows", message, None))
-    yield from wrong[:_SHOWN] or [passed("rows", "stop at the target and after K_max epochs")]
+        yield "the first epoch depends on l(0), whose law depends on the first epoch", None
 
 
 def _target_finding(policy: Policy) -> Finding:
@@ -307,47 +300,36 @@ def _target_finding(policy: Policy) -> Finding:
     return passed("grid, target", f"{shown}: l_max = {grid.limit:.12g} is met", excess)
 
 
-def _failure_price_findings(policy: Policy) -> Iterator[Finding]:
+def _wrong_failure_price(policy: Policy) -> Broken:
     price, ratio = policy.failure_cost, policy.certificate.ratio
-    wrong = []
     if policy.multiplier < price:
-        message = f"multiplier {policy.multiplier:.12g} is below failure_cost {price:.12g}"
-        wrong.append(failed("failure_cost", message, None))
+        yield f"multiplier {policy.multiplier:.12g} is below failure_cost {price:.12g}", None
     if ratio is not None:
         if price < ratio[1]:
-            message = f"{price:.12g} is below the expected cost of a success, up to {ratio[1]:.12g}"
-            wrong.append(failed("failure_cost", message, price - ratio[1]))
+            shown = f"{price:.12g} is below the expected cost of a success, up to {ratio[1]:.12g}"
+            yield shown, price - ratio[1]
         ruled = FAILURE_FACTOR * ratio[1]
         if policy.failure_cost_rule == "ratio" and abs(price - ruled) > CLAIM_TOLERANCE * ruled:
-            message = f"{price:.12g} is not {FAILURE_FACTOR:g} times the upper end {ratio[1]:.12g} of rho*"
-            wrong.append(failed("failure_cost", message, price - ruled))
+            shown = f"{price:.12g} is not {FAILURE_FACTOR:g} times the upper end {ratio[1]:.12g} of rho*"
+            yield shown, price - ruled
     elif policy.failure_cost_rule == "ratio" and policy.nodes[policy.start].trainings:
-        wrong.append(failed("failure_cost", "follows from a ratio that the certificate does not give", None))
-    yield from wrong or [passed("failure_cost", f"{price:.12g}, not below a claimed price of a success")]
-
-
-def _first_pair(policy: Policy) -> tuple[str, str] | None:
-    first = policy.nodes[policy.start]
-    return (first.trainings[0].model, first.trainings[0].cluster) if first.trainings else None
+        yield "follows from a ratio that the certificate does not give", None
 
 
 def _claim_findings(policy: Policy, found: Course, exact: Fraction | None) -> Iterator[Finding]:
     """Cost and probability, up to the rounding of the sums here."""
     claimed, slack = policy.certificate, RELATIVE_ROUNDING + found.unsure
-    longest = max((step for step in _greatest_prices(policy)), default=0.0) * policy.maximum_epochs
-    away = found.cost - claimed.cost
-    if away <= RELATIVE_ROUNDING * found.cost + found.unsure * longest:
-        yield passed(f"{CLAIM}cost", f"at most {claimed.cost:.12g}, recomputed {found.cost:.12g}", away)
-    else:
-        message = f"at most {claimed.cost:.12g} is claimed, {found.cost:.12g} recomputed"
-        yield failed(f"{CLAIM}cost", message, away)
-    away = claimed.reached - found.reached
-    if away <= slack:
-        message = f"at least {claimed.reached:.12g}, recomputed {found.reached:.12g}"
-        yield passed(f"{CLAIM}reached", message, away)
-    else:
-        message = f"at least {claimed.reached:.12g} is claimed, {found.reached:.12g} recomputed"
-        yield failed(f"{CLAIM}reached", message, away)
+    prices = [training.price for node in policy.nodes for training in node.trainings]
+    longest = max(prices, default=0.0) * policy.maximum_epochs
+    room = RELATIVE_ROUNDING * found.cost + found.unsure * longest
+    for name, side, said, here, away, most in (
+        ("cost", "at most", claimed.cost, found.cost, found.cost - claimed.cost, room),
+        ("reached", "at least", claimed.reached, found.reached, claimed.reached - found.reached, slack),
+    ):
+        if away <= most:
+            yield passed(f"{CLAIM}{name}", f"{side} {said:.12g}, recomputed {here:.12g}", away)
+        else:
+            yield failed(f"{CLAIM}{name}", f"{side} {said:.12g} is claimed, {here:.12g} recomputed", away)
     yield _promise_finding(policy, found, exact, slack)
     if found.rounding > RELATIVE_ROUNDING:
         yield undecided("(3)", f"the probabilities of the ends add up to 1 but for {found.rounding:.3g}")
@@ -361,17 +343,12 @@ def _promise_finding(policy: Policy, found: Course, exact: Fraction | None, slac
         if exact is None:
             return undecided("(3)", f"{told}, which is not worked out here")
         if Fraction(claimed.exactly) > exact or Fraction(claimed.reached) > exact or exact < omega:
-            return failed("(3)", f"{told}; it is {exact}, omega = {policy.quantile_level:g}", None)
+            return failed("(3)", f"{told}; it is {exact}, omega = {policy.quantile_level:g}")
         return passed("(3)", f"{told}; it is {exact}, not below omega = {policy.quantile_level:g}")
     if Fraction(claimed.reached) >= omega and found.reached >= policy.quantile_level - slack:
         return passed("(3)", f"P(reached) >= omega = {policy.quantile_level:g}")
     message = f"P(reached) >= {min(claimed.reached, found.reached):.12g} does not keep omega"
-    return failed("(3)", f"{message} = {policy.quantile_level:g}", None)
-
-
-def _greatest_prices(policy: Policy) -> Iterator[float]:
-    for node in policy.nodes:
-        yield from (training.price for training in node.trainings)
+    return failed("(3)", f"{message} = {policy.quantile_level:g}")
 
 
 def _bound_findings(policy: Policy, found: Course, already: float) -> Iterator[Finding]:
@@ -383,7 +360,7 @@ def _bound_findings(policy: Policy, found: Course, already: float) -> Iterator[F
         if claimed.lower_bound > objective * (1.0 + CLAIM_TOLERANCE):
             yield failed(name, f"{shown}, less than the bound", claimed.lower_bound - objective)
         else:
-            yield Finding(name, True, f"{shown}; not proved again here", None, Kind.REPEATED)
+            yield repeated(name, f"{shown}; not proved again here")
     if claimed.ratio is None:
         return
     name, (low, high) = f"{CLAIM}ratio", claimed.ratio
@@ -394,4 +371,4 @@ def _bound_findings(policy: Policy, found: Course, already: float) -> Iterator[F
     if low > high or low > own * (1.0 + CLAIM_TOLERANCE):
         yield failed(name, f"{shown}: the claims contradict each other", low - min(high, own))
     else:
-        yield Finding(name, True, f"{shown}; not proved again here", None, Kind.REPEATED)
+        yield repeated(name, f"{shown}; not proved again here")

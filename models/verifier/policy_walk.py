@@ -4,8 +4,7 @@ The nodes of a policy are walked through from its start. What a node stands for,
 the epochs that lead to it: which stage of training it is in, after which other one, and to which clusters
 data were brought. Two ways to a node that disagree in this are an error of the file.
 
-Nothing is shared with `depl.models.policy`; laws are read as `depl.models.verifier.reading` and
-`depl.models.verifier.traces` do.
+Nothing is shared with `depl.models.policy`.
 """
 
 import math
@@ -36,16 +35,9 @@ from depl.models.verifier.traces import Past, stage_outside
 
 
 class Place(NamedTuple):
-    """What a node stands for, beside the loss.
+    """What a node stands for, beside the loss: its last epoch, the stage so far, and clusters that have data.
 
-    Attributes
-    ----------
-    pair : (str, str) or None
-        Model and cluster of its last epoch.
-    stage : SeenStage or None
-        The stage so far, under a traced law.
-    opened : frozenset of str
-        Clusters that data were brought to.
+    ``pair`` is model and cluster of the epoch, ``stage`` is known under a traced law alone.
     """
 
     pair: Pair | None
@@ -65,16 +57,9 @@ class Step(NamedTuple):
 
 @dataclass
 class Walk:
-    """What was found on the way.
+    """What was found on the way: by node and training, by node that the start leads to, and what is wrong.
 
-    Attributes
-    ----------
-    steps : dict of (int, int) to Step
-        By node and training of the policy.
-    places : dict of int to Place
-        By node that the start leads to.
-    errors : list of (str, str)
-        What is wrong: the rule that is broken, and how.
+    An error is the rule that is broken, and how.
     """
 
     steps: dict[tuple[int, int], Step] = field(default_factory=dict)
@@ -85,10 +70,9 @@ class Walk:
         """The longest that a run of the policy may take [time]."""
         left = [0.0] * len(policy.nodes)
         for number in sorted(self.places, key=lambda item: -policy.nodes[item].epoch):
-            trainings = policy.nodes[number].trainings
             times = [
                 self.steps[number, index].time + left[training.following]
-                for index, training in enumerate(trainings)
+                for index, training in enumerate(policy.nodes[number].trainings)
                 if (number, index) in self.steps
             ]
             left[number] = max(times, default=0.0)
@@ -127,36 +111,39 @@ class _Reader:
         self.listed = {(row.dataset, row.cluster): row.cost for row in instance.transfers}
 
     def visit(self, number: int, index: int, training: NextEpoch) -> None:
-        """Note what is wrong with an epoch, and what it costs and does."""
+        """Note what is wrong with an epoch, or what it costs and does."""
         node, place = self.policy.nodes[number], self.walk.places[number]
-        told = f"nodes[{number}].trainings[{index}]: "
-        pair, epoch = (training.model, training.cluster), node.epoch + 1
-        errors = [
-            (rule, f"{told}epoch {epoch}, {message}") for rule, message in self._obstacles(place, pair, epoch)
-        ]
-        self.walk.errors += errors
-        if errors:
+        told, pair, epoch = (
+            f"nodes[{number}].trainings[{index}]: ",
+            (training.model, training.cluster),
+            node.epoch + 1,
+        )
+        if wrong := list(self._obstacles(place, pair, epoch)):
+            self.walk.errors += [(rule, f"{told}epoch {epoch}, {message}") for rule, message in wrong]
             return
-        stage = self._stage(place, pair, node.epoch)
+        stage = None
+        if self.traces is not None and place.stage is not None and place.pair == pair:
+            stage = place.stage._replace(length=place.stage.length + 1)
+        elif self.traces is not None:
+            stage = SeenStage(pair, place.pair, node.epoch, 1)
         after = Place(pair, stage, place.opened | {pair[1]})
         if self.walk.places.setdefault(training.following, after) != after:
             message = f"{told}leads to nodes[{training.following}], where runs with another past come, too"
             self.walk.errors.append(("nodes", message))
-        outside = (
-            None if self.traces is None or stage is None else stage_outside(self.traces, stage, Past(0, None))
-        )
-        if outside is not None:
-            self.walk.errors.append(("support", f"{told}{outside[1]}"))
-            return
+        if self.traces is not None and stage is not None:
+            outside = stage_outside(self.traces, stage, Past(0, None))
+            if outside is not None:
+                self.walk.errors.append(("support", f"{told}{outside[1]}"))
+                return
         price, time = self._cost(pair, epoch)
         if pair[1] not in place.opened:
             price += math.fsum(self.listed.get((name, pair[1]), 0.0) for name in self.data[pair[1]])
         try:
-            shift, retention, noise = self._law(place, pair, epoch, stage)
+            law = self._law(place, pair, epoch, stage)
         except LookupError as error:
             self.walk.errors.append(("law", f"{told}{error.args[0]}"))
             return
-        self.walk.steps[number, index] = Step(price, time, shift, retention, noise)
+        self.walk.steps[number, index] = Step(price, time, *law)
 
     def _obstacles(self, place: Place, pair: Pair, epoch: int) -> Iterator[tuple[str, str]]:
         """Why this may not be trained now, support apart."""
@@ -190,13 +177,6 @@ class _Reader:
         """The model that is switched from."""
         return self.instance.target.initial_model if place.pair is None else place.pair[0]
 
-    def _stage(self, place: Place, pair: Pair, trained: int) -> SeenStage | None:
-        if self.traces is None:
-            return None
-        if place.stage is not None and place.pair == pair:
-            return place.stage._replace(length=place.stage.length + 1)
-        return SeenStage(pair, place.pair, trained, 1)
-
     def _cost(self, pair: Pair, epoch: int) -> tuple[float, float]:
         """Price and time of an epoch at its least resources."""
         if (pair, epoch) not in self.costs:
@@ -223,21 +203,21 @@ class _Reader:
                 self.pools[id(row)] = Noise.of_values(row.residuals)
             return shift, row.retention, self.pools[id(row)]
         amount, noise = improvement_of(self.models[pair[0]], epoch)
-        parts = [(-self.shares[pair[1]] * amount, noise)]
-        before = self._before(place)
-        changes = [] if before in (None, pair[0]) else [law_of_switch(self.instance, str(before), pair[0])]
-        shift_exact, random = Fraction(0), list[Increment]()
-        for coefficient, law in [*parts, *((Fraction(1), law) for law in changes)]:
+        parts, before = [(-self.shares[pair[1]] * amount, noise)], self._before(place)
+        if before not in (None, pair[0]):
+            parts.append((Fraction(1), law_of_switch(self.instance, str(before), pair[0])))
+        certain, random = Fraction(0), list[Increment]()
+        for coefficient, law in parts:
             if isinstance(law, Undeclared):
                 raise LookupError(f"no law is declared of epoch {epoch} at {pair[0]!r}")
             if isinstance(law, Deterministic):
-                shift_exact += coefficient * decimal(law.value)
+                certain += coefficient * decimal(law.value)
             elif not isinstance(law, Zero | Forbidden) and coefficient != 0:
                 random.append(Increment(coefficient, law))
         key = tuple(random)
         if key not in self.noises:
             self.noises[key] = Noise.of(key)
-        return float(shift_exact), 1.0, self.noises[key]
+        return float(certain), 1.0, self.noises[key]
 
 
 def data_of(instance: Instance, policy: Policy) -> dict[str, frozenset[str]]:
@@ -253,16 +233,12 @@ def data_of(instance: Instance, policy: Policy) -> dict[str, frozenset[str]]:
     return {name: used for name, used in found.items() if used}
 
 
-def starting_losses(
-    instance: Instance, policy: Policy, first: Pair | None
-) -> tuple[FloatArray, FloatArray] | None:
+def starting_losses(instance: Instance, first: Pair | None) -> tuple[FloatArray, FloatArray] | None:
     """Values of l(0) on the scale of the law, and their probabilities; None where no run tells them.
 
     Where it was not recorded they stand for any: no run may stop there, and the first epoch retains nothing.
     """
     if instance.traced_law is None:
         return np.array([instance.target.initial_loss]), np.ones(1)
-    if first is None:
-        return None
-    losses = seen_in(instance.traced_law).first_losses(first)
+    losses = np.zeros(0) if first is None else seen_in(instance.traced_law).first_losses(first)
     return (losses, np.full(losses.size, 1.0 / losses.size)) if losses.size else None

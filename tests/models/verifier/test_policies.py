@@ -18,7 +18,7 @@ from depl.models.problem.policy import Policy
 from depl.models.verifier.findings import Kind
 from depl.models.verifier.laws import Increment, decimal
 from depl.models.verifier.policies import PolicyReport, verify_policy
-from depl.models.verifier.policy_chain import _convolved
+from depl.models.verifier.policy_ends import _convolved
 from depl.models.verifier.policy_noise import EDGE, Noise
 from tests.cases.policy_cases import tiny
 from tests.oracles.policy_processes import tree_of

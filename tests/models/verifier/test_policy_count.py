@@ -14,9 +14,9 @@ from depl.models.policy.planning import solve_policy
 from depl.models.problem.instance import Instance
 from depl.models.problem.policy import Policy
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.verifier import policy_count
+from depl.models.verifier import policy_ends
 from depl.models.verifier.policies import verify_policy
-from depl.models.verifier.policy_count import Count
+from depl.models.verifier.policy_ends import Count
 from depl.models.verifier.policy_walk import walked
 from tests.cases.memory_cases import instance_of, random_law
 from tests.oracles.policy_counting import Counting
@@ -124,7 +124,7 @@ def test_a_policy_of_one_law_is_not_counted_under_another():
 
 def test_more_combinations_than_are_kept_are_left_undecided(monkeypatch):
     instance, _, policy = planned(2)
-    monkeypatch.setattr(policy_count, "MOST_TOGETHER", 3)
+    monkeypatch.setattr(policy_ends, "MOST_TOGETHER", 3)
     report = verify_policy(instance, policy)
     assert not report.ok
     assert "more than 3 combinations" in report.failures[0].message
