@@ -25,7 +25,7 @@ it breaks, and then shows that *no* fast method can keep such a promise (:ref:`E
 import math
 
 import depl
-from depl.heuristics.paper.models import ExpandedGraph, steps_in_levels
+from depl.heuristics.paper.models import ExpandedGraph, Rounding, steps_in_levels
 from depl.heuristics.paper.network import cost_down, cost_up
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.instances.counterexamples import almost_one_level, short_epochs
@@ -33,7 +33,6 @@ from depl.instances.reductions.partition import partition_by_epoch
 from depl.lessons.check import check
 from depl.lessons.drawing import draw_curves
 from depl.models.exact.choices import build_plan
-from depl.models.risk.rounded import Rounding
 
 tiny = depl.load("tiny")
 data = frozenset(dataset.name for dataset in tiny.datasets)

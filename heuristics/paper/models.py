@@ -54,7 +54,6 @@ from depl.models.problem.epochs import FinalLoss, compose, loss_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.site_rules import most_capable_cluster
-from depl.models.risk.rounded import Rounding
 
 PAPER_LEVELS = 200
 """eta of the paper's evaluation."""
@@ -86,6 +85,13 @@ _PROBE = 1e-3
 small, so that a law with exponential moments near 0 alone has one."""
 
 IntArray = NDArray[np.int64]
+
+
+class Rounding(Enum):
+    """Direction in which times and losses are moved to whole levels."""
+
+    UP = "up"
+    DOWN = "down"
 
 
 @dataclass(frozen=True)

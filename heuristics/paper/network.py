@@ -10,10 +10,9 @@ import math
 import networkx
 import numpy as np
 
-from depl.heuristics.paper.models import ExpandedGraph, Steps, steps_in_levels
+from depl.heuristics.paper.models import ExpandedGraph, Rounding, Steps, steps_in_levels
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.risk.rounded import Rounding
 
 LARGEST_NETWORK = 2_000_000
 """Most vertices of a graph as `networkx` has it; beyond, it would fill the memory."""

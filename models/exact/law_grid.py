@@ -27,7 +27,7 @@ from depl.models.problem.epochs import LossStep, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.laws.law import UNIT_ROUNDOFF
-from depl.models.risk.rounded import rounded
+from depl.models.risk.grid import rounded
 
 _TRANSFORM = 12
 """What a transform of n points may be off in every entry, relative to the sum of the magnitudes of what is

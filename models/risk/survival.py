@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from scipy import fft
 
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.errors import NotCoveredError
@@ -18,8 +19,9 @@ from depl.models.foundation.interval import Interval
 from depl.models.foundation.tolerances import EXACT_ATOM_TOLERANCE
 from depl.models.problem.epochs import LossStep, Term
 from depl.models.problem.laws import FloatArray
+from depl.models.problem.laws.law import UNIT_ROUNDOFF
 from depl.models.risk.discrete import decimal
-from depl.models.risk.rounded import SUMMATION_ERROR, RoundedLaw, Rounding, convolved, rounded
+from depl.models.risk.grid import SUMMATION_ERROR, RoundedLaw, rounded
 
 POINTS = 2**16
 """Points between target and top, and up to twice as many; what rounding costs goes with their inverse."""
@@ -38,6 +40,10 @@ _CUT = 1e-12
 _TRIMMED = 1e-13
 """Probability moved to infinity at either end of the masses after each epoch. Any value is sound: a thousand
 epochs lose 2e-10, and tails cost time."""
+
+_DIRECT_LENGTH = 64
+"""Length of the shorter factor up to which a convolution is summed directly: set by hand between time for n m
+products and the rounding of a transform. Both ways bound their own rounding."""
 
 _LEAST_POINTS = 256
 """Grid points in any case: set by hand. The width goes with their inverse, time for very long plans in
@@ -194,14 +200,17 @@ def _top(base: Sequence[Fraction], steps: Sequence[LossStep], maximum_loss: floa
 
 def _rounded_up(step: LossStep, h: float, most: int) -> RoundedLaw:
     """The terms of one step, on at most ``most`` points to either side."""
-    total = RoundedLaw(Rounding.UP, h, 0, np.ones(1), 0.0, 0.0)
+    total = RoundedLaw(0, np.ones(1), 0.0, 0.0)
     for term in step.terms:
         first, last = -most, most
         if not term.law.has_atoms:
             ends = [float(term.coefficient * term.law.quantile(_CUT, upper=side)) for side in (False, True)]
             first = min(max(math.floor(min(ends) / h) - 1, -most), most - 1)
             last = min(max(math.ceil(max(ends) / h) + 1, first + 1), most)
-        total = total.convolve(rounded(term, h, first, last)[0])
+        law = rounded(term, h, first, last)[0]
+        masses, doubt = convolved(total.masses, law.masses)
+        escaped = total.escaped + law.escaped - total.escaped * law.escaped
+        total = RoundedLaw(total.first + law.first, masses, escaped, total.error + law.error + doubt)
     return total
 
 
@@ -210,3 +219,31 @@ def _ends(masses: FloatArray) -> tuple[int, int]:
     below, above = np.cumsum(masses), np.cumsum(masses[::-1])
     low = int(np.searchsorted(below, _TRIMMED, side="right"))
     return low, max(low, len(masses) - int(np.searchsorted(above, _TRIMMED, side="right")))
+
+
+def convolved(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
+    """Linear convolution, and a bound on the sum of the absolute errors of its entries.
+
+    Directly for short factors: relative rounding only. Otherwise by zero-padded FFT of n points. With
+    relative error eta <= 8 u log2(n) of a transform in the 2-norm (Higham, Accuracy and Stability of
+    Numerical Algorithms, Thm 24.2) and 3 u of a complex product, the 2-norm of the error is at most
+    (eta + 3 u)(|a|_2 |b|_1 + |a|_1 |b|_2 + min of both), and the 1-norm at most sqrt(n) times that.
+    """
+    if not len(first):
+        return np.zeros(0), 0.0
+    total = float(first.sum()) * float(second.sum())
+    shortest = min(len(first), len(second))
+    if shortest <= _DIRECT_LENGTH:
+        return np.convolve(first, second), 2 * (shortest + 1) * UNIT_ROUNDOFF * total
+    length = len(first) + len(second) - 1
+    padded = fft.next_fast_len(length, real=True)
+    spectrum = fft.rfft(first, padded)
+    spectrum *= spectrum if second is first else fft.rfft(second, padded)
+    masses = np.maximum(fft.irfft(spectrum, padded)[:length], 0.0)
+    # 2-norms without BLAS, whose threads cost more than they save on vectors of this length
+    left, right = (
+        math.sqrt(float(np.square(one).sum()) * float(other.sum()) ** 2)
+        for one, other in ((first, second), (second, first))
+    )
+    relative = (8 * (math.log2(padded) + 1) + 3) * UNIT_ROUNDOFF
+    return masses, 1.01 * relative * (left + right + min(left, right)) * math.sqrt(padded)

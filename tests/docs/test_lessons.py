@@ -19,7 +19,7 @@ import depl
 from depl.heuristics.data.epochs_needed import NeededEpochs
 from depl.heuristics.data.problem import selection_problem
 from depl.heuristics.data.set_function import selection_function
-from depl.heuristics.paper.models import steps_in_levels
+from depl.heuristics.paper.models import Rounding, steps_in_levels
 from depl.heuristics.paths.additive_labels import entropic_label, evar_quantile
 from depl.heuristics.paths.additive_problem import additive_problem
 from depl.heuristics.submodular.function import exhaustive
@@ -42,7 +42,6 @@ from depl.models.problem.epochs import FinalLoss, Load, Term
 from depl.models.problem.laws import Empirical, Normal
 from depl.models.problem.learning import LogDataLaw, PowerDataLaw
 from depl.models.risk.certify import certified_quantile
-from depl.models.risk.rounded import Rounding
 from depl.models.scenarios.draws import allowed_misses
 from tests.cases.policy_cases import tiny as tiny_policy
 from tests.docs.pages import ROOT, text_of

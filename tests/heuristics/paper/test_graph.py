@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from depl.heuristics.paper import network as module
-from depl.heuristics.paper.models import ExpandedGraph, steps_in_levels
+from depl.heuristics.paper.models import ExpandedGraph, Rounding, steps_in_levels
 from depl.heuristics.paper.network import OMEGA, START, cost_down, cost_up, expanded_graph, shortest_path
 from depl.heuristics.paths.additive_problem import AdditiveProblem
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
-from depl.models.risk.rounded import Rounding
 from tests.cases.additive_cases import brute_force, is_refused, random_problem
 
 CASES = [(seed, epochs, models) for seed in range(15) for epochs, models in ((3, 3), (5, 2), (6, 1))]
