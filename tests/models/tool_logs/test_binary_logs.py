@@ -101,13 +101,6 @@ def test_train_and_validation_of_keras_are_one_run(tmp_path: Path) -> None:
     }
 
 
-def test_files_of_one_folder_go_on_with_each_other(tmp_path: Path) -> None:
-    written(tmp_path, "events.out.tfevents.1.a", event(1, "loss", as_number(0.5)))
-    written(tmp_path, "events.out.tfevents.2.a", event(2, "loss", as_number(0.25)))
-    (run,) = read_logs([tmp_path]).runs
-    assert [point.values["loss"] for point in run.points] == [0.5, 0.25]
-
-
 @pytest.mark.parametrize(("place", "what"), [(3, "length"), (9, "length"), (14, "data"), (-2, "data")])
 def test_a_damaged_event_file_is_refused_with_its_record(place: int, what: str, tmp_path: Path) -> None:
     good = event(1, "loss", as_number(0.5))
@@ -242,14 +235,6 @@ def events(folder: Path, purge: bool) -> Path:
     written(folder, "events.out.tfevents.1.a", first)
     written(folder, "events.out.tfevents.2.a", start + after)
     return folder
-
-
-def test_event_files_count_in_the_order_of_writing(tmp_path: Path) -> None:
-    """The rate of step 8 was logged before: the loss of step 8 does not go there."""
-    folder = events(tmp_path / "run", purge=False)
-    assert "a restart, which went back to it from epoch 7" in refusal(folder)
-    losses = read(folder, on_repeated="last").traces.loss
-    assert losses == pytest.approx([*BEFORE[:4], *AFTER, 0.35], rel=1e-6)
 
 
 def test_a_session_that_purges_is_a_restart_that_nobody_has_to_tell(tmp_path: Path) -> None:

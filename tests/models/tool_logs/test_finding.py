@@ -2,18 +2,14 @@
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
-from depl.cli import parsed
-from depl.commands.traces import choices_of
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.tool_logs import folders
 from depl.models.tool_logs.importing import Choices, Imported, import_logs
 from depl.models.traces.lost import LEFT_OUT, LOST, ledger
-from tests.cases.tool_log_cases import EVERY, unpacked
 
 WHOLE = '{"val_loss": [1, 0.9]}'
 
@@ -35,15 +31,6 @@ def refusal(folder: Path, **choices: object) -> InvalidInputError:
     with pytest.raises(InvalidInputError) as caught:
         read(folder, **choices)
     return caught.value
-
-
-def test_two_of_three_runs_do_not_vanish(tmp_path: Path) -> None:
-    put(tmp_path, {"a.json": WHOLE, "b.json": '{"val_loss": [1, null]}', "c.json": '{"val_loss": [1, 0.'})
-    assert "c.json (holds 'val_loss', but is no JSON" in refusal(tmp_path).message
-    assert "run 'b' has no loss in epoch 2" in refusal(tmp_path, diverged=("c",)).message
-    found = read(tmp_path, diverged=("c",), on_missing="end").traces
-    assert found.runs == ("a", "b")
-    assert [Path(name).name for name in found.lost] == ["c.json", "b"]
 
 
 LOST_FILES = {
@@ -166,13 +153,6 @@ def test_a_pattern_that_leaves_nothing_out_is_a_slip(tmp_path: Path) -> None:
     assert read(tmp_path, leave_out=("seed[13]*",)).traces.runs == ("seed2",)
 
 
-def test_ten_files_that_are_not_read_are_shown(tmp_path: Path) -> None:
-    put(tmp_path, {"a.json": WHOLE, **{f"{number:02}.png": b"\0" for number in range(12)}})
-    text = dict(read(tmp_path).facts)["files not read"]
-    assert text.startswith("12: ")
-    assert (text.count(".png"), text.endswith("; and 2 others")) == (10, True)
-
-
 # --- losses that are missing ------------------------------------------------------------------------------
 
 NOTHING = {"null": None, "empty": "", "n/a": "n/a", "list": [0.5], "true": True, "nan": float("nan")}
@@ -208,45 +188,11 @@ def test_what_is_no_number_is_a_missing_loss_like_nan(form: str, kind: str, tmp_
     assert found.diverged == (("a",) if kind == "nan" else ())
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        ("0,5,2.0,,", "0,9,,1.0,", "1,15,1.5,,", "1,19,,0.9,", "2,25,1.4,,"),
-        ("0,5,2.0,,", "0,9,,1.0,", "1,19,,0.9,", "2,20,,,3"),
-    ],
-    ids=["training went on", "a line of a test"],
-)
-def test_lines_of_training_between_evaluations_are_passed_over(rows: tuple[str, ...], tmp_path: Path) -> None:
-    lines = ["epoch,step,train_loss,val_loss,test_loss", *rows]
-    found = read(put(tmp_path, {"version_0/metrics.csv": "\n".join(lines)}))
-    assert found.traces.loss.tolist() == [1, 0.9]
-    assert not found.notes
-
-
-def test_a_gap_is_refused_or_the_run_is_dropped_and_counts(tmp_path: Path) -> None:
-    rows = [{"epoch": k, "val_loss": loss} for k, loss in ((1, 1), (2, None), (3, 0.5))]
-    put(
-        tmp_path,
-        {"a1.jsonl": "".join(json.dumps(row) + "\n" for row in rows), "a2.jsonl": json.dumps(rows[0])},
-    )
-    assert "losses follow, and a gap cannot be guessed" in refusal(tmp_path).message
-    found = read(tmp_path, on_missing="drop").traces
-    assert found.runs == ("a2",)
-    assert found.lost == {"a1": "is dropped: no loss in epoch 2 (row 2)"}
-
-
 def test_a_run_without_any_loss_is_lost(tmp_path: Path) -> None:
     put(tmp_path, {"a.json": WHOLE, "b.json": '{"val_loss": [null, null]}'})
     assert "b (has no value of 'val_loss')" in refusal(tmp_path).message
     for choice in ({"on_missing": "end"}, {"on_missing": "drop"}, {"diverged": ("b",)}):
         assert read(tmp_path, **choice).traces.lost == {"b": "has no value of 'val_loss'"}
-
-
-def test_evaluations_by_global_steps_that_lack_their_loss_are_missing_ones(tmp_path: Path) -> None:
-    rows = [{"step": k, "loss": 2, "val_loss": 1 if k in (100, 200) else None} for k in range(50, 360, 50)]
-    put(tmp_path, {"a.jsonl": "".join(json.dumps(row) + "\n" for row in rows)})
-    assert "has no loss in epoch 3" in refusal(tmp_path).message
-    assert read(tmp_path, on_missing="end").traces.epoch.tolist() == [1, 2]
 
 
 def test_a_loss_that_is_missing_needs_no_model_and_its_run_is_lost_unless_it_was_cut(tmp_path: Path) -> None:
@@ -266,47 +212,6 @@ def test_logs_of_another_tool_than_was_said_are_no_lost_runs(tmp_path: Path) -> 
     found = read(tmp_path, tool="csv")
     assert not found.traces.lost
     assert found.log.unread == {str(tmp_path / "a.json"): "is no log of csv"}
-
-
-BESIDE = {
-    "all_results.json": '{"epoch": 16, "KEY": 0.25}',
-    "config.json": '{"monitor": "KEY", "epochs": 16, "layers": [3, 4]}',
-    "settings.lock": "",
-    "README.md": "KEY fell.",
-    "train.py": 'monitor = "KEY"\n',
-    "vocabulary.json": '[{"word": "a"}]',
-    "checkpoints/epoch=3.ckpt": b"\x00\x01",
-    "checkpoints/best.pt": b"\x00\x01",
-    "files/output.log": "epoch 1: KEY 0.5\nepoch 2: KEY 0.4\n",
-    "files/metadata.json": '{"program": "train.py"',
-    ".git/log.jsonl": "{",
-}
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_honest_folders_with_other_files_are_read_without_an_option(name: str, tmp_path: Path) -> None:
-    (tmp_path / "packed").mkdir()
-    logs, folder = unpacked(EVERY[name], tmp_path / "packed"), tmp_path / "mine"
-    if logs.is_dir():
-        shutil.copytree(logs, folder)
-    else:
-        put(folder, {logs.name: logs.read_bytes()})
-    key = EVERY[name].options[1]
-    put(
-        folder,
-        {
-            path: text if isinstance(text, bytes) else text.replace("KEY", key)
-            for path, text in BESIDE.items()
-        },
-    )
-    (folder / "latest").symlink_to(next(path for path in sorted(folder.iterdir()) if path.is_file()).name)
-    _, options = parsed(["traces", "import", str(folder), *EVERY[name].options])
-    found = import_logs(options.paths, choices_of(options))
-    assert len(found.traces.runs) == 24
-    assert not found.traces.lost
-    read_there = {path for path, why in found.log.unread.items() if "deleted" not in why}
-    told = {str(folder / path) for path in BESIDE if not path.startswith(".git")}
-    assert read_there >= told | {str(folder / ".git"), str(folder / "latest")}
 
 
 @pytest.mark.parametrize(

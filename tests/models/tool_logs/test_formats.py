@@ -91,11 +91,6 @@ def test_what_lightning_logged_is_its_validation_loss_epoch_by_epoch() -> None:
     assert [len(runs) for runs in read(EVERY["lightning"], LOGS).traces.by_schedule().values()] == [12, 12]
 
 
-def test_both_files_of_keras_agree() -> None:
-    table, history = (by_name(read(EVERY[name], LOGS).traces) for name in ("keras", "keras-history"))
-    assert np.allclose([row[3] for row in table.values()], [row[3] for row in history.values()], rtol=1e-12)
-
-
 def test_both_objects_of_flower_hold_the_loss_before_training() -> None:
     for name, field in (("flower", "losses_centralized"), ("flower-result", "evaluate_metrics_serverapp")):
         found = by_name(read(EVERY[name], LOGS).traces)
@@ -115,28 +110,6 @@ def test_what_clients_evaluated_has_no_round_before_training() -> None:
     assert found.facts[0] == ("loss", "distributed/eval_loss")
 
 
-def test_hyperparameters_of_every_tool_are_read(tmp_path: Path) -> None:
-    for name in (
-        "lightning",
-        "tensorboard",
-        "wandb-offline",
-        "wandb-inspect",
-        "mlflow",
-        "mlflow-files",
-        "jsonl",
-    ):
-        runs = read_logs([unpacked(EVERY[name], tmp_path)]).runs
-        assert all(run.settings["stages"].startswith("p50@edge:") for run in runs)
-        assert {run.settings["lr"] for run in runs} == {"0.2"}
-
-
-def test_one_file_of_a_folder_is_read_alone() -> None:
-    files = sorted((LOGS / "tensorboard/digits-seed03").glob("*tfevents*"))
-    assert len(files) == 2  # the second one of add_hparams
-    found = read_logs(files[:1])
-    assert (found.tool, len(found.runs), found.runs[0].name) == ("tensorboard", 1, "digits-seed03")
-
-
 def test_a_pickle_is_never_opened() -> None:
     (file,) = (LOGS / "flower").glob("*.pkl")
     with pytest.raises(
@@ -144,12 +117,6 @@ def test_a_pickle_is_never_opened() -> None:
     ) as caught:
         read_logs([file])
     assert caught.value.path == str(file)
-
-
-def test_logs_of_several_tools_are_not_mixed() -> None:
-    with pytest.raises(InvalidInputError, match=r"are of several tools \(keras, csv\).*--from"):
-        read_logs([LOGS / "keras" / "csv", LOGS / "csv"])
-    assert read_logs([LOGS / "keras" / "csv", LOGS / "csv"], "csv").tool == "csv"
 
 
 def test_a_folder_without_logs_is_refused(tmp_path: Path) -> None:

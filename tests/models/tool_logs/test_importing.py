@@ -23,10 +23,6 @@ def listed(found: Imported) -> dict[str, list[tuple[int, float]]]:
     return {run: list(losses.items()) for run, losses in losses_of(found).items()}
 
 
-def lines(path: Path, rows: list[Row]) -> Path:
-    return write(path, "".join(json.dumps(row) + "\n" for row in rows))
-
-
 def table(path: Path, *rows: str) -> Path:
     return write(path, "\n".join(rows) + "\n")
 
@@ -35,15 +31,6 @@ def write(path: Path, content: str | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
-
-
-def test_runs_of_one_file_without_the_loss_are_lost(tmp_path: Path) -> None:
-    rows = [{"run": "a", "epoch": 1, "loss": 1.0}, {"run": "b", "epoch": 1, "other": 1.0}]
-    path = lines(tmp_path / "log.jsonl", rows)
-    assert "b (holds no 'loss')" in refusal(path)
-    assert read(path, diverged=("b",)).traces.lost == {"b": "holds no 'loss'"}
-    left = read(path, leave_out=("b",))
-    assert dict(left.facts)["left out"] == "1: b (--leave-out b)"
 
 
 # --- stages -----------------------------------------------------------------------------------------------
@@ -72,16 +59,6 @@ def test_stages_of_all_runs_and_of_some_that_match() -> None:
 def test_stages_of_another_form_are_refused(text: str, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         read_stages(text)
-
-
-def test_model_and_cluster_of_every_epoch_may_be_logged(tmp_path: Path) -> None:
-    rows = [{"epoch": k, "loss": 1.0, "net": "p50" if k < 3 else "p75", "site": "edge"} for k in (1, 2, 3)]
-    path = lines(tmp_path / "a.jsonl", rows)
-    found = read(path, stages=(), model="net", cluster="site")
-    assert told(found.traces.schedules[0]) == "p50@edge:2,p75@edge:1"
-    del rows[1]["site"]
-    path = lines(tmp_path / "b.jsonl", rows)
-    assert "must be logged with every loss" in refusal(path, stages=(), model="net", cluster="site")
 
 
 def test_hyperparameters_of_lightning_are_the_flat_lines_of_its_yaml(tmp_path: Path) -> None:
@@ -169,14 +146,6 @@ def test_an_accuracy_in_per_cent_is_kept_beside_the_loss(tmp_path: Path) -> None
     assert traces.target("error_rate").tolist() == [0.9, 0.5, 0.25, 0.875, 0.5]
 
 
-def test_before_training_the_model_is_that_of_the_first_epoch(tmp_path: Path) -> None:
-    rows = [{"epoch": k, "loss": 3.0 - k, "model": f"m{k}", "cluster": "c"} for k in range(3)]
-    del rows[0]["model"], rows[0]["cluster"]
-    found = read(lines(tmp_path / "run.jsonl", rows), first=1, stages=()).traces
-    assert found.schedules == ((("m1", "c"), ("m2", "c")),)
-    assert found.model.tolist() == ["m1", "m1", "m2"]
-
-
 # --- the Trainer of transformers ----------------------------------------------------------------------------
 
 
@@ -245,14 +214,6 @@ def test_a_state_that_an_earlier_training_left_is_refused(tmp_path: Path) -> Non
     told = refusal(tmp_path, loss="eval_loss")
     assert "checkpoint-20" in told
     assert "is no beginning of" in told
-
-
-def test_a_trainer_that_was_killed_has_checkpoints_alone(tmp_path: Path) -> None:
-    state(tmp_path / "run" / "checkpoint-10", evaluated((1.0, 0.9)))
-    state(tmp_path / "run" / "checkpoint-20", evaluated((1.0, 0.9), (2.0, float("nan"))))
-    assert "has no loss in epoch 2" in refusal(tmp_path, loss="eval_loss")
-    found = read(tmp_path, loss="eval_loss", on_missing="end")
-    assert listed(found) == {"run": [(1, 0.9)]}
 
 
 def test_what_is_unpacked_is_limited_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ import pytest
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.traces.counterfactuals import branch_name, read_counterfactuals
-from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.table import Traces
 
 STEM = {"7": [2.0, 1.5, 1.2, 1.0], "8": [2.1, 1.7, 1.6, 1.5]}
@@ -38,29 +37,6 @@ def test_every_branch_is_found_by_its_seed_and_its_switch_epoch():
     assert found.table.shape == (2, 2, EPOCHS + 1)
     assert found.table[1, 1].tolist() == found.losses("8", 3).tolist()
     assert not found.table.flags.writeable
-
-
-def test_the_first_stage_of_a_seed_is_that_of_its_last_switch_epoch():
-    assert read_counterfactuals(table(rows())).first_stage("8").tolist() == STEM["8"]
-
-
-def test_runs_may_come_in_any_order_and_from_a_csv(tmp_path):
-    shuffled = table([row for switch in (3, 1) for row in rows(("8", "7"), (switch,))])
-    write_traces(tmp_path / "mine.csv", shuffled)
-    found = read_counterfactuals(read_traces(tmp_path / "mine.csv"))
-    assert (found.seeds, found.switch_epochs) == (("8", "7"), SWITCHES)  # seeds as they come, epochs sorted
-    assert np.array_equal(found.losses("7", 3), read_counterfactuals(table(rows())).losses("7", 3))
-
-
-def test_runs_without_an_evaluation_before_training_have_no_first_loss():
-    found = read_counterfactuals(table([row for row in rows() if row[1] > 0]))
-    assert np.isnan(found.losses("7", 1)[0])
-    assert found.losses("7", 1)[1:].tolist() == pytest.approx([1.5, 0.13, 0.12, 0.11, 0.1])
-
-
-def test_another_metric_may_be_read():
-    found = read_counterfactuals(table(rows()), "error_rate")
-    assert found.losses("7", 3)[:4].tolist() == pytest.approx([0.2, 0.15, 0.12, 0.1])
 
 
 def changed(where, column, value):

@@ -40,16 +40,6 @@ def same(one: Traces, other: Traces) -> bool:
     return equal and metrics and one.provenance == other.provenance
 
 
-def test_a_csv_file_is_read(file):
-    traces = read_traces(file(CSV))
-    assert traces.runs == ("7", "8")
-    assert traces.epoch.tolist() == [0, 1, 2, 1]
-    assert traces.loss.tolist() == [2.5, 1.25, 1.0, 1.125]
-    assert traces.target("error_rate").tolist() == [0.9, 0.5, 0.25, 0.5]
-    assert traces.start()[2] == 1.5
-    assert traces.provenance == {"command": "depl train"}
-
-
 @pytest.mark.parametrize("name", ["traces.csv", "traces.csv.gz"])
 def test_what_is_written_is_read_back_in_full(tmp_path, name):
     rng = np.random.default_rng(3)
@@ -113,18 +103,6 @@ def test_an_archive_with_the_two_conventions_of_old_ones_is_read(tmp_path):
     assert traces.provenance == {"command": "train"}
 
 
-def test_rows_and_columns_may_come_in_any_order(file):
-    head, *rows = [line.split(",") for line in CSV.splitlines()[1:]]
-    shuffled = [",".join(line[::-1]) for line in (head, rows[3], rows[2], rows[0], rows[1])]
-    traces = read_traces(file("\n".join(shuffled)))
-    assert traces.runs == ("8", "7")
-    assert same(traces.select([1, 0]), Traces(*columns_of(read_traces(file(CSV)))))
-
-
-def columns_of(traces: Traces):
-    return traces.run, traces.epoch, traces.model, traces.cluster, traces.loss, traces.metrics
-
-
 def test_spreadsheets_add_marks_line_ends_and_empty_lines_that_do_not_matter(file):
     text = "\ufeff" + CSV.replace("\n", "\r\n").replace("8,1,", "\r\n,,,,,,\r\n 8 , 1.0 ,")
     assert same(read_traces(file(text)), read_traces(file(CSV)))
@@ -184,13 +162,6 @@ def test_a_missing_file_is_refused(tmp_path):
 def plain(**changes):
     columns = {"run": [1, 1], "epoch": [0, 1], "model": ["m", "m"], "cluster": ["c", "c"], "loss": [2.0, 1.0]}
     return columns | changes
-
-
-def test_an_archive_of_plain_columns_is_read(tmp_path):
-    np.savez(tmp_path / "traces.npz", **plain(accuracy=[0.5, 0.75]))
-    traces = read_traces(tmp_path / "traces.npz")
-    assert traces.runs == ("1",)
-    assert traces.target("error_rate").tolist() == [0.5, 0.25]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -119,24 +118,6 @@ def test_what_the_page_says_cannot_be_found_is_not(how: str) -> None:
     assert known(BEYOND[how]()) == []
 
 
-def test_the_page_names_what_cannot_be_found() -> None:
-    page = Path(__file__).resolve().parents[3] / "docs" / "estimation.rst"
-    rows = " ".join(page.read_text(encoding="utf-8").split()).split(" * - ")
-    missed = " ".join(row for row in rows if "**not found**" in row)
-    for words in (
-        "noise of more than a unit",
-        "a constant added to all losses",
-        "the average of two runs",
-        "with its epochs in another order",
-        "every other one left out",
-        "renumbered by more than one",
-        "rounded to fewer decimals *and* altered",
-        "not named by ``--chosen-by``",
-        "made, but not handed in",
-    ):
-        assert words in missed
-
-
 def test_a_run_that_goes_on_where_the_known_one_was_cut_is_known() -> None:
     cut = fingerprints(changed(SOME, prefix="", keep=SOME.epoch <= 9), USED)
     assert known(changed(SOME), cut) == list(SOME.runs)
@@ -188,18 +169,6 @@ def test_no_two_of_the_recorded_runs_match(family: str) -> None:
         assert found.needed >= least
 
 
-def test_seeds_that_collide_between_families_do_not_match() -> None:
-    """The slow families have runs of the same names and schedules as the fast ones."""
-    for fast, slow in (
-        ("digits-alexnet", "digits-alexnet-slow"),
-        ("digits-mobilenet", "digits-mobilenet-slow"),
-    ):
-        left, right = recorded_traces(fast).select(np.arange(100)), recorded_traces(slow)
-        assert left.runs == right.runs
-        assert left.schedules == right.schedules
-        assert known(right, fingerprints(left)) == []
-
-
 def test_a_run_twice_in_a_file_is_found_under_noise() -> None:
     for amount in (0.0, 1e-9, 1e-6):
         twice = joined(
@@ -231,38 +200,11 @@ def test_runs_recorded_too_coarsely_cannot_be_told() -> None:
     assert coarse.needed is None
 
 
-def test_epochs_in_which_nothing_moves_do_not_count() -> None:
-    """Two runs that end at exactly 0 for good agree there, and are two runs all the same."""
-    rng = np.random.default_rng(3)
-    losses = np.zeros((12, 50))
-    losses[:, :10] = rng.uniform(1, 2, size=(12, 10))
-    traces = Traces(
-        np.repeat(np.arange(12), 50), np.tile(np.arange(1, 51), 12), ["n"] * 600, ["s"] * 600, losses.ravel()
-    )
-    found = compare(traces)
-    assert found.repeats == ()
-    assert set(found.countable.tolist()) == {11}
-    flat = Traces(["a", "a", "b", "b"], [0, 1, 0, 1], ["n"] * 4, ["s"] * 4, [1.0] * 4)
-    assert compare(flat).repeats == ()
-    assert compare(flat).countable.tolist() == [1, 1]
-
-
 def test_known_runs_that_are_too_short_are_told() -> None:
     short = fingerprints(changed(SOME, prefix="", keep=SOME.epoch <= 3), USED)
     found = compare(changed(SOME), short)
     assert found.repeats == ()
     assert found.untold == SOME.runs
-
-
-@pytest.mark.parametrize("half_width", [1.5, 10.0, 40.0])
-def test_agreement_by_chance_matches_as_seldom_as_claimed(half_width: float) -> None:
-    """Gambler's ruin: steps that go up with probability p reach n with probability (p / (1 - p))**n."""
-    likely = half_width / 100
-    rng = np.random.default_rng(4)
-    peaks = np.cumsum(np.where(rng.random((20000, 60)) < likely, 1, -1), axis=1).max(axis=1)
-    for height in (1, 2, 3):
-        exact = (likely / (1 - likely)) ** height
-        assert np.mean(peaks >= height) == pytest.approx(exact, abs=4 * np.sqrt(exact / 20000) + 1e-3)
 
 
 def test_the_lead_that_is_asked_for_makes_a_false_match_as_rare_as_claimed() -> None:
@@ -280,12 +222,6 @@ def test_the_lead_that_is_asked_for_makes_a_false_match_as_rare_as_claimed() -> 
     odds = 0.015 / 0.985
     assert found.needed == 5
     assert odds**found.needed <= FALSE_MATCH < odds ** (found.needed - 1)
-
-
-def test_epochs_are_recorded_ever_more_rarely() -> None:
-    assert recorded_epochs(70) == [*range(1, 17), *range(18, 33, 2), *range(36, 65, 4)]
-    assert recorded_epochs(0) == []
-    assert len(recorded_epochs(1000)) == 63
 
 
 def test_the_last_decimal_is_seen_through_single_precision_and_noise() -> None:

@@ -72,17 +72,6 @@ def test_one_seed_in_two_schedules_makes_two_runs_of_one_origin() -> None:
     assert found.once_per_schedule is found.traces
 
 
-def test_of_runs_that_are_the_same_the_longest_and_the_one_known_best_stays() -> None:
-    row = list(LOSSES[0])
-    rounded = [round(loss, 4) for loss in row]
-    runs = {"cut": row[:4], "rounded": rounded, "whole": row, "again": row}
-    found = told_apart(joined([table(named(LOSSES[1:])), table(runs)]))
-    assert [item.run for item in found.repeats] == ["cut", "rounded", "again"]
-    assert {item.other for item in found.repeats} == {"whole"}
-    evaluated = joined([table(named(LOSSES[1:])), table({"a": row}), table({"b": [3.0, *row]}, first=0)])
-    assert told_apart(evaluated).repeats == (Shared("a", "b", 6),)
-
-
 def test_a_run_that_diverged_is_not_left_out_for_one_that_was_rescued() -> None:
     """It ended at epoch 4, and was continued from there with other settings: a miss, and dependent."""
     runs = named() | {"lost": LOSSES[0][:4], "again": LOSSES[0][:4]}

@@ -1,10 +1,8 @@
 """Stages: the plan inside the provenance, and how many runs stand behind each, counted by hand."""
 
-import numpy as np
 import pytest
 
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.traces.files import read_traces, write_traces
 from depl.models.traces.stages import PLAN, StageRuns, plan_text, planned, stage_runs
 from depl.models.traces.table import Traces
 
@@ -14,17 +12,6 @@ SCHEDULE = (("full", "edge"),) * 2 + (('cut, "small"', "far: off"),) + (("full",
 @pytest.mark.parametrize("schedule", [(), SCHEDULE, SCHEDULE[:1]])
 def test_a_plan_reads_back(schedule) -> None:
     assert planned({PLAN: plan_text(schedule)}) == schedule
-
-
-def test_it_is_a_list_of_stages() -> None:
-    assert plan_text(SCHEDULE[:2]) == '[["full", "edge", 2]]'
-
-
-@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
-def test_files_keep_it(tmp_path, suffix: str) -> None:
-    traces = Traces(["a"], np.array([1]), ["full"], ["edge"], [1.0], provenance={PLAN: plan_text(SCHEDULE)})
-    write_traces(tmp_path / f"runs.{suffix}", traces)
-    assert planned(read_traces(tmp_path / f"runs.{suffix}").provenance) == SCHEDULE
 
 
 def test_traces_of_other_tools_have_none() -> None:
@@ -78,10 +65,3 @@ def test_a_run_that_comes_back_to_a_stage_counts_once():
     assert (first.first, first.runs) == (True, 1)
     assert (middle.model, middle.runs, middle.starts, middle.epochs) == ("a", 1, (2, 2), 1)
     assert (again.model, again.runs, again.starts, again.epochs) == ("b", 1, (1, 3), 2)
-
-
-def test_another_cluster_is_another_stage():
-    assert [(item.model, item.cluster, item.after) for item in stage_runs(traces("aA"))] == [
-        ("a", "edge", ()),
-        ("a", "far", ("a@edge",)),
-    ]

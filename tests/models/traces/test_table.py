@@ -21,22 +21,6 @@ def table(**changes) -> Traces:
     return Traces(**(columns | changes))
 
 
-def test_runs_are_found_with_their_rows_ends_and_schedules():
-    traces = table()
-    assert traces.runs == ("a", "b")
-    assert traces.bounds.tolist() == [0, 3, 5]
-    assert traces.last_epochs.tolist() == [2, 2]
-    assert traces.schedules == ((("big", "edge"), ("small", "far")), (("big", "edge"), ("big", "far")))
-
-
-def test_runs_of_one_schedule_are_grouped():
-    traces = table(model=["big"] * 5)
-    (schedule, indices), *others = traces.by_schedule().items()
-    assert not others
-    assert schedule == (("big", "edge"), ("big", "far"))
-    assert indices.tolist() == [0, 1]
-
-
 def test_the_matrix_is_nan_where_a_run_was_not_evaluated():
     table_ = table(run=["a", "a", "a", "a", "b"], epoch=[0, 1, 2, 3, 1], metrics={}).matrix()
     assert np.array_equal(table_, [[5, 3, 2, 3.5], [np.nan, 2.5, np.nan, np.nan]], equal_nan=True)
