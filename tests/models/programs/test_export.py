@@ -2,7 +2,6 @@
 
 import functools
 import json
-from pathlib import Path
 
 import highspy
 import pyomo.environ as pyo
@@ -12,7 +11,7 @@ import depl
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.programs.export import export, read_names, symbols
-from depl.models.programs.highs import OPTIONS, Session, Status, solve_program
+from depl.models.programs.highs import OPTIONS, Session
 from depl.models.scenarios.draws import draw_scenarios
 from tests.cases.outside_solvers import cbc, glpk_relaxed, scip
 from tests.cases.sampled_plans import price_space
@@ -64,23 +63,6 @@ def test_a_written_program_is_read_back_and_called_a_relaxation_in_the_first_lin
     assert found < 28 * (1 - 1e-6)
     assert "RELAXATION" in export(model.clone(), tmp_path / f"copy.{ending}").read_text(encoding="ascii")
     assert "RELAXATION" not in export(knapsack(), tmp_path / f"other.{ending}").read_text(encoding="ascii")
-
-
-def test_no_solver_calls_a_relaxation_optimal_without_that_word(documented):
-    pytest.importorskip("pyscipopt")
-    for name in ("highs", "scip"):
-        answer = solve_program(price_space(documented), solve_with=name)
-        assert answer.status is Status.RELAXATION_OPTIMAL
-        assert "relaxation" in answer.status.value
-        assert answer.proved
-        assert answer.objective < 28 * (1 - 1e-6)
-
-
-def test_the_page_says_that_a_program_without_its_cuts_is_a_relaxation(tiny):
-    text = (Path(__file__).resolve().parents[3] / "docs" / "programs.rst").read_text(encoding="utf-8")
-    assert f"instance {tiny.fingerprint[:16]} on 50 scenarios" in text
-    said = "**A program without its cuts is a relaxation**: its optimum is a lower bound of the cost."
-    assert said in " ".join(text.split())
 
 
 # ---- names ----
@@ -160,13 +142,6 @@ def test_no_comment_is_longer_than_a_line_that_solvers_read(ending, tmp_path):
     assert read_names(path) == {symbols(model)[model.x[name]]: model.x[name].getname(True)}
     solver = scip if ending == "mps" else cbc
     assert solver(path) == 0
-
-
-def test_plain_names_stay_as_they_are(documented, tmp_path):
-    model = price_space(documented)
-    path = export(model, tmp_path / "tiny.lp")
-    assert read_names(path) == {}
-    assert "w(1_cloud_archive_sensors_full)" in path.read_text(encoding="ascii")
 
 
 # ---- files ----

@@ -1,33 +1,26 @@
 """The two forms: every plan a point at its own cost, cuts valid and tight, the paper's letter (E1, E2)."""
 
 import dataclasses
-import pickle
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-import depl
 from depl.instances.generator import random_instances
 from depl.models.evaluation.evaluate import Reading, evaluate
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import NotCoveredError
-from depl.models.problem.instance import ConstantImprovement, Dataset, Model, Switch
-from depl.models.problem.laws import Forbidden, Normal, Zero
 from depl.models.programs.attainable import attainable
-from depl.models.programs.finished import FORMS, program
 from depl.models.programs.formulations import (
     Price,
     add_cost_row,
     add_no_good,
     cone,
     read_choices,
-    usable_keys,
 )
-from depl.models.programs.highs import Status, solve_program
+from depl.models.programs.highs import solve_program
 from depl.models.programs.loop import solve_sampled
-from depl.models.programs.notes import note_of
-from depl.models.scenarios.draws import draw_scenarios, given_scenarios
+from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving.result import Termination
 from tests.cases.sampled_plans import (
     cheapest,
@@ -129,35 +122,10 @@ def too_little(model):
     return count
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_form_is_a_plain_model_whose_components_say_what_they_are_and_copies_are_the_same(tiny, form):
-    model = program(tiny, 12, form)
-    assert type(model) is pyo.ConcreteModel
-    every = list(model.component_objects(descend_into=True))
-    silent = [item.name for item in every if item.doc is None]
-    assert [name for name in silent if not name.endswith(("_index", "_domain"))] == []
-    own = ["eq2_cost", "eq3_quantile", "eq3_misses", "eq4_time", "eq6_data", "eq6_one_subset"]
-    own += ["epochs_prefix", "eq2_price_cuts"] if form == "price" else ["cones", "eq5_most", "work_root"]
-    assert {*own} <= {item.name for item in every}
-    assert all(len(key) == 4 and key[1] in ("cloud", "edge") for key in model.w)
-    solve_with = "scip" if form == "cone" else "highs"
-    for copy in (model.clone(), pickle.loads(pickle.dumps(model))):
-        assert note_of(copy) == note_of(model)
-        answer = solve_program(copy, solve_with=solve_with)
-        assert answer.objective == pytest.approx(note_of(model)["optimum"], rel=1e-6)
-
-
 def test_without_anything_to_write_down_a_builder_says_so(steady):
     instance = steady.replace(maximum_time=1)
     with pytest.raises(NotCoveredError, match="no plan with an epoch"):
         price_space(SampledProblem(instance, draw_scenarios(instance, 3)))
-
-
-def test_variables_exist_only_for_what_may_be_useful(tiny_problem):
-    bounds = attainable(tiny_problem)
-    keys = usable_keys(tiny_problem, bounds)
-    assert len(keys) == int(bounds.usable[: bounds.longest].sum())
-    assert len(keys) < tiny_problem.epochs * len(tiny_problem.configurations)
 
 
 # --- the letter of the paper
@@ -226,70 +194,3 @@ def test_a_cost_row_holds_for_every_sequence_and_is_tight_at_its_own(problems):
 
 
 # --- switches, and what else a plan may not do
-
-
-def alone(steady, models, gains, **changes):
-    """Models as (name, demand) on the cluster of `steady`; gains[scenario][epoch][model], needed are 4."""
-    rule = ConstantImprovement(noise=Normal(mean=2, variance=1))
-    rows = tuple(Model(name=name, size=1, demand=demand, improvement=rule) for name, demand in models)
-    instance = steady.replace(models=rows, other_switches=Zero(), maximum_epochs=2, maximum_loss=6, **changes)
-    return SampledProblem(instance, given_scenarios(instance, np.array(gains, dtype=float)))
-
-
-def test_without_a_time_limit_the_price_is_zero_and_the_deadline_decides(steady):
-    instance = steady.replace(maximum_time=None, round_deadline=1.5)  # x = 8 / (1.5 - 0.5) = 8 at price 3
-    found = solve_sampled(SampledProblem(instance, draw_scenarios(instance, 3)))
-    assert (found.termination, found.cost) == (Termination.OPTIMAL, pytest.approx(48, rel=1e-12))
-
-
-def test_one_miss_more_than_is_allowed_is_counted_by_the_program_itself(steady):
-    """Only two of ten scenarios can be missed at all, and one may; twice the cheapest model misses both."""
-    gains = np.full((10, 2, 3), 5.0)
-    gains[0], gains[1] = [3, 1, 1.9], [1, 3, 1.9]
-    models = (("first", 2), ("second", 2), ("cheap", 1))
-    problem = alone(steady, models, gains, quantile_level=0.9)
-    found = solve_sampled(problem)
-    assert sorted(problem.instance.models[g.model].name for g in found.choices)[0] == "cheap"
-    assert len({g.model for g in found.choices}) == 2
-    assert (found.termination, len(found.ties)) == (Termination.OPTIMAL, 0)
-
-
-def test_a_forbidden_switch_that_would_lose_nothing_is_not_made(steady):
-    """a then b would do for less, but is forbidden; a then a and a then c fail in one scenario each."""
-    switches = (Switch(previous="a", following="b", law=Forbidden()),)
-    gains = [[[2, 2, 0], [2, 2, 0]], [[2, 2, 0], [0, 2, 2]]]
-    problem = alone(steady, (("a", 1), ("b", 2), ("c", 1)), gains, switches=switches)
-    found = solve_sampled(problem)
-    assert [problem.instance.models[g.model].name for g in found.choices] == ["b", "b"]
-    assert found.termination is Termination.OPTIMAL
-
-
-def test_a_switch_that_lowers_the_loss_cannot_be_had_without_switching(tiny):
-    """With v >= u + u' - 1 alone the relaxation would take the gain of 100 and train one epoch less."""
-    shape = (4, 3, 2, 2)
-    switches = np.zeros(shape)
-    switches[:, :, 0, 1] = -100
-    problem = SampledProblem(tiny, given_scenarios(tiny, np.full(shape[:3], 2.0), switches))
-    model = price_space(problem)
-    assert solve_program(model).status is Status.RELAXATION_OPTIMAL
-    trained = {key[0]: key[3] for key in model.w if model.w[key].value > 0.5}
-    for k, before, after in model.v:
-        made = trained.get(k - 1) == before and trained.get(k) == after
-        assert model.v[k, before, after].value == pytest.approx(float(made), abs=1e-7)
-    found = solve_sampled(problem)
-    assert found.cost == pytest.approx(cheapest(problem), rel=1e-9)
-    names = [item.name for item in tiny.models]
-    assert [names[g.model] for g in found.choices][-2:] == names
-
-
-def test_a_plus_in_a_name_does_not_confuse_subsets(tiny):
-    """The subset of a and b, and the dataset a+b, must be two configurations of their own."""
-    text = tiny.to_json().replace('"archive"', '"a"').replace('"sensors"', '"a+b"')
-    renamed = depl.Instance.from_json(text)
-    third = Dataset(name="b", volume=tiny.datasets[0].volume)
-    instance = renamed.replace(datasets=(*renamed.datasets, third), data_law=None)
-    gains = np.full((3, instance.target.maximum_epochs, 2), 4.0)
-    problem = SampledProblem(instance, given_scenarios(instance, gains))
-    keys = usable_keys(problem, attainable(problem))
-    assert len({key[1:] for key in keys}) == len({(g.cluster, g.datasets, g.model) for g in keys.values()})
-    assert solve_sampled(problem).cost == pytest.approx(cheapest(problem), rel=1e-9)

@@ -98,16 +98,6 @@ def test_an_unbounded_program_is_an_answer():
     assert solve_program(changed(unbounded)).status is Status.UNBOUNDED
 
 
-def test_rows_are_added_to_the_same_object():
-    model = knapsack()
-    session = Session(model)
-    assert session.solve().objective == pytest.approx(-7)
-    model.not_both = pyo.Constraint(expr=model.x[0] + model.x[1] <= 1)
-    session.add([model.not_both])
-    assert session.solve().objective == pytest.approx(-5)
-    assert solve_program(model).objective == pytest.approx(-5)
-
-
 @pytest.mark.parametrize(
     ("options", "solve_with", "words"),
     [
@@ -147,31 +137,6 @@ def test_the_options_in_force_are_part_of_the_answer():
 
 def test_a_limit_of_the_solvers_own_is_told_from_a_failure():
     assert Session(knapsack(60), {"mip_max_nodes": 0}).solve().status is Status.OTHER_LIMIT
-
-
-def test_a_time_limit_gives_the_incumbent_and_a_bound():
-    model = knapsack(60)
-    answer = Session(model).solve(time_limit=0.5)
-    assert answer.status is Status.TIME_LIMIT
-    assert answer.bound < answer.objective < 0
-    assert pyo.value(model.cost) == pytest.approx(answer.objective)
-
-
-def test_the_bound_is_watched_while_the_solver_runs():
-    seen = []
-    answer = Session(knapsack(60)).solve(time_limit=1.0, watch=seen.append)
-    known = [value for value in seen if math.isfinite(value)]
-    assert known == sorted(known)
-    assert known[-1] <= answer.bound
-
-
-def test_ctrl_c_gives_the_incumbent():
-    def press(_):
-        raise KeyboardInterrupt
-
-    model = knapsack(60)
-    answer = Session(model).solve(watch=press)
-    assert answer.status is Status.INTERRUPTED
 
 
 def test_an_error_of_the_watcher_stops_the_solver_and_comes_through():

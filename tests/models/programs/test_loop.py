@@ -2,12 +2,8 @@
 
 import dataclasses
 import functools
-import itertools
 import math
-import re
-from concurrent.futures import ThreadPoolExecutor
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -18,12 +14,9 @@ from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import ConstantImprovement, Model
 from depl.models.problem.laws import Normal
-from depl.models.programs import loop
-from depl.models.programs.attainable import attainable
 from depl.models.programs.finished import FORMS, program
-from depl.models.programs.formulations import Price
 from depl.models.programs.highs import OPTIONS, Answer, Session, Status, solve_program
-from depl.models.programs.loop import Loop, solve_sampled
+from depl.models.programs.loop import solve_sampled
 from depl.models.scenarios.draws import draw_scenarios, given_scenarios
 from depl.models.solving.methods import Limits, find
 from depl.models.solving.result import Solution, Termination
@@ -32,9 +25,6 @@ from tests.cases.sampled_plans import (
     cheapest,
     hard_problem,
     meets_all,
-    sequences,
-    violation,
-    write_choices,
 )
 
 optimum_of = functools.cache(cheapest)
@@ -91,22 +81,6 @@ def test_the_optimum_is_the_cheapest_of_all_plans(problems, count):
     assert seen == {Termination.OPTIMAL, Termination.INFEASIBLE}
 
 
-def test_the_family_has_what_is_asked_of_it(problems):
-    def traits(problem):
-        instance, target = problem.instance, problem.instance.target
-        return (
-            len(instance.clusters) == 2,
-            len(instance.datasets) == 2,
-            target.round_deadline is not None,
-            target.maximum_time is None,
-            bool((problem.switch_losses < 0).any()),
-            target.initial_model is not None,
-            not problem.may_follow.all(),
-        )
-
-    assert np.array([traits(problem) for problem in problems[:36]]).sum(axis=0).min() >= 4
-
-
 BLOCKS = [slice(start, start + 20) for start in range(0, 200, 20)]
 
 
@@ -143,22 +117,6 @@ def test_the_printed_program_is_an_option_of_the_method_and_says_what_it_needs(t
         depl.solve(tiny, "milp", scenarios=12, options={"form": "cone"})
 
 
-def test_three_threads_solve_at_once(tiny):
-    with ThreadPoolExecutor(3) as pool:
-        solved = list(pool.map(lambda seed: depl.solve(tiny, "milp", scenarios=30, seed=seed), (3, 3, 3)))
-    assert {result.solution for result in solved} == {Solution.PROVEN_OPTIMAL}
-    assert solved[0].plan == solved[1].plan == solved[2].plan
-    wanted = cheapest(SampledProblem(tiny, draw_scenarios(tiny, 30, seed=3)))
-    assert solved[0].cost == pytest.approx(wanted, rel=1e-9)
-    assert solved[0].scenarios.misses <= solved[0].scenarios.allowed
-    assert solved[0].build_seconds > 0
-
-
-def test_a_target_met_at_the_start_needs_no_epoch(tiny):
-    result = depl.solve(tiny.replace(maximum_loss=tiny.target.initial_loss), "milp", scenarios=5)
-    assert (result.solution, result.plan.epochs, result.cost) == (Solution.PROVEN_OPTIMAL, (), 0.0)
-
-
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_sequence_that_misses_by_less_than_the_tolerance_is_excluded_and_the_loop_goes_on(near_tie, alone):
     gains = near_tie.scenarios.improvements.copy()
@@ -175,55 +133,6 @@ def test_a_sequence_that_misses_by_less_than_the_tolerance_is_excluded_and_the_l
         assert found.cost == pytest.approx(cheapest(near_tie), rel=1e-9)
 
 
-def test_the_reason_names_the_best_quantile_and_the_time_that_would_be_needed(tiny):
-    seen = 0
-    for seed, maximum in ((1, 0.9), (2, 0.7), (3, 1.2)):
-        instance = tiny.replace(maximum_time=maximum)
-        problem = SampledProblem(instance, draw_scenarios(instance, 12, seed))
-        found = solve_sampled(problem)
-        assert found.termination is Termination.INFEASIBLE
-        every = list(sequences(problem))
-        simple = [row for row in every if changes(row) <= 1]
-        gains = {
-            row: np.sort(problem.gain(row))[problem.allowed]
-            for row in every
-            if problem.allocation(row).feasible
-        }
-        initial = instance.target.initial_loss
-        quantile = initial - max(gains[row] for row in gains if row in simple)
-        assert f"best quantile of a {SIMPLE_PLAN} is {quantile:.6g}" in found.reason
-        bounds = re.findall(r"no plan reaches less than ([0-9.]+)", found.reason)
-        assert all(float(bound) <= (initial - max(gains.values())) * (1 + 1e-6) for bound in bounds)
-        fastest = min(
-            problem.allocation(row).fastest_time for row in simple if problem.misses(row) <= problem.allowed
-        )
-        assert f"the fastest {SIMPLE_PLAN} and meets it takes {fastest:.6g}" in found.reason
-        seen += len(bounds)
-    assert seen
-
-
-def changes(row):
-    return sum((one.model, one.datasets) != (two.model, two.datasets) for one, two in itertools.pairwise(row))
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"maximum_epochs": 0}, "maximum_epochs is 0"),
-        ({"maximum_time": 1.0}, "resources: no epoch keeps the time limits; the fastest takes 1.3"),
-        ({"round_deadline": 1.2}, "resources: no epoch keeps the time limits; the fastest takes 1.3"),
-        ({"maximum_loss": -1}, f"best quantile of a {SIMPLE_PLAN} is 4"),
-    ],
-)
-def test_the_reason_names_the_stage_that_fails(steady, changes, words):
-    """An epoch takes 1.3 at least and lowers the loss of 10 by 2; three of them take 3.9."""
-    instance = steady.replace(**changes)
-    shape = (4, instance.target.maximum_epochs, 1)
-    found = solve_sampled(SampledProblem(instance, given_scenarios(instance, np.zeros(shape))))
-    assert found.termination is Termination.INFEASIBLE
-    assert words in found.reason
-
-
 @pytest.mark.parametrize(
     ("epochs", "size", "words"),
     [(5000, 100, "binary variables, of at most 5000"), (400, 3000, "coefficients, of at most 1000000")],
@@ -231,17 +140,6 @@ def test_the_reason_names_the_stage_that_fails(steady, changes, words):
 def test_programs_that_are_too_large_are_refused_with_the_limit(steady, epochs, size, words):
     with pytest.raises(NotCoveredError, match=words):
         depl.solve(steady.replace(maximum_epochs=epochs), "milp", scenarios=size)
-
-
-def test_switches_count_among_the_coefficients(tiny, monkeypatch):
-    """Epochs times (configurations and pairs of models) times scenarios."""
-    problem = SampledProblem(tiny, draw_scenarios(tiny, 12))
-    terms = 12 * problem.epochs * (len(problem.configurations) + len(tiny.models) ** 2)
-    monkeypatch.setattr(loop, "MAXIMUM_TERMS", terms - 1)
-    with pytest.raises(NotCoveredError, match=f"up to {terms} coefficients, of at most {terms - 1}"):
-        solve_sampled(problem)
-    monkeypatch.setattr(loop, "MAXIMUM_TERMS", terms)
-    assert solve_sampled(problem).termination is Termination.OPTIMAL
 
 
 def test_the_options_in_force_are_recorded_and_a_limit_of_the_solver_proves_no_more_than_its_bound(
@@ -291,24 +189,3 @@ def test_a_bound_that_was_proved_stays_when_a_later_program_proves_less(monkeypa
     found = solve_sampled(hard_problem(scenarios=25), limits=limits)
     assert (found.termination, len(answers)) == (Termination.TIME_LIMIT, 2)
     assert found.lower_bound == max(rows) > 0
-
-
-@pytest.mark.parametrize(("needed", "time", "shared"), [(5.0, None, True), (3.0, 2.0, False)])
-def test_a_plan_that_gains_too_little_is_excluded_on_all_clusters_and_a_slow_one_alone(
-    steady, needed, time, shared
-):
-    """Two epochs gain 4; each takes 1.3 or more at the site and 0.4 or more at the annex."""
-    annex = msgspec.structs.replace(steady.clusters[0], name="annex", capacity=40, bandwidth=5)
-    instance = steady.replace(
-        clusters=(*steady.clusters, annex), maximum_epochs=3, maximum_loss=10 - needed, maximum_time=time or 9
-    )
-    problem = SampledProblem(instance, given_scenarios(instance, np.zeros((4, 3, 1))))
-    slow, quick = problem.configurations
-    easy = SampledProblem(instance.replace(maximum_loss=9.9, maximum_time=99), problem.scenarios)
-    model = Price(problem, attainable(easy)).model
-    state = Loop(problem, Limits(), model=model)
-    (row,) = state._take(Answer(Status.OPTIMAL, 1.0, 1.0), [slow, slow])
-    assert len(state.ties) == 1
-    for choices, excluded in (([slow, slow], True), ([slow, quick], shared), ([quick, quick], shared)):
-        assert write_choices(model, problem, choices)
-        assert (violation(row) > 0) == excluded

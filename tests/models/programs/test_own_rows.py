@@ -2,12 +2,10 @@
 
 import math
 
-import numpy as np
 import pyomo.environ as pyo
 import pytest
 
 import depl
-from depl.instances.generator import random_instances
 from depl.models.exact.sampled import SampledProblem
 from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.programs.formulations import labels
@@ -149,35 +147,6 @@ def test_not_to_train_is_no_answer_where_a_row_forbids_it(tiny):
     assert len(found.choices) >= 1
     assert found.cost == pytest.approx(least(problem), rel=1e-9)
     assert solve_sampled(problem, Limits(rows=any_number)).choices == []
-
-
-@pytest.mark.parametrize("count", [5, pytest.param(8, marks=pytest.mark.slow)])
-def test_on_random_instances_a_random_row_is_kept_at_the_least_cost(count):
-    sizes = {"models": (2, 2), "clusters": (1, 2), "datasets": (1, 2), "maximum_epochs": (2, 3)}
-    held = 0
-    for seed, instance in enumerate(random_instances(np.random.default_rng(5), count, **sizes)):
-        problem = SampledProblem(instance, draw_scenarios(instance, 10, seed))
-        free = solve_sampled(problem)
-        if not free.choices:
-            continue
-        last, banned = len(free.choices), labels(problem, free.choices[-1])[2]
-
-        def add(model, banned=banned, last=last):
-            there = [model.w[key] for key in model.w if key[0] == last and key[3] == banned]
-            model.own = pyo.Constraint(expr=sum(there) <= 0)
-
-        def allowed(row, problem=problem, banned=banned, last=last):
-            return len(row) < last or labels(problem, row[last - 1])[2] != banned
-
-        found = solve_sampled(problem, Limits(rows=add))
-        best = least(problem, allowed)
-        held += best > free.cost * (1 + 1e-9)
-        if best == math.inf:
-            assert found.choices is None
-        else:
-            assert allowed(found.choices)
-            assert found.cost == pytest.approx(best, rel=1e-9)
-    assert held >= 3 * count / 8
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3])
