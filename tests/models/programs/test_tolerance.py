@@ -7,6 +7,7 @@ program counts lam times. Capacity is 10 at price 3, so K epochs with full resou
 import itertools
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 import depl
@@ -14,10 +15,12 @@ from depl.models.exact.reasons import SIMPLE_PLAN
 from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.instance import Cluster, ConstantImprovement, Dataset, Instance, Model, Target
 from depl.models.problem.laws import Normal
+from depl.models.programs.attainable import attainable
+from depl.models.programs.formulations import Price
 from depl.models.programs.loop import solve_sampled
 from depl.models.scenarios.draws import given_scenarios
 from depl.models.solving.result import Solution, Termination
-from tests.cases.sampled_plans import cheapest, meets_all, sequences
+from tests.cases.sampled_plans import cheapest, meets_all, sequences, violations, write_choices
 
 SPARE = (0.0, 1e-12, 1e-10, 1e-8, 1e-6, -5e-10, -9.9e-10)
 """T_max over the fastest time, less 1; what is negative is within the tolerance of 1e-9."""
@@ -123,6 +126,18 @@ def test_a_plan_without_time_to_spare_passes_the_verifier_as_optimal():
     result = depl.solve(problem.instance, "milp", scenarios=problem.scenarios)
     assert result.solution is Solution.PROVEN_OPTIMAL
     assert result.cost == pytest.approx(60, rel=1e-9)
+
+
+def test_a_plan_within_the_tolerance_of_time_is_a_point_of_the_program_at_its_own_cost():
+    problem = sampled([(20, 0.1, 2)], 2, maximum_time=20.08 * (1 - 9e-10))
+    choices = [problem.configurations[0]] * 2
+    allocation = problem.allocation(choices)
+    assert allocation.fastest_time > problem.instance.target.maximum_time
+    program = Price(problem, attainable(problem))
+    assert program.tighten(allocation)
+    assert write_choices(program.model, problem, choices)
+    assert pyo.value(program.model.eq2_cost) == pytest.approx(60, rel=1e-12)
+    assert violations(program.model, 2e-9) == set()
 
 
 def test_a_result_names_the_tolerances_that_its_proof_rests_on():
