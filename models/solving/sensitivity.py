@@ -1,21 +1,12 @@
 """What the limits of a plan cost, and how far each could be tightened before the plan fails.
 
 Both keep the plan's epochs (models, clusters, data) and give it the cheapest resources of
-`depl.models.problem.allocation`. With V the cheapest cost as a function of T_max, tau and r(n), and lam,
-mu_k, nu_k the multipliers of time, of x_k >= m_k = c_k / (tau - s_k) and of x_k <= r, the Lagrangian is
-stationary in x,
-
-    kappa_k - lam c_k / x_k**2 = mu_k - nu_k,
-
-and the envelope theorem gives the savings per unit of each limit, to first order and when it is raised:
-
-    -dV/dT_max = lam,
-    -dV/dtau   = sum of mu_k x_k**2 / c_k   (since dm_k/dtau = -m_k**2 / c_k),
-    -dV/dr(n)  = sum of nu_k over the epochs on cluster n.
+`depl.models.problem.allocation`; the prices are multipliers of `docs/problem`, "The cheapest resources in closed
+form".
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from depl.models.evaluation.evaluate import Evaluation, epoch_loads
@@ -76,26 +67,21 @@ def prices(instance: Instance, plan: Plan) -> Prices | None:
     Where a limit leaves no choice at all (T_max just kept with full resources), the price is the saving
     per unit when it is raised.
     """
-    loads = epoch_loads(instance, plan)
-    deadline = instance.target.round_deadline
+    loads, deadline = epoch_loads(instance, plan), instance.target.round_deadline
     allocation = allocate(loads, instance.target.maximum_time, deadline)
     if not allocation.feasible:
         return None
-    by_deadline: list[float] = []
-    by_cluster: dict[str, list[float]] = {epoch.cluster: [] for epoch in plan.epochs}
+    saved = 0.0
+    capacity = {epoch.cluster: 0.0 for epoch in plan.epochs}
     for epoch, place, resources in zip(plan.epochs, loads, allocation.resources.tolist(), strict=True):
         if place.work == 0:
             continue
         pull = place.price - allocation.multiplier * place.work / resources**2
         if deadline is not None and resources <= minimum_resources(place, deadline) * (1 + _AT_BOUND):
-            by_deadline.append(max(pull, 0.0) * resources**2 / place.work)
+            saved += max(pull, 0.0) * resources**2 / place.work
         if resources >= place.capacity * (1 - _AT_BOUND):
-            by_cluster[epoch.cluster].append(max(-pull, 0.0))
-    return Prices(
-        time=allocation.multiplier,
-        round_deadline=math.fsum(by_deadline),
-        capacity={name: math.fsum(parts) for name, parts in by_cluster.items()},
-    )
+            capacity[epoch.cluster] += max(-pull, 0.0)
+    return Prices(allocation.multiplier, saved, capacity)
 
 
 def rooms(instance: Instance, plan: Plan, evaluation: Evaluation) -> tuple[Room, ...]:
@@ -106,15 +92,13 @@ def rooms(instance: Instance, plan: Plan, evaluation: Evaluation) -> tuple[Room,
     evaluation : Evaluation
         Of this plan, with its quantile.
     """
-    target = instance.target
-    loads = epoch_loads(instance, plan)
+    target, loads = instance.target, epoch_loads(instance, plan)
     allocation = allocate(loads, target.maximum_time, target.round_deadline)
     found = [_room("K_max", "K_max", target.maximum_epochs, evaluation.epochs)]
     if evaluation.quantile is not None:
         fall = abs(target.initial_loss - target.maximum_loss) or 1.0
-        reached = evaluation.quantile.upper
-        relative = (target.maximum_loss - reached) / fall
-        found.append(Room("l_max", "(3)", target.maximum_loss, reached, relative))
+        limit, reached = target.maximum_loss, evaluation.quantile.upper
+        found.append(Room("l_max", "(3)", limit, reached, (limit - reached) / fall))
     if target.maximum_time is not None:
         found.append(_room("T_max", "(4)", target.maximum_time, allocation.fastest_time))
     if target.round_deadline is not None:
@@ -129,10 +113,9 @@ def _room(name: str, equation: str, limit: float, last: float) -> Room:
 
 def _capacity_rooms(
     instance: Instance, plan: Plan, loads: Sequence[Load], allocation: Allocation
-) -> list[Room]:
+) -> Iterator[Room]:
     """For every cluster the least r(n) with which full resources everywhere keep both time limits."""
     target = instance.target
-    found = []
     for name in dict.fromkeys(epoch.cluster for epoch in plan.epochs):
         own = [place for epoch, place in zip(plan.epochs, loads, strict=True) if epoch.cluster == name]
         work = math.fsum(place.work for place in own)
@@ -143,5 +126,4 @@ def _capacity_rooms(
         if target.maximum_time is not None:
             left = target.maximum_time - (allocation.fastest_time - work / capacity)
             least = max(least, work / left if left > 0 else math.inf)
-        found.append(_room(f"r({name})", "(5)", capacity, least))
-    return found
+        yield _room(f"r({name})", "(5)", capacity, least)
