@@ -13,6 +13,7 @@ from pathlib import Path
 
 from depl.models.evaluation.evaluate import evaluate, plan_cost
 from depl.models.foundation.clock import now
+from depl.models.foundation.documents import write_text
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.names import advice
 from depl.models.foundation.tolerances import PROOF_TOLERANCE
@@ -31,7 +32,7 @@ from depl.models.solving.edge import (
     required_range,
     spread,
 )
-from depl.models.solving.front_points import Front, FrontPoint, read_front, write_front
+from depl.models.solving.front_points import Front, FrontPoint, read_front
 from depl.models.solving.interrupts import first_interrupt_ignored, uninterrupted
 from depl.models.solving.known_plan import bare, proved_as, stopped_as
 from depl.models.solving.methods import Meaning, Outcome, default_method, find, require_limits
@@ -138,7 +139,7 @@ def front(
     def save(stopped: Termination | None = None, tell: OnPoint | None = on_point) -> Front:
         found = search.front(stopped)
         if file is not None:
-            write_front(found, file)
+            write_text(file, found.to_json())
         if tell is not None:
             tell(found)
         return found

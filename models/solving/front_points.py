@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
-from depl.models.foundation.documents import decode_document, read_text, write_text
+from depl.models.foundation.documents import decode_document, read_text
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
@@ -24,19 +24,9 @@ from depl.models.solving.methods import Outcome, find
 from depl.models.solving.result import Result, Solution, Termination
 from depl.models.solving.solve import VerificationError, verified_result
 
-_FORMAT, _VERSION = "depl-front", 1
-
 COLUMNS = (
-    "budget",
-    "termination",
-    "cost",
-    "lower_bound",
-    "gap",
-    "epochs",
-    "training_time",
-    "expected_loss",
-    "violation_lower",
-    "violation_upper",
+    *("budget", "termination", "cost", "lower_bound", "gap"),
+    *("epochs", "training_time", "expected_loss", "violation_lower", "violation_upper"),
 )
 """Of the table of a front, see `FrontPoint.row`."""
 
@@ -180,8 +170,8 @@ class Front(Shown):
     def to_dict(self) -> dict[str, Any]:
         """The front as plain data, with the whole result and the plan of each point."""
         return {
-            "format": _FORMAT,
-            "version": _VERSION,
+            "format": "depl-front",
+            "version": 1,
             "instance": self.instance.name,
             "fingerprint": self.instance.fingerprint,
             "against": self.against.value,
@@ -232,19 +222,8 @@ class _File(msgspec.Struct):
     points: list[_Point]
     range_cut: bool = False
     instance: str = ""
-    format: str = _FORMAT
-    version: int = _VERSION
-
-
-def write_front(front: Front, path: str | Path) -> None:
-    """Write it under a temporary name, and give it the right one once it is whole.
-
-    Raises
-    ------
-    InvalidInputError
-        If it cannot be written; an older file is then still whole.
-    """
-    write_text(path, front.to_json())
+    format: Literal["depl-front"] = "depl-front"
+    version: Literal[1] = 1
 
 
 def read_front(path: str | Path, instance: Instance, against: Budget) -> Front | None:

@@ -1,8 +1,7 @@
 """What the limits of a plan cost, and how far each could be tightened before the plan fails.
 
 Both keep the plan's epochs (models, clusters, data) and give it the cheapest resources of
-`depl.models.problem.allocation`; the prices are multipliers of `docs/problem`, "The cheapest resources in closed
-form".
+`depl.models.problem.allocation`; the prices are multipliers (`docs/problem`, "What the limits cost").
 """
 
 import math

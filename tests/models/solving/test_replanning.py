@@ -26,12 +26,10 @@ from depl.models.problem.instance import (
     Dataset,
     Instance,
     Model,
-    PowerDataLaw,
     Target,
-    Transfer,
 )
 from depl.models.problem.laws import Deterministic, Empirical
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
+from depl.models.problem.plan import ClusterData, Plan
 from depl.models.solving import replanning
 from depl.models.solving.methods import register
 from depl.models.solving.observed_state import State, check_state, planned_state
@@ -129,39 +127,10 @@ def test_datasets_of_a_cluster_are_looked_up_once_and_not_at_every_epoch(
 ) -> None:
     """At full size, a state that lists what was brought was read 1500 times: 4 CPU seconds."""
     reads, paid = [], State.paid.fget
-
-    def counted(state):
-        reads.append(state)
-        return paid(state)
-
     state = planned_state(steady, steady_plan, 2, 8.0)
-    monkeypatch.setattr(State, "paid", property(counted))
+    monkeypatch.setattr(State, "paid", property(lambda state: reads.append(state) or paid(state)))
     check_state(steady, state, steady_plan)
     assert len(reads) == 1
-
-
-def test_other_data_may_be_used_and_what_is_there_is_free(steady):
-    """Half of the data gains 1 per epoch; 4 are missing in two epochs, so all data are needed."""
-    instance = steady.replace(
-        datasets=(Dataset(name="left", volume=2), Dataset(name="right", volume=2)),
-        transfers=(
-            Transfer(dataset="left", cluster="site", cost=5),
-            Transfer(dataset="right", cluster="site", cost=7),
-        ),
-        data_law=PowerDataLaw(p=1),
-        maximum_time=20,
-    )
-    plan = Plan(
-        data=(ClusterData(cluster="site", datasets=("left",)),),
-        epochs=(PlannedEpoch(model="net", cluster="site", resources=4),) * 3,
-    )
-    assert evaluate(instance, plan, quantile=False).expected_loss == 7
-    found = replan(instance, plan, planned_state(instance, plan, 1, 10.0), "enumerate")
-    assert found.result.plan.datasets("site") == {"left", "right"}
-    new = evaluate(found.remaining, found.result.plan)
-    assert new.transfer_cost == 7
-    assert found.sunk_cost == 5 + 3 * 4
-    assert found.total_cost == pytest.approx(found.sunk_cost + 7 + new.resource_cost)
 
 
 def test_time_that_is_up_is_infeasible_and_the_old_rest_is_still_judged(asked):
@@ -176,19 +145,6 @@ def test_time_that_is_up_is_infeasible_and_the_old_rest_is_still_judged(asked):
         asked(8.0, 5.5, method="magic")
 
 
-def test_the_plan_may_have_been_made_by_a_re_plan(tiny):
-    """From the rest as an instance, with its plan and a state of its own, one can go on."""
-    first = depl.solve(tiny, "enumerate").plan
-    once = replan(tiny, first, planned_state(tiny, first, 1, 13.0), "enumerate")
-    assert once.choice is Choice.NEW or once.choice is Choice.NONE
-    lucky = replan(tiny, first, planned_state(tiny, first, 1, 9.0), "enumerate")
-    rest, plan = lucky.remaining, msgspec.structs.replace(lucky.plan, instance=None)
-    state = planned_state(rest, plan, 1, 7.0)
-    again = replan(rest, plan, state, "enumerate")
-    assert again.remaining.target.maximum_epochs == 1
-    assert lucky.sunk_cost + again.sunk_cost + again.old.evaluation.cost == pytest.approx(lucky.total_cost)
-
-
 def test_every_method_works_on_the_rest(tiny):
     plan = depl.solve(tiny, "enumerate").plan
     state = planned_state(tiny, plan, 1, 13.0)
@@ -200,15 +156,6 @@ def test_every_method_works_on_the_rest(tiny):
 
 
 # --- the rule that keeps the promise -------------------------------------------------------------------
-
-
-def test_without_the_rule_omega_is_asked_again_and_with_it_what_the_old_rest_delivers():
-    instance, plan = spent_promise(), promised_plan()
-    assert replan(instance, plan, UNLUCKY, "enumerate").level == 0.95
-    assert replan(instance, plan, UNLUCKY, "enumerate", keep_promise=True).level == 0.81
-    assert replan(instance, plan, LUCKY, "enumerate", keep_promise=True).level == float(
-        1 - SMALLEST_VIOLATION_BUDGET
-    )
 
 
 def test_a_new_rest_that_misses_a_little_more_often_is_not_taken_under_the_rule():
