@@ -135,19 +135,10 @@ def front(
         between = default_range(instance, kind, search.any_plan, search.cheapest_plan)
     budgets = spread(kind, between, points, also)
     search.between, search.asked = between, len({*budgets, *search.found})
-
-    def save(stopped: Termination | None = None, tell: OnPoint | None = on_point) -> Front:
-        found = search.front(stopped)
-        if file is not None:
-            write_text(file, found.to_json())
-        if tell is not None:
-            tell(found)
-        return found
-
-    stopped = search.run(budgets, save)
+    stopped = search.run(budgets, lambda: search.saved(file, on_point))
     with first_interrupt_ignored():
         search.compare()
-        return save(stopped, None)
+        return search.saved(file, None, stopped)
 
 
 def _required_method(instance: Instance, method: str | None) -> str:
@@ -208,11 +199,18 @@ class _Search:
                 )
         self.range_cut = known.range_cut
 
-    def front(self, stopped: Termination | None) -> Front:
-        """What is known so far."""
+    def saved(
+        self, file: str | Path | None, tell: OnPoint | None, stopped: Termination | None = None
+    ) -> Front:
+        """What is known so far, written and told."""
         order = sorted(self.found, key=self.against.strictness)
         points = tuple(FrontPoint(budget, self.found[budget]) for budget in order)
-        return Front(self.instance, self.against, self.between, points, self.asked, stopped, self.range_cut)
+        found = Front(self.instance, self.against, self.between, points, self.asked, stopped, self.range_cut)
+        if file is not None:
+            write_text(file, found.to_json())
+        if tell is not None:
+            tell(found)
+        return found
 
     def any_plan(self, instance: Instance) -> Result:
         """A solve that ends with its first plan; what it finds may be where others start."""

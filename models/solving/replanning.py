@@ -202,11 +202,7 @@ def replan(
         given: dict[str, Any] = {"seed": seed, "scenarios": scenarios, "options": options, **watching}
         result = _asked(solve(remaining, method, gap=gap, time_limit=left, **given), time_limit)
     met, paid = is_met(instance, state), sunk_cost(instance, plan, state)
-    rest: tuple[Choice, Plan | None, float | None] = Choice.NONE, None, None
-    if remaining is not None:
-        for choice, allowed, cost in _allowed(remaining, old, result, met, keep_promise):
-            if rest[2] is None or cost < rest[2] * (1 - PROOF_TOLERANCE):
-                rest = choice, allowed, cost
+    rest = _cheapest(remaining, old, result, met, keep_promise)
     about = instance, keep_promise, loss_law(instance).conditional
     return Replanning(state, remaining, met, old, result, paid, level, *rest, *about)
 
@@ -263,6 +259,17 @@ def _old_rest(instance: Instance, plan: Plan, state: State) -> OldRest:
         keeps_omega=evaluation.violation.at_most(instance.target.violation_budget),
         retimed=with_cheapest_resources(seen, rest) if lawful and short and not late else None,
     )
+
+
+def _cheapest(
+    remaining: Instance | None, old: OldRest, result: Result, met: bool, keep_promise: bool
+) -> tuple[Choice, Plan | None, float | None]:
+    """The cheapest rest that is allowed, the first of those that cost the same; nothing once time is up."""
+    best: tuple[Choice, Plan | None, float | None] = Choice.NONE, None, None
+    for choice, plan, cost in _allowed(remaining, old, result, met, keep_promise) if remaining else ():
+        if best[2] is None or cost < best[2] * (1 - PROOF_TOLERANCE):
+            best = choice, plan, cost
+    return best
 
 
 def _lost(old: OldRest) -> bool:
