@@ -45,12 +45,6 @@ class GammaLaw(Law, frozen=True, kw_only=True, tag="gamma"):
         variance = self.moments().variance
         return variance**1.5 * math.sqrt(3 + 6 / self.shape) * (1 + 1e-9)
 
-    def greatest_density(self) -> float:
-        """At the mode; infinite for shape < 1."""
-        if self.shape < 1:
-            return math.inf
-        return float(self.density((self.shape - 1) * self.scale)) * (1 + 1e-9)
-
     def argument_sensitivity(self, greatest: float) -> float:
         """x f(x) = y**shape exp(-y) / Gamma(shape), y = x / scale, is greatest at y = shape: Stirling."""
         del greatest

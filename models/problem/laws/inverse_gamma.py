@@ -124,11 +124,6 @@ class InverseGamma(Law, frozen=True, kw_only=True, tag="inverse_gamma"):
             return (raw + mean**3) * (1 + MOMENT_ROUNDING)
         return variance * math.sqrt(variance) * math.sqrt(_kurtosis(shape)) * (1 + MOMENT_ROUNDING)
 
-    def greatest_density(self) -> float:
-        """At the mode."""
-        shape, scale = self.shape_scale()
-        return float(self.density(scale / (shape + 1)))
-
     def argument_sensitivity(self, greatest: float) -> float:
         """x f(x) is g**a exp(-g) / Gamma(a) at g = scale / x, greatest at g = a: Stirling."""
         return math.sqrt(self.shape_scale()[0])

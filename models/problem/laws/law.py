@@ -204,10 +204,6 @@ class Law(Checked, frozen=True, kw_only=True):
         """An upper bound of E |X - E X|**3; infinite where none is known to be finite [loss**3]."""
         return math.inf
 
-    def greatest_density(self) -> float:
-        """sup f; infinite where it is not known."""
-        return math.inf
-
     def argument_sensitivity(self, greatest: float) -> float | None:
         """At least sup |x| f(x) over |x| <= ``greatest``; None where it is not known."""
         return None

@@ -99,11 +99,6 @@ class Lognormal(Law, frozen=True, kw_only=True, tag="lognormal"):
         kurtosis = math.exp(4 * spread) + 2 * math.exp(3 * spread) + 3 * math.exp(2 * spread) - 3
         return variance * math.sqrt(variance) * math.sqrt(kurtosis) * (1 + MOMENT_ROUNDING)
 
-    def greatest_density(self) -> float:
-        """At the mode."""
-        mu, sigma = self.log_parameters()
-        return float(self.density(math.exp(mu - sigma**2)))
-
     def argument_sensitivity(self, greatest: float) -> float:
         """x f(x) is the density of the logarithm."""
         return 1 / self.log_parameters()[1]

@@ -39,10 +39,6 @@ class Normal(Law, frozen=True, kw_only=True, tag="normal"):
         cube = self.variance * math.sqrt(self.variance)
         return math.sqrt(8 / math.pi) * cube * (1 + MOMENT_ROUNDING)
 
-    def greatest_density(self) -> float:
-        """At the mean."""
-        return float(self.density(self.mean))
-
     def argument_sensitivity(self, greatest: float) -> float:
         """The density is at most 1 / sigma."""
         return greatest / math.sqrt(self.variance)

@@ -199,10 +199,6 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         moment = freedom**1.5 / math.sqrt(math.pi) * math.exp(logarithm)
         return float(self.scale**3 * moment * (1 + MOMENT_ROUNDING))
 
-    def greatest_density(self) -> float:
-        """At the location, or the end next to it."""
-        return float(self.density(float(np.clip(self.location, *self.support()))))
-
     def argument_sensitivity(self, greatest: float) -> float:
         """The density without truncation is at most 1 / scale."""
         return greatest / self.scale

@@ -81,7 +81,6 @@ def check_tails(law: Law, reference: Any) -> None:
     upper = law.quantile(LEVELS, upper=True)
     np.testing.assert_allclose(upper, reference.isf(LEVELS), rtol=1e-7, atol=1e-9 * size)
     np.testing.assert_allclose(law.inverse_cdf(LEVELS), reference.ppf(LEVELS), rtol=1e-7, atol=1e-9 * size)
-    assert np.all(law.density(points) <= law.greatest_density() * (1 + 1e-6))
     sensitivity = law.argument_sensitivity(float(np.abs(points).max()))
     assert sensitivity is None or np.all(np.abs(points) * reference.pdf(points) <= sensitivity * (1 + 1e-9))
 

@@ -146,11 +146,6 @@ class Constant(Words, frozen=True, kw_only=True, tag="own_constant"):
         return 2.0
 
 
-class Flat(Words, frozen=True, kw_only=True, tag="flat"):
-    def greatest_density(self) -> float:
-        return 0.5
-
-
 class Light(Words, frozen=True, kw_only=True, tag="light"):
     def third_moment(self) -> float:
         return 0.1
@@ -175,7 +170,6 @@ class Broken(Law, frozen=True, kw_only=True, tag="broken"):
         (Half, "it says that it is normal, and its cdf is not that of the normal law"),
         (AlwaysPositive, "it says that it is positive, and its support begins at -inf"),
         (Constant, "it says that it has no density"),
-        (Flat, r"its greatest_density is 0\.5, and its cdf rises by 0\.79"),
         (Light, r"its third_moment is 0\.1, less than 0\.199"),  # E |X - 2|^3 = 2 sqrt(2 / pi) / 8 = 0.1995
         (Counted, r"what distribution\(\) returns has no pdf"),
         (Broken, "its code fails with KeyError: 'scale'"),

@@ -38,7 +38,7 @@ METHODS = {
     "interval_mass", "learning_factor", "transfer_cost", "switch_law", "may_follow", "epochs_needed",
     "workload", "last_epoch", "violation_budget", "at", "survival", "quantile", "nodes", "decimals",
     "centred_log_transform", "tilt_points", "tilted_cumulants", "sum_for",
-    "greatest_density", "third_moment", "resources_of_groups", "rules", "may_train", "may_use", "may_end",
+    "third_moment", "resources_of_groups", "rules", "may_train", "may_use", "may_end",
     "may_stop",
 }  # fmt: skip
 
