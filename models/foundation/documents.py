@@ -7,6 +7,7 @@ offence with its place, and `decode` turns msgspec's errors into ours with the f
 
 import contextlib
 import functools
+import io
 import math
 import operator
 import os
@@ -18,7 +19,7 @@ import typing
 from collections.abc import Collection, Iterable
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -263,14 +264,7 @@ def read_bytes(path: str | Path, largest: int = LARGEST_FILE) -> bytes:
     return content
 
 
-class Readable(Protocol):
-    """What bytes can be read from, such as a file, plain or compressed."""
-
-    def read(self, size: int, /) -> bytes:
-        """The next ``size`` bytes at most; none at the end."""
-
-
-def read_at_most(stream: Readable, count: int) -> bytes:
+def read_at_most(stream: io.BufferedIOBase, count: int) -> bytes:
     """The next ``count`` bytes, or as many as there are; no memory is taken for those that are not."""
     parts: list[bytes] = []
     while count and (part := stream.read(min(count, _PORTION))):
@@ -384,7 +378,7 @@ def _indented(value: Any, margin: str) -> str:
         rows = [f"{_indented(name, '')}: {_indented(item, inner)}" for name, item in value.items()]
         return f"{{\n{inner}" + f",\n{inner}".join(rows) + f"\n{margin}}}"
     long = len(value) > LONGEST_COLUMN
-    if long and all(_is_number(item) for item in value):
+    if long and all(type(item) in (int, float) for item in value):
         return _on_one_line(value)
     flat = long and all(isinstance(item, dict) and _is_flat(item) for item in value)
     rows = [_on_one_line(item) if flat else _indented(item, inner) for item in value]
@@ -393,10 +387,6 @@ def _indented(value: Any, margin: str) -> str:
 
 def _on_one_line(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_flat(record: dict[str, Any]) -> bool:
@@ -504,11 +494,7 @@ def _fields(kind: type) -> dict[str, tuple[Any, Any]]:
     return {field.name: (hints[field.name], field.default) for field in msgspec.structs.fields(kind)}
 
 
+@functools.lru_cache(maxsize=16_384)  # a few MiB: the values of a law are asked for again and again
 def decimal(number: float | Fraction) -> Fraction:
     """The decimal that a float prints as (99/100 for 0.99), exactly."""
-    return number if isinstance(number, Fraction) else _decimal(float(number))
-
-
-@functools.lru_cache(maxsize=16_384)  # a few MiB: the values of a law are asked for again and again
-def _decimal(number: float) -> Fraction:
-    return Fraction(repr(number))
+    return number if isinstance(number, Fraction) else Fraction(repr(float(number)))

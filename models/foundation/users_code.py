@@ -40,12 +40,11 @@ def resolved(source: str) -> str:
     InvalidInputError
         If it ends in ``.py`` and there is no such file.
     """
-    path = Path(source)
-    if not _is_file_name(source):
+    if not source.endswith(".py"):
         return source
-    if not os.path.isfile(path):
+    if not os.path.isfile(source):
         raise InvalidInputError("there is no such file to import", source)
-    return str(path.resolve())
+    return str(Path(source).resolve())
 
 
 def import_source(source: str) -> ModuleType:
@@ -60,14 +59,13 @@ def import_source(source: str) -> ModuleType:
     """
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            module = _file(Path(source)) if _is_file_name(source) else importlib.import_module(source)
-    except DeplError as error:
-        reason = str(error)
-        raise InvalidInputError(f"cannot be imported: {reason}{_line(source, error)}", source) from error
-    except SystemExit as error:
-        raise InvalidInputError(f"cannot be imported: {_ENDS} (SystemExit: {error})", source) from error
-    except Exception as error:  # a user's code may fail with anything
-        reason = f"{type(error).__name__}: {error}{_line(source, error)}{_not_found(source, error)}"
+            module = _file(Path(source)) if source.endswith(".py") else importlib.import_module(source)
+    except (Exception, SystemExit) as error:  # a user's code may fail with anything
+        if isinstance(error, SystemExit):
+            reason = f"{_ENDS} (SystemExit: {error})"
+        else:
+            named = "" if isinstance(error, DeplError) else f"{type(error).__name__}: "
+            reason = f"{named}{error}{_line(source, error)}{_not_found(source, error)}"
         raise InvalidInputError(f"cannot be imported: {reason}", source) from error
     _imported.add(module.__name__)
     return module
@@ -122,30 +120,23 @@ def _fault(error: BaseException, frame: FrameType, line: int) -> InvalidInputErr
 
 def _line(source: str, error: Exception) -> str:
     """The last line of the file that led to an error; a syntax error names its own."""
-    if isinstance(error, SyntaxError) or not _is_file_name(source):
+    if isinstance(error, SyntaxError) or not source.endswith(".py"):
         return ""
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if _same(frame.filename, source)]
+    own = os.path.abspath(source)
+    lines = [frame.lineno for frame in frames if os.path.abspath(frame.filename) == own]
     return f" (line {lines[-1]})" if lines else ""
-
-
-def _same(name: str, other: str) -> bool:
-    return os.path.abspath(name) == os.path.abspath(other)
 
 
 def _not_found(source: str, error: Exception) -> str:
     """What to do where there is no module of the name that was given."""
-    if not isinstance(error, ModuleNotFoundError) or error.name is None or _is_file_name(source):
+    if not isinstance(error, ModuleNotFoundError) or error.name is None or source.endswith(".py"):
         return ""
     if source != error.name and not source.startswith(f"{error.name}."):
         return ""
     file = f"{source.replace('.', '/')}.py"
     known = os.path.isfile(file)
     return f"; did you mean the file {file!r}?" if known else "; name a module, or a file by its path (x.py)"
-
-
-def _is_file_name(source: str) -> bool:
-    return source.endswith(".py")
 
 
 def _file(path: Path) -> ModuleType:
