@@ -11,7 +11,6 @@ from depl.models.problem.affine_law import (
     Coefficients,
     Position,
     assembled,
-    following,
     positions,
     told,
 )
@@ -59,13 +58,6 @@ def test_a_stage_ends_where_the_model_or_its_cluster_changes_and_a_return_is_a_n
     assert positions((CUT, FAR))[1].previous == CUT  # the same model elsewhere is another stage
 
 
-def test_positions_are_those_of_following_one_epoch_after_the_other() -> None:
-    last = None
-    for trained, place in zip(AGAIN, positions(AGAIN), strict=True):
-        last = following(last, trained)
-        assert last == place
-
-
 def test_a_position_is_told_in_words() -> None:
     assert told(Position(FAR, FULL, 2, 3)) == "at 'cut' on 'far' after 'full', epoch 2 since epoch 3"
     assert told(Position(FULL, None, 1, 0)) == "at 'full' on 'edge', epoch 1 since epoch 0"
@@ -105,18 +97,6 @@ def test_steps_of_a_predecessor_are_its_own_and_those_without_one_are_pooled_ove
     assert other.residuals.tolist() == [2 - (0.5 + 0.5), 3 - (0.5 + 1.5)]  # after full, after cut; ln 1 = 0
     # a predecessor with steps of its own has nothing but these
     assert law.find(Position(FAR, CUT, 3, 1)) is None
-
-
-def test_records_keep_the_residuals_of_each_run_and_say_where_there_is_no_law() -> None:
-    law = assembled(
-        {(FULL, True, 1, None): coefficients(1.0, 0.5, (1, 1))},
-        [positions((FULL, FULL))],
-        [np.array([8.0, 5.0, 4.0])],
-    )
-    (record,) = law.records
-    assert record.trained == (FULL, FULL)
-    assert record.residuals[0] == 0
-    assert np.isnan(record.residuals[1])
 
 
 @pytest.mark.parametrize(
@@ -160,29 +140,6 @@ def test_the_longest_stages_by_hand() -> None:
     assert law.longest[FAR, False, FULL] == {1: 2, 2: 1}
     assert law.longest[FAR, False, CUT] == {1: 2}
     assert law.with_own == {(FAR, CUT)}
-
-
-def test_a_law_of_logarithms_has_the_residuals_of_logarithms() -> None:
-    """Losses 8, 4 and 1 are 3, 2 and 0 times ln 2; recorded they stay what they are."""
-    law = assembled(
-        {(FULL, True, age, None): coefficients(0.0, 0.5, (age, age)) for age in (1, 2)},
-        [positions((FULL, FULL))],
-        [np.array([8.0, 4.0, 1.0])],
-        "log",
-    )
-    (record,) = law.records
-    assert record.residuals == pytest.approx(np.log(2) * np.array([0.5, -1.0]), abs=1e-15)
-    assert record.losses == pytest.approx(np.log(2) * np.array([3.0, 2.0, 0.0]), abs=1e-15)
-    assert record.observed.tolist() == [8, 4, 1]
-    assert law.step(Position(FULL, None, 2, 0)).losses == pytest.approx((2 * math.log(2),) * 2)
-
-
-def test_what_is_kept_cannot_be_written_to() -> None:
-    law = by_hand()
-    with pytest.raises(ValueError, match="read-only"):
-        law.step(Position(FULL, None, 1, 0)).residuals[0] = 1.0
-    with pytest.raises(TypeError):
-        law.rows[FULL, True, 1, None] = law.step(Position(FULL, None, 1, 0))  # type: ignore[index]
 
 
 @pytest.mark.parametrize("seed", range(25))

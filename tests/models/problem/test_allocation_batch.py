@@ -97,12 +97,6 @@ def test_every_plan_of_a_small_family_gets_what_it_would_get_alone() -> None:
         assert_equal_plan_by_plan(([SMALL, LARGE, IDLE], counts, *limits))
 
 
-def test_equal_kinds_may_be_listed_twice() -> None:
-    once = allocate_counts([SMALL, LARGE], np.array([[3, 2]]), 12.0, None)
-    twice = allocate_counts([SMALL, LARGE, SMALL], np.array([[1, 2, 2]]), 12.0, None)
-    assert twice.costs[0] == pytest.approx(once.costs[0], rel=1e-15)
-
-
 def test_plans_without_epochs_cost_and_take_nothing() -> None:
     found = allocate_counts([SMALL, LARGE], np.zeros((2, 2), dtype=int), 12.0, 3.0)
     np.testing.assert_array_equal(found.costs, [0, 0])
@@ -110,20 +104,6 @@ def test_plans_without_epochs_cost_and_take_nothing() -> None:
     assert found.feasible.all()
     nothing = allocate_counts([], np.zeros((3, 0), dtype=int), 12.0, None)
     np.testing.assert_array_equal(nothing.costs, [0, 0, 0])
-
-
-def test_no_plans_have_no_answers() -> None:
-    found = allocate_counts([SMALL], np.zeros((0, 1), dtype=int), 12.0, None)
-    assert [part.shape for part in (found.costs, found.times, found.multipliers, found.feasible)] == [
-        (0,)
-    ] * 4
-
-
-def test_a_kind_out_of_reach_spoils_only_the_plans_that_use_it() -> None:
-    found = allocate_counts([SMALL, LARGE], np.array([[2, 0], [1, 1]]), 12.0, 2.0)
-    np.testing.assert_array_equal(found.feasible, [True, False])
-    assert found.costs[0] == allocate([SMALL, SMALL], 12.0, 2.0).cost
-    assert found.costs[1] == math.inf
 
 
 def test_full_resources_have_the_least_multiplier_of_the_kinds_that_are_used() -> None:

@@ -2,9 +2,7 @@
 
 import json
 import math
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -25,7 +23,6 @@ from depl.models.verifier.findings import Kind
 from depl.models.verifier.verify import verify
 from depl.showing.explain import explain
 
-ROOT = Path(depl.__file__).resolve().parents[1]
 FAST = {"count": 3, "capacity": 4, "bandwidth": 8, "unit_cost": 1, "speed": 2}
 SLOW = {"capacity": 6, "bandwidth": 5, "unit_cost": 0.5}
 GROUPS = [FAST, SLOW]
@@ -200,20 +197,6 @@ def test_every_method_answers_equal_nodes_in_groups_as_their_number(tiny: Instan
         plan = found.plan and msgspec.structs.replace(found.plan, instance=None)
         answers.append((found.termination, found.cost, found.lower_bound, plan))
     assert answers[0] == answers[1]
-
-
-def test_only_the_data_the_verifier_and_what_is_shown_read_groups() -> None:
-    readers = {
-        str(path.relative_to(ROOT))
-        for layer in ("models", "heuristics", "instances", "depl/commands", "depl/showing")
-        for path in ROOT.glob(f"{layer}/**/*.py")
-        if re.search(r"\b(place|cluster|item)\.groups\b", path.read_text(encoding="utf-8"))
-    }
-    assert readers == {
-        "depl/showing/explain.py",
-        "depl/showing/instances.py",
-        "models/verifier/reading.py",
-    }
 
 
 # --- plans on unequal nodes -----------------------------------------------------------------------------

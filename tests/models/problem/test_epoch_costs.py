@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
@@ -28,7 +28,6 @@ QUICK = settings(deadline=None, max_examples=200)
 ULPS = 8 * float(np.finfo(float).eps)
 
 SMALL = Load(work=4.0, price=1.0, capacity=4.0, communication=0.5)
-FREE = Load(work=4.0, price=0.0, capacity=4.0, communication=0.5)
 NOTHING = Load(work=0.0, price=1.0, capacity=4.0, communication=0.5)
 
 
@@ -164,19 +163,6 @@ def test_a_price_for_each_column_is_that_price() -> None:
         np.testing.assert_array_equal(times[:, n], when[:, n])
 
 
-@given(st.integers(0, 2**32 - 1))
-@QUICK
-def test_the_time_is_a_slope_of_psi_which_is_concave_and_never_falls(seed: int) -> None:
-    (load, deadline, multiplier), *_ = drawn(seed, 1)
-    curves = EpochCosts.of([load], deadline)
-    assume(not curves.late[0])
-    psi, time = (float(part[0]) for part in curves.priced(multiplier))
-    for factor in (0.0, 1e-3, 0.5, 0.999, 1.001, 2.0, 1e3):
-        other = float(curves.prices(multiplier * factor)[0])
-        assert other <= (psi + time * multiplier * (factor - 1)) + 1e-12 * (psi + time * multiplier * factor)
-        assert other <= psi * (1 + 1e-14) if factor < 1 else other >= psi * (1 - 1e-14)
-
-
 def test_resources_leave_the_least_at_the_start_and_are_full_from_the_end_on() -> None:
     moved = 0
     for load, deadline, _ in drawn(4, 300):
@@ -204,23 +190,11 @@ class TestDegenerateEpochs:
         assert price(NOTHING, 3.0, 0.4) == math.inf
         assert EpochCosts.of([NOTHING], 0.5).resources(7.0)[0] == 0.0
 
-    def test_what_is_free_is_used_in_full_at_any_price(self) -> None:
-        for multiplier in (0.0, 1e-300, 5.0):
-            assert EpochCosts.of([FREE], 9.0).resources(math.sqrt(multiplier))[0] == 4.0
-            assert price(FREE, multiplier, None) == multiplier * 1.5
-
     def test_at_price_0_the_least_resources_are_paid_and_without_a_deadline_nothing(self) -> None:
         assert price(SMALL, 0.0, 2.5) == 2.0
         assert price(SMALL, 0.0, None) == 0.0
         psi, times = EpochCosts.of([SMALL], None).priced(0.0)
         assert (psi[0], times[0]) == (0.0, math.inf)
-
-    def test_as_the_price_grows_resources_are_full(self) -> None:
-        curves = EpochCosts.of([SMALL, FREE, NOTHING], None)
-        psi, times = curves.priced(1e100)
-        np.testing.assert_allclose(psi / 1e100, [1.5, 1.5, 0.5], rtol=1e-15)
-        np.testing.assert_array_equal(times, curves.shortest)
-        np.testing.assert_array_equal(curves.resources(1e50), curves.most)
 
     def test_a_price_so_small_that_resources_vanish_costs_the_waiting_at_most(self) -> None:
         load = Load(work=1e-200, price=1e200, capacity=1.0, communication=0.5)
@@ -249,15 +223,6 @@ class TestDegenerateEpochs:
         columns = np.array([(x.work, x.price, x.capacity, x.communication) for x in loads]).T.copy()
         for found in (EpochCosts.of(loads, 3.3), EpochCosts.of_arrays(*columns, 3.3)):
             np.testing.assert_array_equal(found.least, [7.3, 0.0])
-
-    @pytest.mark.parametrize("resources", [0.0, 1.0, 4.0])
-    def test_without_work_an_epoch_takes_as_long_as_its_messages_whatever_it_gets(
-        self, resources: float
-    ) -> None:
-        assert EpochCosts.of([NOTHING], None).durations(np.array([resources]))[0] == 0.5
-
-    def test_no_epochs_have_no_prices(self) -> None:
-        assert EpochCosts.of([], 1.0).prices(1.0).shape == (0,)
 
     @pytest.mark.parametrize("multiplier", [-1.0, math.inf, math.nan])
     def test_what_is_no_price_of_time_is_refused(self, multiplier: float) -> None:

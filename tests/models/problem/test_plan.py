@@ -30,13 +30,6 @@ def given_to(cluster: str, *datasets: str) -> ClusterData:
     return ClusterData(cluster=cluster, datasets=datasets)
 
 
-def test_a_plan_of_the_instance_passes(tiny: Instance, tiny_optimum: Plan) -> None:
-    tiny_optimum.check_names(tiny)
-    msgspec.structs.replace(tiny_optimum, instance=tiny.fingerprint).check_names(tiny)
-    msgspec.structs.replace(tiny_optimum, instance=tiny.replace(name="same").fingerprint).check_names(tiny)
-    Plan().check_names(tiny)
-
-
 ON_CLOUD = (given_to("cloud", "archive"),)
 
 
@@ -90,12 +83,6 @@ def test_a_plan_for_another_instance_is_refused_by_its_fingerprint(
     assert other.fingerprint[:12] in error.message
     assert tiny.fingerprint[:12] in error.message
     assert "use that instance, or remove the field" in error.message
-
-
-def test_datasets_are_those_of_the_cluster(tiny_optimum: Plan) -> None:
-    assert tiny_optimum.datasets("cloud") == {"archive", "sensors"}
-    assert tiny_optimum.datasets("edge") == {"sensors"}
-    assert tiny_optimum.datasets("moon") == frozenset()
 
 
 WHOLE: dict[str, Any] = {

@@ -23,11 +23,6 @@ def refused(make: Any, document: Document) -> InvalidInputError:
     return caught.value
 
 
-def test_the_document_that_is_made_wrong_below_is_right() -> None:
-    assert read(RICH) == build(RICH)
-    assert len(NUMBERS) > 50
-
-
 @pytest.mark.parametrize("bad", [bad for bad, _ in NAMED], ids=[name for _, name in NAMED])
 def test_bad_input_is_refused_with_its_json_path_and_what_to_do(bad: Bad) -> None:
     path = f"$.{bad.place if bad.path is None else bad.path}".rstrip(".")

@@ -60,14 +60,6 @@ def test_what_is_wrong_with_its_fields_is_told_with_its_place(
     assert refused.value.path == f"$.models[0].improvement.noise{path}"
 
 
-def test_in_python_the_place_is_the_field() -> None:
-    with pytest.raises(InvalidInputError) as refused:
-        ConstantImprovement(noise=GammaLaw(shape=1.0, scale=1.0))
-    assert refused.value.path == ".noise"
-    register_law(GammaLaw)
-    assert ConstantImprovement(noise=GammaLaw(shape=1.0, scale=1.0)).noises()
-
-
 def test_the_schema_lists_it() -> None:
     before = json_schema()
     assert "GammaLaw" not in before["$defs"]

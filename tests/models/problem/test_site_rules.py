@@ -17,7 +17,7 @@ from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.problem.site_rules import why_not_idle
 from depl.models.solving.early_stopping import early_stopping
 from depl.showing.explain import explain
-from tests.cases.site_cases import keeps_rules, with_rules
+from tests.cases.site_cases import with_rules
 
 change = msgspec.structs.replace
 
@@ -241,18 +241,6 @@ def test_a_target_met_before_training_does_not_stop_a_run_that_has_no_model_to_k
     assert early_stopping(met, plan).epochs.exact == 1
 
 
-def test_the_summary_shows_the_rules_that_there_are(tiny, ruled):
-    shown = str(ruled)
-    assert "last model      one of full" in shown
-    assert "memory of a node" in shown
-    assert "no limit" in shown
-    assert "may be used on" in shown
-    plain = str(tiny)
-    assert "memory" not in plain
-    assert "may be used" not in plain
-    assert "last model" not in plain
-
-
 def test_drawn_rules_are_of_every_kind_and_read_a_third_time():
     rng, drawn = np.random.default_rng(4), []
     for _ in range(30):
@@ -260,19 +248,3 @@ def test_drawn_rules_are_of_every_kind_and_read_a_third_time():
     assert sum(item.rules.restrict_data for item in drawn) > 8
     assert sum(item.rules.restrict_models for item in drawn) > 5
     assert sum(item.rules.deployable is not None for item in drawn) > 10
-
-
-def test_the_third_reading_tells_the_rules_apart(ruled):
-    cloud = ClusterData(cluster="cloud", datasets=("archive", "sensors"))
-    fine = Plan(data=(cloud,), epochs=(PlannedEpoch(model="full", cluster="cloud", resources=1.0),))
-    assert keeps_rules(ruled, fine)
-    assert not keeps_rules(ruled, Plan())
-    assert not keeps_rules(ruled, change(fine, epochs=(change(fine.epochs[0], model="pruned"),)))
-    assert not keeps_rules(ruled, change(fine, data=(change(cloud, cluster="edge"),)))
-    assert not keeps_rules(
-        ruled,
-        Plan(
-            data=(ClusterData(cluster="edge", datasets=("archive",)),),
-            epochs=(PlannedEpoch(model="full", cluster="edge", resources=1.0),),
-        ),
-    )

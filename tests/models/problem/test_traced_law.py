@@ -10,14 +10,11 @@ import pytest
 from depl.instances import library
 from depl.models.estimation.affine import fit_affine
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.problem import traced_law as documents
-from depl.models.problem.affine_law import Scale, positions
-from depl.models.problem.counting import LARGEST_RETENTION
-from depl.models.problem.instance import Instance, json_schema
-from depl.models.problem.laws import Normal
-from depl.models.problem.traced_law import FittedStep, RecordedRun, Stage, TracedLaw, traced_law
-from tests.cases.documents import ABSENT, RICH, Document, build, put, read
-from tests.cases.memory_cases import instance_of, random_law
+from depl.models.problem.affine_law import Scale
+from depl.models.problem.instance import json_schema
+from depl.models.problem.traced_law import traced_law
+from tests.cases.documents import ABSENT, Document, build, put, read
+from tests.cases.memory_cases import instance_of
 from tests.models.estimation.test_affine import drawn
 
 RUNS = [
@@ -135,12 +132,6 @@ def refused(make: Any, document: Document) -> InvalidInputError:
     return caught.value
 
 
-def test_the_document_that_is_made_wrong_below_is_right() -> None:
-    instance = read(TRACED)
-    assert instance == build(TRACED)
-    assert isinstance(instance.traced_law, TracedLaw)
-
-
 @pytest.mark.parametrize(("place", "value", "message", "path"), BAD, ids=NAMES)
 def test_bad_input_is_refused_with_its_json_path(
     place: str, value: Any, message: str, path: str | None
@@ -179,10 +170,6 @@ def test_runs_that_diverged_count_beside_whole_runs(field: str, value: Any, plac
     error = refused(read, put(document, f"{T}.{field}", value))
     assert message in error.message
     assert error.path == f"$.{place}"
-
-
-def test_a_law_without_runs_that_diverged_is_written_as_before() -> None:
-    assert b"diverged" not in read(TRACED).to_json().encode()
 
 
 def test_deviations_of_logarithms_may_be_negative() -> None:
@@ -231,44 +218,6 @@ def test_runs_may_know_more_than_the_instance_offers() -> None:
     assert read(put(TRACED, f"{T}.runs", [*RUNS, more])).traced_law is not None
 
 
-def test_the_type_goes_without_saying_while_there_is_one() -> None:
-    assert read(put(TRACED, f"{T}.type", ABSENT)) == read(TRACED)
-
-
-def test_the_largest_retention_is_within_bounds() -> None:
-    assert read(put(TRACED, f"{STEP}.retention", LARGEST_RETENTION)).traced_law is not None
-
-
-def test_a_document_reads_back_as_it_was_written() -> None:
-    instance = read(TRACED)
-    text = instance.to_json()
-    again = Instance.from_json(text)
-    assert again == instance
-    assert again.to_json() == text
-    assert again.fingerprint == instance.fingerprint
-    written = json.loads(text)[T]
-    assert written == LAW
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_random_laws_read_back_with_the_same_residuals(seed: int) -> None:
-    fields = {
-        "residuals": ("per_run", "independent")[seed % 2],
-        "unseen_loss": (None, 9.0)[seed % 2],
-        "scale": ("loss", "log")[seed // 2 % 2],
-    }
-    instance = instance_of(random_law(np.random.default_rng(seed), **fields))
-    again = Instance.from_json(instance.to_json())
-    assert again == instance
-    assert again.fingerprint == instance.fingerprint
-    assert instance.traced_law is not None
-    assert again.traced_law is not None
-    for one, other in zip(instance.traced_law.law.records, again.traced_law.law.records, strict=True):
-        assert one.positions == other.positions
-        assert one.losses.tolist() == other.losses.tolist()
-        np.testing.assert_array_equal(one.residuals, other.residuals)
-
-
 @pytest.mark.parametrize("scale", ["loss", "log"])
 def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law(scale: Scale) -> None:
     law = fit_affine(drawn(12, 0.1, np.random.default_rng(0)), least=20, scale=scale)
@@ -292,16 +241,6 @@ def test_a_fitted_law_becomes_a_document_and_comes_back_as_the_same_law(scale: S
         assert (step.losses, step.runs) == (again.rows[key].losses, again.rows[key].runs)
 
 
-def test_the_stages_of_a_run_are_its_positions() -> None:
-    (run, _) = read(TRACED).traced_law.runs  # type: ignore[union-attr]
-    assert run.positions == positions((("full", "edge"),) * 2 + (("cut", "far"),) * 2)
-    assert [stage.trained for stage in run.stages] == [("full", "edge"), ("cut", "far")]
-
-
-def test_residuals_stay_together_unless_the_document_says_otherwise() -> None:
-    assert read(put(TRACED, f"{T}.residuals", ABSENT)).traced_law.residuals == "per_run"  # type: ignore[union-attr]
-
-
 # --- fingerprint and schema ------------------------------------------------------------------------------
 
 OLD_FINGERPRINTS = {
@@ -317,28 +256,6 @@ def test_instances_without_a_traced_law_have_the_fingerprint_they_had(
     name: str, target: float | None
 ) -> None:
     assert library.load(name, target).fingerprint == OLD_FINGERPRINTS[name, target]
-
-
-def test_the_fingerprint_depends_on_the_whole_law() -> None:
-    changes = [
-        ("residuals", "per_run"),
-        ("scale", "log"),
-        ("unseen_loss", 3.75),
-        ("deviations[0]", 0.0),
-        ("runs[0].losses[4]", 1.5),
-        ("steps[0].retention", 0.25),
-        ("jumps[0].pooled", False),
-    ]
-    found = {read(put(TRACED, f"{T}.{place}", value)).fingerprint for place, value in changes}
-    found |= {read(TRACED).fingerprint, read(put(TRACED, T, ABSENT)).fingerprint}
-    assert len(found) == len(changes) + 2
-
-
-def test_a_law_can_be_put_into_an_instance_and_taken_out_again() -> None:
-    instance = read(TRACED)
-    bare = instance.replace(traced_law=None)
-    assert "traced_law" not in bare.to_json()
-    assert bare.replace(traced_law=instance.traced_law) == instance
 
 
 def test_the_schema_describes_the_law() -> None:
@@ -361,37 +278,3 @@ def test_the_schema_describes_the_law() -> None:
         (f"{RUN}.stages[0].epochs", 0),
     ):
         assert not schema.is_valid(put(TRACED, place, value)), place
-
-
-def test_every_other_field_of_an_instance_still_reads_beside_the_law() -> None:
-    assert read(RICH).traced_law is None
-    noise = {"shape": "constant", "noise": {"type": "normal", "mean": 1, "variance": 1}}
-    instance = read(put(TRACED, "models[0].improvement", noise))
-    assert instance.models[0].improvement.at(1)[1] == Normal(mean=1, variance=1)
-
-
-def test_one_wrong_name_among_many_rows_is_found_without_putting_the_law_together_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The last of a hundred rows; once each row was tried with all runs, an hour for 10,000 rows."""
-
-    def counted(*given: Any) -> Any:
-        calls.append(given)
-        return own(*given)
-
-    calls: list[object] = []
-    own = documents.assembled
-    monkeypatch.setattr(documents, "assembled", counted)
-    names = [f"m{index}" for index in range(100)]
-    runs = tuple(
-        RecordedRun(stages=(Stage(model=name, cluster="edge", epochs=1),), losses=(2.0, 1.0))
-        for name in names
-    )
-    steps = tuple(
-        FittedStep(model=name, cluster="edge", first=True, age=1, intercept=0.0, retention=0.5)
-        for name in [*names[:-1], "nm99"]
-    )
-    with pytest.raises(InvalidInputError, match="at least one epoch of a run") as caught:
-        TracedLaw(runs=runs, steps=steps)
-    assert caught.value.path == ".steps[99]"
-    assert len(calls) == 1

@@ -45,12 +45,6 @@ def test_names_that_cannot_be_shown_are_refused_with_their_place(tiny, name) -> 
         depl.Instance.from_json(written)
 
 
-def test_an_unknown_quantity_is_refused(tiny) -> None:
-    written = tiny.to_json().replace('"clusters"', '"units": {"money": "EUR"}, "clusters"', 1)
-    with pytest.raises(InvalidInputError, match="money"):
-        depl.Instance.from_json(written)
-
-
 def test_units_change_no_number_and_no_fingerprint(tiny) -> None:
     named = tiny.replace(units=NAMED)
     assert named.fingerprint == tiny.fingerprint
@@ -60,8 +54,3 @@ def test_units_change_no_number_and_no_fingerprint(tiny) -> None:
     mine, other = depl.solve(named, "enumerate"), depl.evaluate(tiny, plan)
     assert mine.plan.epochs == plan.epochs
     assert (mine.cost, mine.lower_bound) == (other.cost, other.cost)
-
-
-def test_an_instance_without_units_is_written_as_before(tiny) -> None:
-    assert '"units"' not in tiny.to_json()
-    assert tiny.replace(units=Units()).to_json() == tiny.to_json()
