@@ -112,7 +112,7 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         below rounding. ``panel`` bounds the width further, for integrands that oscillate or grow; if these
         fall exponentially from the lower (``damped`` = -1) or the upper end (+1) on, only near that end.
         """
-        points, masses, _ = _centred_quadrature(self, order, panel, damped)
+        points, masses = _centred_quadrature(self, order, panel, damped)
         return points + self.location, masses
 
     def support(self) -> tuple[float, float]:
@@ -215,7 +215,7 @@ class StudentT(Law, frozen=True, kw_only=True, tag="student_t"):
         """
         damped = 0 if z.imag.any() else -1 if (z.real >= 0).all() else 1 if (z.real <= 0).all() else 0
         panel = _PANEL / max(float(np.abs(z).max(initial=0.0)), 1e-300)
-        return _centred_quadrature(self, _ORDER, panel, damped)[:2]
+        return _centred_quadrature(self, _ORDER, panel, damped)
 
     def sum_length(self, largest: float) -> float:
         """Panels on which exp(-z x) turns, and some for the density."""
@@ -350,8 +350,8 @@ def _legendre(order: int) -> tuple[FloatArray, FloatArray]:
 @functools.lru_cache(maxsize=1024)
 def _centred_quadrature(
     law: StudentT, order: int, panel: float, damped: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Points about the location, their weights, and the logarithms of these, which never underflow."""
+) -> tuple[FloatArray, FloatArray]:
+    """Points about the location, and their weights."""
     if law.lower is None or law.upper is None:
         raise InvalidInputError("an untruncated Student-t has no finite quadrature")
     nu, location, scale = law.degrees_of_freedom, law.location, law.scale
@@ -360,13 +360,11 @@ def _centred_quadrature(
     nodes, weights = _legendre(order)
     half = np.diff(edges)[:, None] / 2
     points = (edges[:-1, None] + half * (1 + nodes)).ravel()
-    lengths, density = (half * weights).ravel(), -(nu + 1) / 2 * np.log1p((points / scale) ** 2 / nu)
-    masses = lengths * np.exp(density)
-    total = masses.sum()  # the constant of the density goes with it
-    found = points, masses / total, np.log(lengths / total) + density
-    for array in found:
-        array.setflags(write=False)
-    return found
+    masses = (half * weights).ravel() * np.exp(-(nu + 1) / 2 * np.log1p((points / scale) ** 2 / nu))
+    masses /= masses.sum()  # the constant of the density goes with it
+    points.setflags(write=False)
+    masses.setflags(write=False)
+    return points, masses
 
 
 def _graded_edges(lower: float, upper: float, width: float, longest: float, damped: int) -> FloatArray:
