@@ -8,7 +8,7 @@ one-time transfer in every epoch).
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from depl.models.evaluation.end_law import EndLaw
@@ -26,7 +26,6 @@ from depl.models.problem.units import NO_UNITS, Quantity, Units
 
 CAPACITY_TOLERANCE = 1e-12
 """Relative amount by which x may exceed r(n)."""
-
 
 Wanted = bool | Callable[[EndLaw], Interval | None]
 """Whether the quantile is wanted, or who decides; see `evaluate`."""
@@ -172,18 +171,18 @@ def evaluate(
     law, unknown = _law_or_reason(instance, plan, lenient)
     loads = epoch_loads(instance, plan)
     times = _times(loads, plan)
-    unasked = Interval(0.0, 1.0, unknown or LEFT_OUT), None
-    violation, wanted = unasked if law is None or not probability else _certified(law, target, quantile)
-    transfers = _transfer_cost(instance, plan, reading)
-    committed = [epoch.resources for epoch in plan.epochs]
-    resources = math.fsum(place.price * used for place, used in zip(loads, committed, strict=True))
-    training_time = math.fsum(times)
-    constraints = [
+    violation, wanted = Interval(0.0, 1.0, unknown or LEFT_OUT), None
+    if law is not None and probability:
+        violation, wanted = _certified(law, target, quantile)
+    transfers, resources = _transfer_cost(instance, plan, reading), _resource_cost(loads, plan)
+    training_time, budget = math.fsum(times), target.violation_budget
+    met = "probability of missing the target", "(3)", violation.upper, float(budget)
+    constraints = (
         *_resource_constraints(instance, plan, loads, times),
-        *_horizon_constraints(instance, plan, training_time, reading),
+        *_horizon_constraints(target, plan, training_time, reading),
         *_site_constraints(instance, plan),
-        _probability_constraint(target, violation),
-    ]
+        Constraint(*met, violation.at_most(budget)),
+    )
     return Evaluation(
         cost=transfers + resources,
         transfer_cost=transfers,
@@ -194,7 +193,7 @@ def evaluate(
         expected_loss=math.nan if law is None else law.mean(),
         violation=violation,
         quantile=wanted,
-        constraints=tuple(constraints),
+        constraints=constraints,
         units=instance.units,
         fitted=instance.traced_law is not None and instance.traced_law.counts_carefully,
     )
@@ -207,12 +206,6 @@ def _certified(law: EndLaw, target: Target, quantile: Wanted) -> tuple[Interval,
     budget = target.violation_budget
     violation = law.violation(target.maximum_loss, budget)
     return violation, law.quantile(budget) if quantile is True else quantile(law)
-
-
-def _probability_constraint(target: Target, violation: Interval) -> Constraint:
-    budget = target.violation_budget
-    name = "probability of missing the target"
-    return Constraint(name, "(3)", float(violation.upper), float(budget), violation.at_most(budget))
 
 
 def _law_or_reason(instance: Instance, plan: Plan, lenient: bool) -> tuple[EndLaw | None, str]:
@@ -270,14 +263,21 @@ def epoch_times(instance: Instance, plan: Plan) -> tuple[float, ...]:
 
 
 def _times(loads: list[Load], plan: Plan) -> tuple[float, ...]:
-    return tuple(_epoch_time(place, epoch.resources) for place, epoch in zip(loads, plan.epochs, strict=True))
+    found = []
+    for place, epoch in zip(loads, plan.epochs, strict=True):
+        least = 0.0 if place.work == 0 else math.inf
+        working = place.work / epoch.resources if epoch.resources > 0 else least
+        found.append(working + place.communication)
+    return tuple(found)
 
 
 def plan_cost(instance: Instance, plan: Plan) -> float:
     """Objective (2) of a plan, transfers once [cost]; whether it keeps the constraints is not asked."""
-    places = zip(epoch_loads(instance, plan), plan.epochs, strict=True)
-    resources = math.fsum(place.price * epoch.resources for place, epoch in places)
-    return _transfer_cost(instance, plan, INTENT) + resources
+    return _transfer_cost(instance, plan, INTENT) + _resource_cost(epoch_loads(instance, plan), plan)
+
+
+def _resource_cost(loads: list[Load], plan: Plan) -> float:
+    return math.fsum(place.price * epoch.resources for place, epoch in zip(loads, plan.epochs, strict=True))
 
 
 def _transfer_cost(instance: Instance, plan: Plan, reading: Reading) -> float:
@@ -286,87 +286,49 @@ def _transfer_cost(instance: Instance, plan: Plan, reading: Reading) -> float:
     return charges * math.fsum(instance.transfer_cost(dataset, cluster) for dataset, cluster in rows)
 
 
-def _epoch_time(place: Load, resources: float) -> float:
-    if place.work == 0:
-        return place.communication
-    return place.work / resources + place.communication if resources > 0 else math.inf
-
-
 def _resource_constraints(
     instance: Instance, plan: Plan, loads: list[Load], times: tuple[float, ...]
-) -> list[Constraint]:
-    found = []
+) -> Iterator[Constraint]:
     deadline = instance.target.round_deadline
-    for index, (place, epoch, time) in enumerate(zip(loads, plan.epochs, times, strict=True)):
-        limit = place.capacity if place.work > 0 else 0.0
-        slack = 1 + CAPACITY_TOLERANCE
-        found.append(
-            Constraint(
-                f"resources at epoch {index + 1}",
-                "(5)",
-                epoch.resources,
-                limit,
-                epoch.resources <= limit * slack,
-            )
-        )
+    for number, (place, epoch, time) in enumerate(zip(loads, plan.epochs, times, strict=True), start=1):
+        used, limit = epoch.resources, place.capacity if place.work > 0 else 0.0
+        within = used <= limit * (1 + CAPACITY_TOLERANCE)
+        yield Constraint(f"resources at epoch {number}", "(5)", used, limit, within)
         if deadline is not None:
             within = time <= deadline * (1 + TIME_TOLERANCE)
-            found.append(Constraint(f"round deadline at epoch {index + 1}", "tau", time, deadline, within))
-        elif place.work > 0 and epoch.resources == 0:
-            name = f"finite time at epoch {index + 1}"
-            found.append(Constraint(name, "T(k)", time, sys.float_info.max, False))
-    return found
+            yield Constraint(f"round deadline at epoch {number}", "tau", time, deadline, within)
+        elif place.work > 0 and used == 0:
+            yield Constraint(f"finite time at epoch {number}", "T(k)", time, sys.float_info.max, False)
 
 
 def _horizon_constraints(
-    instance: Instance, plan: Plan, training_time: float, reading: Reading
-) -> list[Constraint]:
-    target = instance.target
-    epochs = len(plan.epochs)
-    found = [Constraint("epochs", "K_max", epochs, target.maximum_epochs, epochs <= target.maximum_epochs)]
+    target: Target, plan: Plan, training_time: float, reading: Reading
+) -> Iterator[Constraint]:
+    epochs, most = len(plan.epochs), target.maximum_epochs
+    yield Constraint("epochs", "K_max", epochs, most, epochs <= most)
     if target.maximum_time is not None:
         within = training_time <= target.maximum_time * (1 + TIME_TOLERANCE)
-        found.append(Constraint("training time", "(4)", training_time, target.maximum_time, within))
-    if reading.data_requires_every_epoch:
-        for row in plan.data:
-            idle = sum(epoch.cluster != row.cluster for epoch in plan.epochs)
-            name = f"epochs in which {row.cluster!r} has data but does not train"
-            found.append(Constraint(name, "(6) as printed, E1", idle, 0, idle == 0))
-    return found
+        yield Constraint("training time", "(4)", training_time, target.maximum_time, within)
+    for row in plan.data if reading.data_requires_every_epoch else ():
+        idle = sum(epoch.cluster != row.cluster for epoch in plan.epochs)
+        name = f"epochs in which {row.cluster!r} has data but does not train"
+        yield Constraint(name, "(6) as printed, E1", idle, 0, idle == 0)
 
 
-def _site_constraints(instance: Instance, plan: Plan) -> list[Constraint]:
+def _site_constraints(instance: Instance, plan: Plan) -> Iterator[Constraint]:
     """The rules of the sites, as far as the instance has them."""
-    rules, found = instance.rules, []
-    if rules.restrict_data:
-        for row in plan.data:
-            away = sum(not rules.may_use((name,), row.cluster) for name in row.datasets)
-            name = f"datasets on {row.cluster!r} that may not be used there"
-            found.append(Constraint(name, SITE_RULES[0], away, 0, away == 0))
-    for index, epoch in enumerate(plan.epochs):
+    rules = instance.rules
+    for row in plan.data if rules.restrict_data else ():
+        away = sum(not rules.may_use((name,), row.cluster) for name in row.datasets)
+        name = f"datasets on {row.cluster!r} that may not be used there"
+        yield Constraint(name, SITE_RULES[0], away, 0, away == 0)
+    for number, epoch in enumerate(plan.epochs, start=1):
         asked, held = instance.model(epoch.model).memory, instance.cluster(epoch.cluster).memory
         if asked is not None and held is not None:
             fits = rules.may_train(epoch.model, epoch.cluster)
-            found.append(Constraint(f"memory at epoch {index + 1}", SITE_RULES[1], asked, held, fits))
+            yield Constraint(f"memory at epoch {number}", SITE_RULES[1], asked, held, fits)
     if rules.deployable is not None:
         last = plan.epochs[-1].model if plan.epochs else instance.target.initial_model
         ends = rules.may_end(last)
         name = "no last model" if last is None else f"last model {last!r}"  # 1 where it may not be
-        found.append(Constraint(name, SITE_RULES[2], int(not ends), 0, ends))
-    return found
-
-
-__all__ = [
-    "CAPACITY_TOLERANCE",
-    "INTENT",
-    "Constraint",
-    "Evaluation",
-    "Reading",
-    "epoch_loads",
-    "epoch_times",
-    "evaluate",
-    "final_loss",
-    "law_of_end",
-    "plan_cost",
-    "plan_steps",
-]
+        yield Constraint(name, SITE_RULES[2], int(not ends), 0, ends)

@@ -17,10 +17,9 @@ from typing import ClassVar, Protocol
 import msgspec
 import numpy as np
 
-from depl.models.evaluation.drawn_steps import Drawn, epoch_gains, quantiles, switch_losses
 from depl.models.evaluation.end_law import EndLaw
+from depl.models.evaluation.in_scenarios import Drawn, TracedSample, epoch_gains, quantiles, switch_losses
 from depl.models.evaluation.traced_loss import basis, end_law, traced_steps, untrained_law
-from depl.models.evaluation.traced_sampling import TracedSample
 from depl.models.evaluation.traced_survival import traced_survival
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.foundation.interval import Interval

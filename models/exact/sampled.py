@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depl.models.evaluation.drawn_steps import epoch_gains, switch_lines
+from depl.models.evaluation.in_scenarios import epoch_gains, switch_lines
 from depl.models.exact.choices import Choices, Configuration
 from depl.models.foundation.deadline import keep_time
 from depl.models.foundation.memory import require_memory

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from depl.models.evaluation.end_law import EndLaw
+from depl.models.evaluation.in_scenarios import TracedSample
 from depl.models.evaluation.traced_grid import LossGrid
 from depl.models.evaluation.traced_law import Mixed, mixture_of, runs_through, runs_to_carry
 from depl.models.evaluation.traced_loss import (
@@ -23,7 +24,6 @@ from depl.models.evaluation.traced_loss import (
     untrained_law,
     whole,
 )
-from depl.models.evaluation.traced_sampling import TracedSample
 from depl.models.exact.traced_schedules import Candidates
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE

@@ -47,7 +47,7 @@ class Scenarios:
     improvements : float array (S, K, M)
         X of model m at epoch k, before its coefficient [loss]; 0 where the improvement is certain. Under a
         traced law these and the switches are the uniform numbers themselves
-        (`depl.models.evaluation.traced_sampling`).
+        (`depl.models.evaluation.in_scenarios`).
     switch_losses : float array (S, K, M, M)
         Loss of the switch from the first model to the second at epoch k [loss]; 0 where it is certain.
     seed : int or None

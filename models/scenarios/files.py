@@ -6,7 +6,6 @@ origin there is `depl.models.scenarios.draws.given_scenarios`.
 """
 
 import io
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ FORMAT = "depl-scenarios"
 VERSION = 1
 """Version of the format."""
 
+_ARRAYS = "improvements", "switch_losses"
 _LONGEST_SEED = 1000
 """Digits; Python itself reads about 4300."""
 
@@ -35,16 +35,11 @@ def save_scenarios(scenarios: Scenarios, path: str | Path) -> None:
     InvalidInputError
         If the file cannot be written.
     """
-    content: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
-        "improvements": scenarios.improvements,
-        "switch_losses": scenarios.switch_losses,
-    }
-    numbers = {"seed": scenarios.seed, "decimals": scenarios.decimals}
-    content |= {
-        name: str(value) for name, value in numbers.items() if value is not None
-    }  # seeds have no limit
+    content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    content |= {name: getattr(scenarios, name) for name in _ARRAYS}
+    for name in ("seed", "decimals"):
+        if (value := getattr(scenarios, name)) is not None:
+            content[name] = str(value)  # seeds have no limit
     page = io.BytesIO()
     np.savez_compressed(page, **content)
     write_bytes(path, page.getvalue())
@@ -61,41 +56,32 @@ def load_scenarios(path: str | Path, instance: Instance) -> Scenarios:
         file and the array.
     """
     content = read_npz_arrays(path)
-    for name in ("format", "version", "improvements", "switch_losses"):
+
+    def refuse(name: str, message: str) -> InvalidInputError:
+        return InvalidInputError(message, f"{path}: {name}")
+
+    for name in ("format", "version", *_ARRAYS):
         if name not in content:
-            raise InvalidInputError("is missing in the file; write it with save_scenarios", f"{path}: {name}")
-    _require_header(path, content)
-    seed, decimals = (_whole(path, content, name) for name in ("seed", "decimals"))
-    arrays = [_numbers(path, content, name) for name in ("improvements", "switch_losses")]
+            raise refuse(name, "is missing in the file; write it with save_scenarios")
+    form, version = str(content["format"]), str(content["version"])
+    if form != FORMAT:
+        raise refuse("format", f"is {form!r}; a {FORMAT!r} file is needed here")
+    if version != str(VERSION):
+        message = f"{version} is not known to this depl, which reads {VERSION}; update one of them"
+        raise refuse("version", message)
+    numbers: dict[str, int] = {}
+    for name in {"seed", "decimals"} & set(content):
+        text = str(content[name])
+        if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_SEED):
+            raise refuse(name, f"must be a whole number from 0 on, not {text[:40]}")
+        numbers[name] = int(text)
+    for name in _ARRAYS:
+        if content[name].dtype.kind not in "fiu":
+            raise refuse(name, f"holds {content[name].dtype}, not numbers")
     try:
-        scenarios = given_scenarios(instance, arrays[0], arrays[1], decimals)
+        improvements, switches = (content[name] for name in _ARRAYS)
+        scenarios = given_scenarios(instance, improvements, switches, numbers.get("decimals"))
     except InvalidInputError as error:
         place = f"{path}: {error.path.removeprefix('.')}" if error.path else str(path)
         raise InvalidInputError(error.message, place) from error
-    return replace(scenarios, seed=seed)
-
-
-def _require_header(path: str | Path, content: Mapping[str, Any]) -> None:
-    if str(content["format"]) != FORMAT:
-        message = f"is {str(content['format'])!r}; a {FORMAT!r} file is needed here"
-        raise InvalidInputError(message, f"{path}: format")
-    if str(content["version"]) != str(VERSION):
-        message = f"{content['version']} is not known to this depl, which reads {VERSION}; update one of them"
-        raise InvalidInputError(message, f"{path}: version")
-
-
-def _whole(path: str | Path, content: Mapping[str, Any], name: str) -> int | None:
-    """A whole number from 0 on, None if there is none."""
-    if name not in content:
-        return None
-    text = str(content[name])
-    if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_SEED):
-        raise InvalidInputError(f"must be a whole number from 0 on, not {text[:40]}", f"{path}: {name}")
-    return int(text)
-
-
-def _numbers(path: str | Path, content: Mapping[str, Any], name: str) -> Any:
-    array = content[name]
-    if array.dtype.kind not in "fiu":
-        raise InvalidInputError(f"holds {array.dtype}, not numbers", f"{path}: {name}")
-    return array
+    return replace(scenarios, seed=numbers.get("seed"))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from depl.models.evaluation.traced_sampling import TracedSample
+from depl.models.evaluation.in_scenarios import TracedSample
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.affine_law import Position
 from depl.models.problem.instance import Instance

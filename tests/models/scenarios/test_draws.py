@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from depl.instances.generator import random_instances, random_plan
-from depl.models.evaluation import drawn_steps as steps_module
-from depl.models.evaluation.drawn_steps import epoch_gains, switch_losses
+from depl.models.evaluation import in_scenarios as steps_module
 from depl.models.evaluation.evaluate import final_loss
+from depl.models.evaluation.in_scenarios import epoch_gains, switch_losses
 from depl.models.foundation.errors import InvalidInputError, NotCoveredError
 from depl.models.problem.instance import ConstantImprovement, InverseSqrtImprovement, Model, TabledImprovement
 from depl.models.problem.laws import Deterministic, Empirical, InverseGamma, Lognormal, Normal, StudentT

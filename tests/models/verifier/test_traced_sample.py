@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from depl.models.evaluation import traced_sampling as sampling
-from depl.models.evaluation.traced_sampling import TracedSample
+from depl.models.evaluation import in_scenarios as sampling
+from depl.models.evaluation.in_scenarios import TracedSample
 from depl.models.problem.instance import Instance, Switch
 from depl.models.problem.laws import Forbidden
 from depl.models.problem.plan import Claims, DualClaim, Plan, ScenarioClaim
