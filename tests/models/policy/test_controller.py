@@ -36,18 +36,6 @@ def told(controller: Controller, *losses: float) -> list[object]:
     ]
 
 
-def test_a_run_goes_on_switches_and_stops_as_the_rows_say() -> None:
-    controller = Controller(by_hand())
-    assert controller.decision is None
-    assert told(controller, 1.0, 0.82, 0.4, 0.2) == [
-        Continue(*SMALL, 0, 1.0),
-        Switch(*LARGE, 1, 0.82),  # counts as 0.9: 0.8 is the last loss up to which small goes on
-        Continue(*LARGE, 2, 0.4),
-        Stop("reached", 3, 0.2),
-    ]
-    assert (controller.epoch, controller.cost) == (3, 1.0 + 2.5 + 2.5)
-
-
 DIVERGES = [
     ([*before, loss], Stop("abandoned", len(before), loss, DIVERGED))
     for before in ([], [1.0], [1.0, 0.8, 0.7])
@@ -74,14 +62,6 @@ DIVERGES = [
 )
 def test_what_is_decided_after_the_last_of_some_losses(losses: list[float], last: Decision) -> None:
     assert decide(by_hand(), losses) == last
-
-
-def test_the_target_may_be_met_before_the_first_epoch_and_a_loss_that_is_no_number_stops_the_run() -> None:
-    nodes = document()["nodes"]
-    nodes[0]["may_stop"] = True
-    assert decide(by_hand(nodes=nodes), [0.3]) == Stop("reached", 0, 0.3)
-    assert decide(by_hand(nodes=nodes), [0.31]).kind == "continue"
-    assert decide(by_hand(), [1.0, math.nan]).note == DIVERGED
 
 
 def test_the_ledger_counts_up_and_the_observed_loss_does_not() -> None:

@@ -7,17 +7,14 @@ import pytest
 from scipy import stats
 
 import depl
-from depl.models.policy import densities, planning
+from depl.models.policy import densities
 from depl.models.policy.grid import Grid, noise_cells
 from depl.models.policy.ledger import EDGE
-from depl.models.policy.simulation import simulate
 from depl.models.problem.epochs import Term
-from depl.models.problem.instance import Switch
-from depl.models.problem.laws import Deterministic, Empirical, InverseGamma, Law, Lognormal, Normal, StudentT
+from depl.models.problem.laws import Empirical, InverseGamma, Law, Lognormal, Normal, StudentT
 from depl.models.verifier import policy_noise
 from depl.models.verifier.laws import Increment
 from depl.models.verifier.policy_noise import Noise
-from tests.cases.policy_cases import tiny
 
 GAIN = Term(-1.0, InverseGamma(mean=0.3, variance=0.01))
 HALF = Term(-0.5, Lognormal(mean=0.4, variance=0.02))
@@ -77,13 +74,6 @@ def test_cells_of_a_sum_of_two_laws_are_lower_bounds_that_leave_out_little(pair,
         assert mine >= exact * 0.98 - 2e-4
 
 
-@pytest.mark.parametrize("pair", PAIRS)
-def test_what_is_left_out_falls_as_sub_cells_become_finer(pair, monkeypatch):
-    coarse = noise_cells(pair, GRID, up=True).missing
-    monkeypatch.setattr(densities, "_SUB_CELLS", 2**16)
-    assert noise_cells(pair, GRID, up=True).missing < 0.5 * coarse
-
-
 def test_beside_two_densities_atoms_are_mixed():
     three = (Term(1.0, Empirical(values=(-0.25, 0.5))), HALF, CUT)
     found = noise_cells(three, GRID, up=True)
@@ -127,27 +117,3 @@ def test_the_verifier_finds_the_same_cells_by_quadrature(pair):
         exact = probability(pair, low, low + GRID.step)
         away = min(1e-6, found.lost + found.doubt + 1e-10)
         assert found.masses[index - found.first] == pytest.approx(exact, abs=away)
-
-
-def test_a_policy_with_two_densities_in_an_epoch_is_accepted_by_verifier_and_draws(monkeypatch):
-    monkeypatch.setattr(planning, "GRIDS", (512,))
-    instance = tiny(
-        Lognormal(mean=0.3, variance=0.004),
-        Deterministic(value=0.5),
-        prices=(1.0, 5.0),
-        switches=(
-            Switch(
-                previous="large",
-                following="small",
-                law=StudentT(degrees_of_freedom=3, location=0.0, scale=0.03),
-            ),
-        ),
-        initial_model="large",
-        quantile_level=0.7,
-    )
-    found = depl.solve_policy(instance, gap=0.5, time_limit=None)
-    assert found.policy.nodes[0].trainings[0].model == "small"
-    assert depl.evaluate_policy(instance, found.policy).ok
-    drawn = simulate(instance, found.policy, 20_000, seed=1)
-    assert not drawn.refuted
-    assert drawn.reached / drawn.runs < found.reached + 0.03

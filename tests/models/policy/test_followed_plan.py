@@ -71,22 +71,6 @@ def test_a_model_that_may_not_be_the_last_is_trained_on_below_the_target(
         Controller(plan, instance=msgspec.structs.replace(instance, target=other))
 
 
-def test_a_run_is_resumed_from_its_log_and_from_files(instance: Instance, plan: Plan, tmp_path: Path) -> None:
-    paths = tmp_path / "plan.json", tmp_path / "mine.json"
-    for path, item in zip(paths, (plan, instance), strict=True):
-        path.write_text(item.to_json(), encoding="utf-8")
-    log = tmp_path / "run.jsonl"
-    begun = Controller(paths[0], log, instance=paths[1])
-    begun.start(50.0)
-    begun.observe(40.0)
-    again = Controller.resume(plan, log, instance=instance)
-    assert again.decision == Switch(*plan.schedule[1], 1, 40.0)
-    assert again.records == begun.records
-    shorter = Plan(data=plan.data[:1], epochs=plan.epochs[:2])
-    with pytest.raises(InvalidInputError, match="is the log of another policy, 'plan of 3 epochs for tiny'"):
-        Controller.resume(shorter, log, instance=instance)
-
-
 def test_a_plan_without_its_instance_and_with_another_one_is_refused(
     instance: Instance, plan: Plan, tmp_path: Path
 ) -> None:

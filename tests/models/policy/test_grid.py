@@ -73,18 +73,6 @@ def with_kernels(whole, **kernel):
     return replace(whole, nodes=nodes)
 
 
-@pytest.mark.parametrize("limit", [0.4, 0.35, 0.123])
-def test_a_grid_on_a_lattice_holds_the_target_and_every_loss(limit):
-    whole = process(tiny(Empirical(values=(0.1, 0.3)), Deterministic(value=0.6), maximum_loss=limit))
-    grid = Grid.of(whole, 65_536)
-    assert grid.origin + grid.target * grid.step == pytest.approx(limit, abs=1e-13)
-    assert grid.origin + (grid.target + DRIFT * (whole.epochs + 1)) * grid.step <= limit + 1e-9
-    for loss in (1.0, 0.9, 0.7, 0.6, 0.4, limit):
-        down, up = (int(grid.indices(np.array([loss]), up=up)[0]) for up in (False, True))
-        assert down == up
-        assert (up <= grid.target) == (loss <= limit + 1e-9)
-
-
 def test_a_target_that_is_met_exactly_is_certified_and_one_that_is_just_missed_is_not():
     for gain, failure in ((0.3, 0.0), (0.2999, 1.0)):
         whole = process(tiny(Deterministic(value=gain), Deterministic(value=gain), maximum_epochs=2))

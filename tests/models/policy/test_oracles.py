@@ -5,7 +5,6 @@ of their own answers are compared first: a linear program, the best Lagrangian b
 """
 
 import itertools
-from collections.abc import Iterator
 from fractions import Fraction
 
 import msgspec
@@ -15,15 +14,14 @@ import pytest
 import depl
 from depl.instances.spent_promise import COSTS, VIOLATION, spent_promise
 from depl.models.policy import planning
-from depl.models.policy.dynamic import Table, lower, upper
+from depl.models.policy.dynamic import upper
 from depl.models.policy.grid import Expectations, Grid
 from depl.models.policy.planning import solve_policy
 from depl.models.policy.process import process
-from depl.models.policy.request import policy_nodes
 from depl.models.policy.result import PolicyResult
 from depl.models.policy.static import static_plans
 from depl.models.problem.instance import Instance
-from depl.models.problem.laws import Deterministic, Empirical, Normal
+from depl.models.problem.laws import Empirical, Normal
 from depl.models.problem.policy import STOP, Policy, PolicyNode
 from depl.models.solving.result import Termination
 from tests.cases.memory_cases import instance_of, random_law
@@ -155,23 +153,6 @@ def test_no_certificate_of_five_hundred_random_processes_is_bolder_than_its_tree
     assert kinds["found"] > 200
 
 
-def test_under_a_law_without_chance_the_policy_is_the_cheapest_plan():
-    gains, prices = (0.1, 0.3), (1.0, 2.5)
-    instance = tiny(
-        *(Deterministic(value=gain) for gain in gains), prices=prices, maximum_loss=0.4, maximum_epochs=4
-    )
-    plans = [
-        sum(prices[model] for model in plan)
-        for length in range(5)
-        for plan in itertools.product((0, 1), repeat=length)
-        if 1.0 - sum(gains[model] for model in plan) <= 0.4 + 1e-9
-    ]
-    found = solve_policy(instance, gap=1e-6)
-    assert found.cost == pytest.approx(min(plans), rel=1e-9)
-    assert found.reached == pytest.approx(1, abs=1e-9)
-    assert depl.solve(instance, "enumerate").cost == pytest.approx(min(plans))
-
-
 def test_with_a_single_epoch_cost_and_probability_are_in_closed_form():
     small, large = Empirical(values=(0.5, 0.7), weights=(1, 1)), Empirical(values=(0.5, 0.7), weights=(1, 4))
     instance = tiny(small, large, prices=(1.0, 1.5), maximum_epochs=1, quantile_level=0.4)
@@ -183,39 +164,6 @@ def test_with_a_single_epoch_cost_and_probability_are_in_closed_form():
     assert found.lower_bound == pytest.approx(found.objective)
     bound = solve_policy(instance, gap=1e-6, failure_cost=100.0)
     assert bound.objective == pytest.approx(1.5 + 0.2 * 100)
-
-
-def test_the_value_never_falls_in_the_loss_nor_in_the_price_and_never_rises_in_the_epochs():
-    given = Empirical(values=(-0.1, 0.1, 0.3)), Empirical(values=(0.0, 0.5))
-    instance = tiny(*given, maximum_loss=0.35)
-    starts = [0.3, 0.5, 0.7, 0.9, 1.0, 1.3]
-    trees = [tree_of(instance.replace(initial_loss=loss)) for loss in starts]
-    for tree, worse in itertools.pairwise(trees):
-        assert tree.value(Fraction(9)) <= worse.value(Fraction(9))
-    lows = [_least(instance.replace(initial_loss=loss), 9.0) for loss in starts]
-    assert lows == sorted(lows)
-    prices = [1.0, 4.0, 9.0, 20.0, 100.0]
-    at_prices = [_least(instance, price) for price in prices]
-    assert at_prices == sorted(at_prices)
-    failures = [trees[4].best_start(Fraction(price))[1] for price in prices]
-    assert failures == sorted(failures, reverse=True)
-    tables = [_greatest(instance, price) for price in prices]
-    for (table, low), price in zip(zip(tables, at_prices, strict=True), prices, strict=True):
-        assert low <= table.value(price) * (1 + 1e-12)
-    certified = [table.failure for table in tables]
-    assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(certified))
-    longer = [_least(instance.replace(maximum_epochs=epochs), 9.0) for epochs in (1, 2, 3, 4)]
-    assert all(later <= earlier + 1e-9 for earlier, later in itertools.pairwise(longer))
-
-
-def _least(instance: Instance, price: float) -> float:
-    whole = process(instance)
-    return min(lower(whole, Expectations(Grid.of(whole, 30_000), up=False), price))
-
-
-def _greatest(instance: Instance, price: float) -> Table:
-    whole = process(instance)
-    return upper(whole, Expectations(Grid.of(whole, 30_000), up=True), price)
 
 
 @pytest.mark.parametrize("normal", [False, True])
@@ -231,23 +179,6 @@ def test_no_fixed_plan_that_stops_early_is_below_the_best_policy_of_the_same_led
         assert best <= min(plan.cost + price * plan.failure for plan in plans) * (1 + 1e-9)
 
 
-def test_a_random_first_loss_is_quit_where_it_may_be_and_the_ratio_is_then_the_least_of_all(monkeypatch):
-    monkeypatch.setattr(planning, "GRIDS", (2048,))
-    instance, _ = random_traced(107)
-    free, bound = (traced_tree_of(instance, abandon_at_start=flag) for flag in (True, False))
-    assert free.ratio() <= bound.ratio()
-    each = []
-    for start in free.starts:
-        for loss in start.losses:
-            alone = from_one_loss(free, start, loss)
-            if alone.ratio() is not None:
-                each.append(alone.ratio())
-    assert free.ratio() == min(each)
-    found = solve_policy(instance, gap=1e-3, abandon_at_start=True)
-    assert found.ratio[0] <= float(min(each)) <= found.ratio[1] * (1 + 1e-12)
-    assert found.ratio[0] >= 0.98 * float(min(each))
-
-
 @pytest.mark.parametrize("seed", range(20, 30))
 def test_the_least_ratio_is_enclosed_as_narrowly_where_runs_may_be_given_up_at_once(seed):
     instance = random_tiny(np.random.default_rng(seed))
@@ -257,26 +188,6 @@ def test_the_least_ratio_is_enclosed_as_narrowly_where_runs_may_be_given_up_at_o
     ratio = float(tree.ratio())
     assert ratio * (1 - 2e-3) <= found.ratio[0] <= ratio * (1 + 1e-9)
     assert ratio * (1 - 1e-9) <= found.ratio[1] <= ratio * (1 + 2e-3)
-
-
-def from_one_loss(tree: Tree, start, loss: Fraction) -> Tree:
-    """The same from one first loss alone."""
-    alone = start._replace(losses={loss: Fraction(1)})
-    return Tree([alone], tree.limit, tree.epochs, tree.moves, tree.may_stop, tree.abandon_at_start)
-
-
-def test_runs_that_meet_the_target_before_training_are_no_successes_that_were_bought():
-    instance = random_traced(107)[0].replace(quantile_level=0.2, deployable=None)
-    law = instance.traced_law
-    losses = sorted({loss for start in traced_tree_of(instance).starts for loss in start.losses})
-    least = float(losses[0]) + 1e-6
-    instance = instance.replace(maximum_loss=float(np.exp(least)) if law.scale == "log" else least)
-    tree = traced_tree_of(instance)
-    begun = [sum(share for loss, share in item.losses.items() if loss <= tree.limit) for item in tree.starts]
-    assert max(begun) > 0
-    found = solved(instance)
-    assert found is not None
-    judge(instance, tree, found)
 
 
 # -- why failures have a price ---------------------------------------------------------------------------
@@ -362,43 +273,3 @@ def _action_at(policy: Policy, node: PolicyNode, loss: float) -> int:
     """What is done at a loss that the ledger holds exactly."""
     index = round((loss - policy.grid.origin) / policy.grid.step)
     return next(row.action for row in node.rows if index <= row.upto)
-
-
-LEVELS = tiny(
-    Empirical(values=(-0.1, 0.1, 0.3)),
-    Empirical(values=(0.0, 0.5)),
-    maximum_loss=0.35,
-    quantile_level=0.3,
-)
-
-
-def all_tables(seed: int) -> Iterator[Policy]:
-    """Policies with random rows, as files of one instance."""
-    rng = np.random.default_rng(seed)
-    found = solve_policy(LEVELS, gap=0.5).policy
-    whole = process(LEVELS)
-    cells = found.grid.cells
-    for _ in range(6):
-        actions = []
-        for node in whole.nodes:
-            row = rng.integers(-1, len(node.trainings), 40).repeat(-(-cells // 40))[:cells].astype(np.int16)
-            row[: found.grid.target + 1 if node.may_stop else 0] = STOP
-            actions.append(row)
-        nodes = policy_nodes(whole, Table(tuple(actions), 0, 0.0, 0.0, 1.0))
-        yield msgspec.structs.replace(found, nodes=nodes)
-
-
-def test_every_random_policy_does_what_its_chain_says_and_none_is_below_the_bound():
-    tree, whole = tree_of(LEVELS, abandon_at_start=True), process(LEVELS)
-    down = Expectations(Grid.of(whole, 65_536), up=False)
-    prices = (1.0, 5.0, 25.0)
-    bounds = [float(tree.value(Fraction(price))) for price in prices]
-    for policy in all_tables(4):
-        chain = depl.evaluate_policy(LEVELS, policy).course
-        cost, failure = tree.followed(policy)
-        assert float(cost) <= chain.cost * (1 + 1e-9)
-        assert float(failure) <= chain.failed + 1e-9
-        for price, bound in zip(prices, bounds, strict=True):
-            assert float(cost) + price * float(failure) >= bound * (1 - 1e-12)
-    forced = float(tree_of(LEVELS).value(Fraction(5)))
-    assert min(lower(whole, down, 5.0)) <= forced * (1 + 1e-9)

@@ -127,14 +127,6 @@ def test_losses_that_are_not_finite_stand_in_the_log_as_words(policy: Path, log:
     assert (again.decision.reason, again.records[-1]["note"]) == ("abandoned", lines(log)[-1]["note"])
 
 
-def test_a_first_call_that_was_wrong_leaves_the_log_to_the_next_run(policy: Path, log: Path) -> None:
-    for wrong in (lambda run: run.observe(1.0), lambda run: run.start("high")):
-        with pytest.raises(InvalidInputError):
-            wrong(Controller(policy, log))
-    begun(policy, log, 2)
-    assert len(lines(log)) == 3
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [("a\0b", "null byte"), ("a\ud800", "surrogates"), (7, "the name of a file"), (b"\0", "null")],

@@ -11,7 +11,7 @@ from scipy import stats
 import depl
 from depl.models.policy import follow, planning, simulation
 from depl.models.policy.simulation import RISK, Simulation, _bernstein, simulate
-from depl.models.problem.laws import Empirical, Lognormal, Normal
+from depl.models.problem.laws import Empirical
 from depl.models.risk.counts import both_ends
 from depl.models.verifier.policies import verify_policy
 from tests.cases.policy_cases import random_tiny, tiny
@@ -84,25 +84,6 @@ def test_a_ledger_that_falls_below_the_loss_is_noticed(planned, monkeypatch):
         follow, "rounded_indices", lambda values, step, up: np.floor(values / step).astype(np.int64)
     )
     assert any("never below the loss: it was" in text for text in simulate(instance, policy, 100).refuted)
-
-
-def test_two_noises_in_an_epoch_are_drawn_and_certified_alike(monkeypatch):
-    monkeypatch.setattr(planning, "GRIDS", (512,))
-    for laws in ((Lognormal(mean=0.3, variance=0.02), Empirical(values=(-0.05, 0.1))),
-                 (Normal(mean=0.3, variance=0.02), Normal(mean=0.02, variance=0.01))):  # fmt: skip
-        instance = tiny(
-            laws[0],
-            Normal(mean=0.4, variance=0.03),
-            other_switches=laws[1],
-            initial_model="large",
-            quantile_level=0.5,
-        )
-        policy = planning.solve_policy(instance, gap=0.5).policy
-        found = simulate(instance, policy, 50_000, seed=1)
-        chain = depl.evaluate_policy(instance, policy).course
-        assert found.refuted == ()
-        assert found.reached / found.runs == pytest.approx(chain.reached, abs=0.02)
-        assert found.cost == pytest.approx(chain.cost, rel=0.02)
 
 
 def test_the_interval_of_a_share_is_that_of_clopper_and_pearson():

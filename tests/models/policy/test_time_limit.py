@@ -71,13 +71,6 @@ def test_a_limit_that_all_epochs_keep_restricts_nothing():
     assert found.policy.round_deadline is None
 
 
-def test_a_round_deadline_that_is_shorter_than_the_share_stays():
-    instance = limited(4.2, round_deadline=1.5)
-    found = solve_policy(instance, gap=1e-3, time_limit=None)
-    assert found.policy.round_deadline <= 1.5
-    assert depl.evaluate_policy(instance, found.policy).ok
-
-
 def test_longer_epochs_more_of_them_or_a_longer_deadline_are_objected_to():
     instance = limited(4.2, round_deadline=1.5)
     policy = solve_policy(instance, gap=1e-3, time_limit=None).policy
