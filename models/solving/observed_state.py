@@ -155,34 +155,34 @@ def remaining_instance(instance: Instance, state: State) -> Instance:
         if the time is up (then no instance says that nothing is feasible, not even to stop).
     """
     check_state(instance, state)
-    reason = time_is_up(instance, state)
-    if reason is not None:
+    if (reason := time_is_up(instance, state)) is not None:
         raise InvalidInputError(reason, "$.elapsed_time")
-    target, epoch = instance.target, state.epoch
-    limit, trained = target.maximum_time, state.trained
+    target, epoch, trained = instance.target, state.epoch, state.trained
     if instance.has_memory and trained is None:
         raise InvalidInputError(
             "under a traced law what follows depends on what was trained before: list the stages so far, "
             "each with model, cluster and epochs",
             "$.stages",
         )
-    given = loss_law(instance).given(trained or (), state.loss)
+    left = None if target.maximum_time is None else _time_left(target.maximum_time, state.elapsed_time)
+    paid = state.paid
+    transfers = (
+        msgspec.structs.replace(row, cost=0.0) if (row.dataset, row.cluster) in paid else row
+        for row in instance.transfers
+    )
     return instance.replace(
         name=f"{instance.name} after epoch {epoch}",
         models=tuple(model.after(epoch) if epoch else model for model in instance.models),
-        transfers=tuple(
-            msgspec.structs.replace(row, cost=0.0) if (row.dataset, row.cluster) in state.paid else row
-            for row in instance.transfers
-        ),
+        transfers=tuple(transfers),
         target=msgspec.structs.replace(
             target,
             initial_loss=state.loss,
             maximum_epochs=target.maximum_epochs - epoch,
-            maximum_time=None if limit is None else _time_left(limit, state.elapsed_time),
+            maximum_time=left,
             initial_model=target.initial_model if epoch == 0 else state.model,
         ),
         provenance=_provenance(instance, epoch),
-        **given,
+        **loss_law(instance).given(trained or (), state.loss),
     )
 
 
@@ -288,19 +288,13 @@ def _time_left(limit: float, elapsed: float) -> float:
 
 def _provenance(instance: Instance, epoch: int) -> tuple[Provenance, ...]:
     """Where the values of the rest come from: what was said of whole tables holds, of single entries not."""
-    note = f"of the run after epoch {epoch}"
-    new = [
-        Provenance(path=f"$.target.{field}", source=source, note=note)
-        for source, fields in _SOURCES.items()
-        for field in fields.split()
-    ]
+    told = {"note": f"of the run after epoch {epoch}"}
+    new = (
+        Provenance(path="$.target.initial_loss", source="measured", **told),
+        Provenance(path="$.target.initial_model", source="measured", **told),
+        Provenance(path="$.target.maximum_epochs", source="derived", **told),
+        Provenance(path="$.target.maximum_time", source="derived", **told),
+    )
     replaced = {row.path for row in new}
     kept = (row for row in instance.provenance if row.path not in replaced and ".epochs[" not in row.path)
     return (*kept, *new)
-
-
-_SOURCES: dict[Literal["measured", "derived"], str] = {
-    "measured": "initial_loss initial_model",
-    "derived": "maximum_epochs maximum_time",
-}
-"""Fields of the target that a state gives."""

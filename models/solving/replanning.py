@@ -265,11 +265,10 @@ def _cheapest(
     remaining: Instance | None, old: OldRest, result: Result, met: bool, keep_promise: bool
 ) -> tuple[Choice, Plan | None, float | None]:
     """The cheapest rest that is allowed, the first of those that cost the same; nothing once time is up."""
-    best: tuple[Choice, Plan | None, float | None] = Choice.NONE, None, None
-    for choice, plan, cost in _allowed(remaining, old, result, met, keep_promise) if remaining else ():
-        if best[2] is None or cost < best[2] * (1 - PROOF_TOLERANCE):
-            best = choice, plan, cost
-    return best
+    allowed = [] if remaining is None else [*_allowed(remaining, old, result, met, keep_promise)]
+    least = min((cost for *_, cost in allowed), default=math.inf)
+    same = (item for item in allowed if item[2] * (1 - PROOF_TOLERANCE) <= least)
+    return next(same, (Choice.NONE, None, None))
 
 
 def _lost(old: OldRest) -> bool:

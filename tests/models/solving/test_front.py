@@ -133,44 +133,34 @@ def test_a_front_that_was_interrupted_goes_on_from_its_file(tiny: Instance, tmp_
         front(tiny, "time", between=(4, 15), points=5, file=file)
 
 
+NONE = ("infeasible", None)
+
+
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("against", "between", "change", "words"),
     [
-        (
-            [(0, "infeasible", None), (1, "infeasible", None)],
-            "no plan keeps maximum_loss 15, and one that costs",
-        ),
-        ([(1, "infeasible", None)], "no plan keeps maximum_loss 9, and one that costs"),
-        ([(0, "infeasible", None)], "no plan costs less than inf"),
-        ([(0, "time_limit", 1e6)], "no plan costs less than 1000000"),
+        ("loss", (9, 15), {0: NONE, 1: NONE}, "no plan keeps maximum_loss 15, and one that costs"),
+        ("loss", (9, 15), {1: NONE}, "no plan keeps maximum_loss 9, and one that costs"),
+        ("loss", (9, 15), {0: NONE}, "no plan costs less than inf"),
+        ("loss", (9, 15), {0: ("time_limit", 1e6)}, "no plan costs less than 1000000"),
+        # under a law with memory, against the probability, points say nothing of each other
+        ("probability", (0.4, 0.6), {0: NONE}, r"no plan keeps quantile_level 0\.4, and one that costs"),
     ],
 )
 def test_that_there_is_no_plan_is_not_believed_where_one_is_quickly_found(
-    tiny: Instance, tmp_path, change: list[tuple[int, str, float | None]], words: str
+    tiny: Instance, tmp_path, against: str, between: tuple[float, float], change: dict, words: str
 ) -> None:
-    file = tmp_path / "front.json"
-    asked = {"between": (9, 15), "points": 2}
-    front(tiny, "loss", **asked, file=file)
+    file, instance = tmp_path / "front.json", tiny if against == "loss" else drawn(2).instance
+    asked = {"between": between, "points": 2, "file": file}
+    assert None not in [point.plan for point in front(instance, against, **asked)]
     content = json.loads(file.read_text())
-    for index, ending, bound in change:
+    for index, (ending, bound) in change.items():
         point = {"budget": content["points"][index]["budget"], "termination": ending, "lower_bound": bound}
         content["points"][index] = {**point, "method": "exact"}
     file.write_text(json.dumps(content))
     with pytest.raises(InvalidInputError, match=words) as refused:
-        front(tiny, "loss", **asked, file=file)
+        front(instance, against, **asked)
     assert refused.value.path == str(file)
-
-
-def test_that_there_is_no_plan_is_not_believed_under_a_law_with_memory_either(tmp_path) -> None:
-    """Against the probability, points say nothing of each other there."""
-    file, instance = tmp_path / "front.json", drawn(2).instance
-    asked = {"between": (0.4, 0.6), "points": 2}
-    assert None not in [point.plan for point in front(instance, "probability", **asked, file=file)]
-    content = json.loads(file.read_text())
-    content["points"][0] = {"budget": 0.4, "termination": "infeasible", "method": "exact"}
-    file.write_text(json.dumps(content))
-    with pytest.raises(InvalidInputError, match=r"no plan keeps quantile_level 0\.4, and one that costs"):
-        front(instance, "probability", **asked, file=file)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Prices of the limits against closed forms and difference quotients; rooms against what lies beyond them."""
+"""Prices of the limits against difference quotients; rooms against what lies beyond them."""
 
 import math
 
@@ -10,14 +10,13 @@ from depl.instances.generator import random_instances, random_plan
 from depl.instances.library import load
 from depl.models.evaluation.evaluate import epoch_loads, evaluate
 from depl.models.problem.allocation import allocate
-from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.solving.sensitivity import prices, rooms
 
 TINY = load("tiny")
 
 
 def cheapest_cost(instance, plan):
-    """V of the module's docstring; infinite where the limits cannot be kept."""
+    """V of the page on the problem; infinite where the limits cannot be kept."""
     target = instance.target
     return allocate(epoch_loads(instance, plan), target.maximum_time, target.round_deadline).cost
 
@@ -48,27 +47,6 @@ def random_cases(seed, count):
             instance = instance.replace(maximum_time=fastest * 1.1) if fastest else instance
         if plan.epochs and math.isfinite(cheapest_cost(instance, plan)):
             yield instance, plan
-
-
-def test_prices_are_known_in_closed_form(tiny_optimum):
-    # cost = (4 + 4 + 1)^2 / (T - 2) + 1, so that -dcost/dT = 81 / 9 at T = 5
-    found = prices(TINY, tiny_optimum)
-    assert found.time == pytest.approx(9, rel=1e-12)
-    assert (found.round_deadline, found.capacity) == (0, {"cloud": 0, "edge": 0})
-    assert prices(TINY.replace(maximum_time=3.0), tiny_optimum) is None
-    # without communication x = c / tau, so the cost is (sum of kappa c) / tau, and tau = 1
-    epochs = (PlannedEpoch(model="slow-steady", cluster="A", resources=1),) * 12
-    plan = Plan(data=(ClusterData(cluster="A", datasets=("training-data",)),), epochs=epochs)
-    found = prices(load("paper-alexnet", 9), plan)
-    assert (found.time, found.round_deadline) == (0, pytest.approx(12, rel=1e-12))
-    # At r = 0.5 the epoch on edge takes 1 / 0.5 + 1 = 3 of 5, so the two on cloud, which communicate for 1 in
-    # all, compute within 1: 4 / x = 1 / 2, x = 8, and the cost is 2 * 4 * 8 / (T - 4) + r.
-    small = with_capacity(TINY, "edge", 0.5)
-    found = prices(small, tiny_optimum)
-    assert cheapest_cost(small, tiny_optimum) == pytest.approx(2 * 4 * 8 + 0.5)
-    assert found.time == pytest.approx(2 * 4 * 8, rel=1e-9)
-    # dcost/dr = kappa - lambda c / r^2 = 1 - 64 / 0.25
-    assert found.capacity["edge"] == pytest.approx(64 / 0.25 - 1, rel=1e-9)
 
 
 def test_prices_are_the_difference_quotients_of_the_cheapest_cost():
