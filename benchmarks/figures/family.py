@@ -31,10 +31,10 @@ from depl.benchmarks.figures.style import (
     set_title,
     styles_of,
 )
+from depl.benchmarks.figures.trajectory import milestones, trajectory
 from depl.benchmarks.suites.measures import costs_by_model
 from depl.models.evaluation.evaluate import law_of_end
 from depl.models.problem.plan import Plan
-from depl.models.solving.trajectory import milestones, trajectory
 
 KINDS = {
     "cost": "cost of the plans against the guaranteed loss (as Figs. 5 and 6, left)",

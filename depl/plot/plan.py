@@ -19,6 +19,7 @@ from depl.benchmarks.figures.style import (
     set_title,
     title_near,
 )
+from depl.benchmarks.figures.trajectory import milestones
 from depl.models.evaluation.evaluate import epoch_times, plan_cost
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.evaluation.traced_loss import OutsideSupportError
@@ -26,7 +27,6 @@ from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.wording import counted, counter_probability, number, probability, rounded_up
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
-from depl.models.solving.trajectory import milestones
 from depl.showing.plans import most_resources
 
 if TYPE_CHECKING:

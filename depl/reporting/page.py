@@ -17,9 +17,8 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Asked, Plan
 from depl.models.solving.defaults import DEFAULT_METHOD, REPORT_SECONDS
 from depl.models.solving.methods import Limits, registered, require_limits
-from depl.models.solving.result import Result
+from depl.models.solving.result import Result, versions
 from depl.models.solving.solve import solve
-from depl.models.solving.versions import versions
 from depl.reporting import words
 from depl.reporting.facts import PlanFacts, facts_of
 

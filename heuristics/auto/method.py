@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from depl.heuristics.auto.greedy_fallback import first_greedy_plan
+from depl.heuristics.auto.paused import Paused
 from depl.heuristics.baselines.density import density_greedy
 from depl.heuristics.depl.method import depl
 from depl.models.evaluation.evaluate import plan_cost
@@ -36,7 +37,6 @@ from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.tolerances import PROOF_TOLERANCE, counts_as_proved
 from depl.models.problem.instance import Instance
 from depl.models.solving.methods import Cutoff, Limits, Outcome
-from depl.models.solving.paused import Paused
 from depl.models.solving.result import Phase, Termination
 from depl.models.solving.solve import VerificationError
 

@@ -8,18 +8,19 @@ one entry per pair of models. Laws with memory (retention below 1) do not add up
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from depl.models.foundation.deadline import OutOfTimeError
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.foundation.memory import require_tabulated
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, loss_step, switch_step
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
-from depl.models.solving.methods import in_time
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,3 +183,20 @@ def distinct_terms(steps: Sequence[LossStep | None]) -> list[Term]:
     """All terms of some steps, each once."""
     found = itertools.chain.from_iterable(step.terms for step in steps if step is not None)
     return list(dict.fromkeys(found))
+
+
+_Item = TypeVar("_Item")
+
+
+def in_time(items: Iterable[_Item], proceed: Callable[[], bool]) -> Iterator[_Item]:
+    """The items, as long as ``proceed`` says yes before each of them.
+
+    Raises
+    ------
+    OutOfTimeError
+        As soon as it says no.
+    """
+    for item in items:
+        if not proceed():
+            raise OutOfTimeError
+        yield item

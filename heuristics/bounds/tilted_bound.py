@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from depl.heuristics.bounds.cutting_planes import Cut, Part, Prices
+from depl.heuristics.bounds.learning import in_time
 from depl.heuristics.bounds.requirement import Requirement, VarianceRange
 from depl.heuristics.bounds.tilted_dual import TiltedDual
 from depl.heuristics.bounds.tilted_learning import Tilt, TiltedLearning
 from depl.heuristics.data.sites import Places, Priced
-from depl.models.solving.methods import in_time
 
 _CLOSE = 1.001
 """Ranges get prices of their own until their bound is so many times the least of those that have them. Set by

@@ -51,11 +51,10 @@ from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.problem.site_rules import why_not_idle
-from depl.models.solving.decisions import Stage
+from depl.models.solving.decisions import Stage, StageClock
 from depl.models.solving.interrupts import uninterrupted
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
-from depl.models.solving.stage_clock import StageClock
 
 _Key = tuple[tuple[int, frozenset[str]], ...]
 

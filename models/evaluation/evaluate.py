@@ -36,8 +36,8 @@ SITE_RULES = ("residency", "memory", "deployment")
 UNITS_OF_LIMITS: dict[str, Quantity] = {"(4)": "time", "tau": "time", "(5)": "resource", "memory": "memory"}
 """What the limits of a constraint are counted in, by its equation; others are bare numbers."""
 
-LEFT_OUT = "left out"
-"""Evaluator of a probability that was not asked for."""
+LEFT_OUT, UNDECLARED = "left out", "no law declared"
+"""How a probability is known that was not asked for, and one under a law that is not declared."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,11 @@ class Evaluation(Shown):
         """Whether every constraint is satisfied, the probability one by its certified upper bound."""
         return all(constraint.satisfied for constraint in self.constraints)
 
+    @property
+    def certified(self) -> Interval | None:
+        """``violation`` where a law is declared and it was asked for."""
+        return None if self.violation.how in (LEFT_OUT, UNDECLARED) else self.violation
+
 
 @exits_are_errors
 def evaluate(
@@ -217,7 +222,7 @@ def _law_or_reason(instance: Instance, plan: Plan, lenient: bool) -> tuple[EndLa
             raise
         return None, error.message
     declared = all(term.law.declared for term, _ in law.scaled.terms)
-    return (law, "") if declared else (None, "no law declared")
+    return (law, "") if declared else (None, UNDECLARED)
 
 
 def law_of_end(instance: Instance, plan: Plan) -> EndLaw:

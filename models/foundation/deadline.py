@@ -7,7 +7,7 @@ holds a plan or a bound catches it, as it catches an interrupt, and ends with th
 
 Work outside of a solve has no deadline, and neither have the certificate of the probability and the check of
 the plan that a solve returns, without which there is no answer. What an answer can do without has one of its
-own (`depl.models.solving.spare`): the quantile, and what holds under the law of a plan on scenarios.
+own (`depl.models.solving.solve`): the quantile, and what holds under the law of a plan on scenarios.
 """
 
 import math

@@ -4,6 +4,7 @@ import functools
 import math
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+import msgspec
 from msgspec import Meta
 
 from depl.models.foundation.documents import Checked, Name, NonNegative, decode_document, encode_document
@@ -109,6 +110,10 @@ class Plan(Shown, Checked, frozen=True, kw_only=True):
     def schedule(self) -> tuple[tuple[str, str], ...]:
         """Model and cluster of epochs 1, ..., K."""
         return tuple((epoch.model, epoch.cluster) for epoch in self.epochs)
+
+    def bare(self) -> "Plan":
+        """The decisions alone: not for which instance the plan was made, nor what was claimed of it."""
+        return msgspec.structs.replace(self, instance=None, claims=None)
 
     def check_names(self, instance: "Instance") -> None:
         """Refuse a plan that does not speak of ``instance``.

@@ -1,16 +1,22 @@
-"""What a method decided on its way, and why: the record that ``--explain`` prints.
+"""What a method decided on its way, and why, and how long each of its stages took.
 
 The three stages are those of Fig. 3. A decision that was taken back, or that led nowhere, is recorded like
-one that holds: why a loop went back is what a reader wants to know.
+one that holds: why a loop went back is what a reader of ``--explain`` wants to know. The seconds are what
+Property 2 bounds stage by stage.
 """
 
 import itertools
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeVar
 
 from depl.models.foundation.wording import number
+
+_Item = TypeVar("_Item")
 
 
 class Stage(Enum):
@@ -30,7 +36,6 @@ class Decision:
 
     Attributes
     ----------
-    stage : Stage
     choice : str
         What was chosen, or could not be, in one sentence.
     outcome : str
@@ -90,3 +95,48 @@ def _line(position: int, item: Decision) -> str:
     ]
     figures = f" ({', '.join(values)})" if values else ""
     return f"{position:3d}. {item.stage.value}: {item.choice}: {item.outcome}{figures}{mark}"
+
+
+class StageClock:
+    """Adds up the seconds of stages; what one stage calls of another counts for that one alone."""
+
+    def __init__(self, now: Callable[[], float] = time.perf_counter) -> None:
+        self._now = now
+        self._seconds: dict[str, float] = {}
+        self._running: list[str] = []
+        self._since = 0.0
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds so far, by the stages' values; stages that never ran are absent [s]."""
+        self._settle()
+        return dict(self._seconds)
+
+    @contextmanager
+    def during(self, stage: Stage) -> Iterator[None]:
+        """Count what is done inside for ``stage``; what was counted before goes on afterwards."""
+        self._settle()
+        self._running.append(stage.value)
+        self._seconds.setdefault(stage.value, 0.0)
+        try:
+            yield
+        finally:
+            self._settle()
+            self._running.pop()
+
+    def items(self, stage: Stage, source: Iterable[_Item]) -> Iterator[_Item]:
+        """The items of ``source``; the making of each counts for ``stage``, its use does not."""
+        remaining = iter(source)
+        while True:
+            with self.during(stage):
+                try:
+                    item = next(remaining)
+                except StopIteration:
+                    return
+            yield item
+
+    def _settle(self) -> None:
+        moment = self._now()
+        if self._running:
+            self._seconds[self._running[-1]] += moment - self._since
+        self._since = moment

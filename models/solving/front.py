@@ -34,9 +34,8 @@ from depl.models.solving.edge import (
 )
 from depl.models.solving.front_points import Front, FrontPoint, read_front
 from depl.models.solving.interrupts import first_interrupt_ignored, uninterrupted
-from depl.models.solving.known_plan import bare, proved_as, stopped_as
 from depl.models.solving.methods import Meaning, Outcome, default_method, find, require_limits
-from depl.models.solving.result import Result, Solution, Termination
+from depl.models.solving.result import Result, Solution, Termination, proved_as, stopped_as
 from depl.models.solving.solve import VerificationError, solve, verified_result
 from depl.models.verifier.verify import verify
 
@@ -297,7 +296,7 @@ class _Search:
         if result.plan is not None:
             kept, decisions = self.against.kept(instance, result), (result.plan.data, result.plan.schedule)
             if decisions not in self.plans or self.plans[decisions][1] < kept:
-                self.plans[decisions] = bare(result.plan), kept
+                self.plans[decisions] = result.plan.bare(), kept
 
     def _bound(self, budget: float) -> float:
         """No plan that keeps the budget costs less, as this holds at looser ones [cost]."""
@@ -334,7 +333,7 @@ class _Search:
             return self._known(instance, Termination.INFEASIBLE, None, lower)
         lower, plan = max(lower, result.lower_bound), plan if cheaper else result.plan
         ending = proved_as(min(cost, held), lower, self.gap) or stopped_as(result.termination)
-        changed = self._known(instance, ending, None if plan is None else bare(plan), lower, result.reason)
+        changed = self._known(instance, ending, None if plan is None else plan.bare(), lower, result.reason)
         return replace(changed, wall_seconds=result.wall_seconds, cpu_seconds=result.cpu_seconds)
 
     def _open(self, budget: float) -> bool:

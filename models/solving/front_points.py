@@ -19,7 +19,6 @@ from depl.models.foundation.tolerances import PROOF_TOLERANCE
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.budgets import Budget
-from depl.models.solving.known_plan import bare
 from depl.models.solving.methods import Outcome, find
 from depl.models.solving.result import Result, Solution, Termination
 from depl.models.solving.solve import VerificationError, verified_result
@@ -261,7 +260,7 @@ def read_front(path: str | Path, instance: Instance, against: Budget) -> Front |
 
 def _point(instance: Instance, against: Budget, row: _Point, place: str) -> FrontPoint:
     lower = math.inf if row.termination is Termination.INFEASIBLE else row.lower_bound or 0.0
-    outcome = Outcome(row.termination, row.plan and bare(row.plan), lower, row.reason)
+    outcome = Outcome(row.termination, row.plan and row.plan.bare(), lower, row.reason)
     try:
         asked = against.instance(instance, row.budget)
         result = verified_result(asked, find(row.method).name, outcome, row.seed)

@@ -3,23 +3,27 @@
 import math
 import operator
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
-from typing import Any, Protocol, TypeVar
+from numbers import Integral
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
 
 from depl.models.foundation.clock import now
-from depl.models.foundation.deadline import OutOfTimeError
-from depl.models.foundation.errors import InvalidInputError
+from depl.models.foundation.errors import DeplError, InvalidInputError, NotCoveredError
 from depl.models.foundation.later import METHODS
 from depl.models.foundation.names import advice
 from depl.models.foundation.removed import removed
 from depl.models.problem.instance import Instance
+from depl.models.problem.laws import NO_LAW
 from depl.models.problem.plan import Plan
-from depl.models.scenarios.draws import Scenarios
+from depl.models.scenarios.draws import Scenarios, draw_scenarios, require_fitting
 from depl.models.solving.decisions import Decision
-from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_ON_SCENARIOS
-from depl.models.solving.options import Option, declared
+from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_ON_SCENARIOS, DEFAULT_SCENARIOS
+from depl.models.solving.options import Option
 from depl.models.solving.result import DualBound, Phase, Termination
 
 Progress = Callable[[float, float, float], None]
@@ -210,33 +214,10 @@ class Limits:
         return self.clock() - self.started if self.within is None else self.within._gone()
 
 
-_Item = TypeVar("_Item")
-
-
-def in_time(items: Iterable[_Item], proceed: Callable[[], bool]) -> Iterator[_Item]:
-    """The items, as long as ``proceed`` says yes before each of them.
-
-    Raises
-    ------
-    OutOfTimeError
-        As soon as it says no.
-    """
-    for item in items:
-        if not proceed():
-            raise OutOfTimeError
-        yield item
-
-
 def require_limits(
     gap: float = 0.0, time_limit: float | None = None, seed: int = 0
 ) -> tuple[float, float | None, int]:
-    """The same as plain numbers, if a caller may ask for them; inside a solve, no time may be left.
-
-    Raises
-    ------
-    InvalidInputError
-        If the gap is not in [0, 1), the time limit not positive, the seed negative, or one is no number.
-    """
+    """The same as plain numbers, if a caller may ask for them; inside a solve, no time may be left."""
     try:
         gap, time_limit = float(gap), None if time_limit is None else float(time_limit)
         seed = operator.index(seed)
@@ -260,7 +241,7 @@ class Outcome:
     ``dual`` is a weaker lower bound that the verifier can prove again, next to ``lower_bound``, which it can
     only repeat. ``decisions`` is the method's own record of what it chose and why it went back.
     ``tolerances`` are those of the solver that the proof rests on, by its own names. ``stage_seconds`` is
-    what each stage took, for methods that go through stages (`depl.models.solving.stage_clock`). ``phases``
+    what each stage took, for methods that go through stages (`depl.models.solving.decisions`). ``phases``
     are the methods that this one let run, with what each of them came to.
     """
 
@@ -355,7 +336,7 @@ def register(
     if known is not None and known.run is not method:
         raise InvalidInputError(f"a method {name!r} is registered already; choose another name")
     sentence = summary or (method.__doc__ or "").strip().split("\n")[0]
-    taken = declared(options)
+    taken = tuple(Option(item) if isinstance(item, str) else item for item in options)
     _REGISTRY[name] = Registered(
         name,
         method,
@@ -398,13 +379,7 @@ def find(name: str) -> Registered:
 
 
 def require_counting(name: str) -> Registered:
-    """The method of that name, which counts scenarios.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is none, or it works under the law; the message lists those that count.
-    """
+    """The method of that name, which counts scenarios; refuse one that works under the law."""
     method = find(name)
     if method.meaning is Meaning.LAW:
         able = ", ".join(known.name for known in registered() if known.meaning is Meaning.SCENARIOS)
@@ -417,13 +392,9 @@ def require_counting(name: str) -> Registered:
 
 
 def require_rows(method: Registered, rows: object) -> None:
-    """Refuse rows that are no function, or that the method does not take.
-
-    Raises
-    ------
-    InvalidInputError
-        The message lists the methods that take rows.
-    """
+    """Refuse rows that are no function, or that the method does not take."""
+    if rows is None:
+        return
     if not callable(rows):
         raise InvalidInputError(
             f"must be a function that adds constraints to a Pyomo model, not {rows!r:.80}", "rows"
@@ -435,7 +406,92 @@ def require_rows(method: Registered, rows: object) -> None:
         )
 
 
+def require_covered(instance: Instance, method: Registered) -> None:
+    """Refuse an instance without laws where a method works under them, and memory where it knows none."""
+    if method.meaning is Meaning.LAW and not instance.declares_laws:
+        raise NotCoveredError(NO_LAW)
+    if instance.has_memory and not method.memory:
+        able = ", ".join(known.name for known in registered() if known.memory)
+        raise NotCoveredError(
+            f"method {method.name!r} plans with independent increments, and the loss of {instance.name!r} "
+            f"has memory (traced_law); methods that know that: {able}"
+        )
+
+
+def sample_of(instance: Instance, scenarios: int | Scenarios | None = None, seed: int = 0) -> Scenarios:
+    """The scenarios that a caller asks for: those given, or so many drawn with ``seed`` (100 unless given).
+
+    Raises
+    ------
+    InvalidInputError
+        If they do not fit the instance, have a seed although no law is declared, or are no number.
+    NotCoveredError
+        If there is no law to draw them from.
+    """
+    if isinstance(scenarios, Scenarios):
+        require_fitting(instance, scenarios)
+        if scenarios.seed is not None and not instance.declares_laws:
+            raise InvalidInputError("have a seed, but there is no law to draw them from", "scenarios")
+        return scenarios
+    size: object = DEFAULT_SCENARIOS if scenarios is None else scenarios
+    if isinstance(size, bool) or not isinstance(size, Integral):
+        raise InvalidInputError(f"must be a whole number or Scenarios, not {size!r:.80}", "scenarios")
+    return draw_scenarios(instance, int(size), seed)
+
+
 def registered() -> tuple[Registered, ...]:
     """All methods, by name."""
     known = _known()
     return tuple(known[name] for name in sorted(known))
+
+
+_NOTHING = "no plan found: the method returns None"
+"""The reason where a method returns None."""
+
+
+def outcome_of(method: str, returned: object, defect: type[DeplError]) -> Outcome:
+    """What a method returned, if it is of a known kind and does not contradict itself.
+
+    If it is not, that is a defect of a method that comes with depl, and an invalid input of any other.
+    """
+    outcome, wrong = returned, defect if is_shipped(method) else InvalidInputError
+    if outcome is None or isinstance(outcome, Plan):
+        outcome = Outcome(Termination.EXHAUSTED, outcome, reason=None if outcome else _NOTHING)
+    if not isinstance(outcome, Outcome):
+        kind = type(outcome).__name__
+        raise wrong(f"method {method!r} returns a {kind}; an Outcome, a Plan or None is needed")
+    if not is_shipped(method):
+        outcome = _typed(outcome, method)
+    stopped = outcome.termination
+    if outcome.plan is None and stopped in (Termination.OPTIMAL, Termination.GAP_REACHED):
+        raise wrong(f"method {method!r} says {stopped.value!r} without a plan")
+    if outcome.plan is not None and stopped is Termination.INFEASIBLE:
+        raise wrong(f"method {method!r} says {stopped.value!r} and holds a plan")
+    return outcome
+
+
+def _typed(outcome: Outcome, method: str) -> Outcome:
+    """The outcome of a user's method with every field of its declared type; numpy's numbers as plain ones."""
+    given = {item.name: _plain(getattr(outcome, item.name)) for item in fields(Outcome)}
+    try:
+        found = msgspec.convert(given, Outcome)
+    except msgspec.ValidationError as error:
+        raise InvalidInputError(f"method {method!r} returns a malformed Outcome: {error}") from error
+    if math.isnan(found.lower_bound):
+        raise InvalidInputError(
+            f"method {method!r} returns a malformed Outcome: its lower_bound is no number (nan)"
+        )
+    return found
+
+
+def _plain(value: object) -> object:
+    """Records as their fields, which msgspec then looks at, and numbers of numpy as plain ones."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value

@@ -1,18 +1,26 @@
 """Options that a method takes besides its limits: their names, the values they allow, and reading them."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+import numpy as np
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.names import advice, nearest
 from depl.models.foundation.removed import removed
 
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-_UNDECLARED = (int, float, bool, str)
 _TRUTH = {"true": True, "false": False}
+_READ: dict[type, Callable[[str], object]] = {
+    int: int,
+    float: float,
+    bool: lambda text: _TRUTH[text.casefold()],
+    str: str,
+}
+"""How a text is read as a value of each type, in the order in which it is tried where none is declared."""
 
 
 @dataclass(frozen=True)
@@ -83,15 +91,11 @@ class Option:
             return word if member is None else member(word)
         if float in self.kinds and isinstance(value, int | float) and not isinstance(value, bool):
             value = float(value)  # a whole number or one of numpy is as good
-        if type(value) not in self.kinds or not self._large_enough(value):
-            raise InvalidInputError(f"must be {self.allowed}, not {given[self.name]!r}", self.name)
-        return value
-
-    def _large_enough(self, value: Any) -> bool:
         least = -math.inf if self.least is None else self.least
-        if type(value) is float:
-            return least < value < math.inf
-        return type(value) is not int or value >= least
+        small = type(value) is int and value < least
+        if type(value) not in self.kinds or small or (type(value) is float and not least < value < math.inf):
+            raise self._refused(given[self.name])
+        return value
 
     def read(self, text: str) -> object:
         """The value that a text stands for.
@@ -103,56 +107,33 @@ class Option:
         """
         if text in self.words:
             return text
-        for kind in self.kinds if self.values else _UNDECLARED:
-            value = _read(text, kind)
-            if value is not None:
-                return value
+        for kind in self.kinds if self.values else _READ:
+            try:
+                return _READ[kind](text)
+            except (KeyError, ValueError):
+                continue
         meant = nearest(text, self.words)
-        hint = f"; did you mean {meant[0]!r}?" if meant else ""
-        raise InvalidInputError(f"must be {self.allowed}, not {text!r}{hint}", self.name)
+        raise self._refused(text, f"; did you mean {meant[0]!r}?" if meant else "")
+
+    def _refused(self, value: object, hint: str = "") -> InvalidInputError:
+        return InvalidInputError(f"must be {self.allowed}, not {value!r}{hint}", self.name)
 
 
-def declared(options: Iterable[str | Option]) -> tuple[Option, ...]:
-    """The options of a method, of which some may be given by their names alone."""
-    return tuple(Option(item) if isinstance(item, str) else item for item in options)
-
-
-def require_declared(method: str, options: Iterable[Option], given: Iterable[str]) -> None:
-    """Refuse options that a method does not take.
-
-    Raises
-    ------
-    InvalidInputError
-        With what was meant, and those that it takes.
-    """
-    names = [item.name for item in options]
+def given_options(
+    method: str, options: Iterable[Option], given: Mapping[str, object] | None
+) -> dict[str, object]:
+    """The options of a solve, numbers of numpy as plain ones; refuse those that the method does not take."""
+    given, names = given or {}, [item.name for item in options]
     for name in given:
         if name not in names:
             gone = removed(f"method {method}, option {name}")
             hint = gone or (advice(name, names) if names else "it takes none")
             raise InvalidInputError(f"method {method!r} takes no option {name!r}; {hint}")
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
 
 
 def read_options(method: str, options: Iterable[Option], texts: Mapping[str, str]) -> dict[str, object]:
-    """The values of options that were written as text.
-
-    Raises
-    ------
-    InvalidInputError
-        If the method does not take one of them, or not with this value.
-    """
+    """The values of options that were written as text; refuse as `given_options`, and other values."""
     known = {item.name: item for item in options}
-    require_declared(method, known.values(), texts)
+    given_options(method, known.values(), texts)
     return {name: known[name].read(text) for name, text in texts.items()}
-
-
-def _read(text: str, kind: type) -> object:
-    """The text as a value of a type, None if it is none."""
-    if kind is str:
-        return text
-    if kind is bool:
-        return _TRUTH.get(text.casefold())
-    try:
-        return kind(text)
-    except ValueError:
-        return None

@@ -4,20 +4,24 @@
 means proven.
 """
 
+import functools
+import importlib.metadata
 import math
+import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from depl.models.evaluation.evaluate import epoch_loads, epoch_times
+from depl.models.evaluation.evaluate import Evaluation, epoch_loads, epoch_times
 from depl.models.foundation.documents import document
 from depl.models.foundation.interval import Interval
 from depl.models.foundation.showing import Shown
 from depl.models.foundation.tables import frame_of
+from depl.models.foundation.tolerances import counts_as_proved
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.evidence import ScenarioEvidence
@@ -56,6 +60,35 @@ class Solution(Enum):
     """A plan that the verifier accepts."""
     NONE = "none"
     """No plan."""
+
+
+def proved_as(cost: float, lower_bound: float, gap: float) -> Termination | None:
+    """What a lower bound proves of a plan: that it is cheapest, or within the gap; None if neither."""
+    if counts_as_proved(cost, lower_bound):
+        return Termination.OPTIMAL
+    within = gap > 0 and counts_as_proved(cost, lower_bound, gap)
+    return Termination.GAP_REACHED if within else None
+
+
+def stopped_as(termination: Termination) -> Termination:
+    """Why a solve stopped whose proof, if it had one, was about another plan."""
+    proofs = (Termination.OPTIMAL, Termination.GAP_REACHED, Termination.INFEASIBLE)
+    return Termination.EXHAUSTED if termination in proofs else termination
+
+
+_LIBRARIES = ("depl", "numpy", "scipy", "msgspec", "pyomo", "highspy", "numba")
+
+
+@functools.cache
+def versions() -> Mapping[str, str]:
+    """Of Python and of what solves, by name; read once, as asking for all takes longer than many a solve."""
+    found = {"python": platform.python_version()}
+    for library in _LIBRARIES:
+        try:
+            found[library] = importlib.metadata.version(library)
+        except importlib.metadata.PackageNotFoundError:  # run from a source tree that was not installed
+            found[library] = "not installed"
+    return found
 
 
 @dataclass(frozen=True)
@@ -102,6 +135,15 @@ class Phase:
     lower_bound: float
 
 
+_KEYS = (
+    *("termination", "solution", "claimed", "cost", "lower_bound", "gap", "epochs", "training_time"),
+    *("expected_loss", "reason", "violation", "quantile", "rests_on", "rows", "quantile_means", "scenarios"),
+    *("dual", "decisions", "tolerances", "method", "instance", "seed", "versions", "wall_seconds"),
+    *("cpu_seconds", "build_seconds", "stage_seconds", "phases", "plan"),
+)
+"""Of a result as plain data, in their order."""
+
+
 @dataclass(frozen=True, repr=False)
 class Result(Shown):
     """The outcome of `depl.solve`.
@@ -117,8 +159,8 @@ class Result(Shown):
         there were none.
     reason : str or None
         If there is no plan: the stage that failed and the nearest reachable value.
-    violation, quantile : Interval or None
-        Certified P(l(K) > l_max) and omega-quantile of l(K) of the plan, under the laws of the instance.
+    evaluation : Evaluation or None
+        All numbers of the plan; `cost`, `violation` and others of them have names here, too.
     claimed : bool
         Whether ``lower_bound``, and a ``termination`` that speaks of a proof, only repeat what a method says
         that does not come with depl: the verifier neither refutes nor proves it.
@@ -150,13 +192,9 @@ class Result(Shown):
     plan: Plan | None
     cost: float | None
     lower_bound: float
-    violation: Interval | None = None
-    quantile: Interval | None = None
+    evaluation: Evaluation | None = None
     claimed: bool = False
     rests_on: str | None = None
-    epochs: int | None = None
-    training_time: float | None = None
-    expected_loss: float | None = None
     scenarios: ScenarioEvidence | None = None
     dual: DualBound | None = None
     rows: tuple[str, ...] = ()
@@ -181,6 +219,32 @@ class Result(Shown):
         if self.cost == self.lower_bound:
             return 0.0
         return (self.cost - self.lower_bound) / self.cost if self.cost > 0 else None
+
+    @property
+    def violation(self) -> Interval | None:
+        """Certified P(l(K) > l_max) of the plan under the laws of the instance, where they are declared."""
+        return None if self.evaluation is None else self.evaluation.certified
+
+    @property
+    def quantile(self) -> Interval | None:
+        """Certified omega-quantile of l(K) of the plan; None where there was no time for it."""
+        return None if self.evaluation is None else self.evaluation.quantile
+
+    @property
+    def epochs(self) -> int | None:
+        """K of the plan."""
+        return None if self.evaluation is None else self.evaluation.epochs
+
+    @property
+    def training_time(self) -> float | None:
+        """Sum of the epoch times of the plan [time]."""
+        return None if self.evaluation is None else self.evaluation.training_time
+
+    @property
+    def expected_loss(self) -> float | None:
+        """E l(K) of the plan, where it is finite and known [loss]."""
+        mean = math.nan if self.evaluation is None else self.evaluation.expected_loss
+        return mean if math.isfinite(mean) else None
 
     def frame(self) -> Any:
         """The plan as a frame of pandas, a row per epoch; without rows where there is no plan.
@@ -208,49 +272,29 @@ class Result(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data; infinite or absent values become None."""
-        known: dict[str, Any] = {"termination": self.termination.value, "solution": self.solution.value}
-        known["claimed"] = self.claimed
-        for name in ("cost", "lower_bound", "gap", "epochs", "training_time", "expected_loss", "reason"):
-            known[name] = getattr(self, name)
+        known = {name: getattr(self, name, None) for name in _KEYS}
         for name in ("violation", "quantile"):
-            interval: Interval | None = getattr(self, name)
-            known[name] = {"lower": interval and interval.lower, "upper": interval and interval.upper}
-        known["rests_on"] = self.rests_on
-        known["rows"] = list(self.rows)
+            ends = known[name]
+            known[name] = {"lower": ends and ends.lower, "upper": ends and ends.upper}
         known["quantile_means"] = "law" if self.scenarios is None else "scenarios"
-        for name in ("scenarios", "dual"):
-            evidence: ScenarioEvidence | DualBound | None = getattr(self, name)
-            known[name] = None if evidence is None else asdict(evidence)
-        known["decisions"] = [{**asdict(item), "stage": item.stage.value} for item in self.decisions]
-        known["tolerances"] = dict(self.tolerances)
-        for name in (
-            "method",
-            "instance",
-            "seed",
-            "versions",
-            "wall_seconds",
-            "cpu_seconds",
-            "build_seconds",
-        ):
-            known[name] = getattr(self, name)
-        known["stage_seconds"] = dict(self.stage_seconds)
-        known["phases"] = [asdict(phase) for phase in self.phases]
         known["plan"] = None if self.plan is None else document(self.plan)
-        return {name: _finite(value) for name, value in known.items()}
+        found: dict[str, Any] = _finite(msgspec.to_builtins(known, enc_hook=_plain))
+        return found
 
     def to_json(self) -> str:
         """The result as one JSON object."""
         return msgspec.json.encode(self.to_dict()).decode()
 
 
+def _plain(value: Any) -> Any:
+    """Numbers of numpy, as a method may give them, and mappings that are no dict."""
+    return value.item() if isinstance(value, np.generic) else dict(value)
+
+
 def _finite(value: Any) -> Any:
-    """``value`` with None for what is not finite, and plain numbers where a method gave those of numpy."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    """``value`` with None for what is not finite."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return value
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value

@@ -238,7 +238,8 @@ SAFE = [
 @pytest.fixture(scope="module")
 def uneven(shown):
     """Objects whose numbers end nowhere."""
-    result = dataclasses.replace(shown["Result"], lower_bound=27.987654321, violation=MISSED, quantile=LAW)
+    evaluation = dataclasses.replace(shown["Result"].evaluation, violation=MISSED, quantile=LAW)
+    result = dataclasses.replace(shown["Result"], lower_bound=27.987654321, evaluation=evaluation)
     result = dataclasses.replace(result, termination=depl.Termination.EXHAUSTED)
     point = dataclasses.replace(shown["Front"].points[0], result=result)
     bracket = type(shown["Report"].violation)(Fraction(MISSED.lower), Fraction(MISSED.upper))

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import depl
+from depl.benchmarks.figures.trajectory import trajectory
 from depl.models.evaluation.evaluate import evaluate, final_loss, plan_steps
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.evaluation.traced_law import lent
@@ -28,7 +29,6 @@ from depl.models.problem.laws import Empirical
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import FittedJump, FittedStep, TracedLaw
 from depl.models.solving.early_stopping import early_stopping
-from depl.models.solving.trajectory import trajectory
 from tests.cases.memory_cases import CUT, FAR, FULL, every_schedule, fitted, instance_of, random_law, run_of
 from tests.cases.traced_law_cases import cases, halves, plan_of
 from tests.oracles.traced_law import Oracle, Schedule, Section, sections

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import depl
+from depl.benchmarks.figures.trajectory import trajectory
 from depl.models.evaluation.loss_law import loss_law
 from depl.models.evaluation.traced_loss import UNEVALUATED, end_law
 from depl.models.evaluation.traced_support import outside_support
@@ -24,7 +25,6 @@ from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import RecordedRun, TracedLaw
 from depl.models.solving.early_stopping import early_stopping
 from depl.models.solving.result import Termination
-from depl.models.solving.trajectory import trajectory
 from depl.models.verifier.distribution import tail_probability
 from depl.models.verifier.laws import decimal
 from depl.models.verifier.traces import traced_loss

@@ -12,7 +12,6 @@ import depl
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.users_code import import_source, resolved, users_fault
 from depl.models.problem.laws import Moments
-from depl.models.solving.known_plan import bare
 from tests.cases.documents import put
 
 
@@ -130,7 +129,7 @@ def ending(own_laws):
     depl.register_law(Ending)
     content = put(json.loads(depl.load("tiny").to_json()), "models[0].improvement.noise", {"type": "ending"})
     instance = depl.Instance.from_json(json.dumps(content))
-    plan = bare(depl.solve(depl.load("tiny"), "density-greedy").plan)  # of the same models and clusters
+    plan = depl.solve(depl.load("tiny"), "density-greedy").plan.bare()  # of the same models and clusters
     told_to_end.append(True)
     yield depl.Instance.from_json(instance.to_json()), plan
     told_to_end.clear()

@@ -1,11 +1,13 @@
-"""What a method tells of its decisions, from the method to the command line."""
+"""What a method tells of its decisions and the seconds of its stages, from the method to the command line."""
 
 import json
 import math
 
+import pytest
+
 import depl
 from depl.commands.answer import ExitCode
-from depl.models.solving.decisions import Decision, Stage, told
+from depl.models.solving.decisions import Decision, Stage, StageClock, told
 from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
 
@@ -55,3 +57,61 @@ def test_what_was_taken_back_in_a_row_is_counted_unless_details_are_wanted() -> 
         "  7. data: d",
         "  8. data: d",
     ]  # two are no longer than a count
+
+
+class Hand:
+    """A clock that the test moves."""
+
+    moment = 100.0
+
+    def __call__(self) -> float:
+        return self.moment
+
+    def move(self, seconds: float) -> None:
+        self.moment += seconds
+
+
+def test_a_stage_counts_what_it_takes_itself_and_nothing_between_stages():
+    hand = Hand()
+    clock = StageClock(hand)
+    hand.move(1)
+    with clock.during(Stage.DATA):
+        hand.move(2)
+        with clock.during(Stage.MODELS):
+            hand.move(4)
+        hand.move(8)
+        assert clock.seconds == {"data": 10, "models": 4}  # a running stage is counted so far
+    hand.move(16)
+    with clock.during(Stage.DATA):
+        hand.move(32)
+    assert clock.seconds == {"data": 42, "models": 4}
+
+
+def test_an_item_counts_for_its_making_not_for_its_use_also_where_it_fails():
+    def made():
+        for seconds in (1, 2):
+            hand.move(seconds)
+            yield seconds
+        hand.move(4)
+        raise ValueError("late")
+
+    hand = Hand()
+    clock = StageClock(hand)
+    items = clock.items(Stage.MODELS, made())
+    for _ in range(2):
+        next(items)
+        hand.move(8)
+    with pytest.raises(ValueError, match="late"):
+        next(items)
+    hand.move(16)
+    assert clock.seconds == {"models": 7}
+
+
+@pytest.mark.parametrize("method", ["depl-paper", "depl"])
+def test_the_loops_tell_the_seconds_of_their_stages(method):
+    result = depl.solve(depl.load("paper-alexnet", target=13), method)
+    assert set(result.stage_seconds) == {"data", "models", "resources"}
+    assert all(seconds > 0 for seconds in result.stage_seconds.values())
+    assert sum(result.stage_seconds.values()) <= result.wall_seconds
+    assert result.to_dict()["stage_seconds"] == result.stage_seconds
+    assert depl.solve(depl.load("tiny"), "enumerate").stage_seconds == {}  # which has none

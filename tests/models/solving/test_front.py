@@ -13,7 +13,6 @@ from depl.models.solving.budgets import Budget
 from depl.models.solving.edge import default_range
 from depl.models.solving.front import front
 from depl.models.solving.front_points import Front
-from depl.models.solving.known_plan import bare
 from depl.models.solving.methods import Limits
 from depl.models.solving.result import Result, Termination
 from depl.models.solving.solve import solve
@@ -184,7 +183,7 @@ def test_a_solve_returns_the_plan_it_starts_from_unless_a_cheaper_one_is_found(t
     again = solve(tiny, "exact", start=best.plan)
     assert (again.cost, again.termination) == (best.cost, Termination.OPTIMAL)
     with pytest.raises(InvalidInputError, match="start: is not feasible"):
-        solve(tiny.replace(maximum_time=0.5), "exact", start=bare(best.plan))
+        solve(tiny.replace(maximum_time=0.5), "exact", start=best.plan.bare())
 
 
 @pytest.mark.parametrize("against", RANGES)

@@ -32,9 +32,8 @@ from depl.models.programs.formulations import Price
 from depl.models.scenarios import draws
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.solving import solve as solving
-from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
-from depl.models.solving.solve import solve
+from depl.models.solving.solve import Request, solve
 
 MODELS, EPOCHS, SCENARIOS = 3, 4, 5
 PAIRS = MODELS * (MODELS - 1)
@@ -204,15 +203,17 @@ def test_a_limit_counts_from_the_entry_of_a_solve(
     """Looking at the plan to start from is within it."""
     clock, begun = _Clock(), []
 
-    def late(*given: object) -> None:
+    def late(*given: object) -> Plan:
         clock.now += 7.0
+        return Plan()
 
-    def run(method: object, instance: Instance, limits: Limits, scenarios: object) -> object:
-        begun.append(limits.started)
-        return Outcome(Termination.TIME_LIMIT, None, 0.0), None
+    def run(request: Request, scenarios: object) -> object:
+        begun.append(request.limits.started)
+        raise OutOfTimeError
 
     monkeypatch.setattr(clocks, "time", clock)
-    monkeypatch.setattr(solving, "known_plan", late)
+    monkeypatch.setattr(solving, "_known", late)
     monkeypatch.setattr(solving, "_run", run)
-    solve(instance, "exact", time_limit=2.0, start=Plan())
+    with pytest.raises(OutOfTimeError):
+        solve(instance, "exact", time_limit=2.0, start=Plan())
     assert begun == [100.0]

@@ -13,12 +13,9 @@ from depl.heuristics.auto import method as automatic
 from depl.models.foundation import clock as clocks
 from depl.models.foundation import deadline as deadlines
 from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
 from depl.models.risk import transforms
 from depl.models.solving import methods, solve
-from depl.models.solving.methods import Limits, Looks, Outcome
-from depl.models.solving.paused import Paused
-from depl.models.solving.result import Termination
+from depl.models.solving.methods import Limits
 
 
 class Clock:
@@ -84,50 +81,6 @@ def test_work_ends_at_the_limit_whatever_is_being_computed(method, clock, smooth
     # Work is broken off, and once more in what follows; auto ends two methods, one after the other.
     breaks = 4 if method == "auto" else 2
     assert max(taken) <= 3.0 + breaks * (deadlines.LEEWAY + 1.0)  # each time within one block
-
-
-def test_a_step_that_takes_long_waits_in_its_midst(tiny: Instance) -> None:
-    """The method never looks at the clock itself; its turns end inside of its one step, all the same."""
-    late = [True, False, False]
-    seen: list[int] = []
-
-    class Turns(Limits):
-        def lateness(self) -> float:
-            return math.inf if late[0] else -math.inf
-
-    def method(instance: Instance, limits: Limits) -> Outcome:
-        for number in range(3):
-            seen.append(number)
-            deadlines.keep_time()
-        return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
-
-    waiting = Paused(method, tiny, Limits())
-    assert waiting.proceed(Turns()) is None
-    assert seen == [0]
-    late[0] = False
-    found = waiting.proceed(Turns())
-    assert seen == [0, 1, 2]
-    assert found is not None
-    assert found.termination is Termination.EXHAUSTED
-
-
-def test_a_step_that_waits_is_broken_off_once_it_is_stopped(tiny: Instance, monkeypatch) -> None:
-    class Over(Limits):
-        def lateness(self) -> float:
-            return math.inf
-
-    def method(instance: Instance, limits: Limits) -> Outcome:
-        try:
-            while True:
-                deadlines.keep_time()
-        except deadlines.OutOfTimeError:
-            return Outcome(Termination.TIME_LIMIT, None, 7.0, "broken off")
-
-    waiting = Paused(method, tiny, Limits())
-    assert waiting.proceed(Over(looks=Looks(5))) is None
-    found = waiting.stop()
-    assert found is not None
-    assert (found.termination, found.lower_bound) == (Termination.TIME_LIMIT, 7.0)
 
 
 @pytest.mark.parametrize(

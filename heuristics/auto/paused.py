@@ -7,16 +7,17 @@ any time: who lets a method proceed waits for it.
 """
 
 import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from depl.models.foundation.clock import now
 from depl.models.foundation.deadline import LEEWAY, OutOfTimeError, deadline
 from depl.models.problem.instance import Instance
-from depl.models.problem.plan import Plan
-from depl.models.solving.methods import Limits, Method, Outcome
+from depl.models.solving.methods import Limits, Outcome
 from depl.models.solving.result import Termination
 
-_Answer = Outcome | Plan | None
+_Method = Callable[[Instance, Limits], Outcome]
 
 
 class Paused:
@@ -31,65 +32,55 @@ class Paused:
         is begun in one and cannot be paused has to be done by then.
     """
 
-    def __init__(self, method: Method, instance: Instance, limits: Limits) -> None:
+    def __init__(self, method: _Method, instance: Instance, limits: Limits) -> None:
         self._turn = threading.Condition()
         self._running = False
         self._stopped: float | None = None
         self._whole = self._allowed = limits
-        self._answer: _Answer = None
-        self._error: BaseException | None = None
-        self._ended = False
+        self._answer: Future[Outcome] = Future()
         own = _PausingLimits(**{**vars(replace(limits, time_limit=None, looks=None)), "owner": self})
         self._thread = threading.Thread(target=self._run, args=(method, instance, own), daemon=True)
 
     @property
     def ended(self) -> bool:
         """Whether the method has returned, or raised."""
-        return self._ended
+        return self._answer.done()
 
     @property
     def waits(self) -> bool:
         """Whether the method has begun and not ended."""
-        return self._thread.is_alive() and not self._ended
+        return self._thread.is_alive() and not self.ended
 
     def proceed(self, allowed: Limits) -> Outcome | None:
-        """Let the method go on until the limits expire; what it returned, None if it waits.
-
-        Raises
-        ------
-        Exception
-            What the method raised.
-        """
+        """Let the method go on until the limits expire; what it returned or raises, None if it waits."""
         with self._turn:
             self._allowed = allowed
-            self._running = not self._ended
+            self._running = not self.ended
             if self._running and not self._thread.is_alive():
                 self._thread.start()
             self._turn.notify_all()
             while self._running:
                 self._turn.wait()
-        if self._error is not None:
-            raise self._error
-        return _outcome(self._answer) if self._ended else None
+        return self._answer.result() if self.ended else None
 
     def stop(self) -> Outcome | None:
         """Let the method end with what it holds; None if it was never begun."""
-        if not self._thread.is_alive() and not self._ended:
+        if not self._thread.is_alive() and not self.ended:
             return None
         self._stopped = now()
         return self.proceed(self._allowed)
 
-    def _run(self, method: Method, instance: Instance, limits: Limits) -> None:
+    def _run(self, method: _Method, instance: Instance, limits: Limits) -> None:
         try:
             with deadline(self._lateness):
-                self._answer = method(instance, limits)
+                self._answer.set_result(method(instance, limits))
         except OutOfTimeError:
             reason = "stopped before there was a plan; allow more time"
-            self._answer = Outcome(Termination.TIME_LIMIT, None, 0.0, reason)
+            self._answer.set_result(Outcome(Termination.TIME_LIMIT, None, 0.0, reason))
         except BaseException as error:  # noqa: BLE001 - it is raised again by `proceed`
-            self._error = error
+            self._answer.set_exception(error)
         with self._turn:
-            self._ended, self._running = True, False
+            self._running = False
             self._turn.notify_all()
 
     def look(self) -> bool:
@@ -122,9 +113,3 @@ class _PausingLimits(Limits):
         """Wait for more time, or say that there is none."""
         over = super().expired()
         return (self.owner is not None and self.owner.look()) or over
-
-
-def _outcome(answer: _Answer) -> Outcome:
-    if isinstance(answer, Outcome):
-        return answer
-    return Outcome(Termination.EXHAUSTED, answer, 0.0)

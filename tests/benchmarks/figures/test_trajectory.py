@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 from scipy import stats
 
+from depl.benchmarks.figures.trajectory import milestones, trajectory
 from depl.instances.library import load
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.solving.trajectory import milestones, trajectory
 
 NORMAL = load("paper-alexnet-deadline-normal", 9)
 MODELS = ["fast-unsteady"] + ["intermediate"] * 2 + ["slow-steady"] * 3

@@ -1,15 +1,16 @@
 """Methods that are paused at a look at the clock: they go on where they were, and end when told to."""
 
+import math
 import threading
 
 import pytest
 
-from depl.models.foundation.deadline import OutOfTimeError
+from depl.heuristics.auto.paused import Paused
+from depl.models.foundation.deadline import OutOfTimeError, keep_time
 from depl.models.foundation.errors import NotCoveredError
 from depl.models.problem.instance import Instance
 from depl.models.problem.plan import Plan
 from depl.models.solving.methods import Limits, Looks, Outcome
-from depl.models.solving.paused import Paused
 from depl.models.solving.result import Termination
 
 
@@ -98,12 +99,6 @@ def test_time_that_is_over_before_anything_is_held_is_an_answer(tiny: Instance) 
     assert found.termination is Termination.TIME_LIMIT
 
 
-def test_a_bare_plan_is_a_plan_without_a_bound(tiny: Instance) -> None:
-    found = Paused(lambda instance, limits: Plan(), tiny, Limits()).proceed(turns(1))
-    assert found is not None
-    assert (found.termination, found.plan, found.lower_bound) == (Termination.EXHAUSTED, Plan(), 0.0)
-
-
 def test_limits_of_the_whole_do_not_reach_the_method_but_gap_and_seed_do(tiny: Instance) -> None:
     seen = []
 
@@ -113,3 +108,47 @@ def test_limits_of_the_whole_do_not_reach_the_method_but_gap_and_seed_do(tiny: I
 
     Paused(curious, tiny, Limits(gap=0.25, time_limit=1e-9, seed=7, looks=Looks(0))).proceed(turns(1))
     assert seen == [(0.25, 7, None, True)]
+
+
+def test_a_step_that_takes_long_waits_in_its_midst(tiny: Instance) -> None:
+    """The method never looks at the clock itself; its turns end inside of its one step, all the same."""
+    late = [True, False, False]
+    seen: list[int] = []
+
+    class Turns(Limits):
+        def lateness(self) -> float:
+            return math.inf if late[0] else -math.inf
+
+    def method(instance: Instance, limits: Limits) -> Outcome:
+        for number in range(3):
+            seen.append(number)
+            keep_time()
+        return Outcome(Termination.EXHAUSTED, Plan(), 0.0)
+
+    waiting = Paused(method, tiny, Limits())
+    assert waiting.proceed(Turns()) is None
+    assert seen == [0]
+    late[0] = False
+    found = waiting.proceed(Turns())
+    assert seen == [0, 1, 2]
+    assert found is not None
+    assert found.termination is Termination.EXHAUSTED
+
+
+def test_a_step_that_waits_is_broken_off_once_it_is_stopped(tiny: Instance) -> None:
+    class Over(Limits):
+        def lateness(self) -> float:
+            return math.inf
+
+    def method(instance: Instance, limits: Limits) -> Outcome:
+        try:
+            while True:
+                keep_time()
+        except OutOfTimeError:
+            return Outcome(Termination.TIME_LIMIT, None, 7.0, "broken off")
+
+    waiting = Paused(method, tiny, Limits())
+    assert waiting.proceed(Over(looks=Looks(5))) is None
+    found = waiting.stop()
+    assert found is not None
+    assert (found.termination, found.lower_bound) == (Termination.TIME_LIMIT, 7.0)
