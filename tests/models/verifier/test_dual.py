@@ -107,18 +107,17 @@ def cheapest(problem: SampledProblem) -> float:
 
 
 def test_without_noise_the_bound_is_that_of_the_best_number_of_epochs(steady):
-    """psi(lam) = 2 sqrt(3 * 8 lam) + lam / 2 (x = sqrt(8 lam / 3) <= 10); K epochs gain 2 K; T_max = 5."""
-    for time_price, gain_price in [(6.0, 10.0), (6.0, 1.0), (0.3, 4.0), (2.0, 12.0)]:
+    """psi(lam) = 2 sqrt(3 * 8 lam) + lam / 2 (x = sqrt(8 lam / 3) <= 10); K epochs gain 2 K; T_max = 5.
+
+    The optimum costs 24 at lam = 3 * 4^2 / 8 = 6 (x = 4); there psi = 27, twice of which mu must pay for.
+    """
+    for time_price, gain_price in [(6.0, 10.0), (6.0, 1.0), (0.3, 4.0), (2.0, 12.0), (6.0, 13.5)]:
         psi = 2 * math.sqrt(24 * time_price) + time_price / 2
         needed = 10 - 6 - 1e-9
         values = [k * (psi - 2 * gain_price) + gain_price * needed - 5 * time_price for k in range(4)]
         found = dual_bound(steady, certain(steady), 0, time_price, gain_price)
         assert found == pytest.approx(max(0.0, min(values)), rel=1e-12, abs=1e-12)
-
-
-def test_at_the_best_prices_it_is_the_optimum_where_nothing_is_random(steady):
-    """Cost 24 at lam = 3 * 4^2 / 8 = 6 (x = 4); there psi = 27, twice of which mu must pay for 4 of gain."""
-    assert dual_bound(steady, certain(steady), 0, 6.0, 13.5) == pytest.approx(24, abs=2e-8)
+    assert found == pytest.approx(24, abs=2e-8)
 
 
 def test_the_transfers_of_the_cheapest_assignment_are_part_of_it():
@@ -231,17 +230,15 @@ def test_a_true_bound_is_proved_again(proved):
 @pytest.mark.parametrize("name", ["time_price", "gain_price", "bound"])
 @pytest.mark.parametrize("factor", [1 - 1e-6, 1 + 1e-6, 0.5, 2.0])
 def test_every_altered_number_of_it_is_refused(proved, name, factor):
-    finding, _ = verdict(proved, **{name: factor * getattr(proved[2], name)})
-    assert finding.kind is Kind.FAILED
-    assert finding.equation == "claim: dual bound"
+    finding, found = verdict(proved, **{name: factor * getattr(proved[2], name)})
+    assert (finding.kind, finding.equation) == (Kind.FAILED, "claim: dual bound")
+    if name == "bound":  # what is proved does not depend on what is claimed
+        assert found == proved[2].bound
+        assert finding.amount == pytest.approx((factor - 1) * found, rel=1e-9)
 
 
-def test_the_amount_says_by_how_much_it_is_off(proved):
+def test_a_bound_may_be_off_by_a_billionth(proved):
     bound = proved[2].bound
-    finding, found = verdict(proved, bound=1.5 * bound)
-    assert finding.amount == pytest.approx(0.5 * bound, rel=1e-9)
-    assert found == bound  # what is proved does not depend on what is claimed
-    assert verdict(proved, bound=0.5 * bound)[0].amount == pytest.approx(-0.5 * bound, rel=1e-9)
     assert verdict(proved, bound=bound * (1 + 5e-10))[0].ok
     assert not verdict(proved, bound=bound * (1 + 2e-9))[0].ok
 

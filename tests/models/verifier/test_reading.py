@@ -146,9 +146,8 @@ def test_switches_count_only_between_different_models(instance):
 
 def test_an_initial_model_makes_the_first_epoch_a_switch(instance):
     plan = plan_of(("small", "near"))
-    assert loss_facts(instance, plan).certain == Fraction("10.1")
-    assert loss_facts(instance.replace(initial_model="small"), plan).certain == Fraction("10.1")
-    assert loss_facts(instance.replace(initial_model="full"), plan).certain == Fraction("10.4")
+    for initial, certain in ((None, "10.1"), ("small", "10.1"), ("full", "10.4")):
+        assert loss_facts(instance.replace(initial_model=initial), plan).certain == Fraction(certain)
 
 
 def test_forbidden_switches_are_listed_with_their_epochs(instance):
@@ -199,11 +198,11 @@ def test_a_table_of_subsets_gives_exact_shares(instance):
 
 
 def test_transfers_are_summed_once_per_cluster_and_dataset(instance):
-    assert (
-        transfers(instance, given_data(plan_of(*[("full", "near"), ("small", "far")] * 2)).items())
-        == 1.5 + 0.25 + 7
-    )
-    assert transfers(instance, given_data(plan_of(("full", "far"), far=("good",))).items()) == 0
+    for plan, cost in (
+        (plan_of(*[("full", "near"), ("small", "far")] * 2), 1.5 + 0.25 + 7),
+        (plan_of(("full", "far"), far=("good",)), 0),
+    ):
+        assert transfers(instance, given_data(plan).items()) == cost
 
 
 def test_means_of_every_kind_of_switch_are_found(instance):

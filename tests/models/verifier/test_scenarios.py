@@ -7,10 +7,8 @@ import msgspec
 import numpy as np
 import pytest
 
-import depl
 from depl.instances.generator import random_instances, random_plan
 from depl.models.exact.listing import enumerate_plans
-from depl.models.exact.sampled import SampledProblem
 from depl.models.problem.instance import ConstantImprovement, Model
 from depl.models.problem.laws import Deterministic, Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.problem.plan import Claims, ClusterData, Plan, PlannedEpoch
@@ -149,16 +147,13 @@ def test_a_count_that_rounding_leaves_open_passes_only_with_a_claim_that_can_be_
     assert finding.message.startswith("0 to 2 of 2 scenarios")
 
 
-def test_a_plan_longer_than_the_scenarios_fails_without_a_count(bell, steady_plan):
-    scenarios = own(bell, GAINS)
-    plan = claiming(bell, scenarios, steady_plan)
+def test_without_a_defined_loss_or_enough_scenarios_a_plan_fails_without_a_count(
+    bell, steady_plan, tiny, tiny_optimum
+):
+    plan, scenarios = claiming(bell, own(bell, GAINS), steady_plan), own(bell, GAINS)
     long = msgspec.structs.replace(plan, epochs=plan.epochs * 2)
     assert {"(3)", "Sec. III, K_max"} <= failing(verify(bell, long, arrays(scenarios)))
-
-
-def test_a_forbidden_switch_leaves_no_loss_to_count(tiny, tiny_optimum):
-    scenarios = draw_scenarios(tiny, 20)
-    plan = claiming(tiny, scenarios, tiny_optimum)
+    plan = claiming(tiny, draw_scenarios(tiny, 20), tiny_optimum)
     turned = msgspec.structs.replace(plan, epochs=plan.epochs[::-1])
     assert the(verify(tiny, turned), "(3)").message == "the loss is not defined after a forbidden switch"
 
@@ -222,14 +217,11 @@ def test_the_stream_is_drawn_again_for_every_law(bell, noise, switch):
     assert all(finding.ok for finding in findings)
 
 
-@pytest.mark.parametrize("wrong", [math.nan, math.inf])
 @pytest.mark.parametrize("part", [0, 1])
-def test_one_number_that_is_not_finite_is_refused_although_the_digest_is_right(
-    bell, steady_plan, part, wrong
-):
+def test_one_number_that_is_not_finite_is_refused_although_the_digest_is_right(bell, steady_plan, part):
     """Of a scenario that is not a number no count could say that it misses."""
     draws = np.full((4, 3, 1), 3.0), np.zeros((4, 3, 1, 1))
-    draws[part][(1,) + (0,) * (draws[part].ndim - 1)] = wrong
+    draws[part].flat[2] = (math.nan, math.inf)[part]
     plan = claiming(bell, own(bell, [[3, 3, 0]] * 4), steady_plan)
     digest = plan.claims.scenarios.digest[:16] + verifier_sample.numbers_digest(draws)
     finding = the(verify(bell, altered(plan, "scenarios", digest=digest), draws), "claim: scenarios")
@@ -249,21 +241,11 @@ def test_draws_that_are_not_those_of_the_seed_are_refused(tiny, tiny_optimum):
     assert "improvements[7, 1, 0]" in the(report, "claim: scenarios.seed").message
 
 
-def test_scenarios_of_the_users_own_must_be_given(bell, steady_plan):
-    plan = claiming(bell, own(bell, [[3, 3, 0]]), steady_plan)
-    report = verify(bell, plan)
-    assert failing(report) == {"(3)", "claim: scenarios"}
-    message = the(report, "claim: scenarios").message
-    assert "--scenarios FILE.npz" in message
-    assert "draws=" in message
-
-
 @pytest.mark.parametrize(
     ("draws", "words"),
     [
         ((np.zeros((2, 3, 1)), np.zeros((2, 3, 1, 1))), "shape (2, 3, 1)"),
         ((np.zeros((1, 3, 1)), np.zeros((1, 3, 1))), "switches of shape (1, 3, 1)"),
-        ((np.full((1, 3, 1), math.nan), np.zeros((1, 3, 1, 1))), "not finite"),
         ((np.ones((1, 3, 1)), np.zeros((1, 3, 1, 1))), "have the digest"),
     ],
 )
@@ -273,7 +255,12 @@ def test_other_scenarios_than_those_claimed_are_refused(bell, steady_plan, draws
     assert any(words in finding.message for finding in report.failures)
 
 
-def test_a_sample_too_large_to_be_drawn_again_is_asked_for(bell, steady_plan, monkeypatch):
+def test_scenarios_that_cannot_be_drawn_again_are_asked_for(bell, steady_plan, monkeypatch):
+    """Those of the user's own, and samples that are too large."""
+    report = verify(bell, claiming(bell, own(bell, [[3, 3, 0]]), steady_plan))
+    assert failing(report) == {"(3)", "claim: scenarios"}
+    for words in ("not of a seeded stream", "--scenarios FILE.npz", "draws="):
+        assert words in the(report, "claim: scenarios").message
     monkeypatch.setattr(verifier_sample, "LARGEST_STREAM", 5 * 3 * 2 - 1)
     instance, scenarios = bell.replace(quantile_level=0.1), draw_scenarios(bell, 5)
     plan = claiming(instance, scenarios, steady_plan)
@@ -418,11 +405,10 @@ def test_a_lower_bound_above_the_listed_optimum_is_refused_under_scenarios(solve
 def test_a_lower_bound_above_the_listed_optimum_is_refused_under_the_law(tiny, tiny_optimum):
     epochs = tuple(msgspec.structs.replace(epoch, resources=3.5) for epoch in tiny_optimum.epochs)
     expensive = msgspec.structs.replace(tiny_optimum, epochs=epochs, claims=Claims())
-    assert bound_finding(tiny, expensive, 28.0).kind is Kind.CHECKED
+    assert verify(tiny, altered(expensive, None, lower_bound=28.0)).proved_bound == 28.0
     refused = bound_finding(tiny, expensive, 28.1)
     assert refused.kind is Kind.FAILED
     assert refused.amount == pytest.approx(0.1, rel=1e-6)
-    assert verify(tiny, altered(expensive, None, lower_bound=28.0)).proved_bound == 28.0
 
 
 def test_only_changes_of_the_model_are_charged_when_plans_are_listed(steady):
@@ -510,13 +496,3 @@ def test_a_solver_with_a_wrong_quantile_function_is_objected_to(bell, monkeypatc
     monkeypatch.setattr(Normal, "inverse_cdf", lambda self, u: right(self, u) + 1e-6)
     with pytest.raises(VerificationError, match=r"claim: scenarios\.seed"):
         solve(instance, "first-plan", scenarios=50)
-
-
-def test_the_public_check_takes_draws(bell, steady_plan):
-    scenarios = own(bell, [[3, 3, 0]])
-    assert depl.check(bell, claiming(bell, scenarios, steady_plan), draws=arrays(scenarios)).ok
-
-
-def test_the_sampled_problem_and_the_verifier_need_the_same_gain(bell):
-    problem = SampledProblem(bell, own(bell, GAINS))
-    assert problem.needed == 10 - 6 - 1e-9

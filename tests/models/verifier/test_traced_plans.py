@@ -158,7 +158,7 @@ def test_an_evaluation_that_takes_logarithms_for_losses_is_refuted(steady, monke
     assert [finding.equation for finding in failures] == [claim]
 
 
-def test_a_plan_outside_the_support_fails_whatever_it_claims(steady):
+def test_a_plan_outside_the_support_or_with_a_forbidden_switch_fails_whatever_it_claims(steady):
     claims = Claims(violation=Bounds(lower=0, upper=0), quantile=Bounds(lower=0, upper=0))
     instance = planning(steady, switched(), maximum_loss=6)
     report = verify(instance, planned(schedule((FULL, 2), (CUT, 1), (FULL, 1)), claims=claims))
@@ -167,12 +167,8 @@ def test_a_plan_outside_the_support_fails_whatever_it_claims(steady):
     assert the(report, "traced law, support").message.startswith("epoch 4: the law has no row")
     assert np.isnan(report.expected_loss)
     assert (report.violation.lower, report.violation.upper) == (0, 1)
-
-
-def test_a_switch_that_the_instance_forbids_fails_under_a_traced_law_too(steady):
     rows = (Switch(previous="full", following="cut", law=Forbidden()),)
-    instance = planning(steady, switched(), maximum_loss=4).replace(switches=rows)
-    report = verify(instance, planned(UNSEEN))
+    report = verify(instance.replace(switches=rows), planned(UNSEEN))
     assert the(report, "Sec. III, switches").message == "epoch 3: 'full' may not be followed by 'cut'"
     assert not the(report, "(3)").ok
 

@@ -82,18 +82,6 @@ def test_every_run_that_diverged_counts_as_one_more_whole_run_or_donor(lost):
     assert exactly(found, 8.9) == 1 - Fraction(6 * 12, (7 + lost) * (13 + lost))
 
 
-def test_with_a_confidence_runs_that_diverged_are_misses_among_all_runs():
-    """Ten of twenty runs miss 3, and 3 diverged: P(Bin(23, p) <= 13) is what the confidence leaves."""
-    law = changed(paired(20), unseen_loss=9.0, confidence=0.9, diverged=3)
-    for bound, above in ((3, 13), (5, 3)):
-        share = exactly(traced_loss(law, schedule((FULL, 2))), bound)
-        low, high = (
-            sum(math.comb(23, x) * p**x * (1 - p) ** (23 - x) for x in range(above + 1))
-            for p in (share, share - Fraction(3, 10**6))
-        )
-        assert low <= Fraction(1, 10) <= high
-
-
 def test_deviations_are_drawn_beside_independent_residuals_however_many_runs_there_are():
     for count in (18, 19):
         law = changed(paired(count), residuals="independent", deviations=(0.0, 9.0))
@@ -123,29 +111,34 @@ def test_above_a_loss_count_as_many_whole_runs_as_after_the_worst_of_the_settled
         assert exactly(traced_loss(law, schedule((FULL, 3))), 1) == 0
 
 
-@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
-def test_with_a_confidence_as_many_runs_count_as_may_miss(confidence):
-    """Ten of twenty runs miss 3: P(Bin(20, p) <= 10) is what the confidence leaves, but for 3e-6 of p."""
-    law = changed(paired(20), unseen_loss=9.0, confidence=confidence)
-    for bound, above in ((3, 10), (5, 0)):
-        share = exactly(traced_loss(law, schedule((FULL, 2))), bound)
-        low, high = (
-            sum(math.comb(20, x) * p**x * (1 - p) ** (20 - x) for x in range(above + 1))
-            for p in (share, share - Fraction(3, 10**6))
-        )
-        assert low <= 1 - Fraction(repr(confidence)) <= high
+RISING = tuple(run([(FULL, 2)], (4, 4, 1 + index)) for index in range(20))
 
 
-def test_with_a_confidence_a_run_unlike_all_seen_is_no_better_than_the_worst():
-    """One run of twenty ends above 19.5: with probability p at most, (1 - p)^20 + 20 p (1 - p)^19 = 0.1.
+@pytest.mark.parametrize(
+    ("fields", "bound", "above", "runs"),
+    [
+        *(
+            ({"confidence": c}, bound, above, 20)
+            for c in (0.5, 0.9, 0.99)
+            for bound, above in ((3, 10), (5, 0))
+        ),
+        ({"confidence": 0.9, "diverged": 3}, 3, 13, 23),
+        ({"confidence": 0.9, "diverged": 3}, 5, 3, 23),
+        ({"confidence": 0.9, "runs": RISING, "unseen_loss": 2.0}, 19.5, 1, 20),
+    ],
+)
+def test_with_a_confidence_as_many_runs_count_as_may_miss(fields, bound, above, runs):
+    """P(Bin(n, p) <= x) is what the confidence leaves, but for 3e-6 of p, where x of n runs miss or diverged.
 
-    The law has the loss 2 for the run unlike all, which misses the target all the same.
+    The last law has the loss 2 for the run unlike all, which misses the target all the same.
     """
-    runs = tuple(run([(FULL, 2)], (4, 4, 1 + index)) for index in range(20))
-    law = changed(paired(20), runs=runs, unseen_loss=2.0, confidence=0.9)
-    share = float(exactly(traced_loss(law, schedule((FULL, 2))), 19.5))
-    low, high = ((1 - p) ** 20 + 20 * p * (1 - p) ** 19 for p in (share, share - 3e-6))
-    assert low <= 0.1 <= high
+    law = changed(paired(20), **{"unseen_loss": 9.0, **fields})
+    share = exactly(traced_loss(law, schedule((FULL, 2))), bound)
+    low, high = (
+        sum(math.comb(runs, x) * p**x * (1 - p) ** (runs - x) for x in range(above + 1))
+        for p in (share, share - Fraction(3, 10**6))
+    )
+    assert low <= 1 - Fraction(repr(fields["confidence"])) <= high
 
 
 def test_without_a_margin_that_was_asked_for_only_whole_runs_are_promised():
@@ -280,38 +273,24 @@ def test_a_law_of_the_logarithm_says_of_ln_l_what_another_says_of_l():
         for one, other in zip(plain.increments, logged.increments, strict=True):
             assert other.coefficient == one.coefficient
             assert other.law.values == pytest.approx(one.law.values, abs=1e-12)
-        assert (logged.support, logged.numbers) == (plain.support, plain.numbers)
-
-
-def test_a_run_that_was_not_seen_has_a_logarithm_too():
-    law = exponential(changed(paired(19), unseen_loss=9.0))
-    for target in (8.999, 9, 1e9):
-        assert exactly(traced_loss(law, schedule((FULL, 2))), target) == Fraction(1, 20)
-
-
-def test_deviations_are_of_the_logarithm():
-    law = exponential(changed(paired(6), deviations=(0.0, 7.0)))
-    assert exactly(traced_loss(law, schedule((FULL, 2))), 4.6) == Fraction(1, 2)
+        assert (logged.support, logged.numbers, logged.alike) == (plain.support, plain.numbers, plain.alike)
 
 
 # ---- a run under way ----
 
 
-def test_a_run_under_way_counts_its_numbers_from_the_first_epoch_to_come():
+@pytest.mark.parametrize(
+    ("epochs", "loss", "numbers"),
+    [(1, 3.0, (Number(1, ("full",)), Number(2, ("cut",)))), (2, 2.0, (Number(1, ("cut",)),))],
+)
+def test_a_run_under_way_counts_its_numbers_from_the_first_epoch_to_come(epochs, loss, numbers):
     """After one epoch of the first stage its second is epoch 1 of the scenarios, and the switch epoch 2.
 
     Without residuals l = 3 goes on to 2, at the switch to 0.3 + 0.1 + 2 / 2, and to half of that.
     """
-    begun = ObservedRun(stages=(Stage(model="full", cluster="edge", epochs=1),), loss=3.0)
-    found = traced_loss(changed(switched(), observed=begun), UNSEEN[1:])
-    assert found.numbers == (Number(1, ("full",)), Number(2, ("cut",)))
-    assert float(found.certain) == pytest.approx(0.7)
-
-
-def test_a_stage_to_come_begins_after_the_epochs_to_come_before_it():
-    begun = ObservedRun(stages=(Stage(model="full", cluster="edge", epochs=2),), loss=2.0)
-    found = traced_loss(changed(switched(), observed=begun), UNSEEN[2:])
-    assert found.numbers == (Number(1, ("cut",)),)
+    begun = ObservedRun(stages=(Stage(model="full", cluster="edge", epochs=epochs),), loss=loss)
+    found = traced_loss(changed(switched(), observed=begun), UNSEEN[epochs:])
+    assert found.numbers == numbers
     assert float(found.certain) == pytest.approx(0.7)
 
 
@@ -390,6 +369,8 @@ def test_a_mean_loss_that_no_run_had_is_outside():
     assert outside(raised(switched(), 2.0), UNSEEN) == (3, "a mean loss of 3.5 where 1.425 to 3 were seen")
     far = "a mean loss of 10 after it, where 0.60625 to 4 were ever seen"
     assert outside(raised(switched(), 8.5), UNSEEN) == (2, far)
+    told = "a mean logarithm of the loss of 3.5 where 1.425 to 3 were seen"
+    assert outside(raised(exponential(switched()), 2.0), UNSEEN) == (3, told)
 
 
 def raised(law: TracedLaw, intercept: float) -> TracedLaw:
@@ -398,26 +379,23 @@ def raised(law: TracedLaw, intercept: float) -> TracedLaw:
     return changed(law, steps=tuple(rows))
 
 
-def test_a_mean_loss_is_outside_only_beyond_a_billionth_of_what_was_seen():
-    """All runs have 4 after one epoch; the row says 4 (1 + x)."""
-    runs = (run([(FULL, 2)], (4, 4, 3)),) * 6
-    for away, inside in ((5e-10, True), (-5e-10, True), (2e-9, False), (-2e-9, False)):
-        law = TracedLaw(runs=runs, steps=(step(1, 2 + 4 * away, 0.5), step(2, 1, 0.5)))
+@pytest.mark.parametrize(
+    ("start", "losses", "end", "small", "large"),
+    [
+        (4, (4, 4), 4, 4 * 5e-10, 4 * 2e-9),
+        (4, (4, 4), 4, -4 * 5e-10, -4 * 2e-9),
+        (2000, (1, 1000), 1, -5e-7, -2e-6),
+        (2000, (1, 1000), 1000, 5e-7, 2e-6),
+    ],
+)
+def test_a_mean_is_outside_only_beyond_a_billionth_of_the_greatest_loss_of_its_row(
+    start, losses, end, small, large
+):
+    """Runs have one of two losses after one epoch; the row says one of them, but for a little."""
+    runs = tuple(run([(FULL, 2)], (start, loss, 1)) for loss in losses * 3)
+    for away, inside in ((small, True), (large, False)):
+        law = TracedLaw(runs=runs, steps=(step(1, end + away, 0), step(2, 1, 0)))
         assert (traced_loss(law, schedule((FULL, 2))).outside is None) == inside
-
-
-@pytest.mark.parametrize(("end", "beyond"), [(1.0, -1), (1000.0, 1)])
-def test_a_billionth_is_that_of_the_greatest_loss_a_row_was_fitted_to(end, beyond):
-    """Half of the runs have 1 before the second epoch, half 1000; the row of the first says one of them."""
-    runs = tuple(run([(FULL, 2)], (2000, loss, 1)) for loss in (1, 1000) * 3)
-    for away, inside in ((5e-7, True), (2e-6, False)):
-        law = TracedLaw(runs=runs, steps=(step(1, end + beyond * away, 0), step(2, 1, 0)))
-        assert (traced_loss(law, schedule((FULL, 2))).outside is None) == inside
-
-
-def test_a_mean_logarithm_that_no_run_had_is_outside():
-    number, reason = outside(raised(exponential(switched()), 2.0), UNSEEN)
-    assert (number, reason) == (3, "a mean logarithm of the loss of 3.5 where 1.425 to 3 were seen")
 
 
 def test_runs_that_all_begin_with_one_loss_are_not_outside_by_rounding():
