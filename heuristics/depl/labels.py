@@ -25,7 +25,7 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray, Law, Normal
 from depl.models.risk.certify import certified_quantile
 from depl.models.risk.contour import like
-from depl.models.risk.heavy import core_term
+from depl.models.risk.cores import core_term
 from depl.models.risk.transforms import centred_log_transform, transformable
 from depl.models.risk.verdicts import PreparedVerdicts, Verdict
 

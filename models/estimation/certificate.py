@@ -31,8 +31,8 @@ from depl.models.foundation.wording import counted
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import Plan
-from depl.models.risk.counts import both_ends, upper_end
 from depl.models.risk.discrete import decimal
+from depl.models.risk.sampling import both_ends, upper_end
 from depl.models.traces.fingerprints import Comparison, Repeat, RunFingerprints, compare, fingerprints
 from depl.models.traces.lost import LEFT_OUT, LOST, ledger
 from depl.models.traces.same_runs import told_apart

@@ -34,7 +34,7 @@ from depl.models.problem.affine_law import (
 from depl.models.problem.counting import PLAIN, Counting
 from depl.models.problem.epochs import FinalLoss, LossStep, Term, compose
 from depl.models.problem.laws import Empirical, FloatArray
-from depl.models.risk.counts import upper_end
+from depl.models.risk.sampling import upper_end
 from depl.models.traces.table import Schedule
 
 LEAST_DONORS = 20

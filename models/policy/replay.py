@@ -19,7 +19,7 @@ from depl.models.policy.follow import End, Runs, begins_unseen, follow
 from depl.models.policy.simulation import CONFIDENCE, mean_interval
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.policy import Policy
-from depl.models.risk.counts import both_ends
+from depl.models.risk.sampling import both_ends
 from depl.models.traces.counterfactuals import Counterfactuals, branch_name, read_counterfactuals
 from depl.models.traces.table import Traces
 

@@ -23,7 +23,7 @@ from depl.models.policy.process import Kernel, Process, process
 from depl.models.problem.instance import Instance
 from depl.models.problem.laws import FloatArray
 from depl.models.problem.policy import Policy
-from depl.models.risk.counts import both_ends
+from depl.models.risk.sampling import both_ends
 
 RISK = 1e-6
 """Probability with which a claim that holds is called refuted."""

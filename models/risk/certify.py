@@ -1,17 +1,8 @@
 """Certified probability of missing the target, and certified quantile, of any final loss.
 
-Which evaluator answers depends on the increments alone:
-
-- no randomness, or finitely many atoms that stay few: exact rational sums (`discrete`);
-- a smooth, decaying increment (inverse gamma, lognormal, normal): the contour (`contour`);
-- one or two Student-t, whole or cut, and few atoms: the closed sum over the atoms (`closed_sums`);
-- beside a smooth increment, a Student-t that is not truncated, or so far out that a contour would be too
-  much work: the contour with the cores of the switches, and bounds beyond these (`cores`);
-- everything else (many atoms, many truncated t): the grid with directed rounding (`grid`).
-
-No evaluator works without a limit: where none is close enough, the interval is wide.
-Each returns an interval that contains the true value; a plan is feasible only if the *upper* end of
-its violation interval is within the budget 1 - omega.
+Which evaluator answers depends on the increments alone (the page "Risk", "Who answers when"). Each returns an
+interval that contains the true value, wide where none is close enough; a plan is feasible only if the *upper*
+end of its violation interval is within the budget 1 - omega.
 """
 
 import math

@@ -1,16 +1,7 @@
 """Losses of atoms and one or two Student-t laws, whole or cut, and nothing else that is random.
 
-With A the sum of the constant and the atoms, g = v - A, and U, T the Student-t,
-
-    P(A + T > v) = sum_a P(A = a) P(T > v - a),
-    P(A + T + U > v) = sum_a P(A = a) integral f_U(u) P(T > v - a - u) du.
-
-The integral is a composite Gauss-Legendre rule of 40 points. Panels are as long as `StudentT.quadrature`
-allows for either density, so that no pole of the integrand lies in the Bernstein ellipse of parameter 3
-around any of them, where each factor is below exp(12) times its greatest value on the line: the rule errs by
-3**-80 of that (Trefethen, Approximation Theory and Approximation Practice, Theorem 19.3). The weights are
-divided by their sum, which is known from the distribution function. Beyond the last panel P(T > .) is bounded
-by its value there, and 1. What remains is rounding, as all is positive: `_OUTWARD`.
+The probability is a sum over the atoms, of tails of one law or of one integral over two; formulas, panels and
+the error of the rule are on the page "Risk" (``risk``).
 """
 
 import itertools

@@ -17,8 +17,7 @@ import numpy as np
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Law
-from depl.models.risk.label_columns import scalar_columns
-from depl.models.risk.labels import Labels
+from depl.models.risk.labels import Labels, scalar_columns
 from depl.models.risk.scaled_transforms import scaled_log_transforms
 from depl.models.risk.transforms import (
     EPSILON,

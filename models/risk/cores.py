@@ -25,7 +25,6 @@ from depl.models.risk.contour import (
     label_table,
     like,
 )
-from depl.models.risk.heavy import beyond
 from depl.models.risk.labels import Labels
 from depl.models.risk.transforms import EPSILON, transformable
 
@@ -65,6 +64,9 @@ _OUTWARD = 1e-10
 """Relative widening that covers rounding, on which soundness rests: all summands are nonnegative, so that
 sums over some 650 points and powers with a switch a factor are off by 2**-53 for each. 1e-10 are 9e5 such
 roundings, and no more may be needed: losses of up to 1e5 switches."""
+
+_MUCH_NARROWER = 0.5
+"""A truncated law is cut where its core is at most so wide in comparison: less would not save work."""
 
 
 def cored_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
@@ -236,6 +238,27 @@ class _Split:
                 several += kind.count * others * kind.two_tails(value + self.likely)
         upper += min(several + (total**3 / 6 if number > 2 else 0.0), total**2 / 2)
         return max(lower * (1 - _OUTWARD), 0.0), min(upper * (1 + _OUTWARD), 1.0)
+
+
+def core_term(term: Term, tails: float) -> Term:
+    """A Student-t cut to its core, which leaves out the probability ``tails``; others as they are.
+
+    So is a truncated one that is cut much farther out: a transform is a sum over points all over its support.
+    """
+    if term.law.tailed is None:
+        return term
+    law = term.law.tailed.scaled(term.coefficient)
+    core = law.core(tails)
+    (lower, upper), (first, last) = law.support(), core.support()
+    return Term(1.0, core) if last - first <= _MUCH_NARROWER * (upper - lower) else term
+
+
+def beyond(law: StudentT, core: StudentT) -> tuple[float, float]:
+    """Bounds of the probability that S is outside of its core."""
+    lower, upper = core.support()
+    right, left = law.exceedance(np.array([upper])), law.shortfall(np.array([lower]))
+    low, high = float(right[0][0] + left[0][0]), float(right[1][0] + left[1][0])
+    return low * (1 - EPSILON), high * (1 + EPSILON)
 
 
 def _coverable(loss: FinalLoss) -> bool:

@@ -38,43 +38,43 @@ def is_discrete(loss: FinalLoss) -> bool:
     return all(term.law.has_atoms for term, _ in loss.terms)
 
 
-def exact_violation(loss: FinalLoss, maximum_loss: float) -> Interval | None:
-    """P(l(K) > maximum_loss) in rational arithmetic.
-
-    Atoms up to `EXACT_ATOM_TOLERANCE` above ``maximum_loss`` count as met.
+def exact_violation(loss: FinalLoss, maximum_loss: float | Fraction, lenient: bool = True) -> Interval | None:
+    """P(l(K) > maximum_loss) in rational arithmetic; floats are read as the decimals that they print as.
 
     Parameters
     ----------
-    maximum_loss : float
-        l_max [loss], read as the decimal that it prints as; so are all values, weights and coefficients.
+    lenient : bool
+        Whether atoms up to `EXACT_ATOM_TOLERANCE` above ``maximum_loss`` count as met. Otherwise ``exact`` is
+        not filled where an atom is as close as partial sums were merged.
 
     Returns
     -------
     Interval or None
-        With ``exact`` filled, lower and upper being the floats next to it; None if a law is not
-        empirical or the sum has more than `MAXIMUM_ATOMS` atoms or needs more than `MAXIMUM_PRODUCTS`
-        products.
+        With ``exact`` filled; None if a law is not empirical or the sum has more than `MAXIMUM_ATOMS` atoms
+        or needs more than `MAXIMUM_PRODUCTS` products.
     """
     law = _distribution(loss)
     if law is None:
         return None
-    threshold = (decimal(maximum_loss) + EXACT_ATOM_TOLERANCE) / law.unit
-    return Interval.around(1 - Fraction(law.weight_up_to(math.floor(threshold)), law.total), "exact sum")
+    place = math.floor((decimal(maximum_loss) + (EXACT_ATOM_TOLERANCE if lenient else 0)) / law.unit)
+    least = 1 - Fraction(law.weight_up_to(place), law.total)
+    if lenient or not law.moved:
+        return Interval.around(least, "exact sum")
+    # merging has moved atoms down, by law.moved at most
+    most = 1 - Fraction(law.weight_up_to(place - law.moved), law.total)
+    return Interval(float_below(least), float_above(most), "exact sum", least if least == most else None)
 
 
-def exact_quantile(loss: FinalLoss, level: float | Fraction) -> Interval | None:
-    """The smallest v with P(l(K) <= v) >= level, in rational arithmetic.
+def exact_quantile(loss: FinalLoss, level: float | Fraction, lenient: bool = True) -> Interval | None:
+    """The smallest v with P(l(K) <= v) >= level, in rational arithmetic; None as for `exact_violation`.
 
     Parameters
     ----------
     level : float or Fraction
         omega in (0, 1); a float is read as the decimal that it prints as.
-
-    Returns
-    -------
-    Interval or None
-        With ``exact`` filled; None in the cases of `exact_violation`. Partial sums closer than the merging
-        distance of this module (at most 1e-10 of a unit of loss, see the source) are one atom.
+    lenient : bool
+        Whether partial sums closer than the merging distance of this module (at most 1e-10 of a unit of loss,
+        see the source) are one atom. Otherwise what merging has moved is within the interval.
     """
     law = _distribution(loss)
     if law is None:
@@ -84,47 +84,10 @@ def exact_quantile(loss: FinalLoss, level: float | Fraction) -> Interval | None:
     while above - below > 1:  # weight_up_to(below) < needed <= weight_up_to(above)
         middle = (below + above) // 2
         below, above = (below, middle) if law.weight_up_to(middle) >= needed else (middle, above)
-    return Interval.around(above * law.unit, "exact sum")
-
-
-def exact_at_most(loss: FinalLoss, value: float | Fraction) -> Interval | None:
-    """P(sum <= value) in rational arithmetic, without the leniency of `exact_violation`.
-
-    Parameters
-    ----------
-    value : float or Fraction
-        A float is read as the decimal that it prints as; so are all values, weights and coefficients.
-
-    Returns
-    -------
-    Interval or None
-        With ``exact`` filled, unless ``value`` is as close to an atom as partial sums were merged. None in
-        the cases of `exact_violation`.
-    """
-    law = _distribution(loss)
-    if law is None:
-        return None
-    place = math.floor(decimal(value) / law.unit)
-    # merging has moved atoms down, by law.moved at most
-    upper = Fraction(law.weight_up_to(place), law.total)
-    lower = Fraction(law.weight_up_to(place - law.moved), law.total)
-    if lower == upper:
-        return Interval.around(upper, "exact sum")
-    return Interval(float_below(lower), float_above(upper), "exact sum")
-
-
-def exact_level(loss: FinalLoss, level: Fraction) -> Interval | None:
-    """The smallest v with P(sum <= v) >= level, as `exact_quantile` but with what merging has moved.
-
-    Returns
-    -------
-    Interval or None
-        With ``exact`` filled where nothing was merged.
-    """
-    found, law = exact_quantile(loss, level), _distribution(loss)
-    if found is None or law is None or found.exact is None or not law.moved:
+    found = Interval.around(above * law.unit, "exact sum")
+    if lenient or not law.moved:
         return found
-    return Interval(found.lower, float_above(found.exact + law.moved * law.unit), found.how)
+    return Interval(found.lower, float_above((above + law.moved) * law.unit), found.how)
 
 
 def few_atoms(loss: FinalLoss, most: int) -> tuple[FloatArray, FloatArray, float] | None:

@@ -1,13 +1,8 @@
 """Bounds far out in a tail, where other evaluators are only exact to so many digits after the point.
 
-If every Y_i <= x_i, with the sum of all x_i at most g, then the sum of all Y_i is at most g. So
-
-    P(sum of Y_i > g) <= sum of P(Y_i > x_i),
-
-the union of the events that one of them jumps beyond its x_i. All x_i are quantiles of one level q, the least
-with which they fit into g: whatever other x_i are taken, some P(Y_i > x_i) is at least q, so that no other
-choice is better by more than the number of summands; equal shares of g, which may be, are tried, too. For one
-summand alone the bound is the probability.
+One jump: if every Y_i <= x_i, with the sum of all x_i at most g, then the sum of all Y_i is at most g. All
+x_i are quantiles of one level, the least with which they fit into g, so that no other choice is better by
+more than the number of summands; equal shares of g are tried, too. It is exact for one summand.
 """
 
 import math

@@ -1,12 +1,14 @@
 """Labels of gains at the nodes of a contour, and their sums as if rounded once."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from depl.models.risk.label_columns import coarse_part
-from depl.models.risk.transforms import ComplexArray, FloatArray
+from depl.models.problem.epochs import Term
+from depl.models.risk.transforms import EPSILON, ComplexArray, FloatArray
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,11 @@ class Labels:
         """Labels of a selection of the gains."""
         return Labels(*(getattr(self, field.name)[index] for field in fields(self)))
 
+    def followed_by(self, other: "Labels") -> "Labels":
+        """Labels of these gains and of others at the same nodes."""
+        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return Labels(*(np.concatenate(pair) for pair in pairs))
+
 
 class LabelSums:
     """Rows of labels, prepared for sums of up to ``most`` of them.
@@ -102,3 +109,29 @@ class LabelSums:
         transform = np.ascontiguousarray(total[:, :-1]).view(complex)
         columns = {name: sums[:, place] for name, place in self._places.items()}
         return Labels(transform=transform, mean=total[:, -1], **columns)
+
+
+def coarse_part(table: FloatArray, most: float) -> FloatArray:
+    """``table`` rounded column by column to so coarse a unit that sums of up to ``most`` rows are exact.
+
+    Since the rest is then too small for its rounding to matter, integer multiples of the rows are added
+    as if rounded once, in any order (an error-free transformation, Rump, Ogita and Oishi 2008).
+    """
+    largest = np.maximum(most * np.abs(table).max(axis=0, initial=0.0), 1e-300)
+    unit = np.ldexp(1.0, np.frexp(largest)[1] - 52)
+    return np.asarray(np.rint(table / unit) * unit, dtype=float)
+
+
+def scalar_columns(terms: Sequence[Term]) -> tuple[FloatArray, ...]:
+    """The last six fields of `Labels`, from the mean on, one column per term."""
+    columns = np.zeros((6, len(terms)))
+    for index, term in enumerate(terms):
+        weight, moments, support = -term.coefficient, term.law.moments(), term.law.support()
+        mean = weight * moments.mean
+        bottom = weight * (support[0] if weight > 0 else support[1])
+        finite, bounded = math.isfinite(moments.variance), math.isfinite(bottom)
+        variance = weight * weight * moments.variance if finite else 0.0
+        rounding = EPSILON * abs(weight) * term.law.mean_rounding()
+        bottom = bottom if bounded else 0.0
+        columns[:, index] = mean, rounding, variance, bottom, not finite, not bounded
+    return tuple(columns)

@@ -1,14 +1,14 @@
-"""The risk of a plan by counting samples of l(K), with a confidence interval; it certifies nothing."""
+"""Probabilities by counting, with the confidence intervals of Clopper and Pearson; nothing is certified."""
 
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from depl.models.foundation.errors import InvalidInputError
 from depl.models.foundation.tolerances import ATOM_TOLERANCE
 from depl.models.problem.epochs import FinalLoss
 from depl.models.problem.laws import FloatArray
-from depl.models.risk.counts import both_ends
 from depl.models.risk.discrete import is_discrete
 
 
@@ -81,3 +81,28 @@ def monte_carlo_violation(
         left -= block
     lower, upper = both_ends(violations, samples, 1 - confidence)
     return MonteCarloEstimate(violations, samples, confidence, lower, upper)
+
+
+def upper_end(exceedances: int, runs: int, risk: float) -> float:
+    """The upper end of the one-sided Clopper-Pearson interval of a probability.
+
+    Parameters
+    ----------
+    exceedances, runs : int
+        x of n; 0 <= x <= n.
+    risk : float
+        How often the end may lie below the probability: 1 less the confidence.
+
+    Returns
+    -------
+    float
+        The (1 - risk)-quantile of Beta(x + 1, n - x), and 1 where all exceed.
+    """
+    if exceedances == runs:
+        return 1.0
+    return float(scipy.stats.beta.isf(risk, exceedances + 1, runs - exceedances))
+
+
+def both_ends(exceedances: int, runs: int, risk: float) -> tuple[float, float]:
+    """The Clopper-Pearson interval of a probability, each side with half of the risk."""
+    return 1 - upper_end(runs - exceedances, runs, risk / 2), upper_end(exceedances, runs, risk / 2)

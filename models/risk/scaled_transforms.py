@@ -1,29 +1,9 @@
 r"""Centred log-transforms of many multiples of one law, interpolated over the logarithm of the factor.
 
 A training of thousands of epochs has as many increments w X of one law, whose factors w differ by little,
-and needs log E exp(-w s (X - E X)) at every node s of a contour. With w = exp(u), the remainder
-
-    h(u) = E exp(-exp(u) s (X - E X)) - 1
-
-is analytic in u: X = exp(Y) with an entire density of Y, so that the transform continues to |arg z| < pi/2
-+ psi for every psi to which the line of integration over Y may be turned (`LogVariable`). On an interval of
-length 2 r, which has the image of [-1, 1] as its middle line, the polynomial through n Chebyshev points of
-the first kind is off by at most 4 M rho^(1 - n) / (rho - 1), M being a bound of |h| on the ellipse with
-foci at the ends and half-axes that sum to r rho (Trefethen, Approximation Theory and Approximation
-Practice, Theorem 8.2, whose proof holds for these points, too: T_k for k >= n takes the values of a
-polynomial of degree below n at them which is at most 1). A few dozen points take the place of thousands of
-factors.
-
-With |Im u| <= b on the ellipse and z = exp(u) s, M is 1 plus the greatest bound of |E exp(-z (X - E X))|:
-where Re z >= 0 it is at most exp(Re z E X) E exp(-Re z X), which rises with Re z, being convex with slope 0
-at 0; where Re z < 0, hence pi/2 < |arg z| <= pi/2 + psi with psi = max(0, |arg s| + b - pi/2), it is at
-most exp(inflation(psi)), since exp(Re z E X) < 1 and on the line turned by psi the other factor is at most
-1.
-
-The error has four parts, each bounded for every node: that of the polynomial; that of the values it goes
-through, times Lebesgue's constant, at most 1 + 2/pi log(n + 1); that of arguments, which are rounded (as
-|dh/du| = |z| |E (X - E X) (exp(-z (X - E X)) - 1)|, with |exp(-w) - 1| <= |w| max(1, exp(-Re w)) it is at
-most |z|^2 Var X exp(Re z E X), and at most 2 |z| E X (1 + exp(Re z E X))); and that of sums of products.
+and needs log E exp(-w s (X - E X)) at every node s of a contour. As a function of log w the transform less 1
+is analytic in a strip, and a polynomial through a few dozen Chebyshev points takes the place of thousands of
+factors. The four parts of its error are bounded on the page "Risk" (``risk``).
 """
 
 import functools

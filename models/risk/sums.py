@@ -28,7 +28,7 @@ from depl.models.problem.laws import Empirical, Law
 from depl.models.problem.laws.soundness import require_sound
 from depl.models.risk.certify import SMALLEST_BUDGET, certified_quantile, certified_violation, has_contour
 from depl.models.risk.contour import typical_square
-from depl.models.risk.discrete import exact_at_most, exact_level, is_discrete
+from depl.models.risk.discrete import exact_quantile, exact_violation, is_discrete
 from depl.models.risk.far_tails import beyond, jump_bound
 from depl.models.risk.grid import grid_quantile, grid_violation
 
@@ -111,9 +111,9 @@ def probability(
     """
     total = _sum(terms, constant)
     value = _finite(value, "value")
-    found = _at_most_atoms(total, value) if is_discrete(total) else None
-    if found is not None:
-        return found.complement() if above else found
+    if is_discrete(total):
+        found = _exceeding_atoms(total, value)
+        return found if above else found.complement()
     return _exceeding(total, value) if above else _exceeding(_turned(total), -value)
 
 
@@ -143,7 +143,7 @@ def quantile(terms: Iterable[Given], level: float | Fraction, *, constant: float
     share = _level(level)
     total = _sum(terms, constant)
     if is_discrete(total):
-        return exact_level(total, share) or grid_quantile(total, share)
+        return exact_quantile(total, share, lenient=False) or grid_quantile(total, share)
     turned = _turned(total)
     sides = [has_contour(total), has_contour(turned)]
     # a sum with a contour has a density wherever it is between its ends, so that its quantiles are unique
@@ -220,14 +220,14 @@ def _by_contours(total: FinalLoss, value: float) -> Interval:
     return lower.met_with(upper.complement())
 
 
-def _at_most_atoms(total: FinalLoss, value: float) -> Interval:
-    """P(S <= value) of a sum of atoms; on the grid, which is lenient, the value is moved out of the way."""
-    exact = exact_at_most(total, value)
+def _exceeding_atoms(total: FinalLoss, value: float) -> Interval:
+    """P(S > value) of a sum of atoms; on the grid, which is lenient, the value is moved out of the way."""
+    exact = exact_violation(total, value, lenient=False)
     if exact is not None:
         return exact
     earlier = math.nextafter(value - 2 * ATOM_TOLERANCE, -math.inf)
     most, least = grid_violation(total, value), grid_violation(total, earlier)
-    return Interval(most.lower, least.upper, most.how).complement()
+    return Interval(most.lower, least.upper, most.how)
 
 
 def _turned(total: FinalLoss) -> FinalLoss:

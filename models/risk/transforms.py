@@ -1,22 +1,10 @@
 r"""Centred log-transforms  log E exp(-z (X - E X))  of every law, for complex z, each with an error bound.
 
-The certified quantile adds these over the epochs of a plan, so what counts is the *absolute* error of
-the logarithm. Centring removes the term z E X, which would otherwise dominate the rounding.
-
-Inverse gamma (shape a, scale b, u = b z). The transform is 2 u^(a/2) K_a(2 sqrt u) / Gamma(a).
-For a >= 35 Debye's uniform expansion of K_a, rearranged so that nothing cancels: with
-q = sqrt(1 + 4 u / a^2), t = q - 1 and D(p) = sum_k (-1)^k U_k(p) / a^k,
-
-    a [log1p(t/2) - t/2 + t^2/4] + u/(a (a-1)) - log1p(t)/2 + log1p((D(1/q) - D(1)) / (1 + D(1))).
-
-(The constant of the expansion is fixed by the value 0 at u = 0; the last difference is -t/q times a
-polynomial, by synthetic division.) For smaller a, and for the
-lognormal, X = e^Y with an entire density of Y, and the trapezoidal rule on a horizontal line through
-the saddle point of the integrand converges geometrically: on a strip of half-width d around the line
-the error is at most 2 M / (exp(2 pi d / h) - 1), M being the larger integral of the modulus over the
-strip's edges (Trefethen and Weideman, SIAM Review 2014, Theorem 5.1), which is bounded in closed form
-here. Where |z| is small the integrand is the second-order remainder exp(-w) - 1 + w, w = z (X - E X),
-whose integral is the transform minus one, so that hundreds of equal epochs do not add up rounding.
+What adds up over the epochs of a plan is the *absolute* error of the logarithm; centring removes the term
+z E X, which would otherwise dominate the rounding. Laws with an entire density of Y = log X have the
+trapezoidal rule on a horizontal line through the saddle point of the integrand, with the bound of a strip
+(Trefethen and Weideman, SIAM Review 2014, Theorem 5.1); where |z| is small the integrand is the second-order
+remainder exp(-w) - 1 + w, w = z (X - E X). Formulas stand on the page "Risk" (``risk``).
 """
 
 import functools

@@ -10,10 +10,11 @@ something between 0 and 1 - q. What contours do not decide or cover, or not with
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import IntEnum
 from fractions import Fraction
-from typing import Any
+from operator import or_
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,13 @@ from scipy import special
 
 from depl.models.foundation.interval import float_below
 from depl.models.problem.epochs import FinalLoss, Term
+from depl.models.problem.laws.law import Bounds
+from depl.models.problem.laws.student_t import SURVIVAL_SLACK
 from depl.models.risk.certify import certified_violation
 from depl.models.risk.contour import MOST_WORK, Contour, choose_contour, label_table, violation, work_of
-from depl.models.risk.heavy import Kept, core_term, outside
+from depl.models.risk.cores import beyond, core_term
 from depl.models.risk.labels import Labels, LabelSums
-from depl.models.risk.transforms import FloatArray, transformable
+from depl.models.risk.transforms import EPSILON, FloatArray, transformable
 
 _FEW = 4
 """Losses for which no common contour is sought: set by hand, since choosing one pays only if several share
@@ -51,10 +54,6 @@ loss, which answers for the plan in the end, has the word: it may be wider, by 1
 
 _UNTRANSFORMED, _DECAYING, _WITHOUT_ATOMS, _CUT = 1, 2, 4, 8
 """Bits: no transform is offered, the transform decays, there are no atoms, the core leaves something out."""
-
-Numbers = NDArray[np.intp]
-_NONE: Numbers = np.zeros(0, dtype=np.intp)
-
 
 Counts = NDArray[np.integer[Any]]
 
@@ -142,15 +141,7 @@ def certified_verdict(loss: FinalLoss, maximum_loss: float, budget: Fraction) ->
 
 @dataclass
 class PreparedVerdicts:
-    """Whether final losses exceed one l_max with more than one budget.
-
-    Attributes
-    ----------
-    maximum_loss : float
-        l_max [loss].
-    budget : Fraction
-        1 - omega.
-    """
+    """Whether final losses exceed one l_max [loss] with more than one budget, 1 - omega."""
 
     maximum_loss: float
     budget: Fraction
@@ -165,7 +156,7 @@ class PreparedVerdicts:
     def verdict(self, loss: FinalLoss) -> Verdict:
         """What is certified of P(l(K) > l_max) <= budget."""
         loss = loss.reduced()
-        asked = self._asked(loss)
+        asked = self._increments.asked(loss, self.budget)
         quick = self._quick(asked) if asked.has_contour else Verdict.UNDECIDED
         if quick is not Verdict.UNDECIDED:
             return quick
@@ -173,7 +164,7 @@ class PreparedVerdicts:
 
     def violation(self, loss: FinalLoss) -> tuple[float, float] | None:
         """Bounds of P(l(K) > l_max) by the contour used last; None where there is none yet."""
-        asked = self._asked(loss)
+        asked = self._increments.asked(loss, self.budget)
         if not self._prepared or not asked.has_contour or self._prepared[0].is_too_much(asked):
             return None
         return self._bounds(self._prepared[0], asked)
@@ -181,19 +172,20 @@ class PreparedVerdicts:
     def many(self, classes: "LossClasses") -> NDArray[np.int8]:
         """What a few contours certify of every class, shape (P,), values of `Verdict`."""
         found = np.zeros(len(classes.counts), dtype=np.int8)
-        fitted = _Fitted.of(classes, float(self.budget))
-        undecided = np.flatnonzero(fitted.covered)
+        fitted, kept, covered = _fitted(classes, float(self.budget))
+        undecided = np.flatnonzero(covered)
         scores, wanted = classes.scores(self.maximum_loss), -float(special.ndtri(float(self.budget)))
         clearly, barely = self._limits
         for _ in range(_ROUNDS):
             if len(undecided) <= _FEW:
                 break
             reference = int(undecided[np.argmin(np.abs(scores[undecided] - wanted))])
-            contour = choose_contour(fitted.classes.loss(reference).terms, float(self.budget))
+            contour = choose_contour(fitted.loss(reference).terms, float(self.budget))
             if contour is None:
                 break
-            rows = fitted.affordable(undecided, contour)
-            lower, upper = fitted.bounds(rows, contour, self.maximum_loss)
+            costly = np.array([work_of(contour, [term]) > MOST_WORK for term in fitted.terms], dtype=bool)
+            rows = undecided[(fitted.counts[undecided][:, costly] == 0).all(axis=1)]
+            lower, upper = kept[rows].whole(*_violations(fitted.select(rows), contour, self.maximum_loss))
             found[rows[upper <= clearly]] = Verdict.MET
             found[rows[lower > barely]] = Verdict.VIOLATED
             remaining = undecided[found[undecided] == Verdict.UNDECIDED]
@@ -201,15 +193,6 @@ class PreparedVerdicts:
                 break
             undecided = remaining
         return found
-
-    def _asked(self, loss: FinalLoss) -> "_Asked":
-        """The loss with far Student-t laws cut, and what that leaves out."""
-        counts = [count for _, count in loss.terms]
-        total = sum(counts)
-        tails = CORE_SHARE * float(self.budget) / max(1, total)
-        tails = 2.0 ** math.floor(math.log2(tails))  # few different cores for losses of any length
-        numbers = self._increments.numbers(loss, tails)
-        return _Asked(self._increments, loss.constant, numbers, np.array(counts, dtype=float), total)
 
     def _quick(self, asked: "_Asked") -> Verdict:
         for prepared in self._prepared:
@@ -220,7 +203,7 @@ class PreparedVerdicts:
                 return found
         if len(self._prepared) == _MOST_CONTOURS:
             return Verdict.UNDECIDED
-        contour = choose_contour(asked.terms(), float(self.budget))
+        contour = choose_contour(zip(asked.cores, asked.counts, strict=True), float(self.budget))
         if contour is None:
             return Verdict.UNDECIDED
         prepared = _Prepared(contour)
@@ -245,172 +228,152 @@ class PreparedVerdicts:
         threshold = asked.constant - self.maximum_loss
         lower, upper = violation(prepared.contour, prepared.labels(asked), threshold, size, elementary)
         if asked.bits & _CUT:
-            lower, upper = asked.kept().whole(lower, upper)
+            lower, upper = Kept.of(asked.outsides, np.array([asked.counts], dtype=float)).whole(lower, upper)
         return float(lower[0]), float(upper[0])
 
 
-@dataclass(frozen=True, eq=False)
-class _Fitted:
+def _fitted(classes: LossClasses, budget: float) -> tuple[LossClasses, "Kept", NDArray[np.bool_]]:
     """Classes with cores for far Student-t laws, the probability of these, and which have a contour."""
-
-    classes: LossClasses
-    kept: Kept
-    covered: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, classes: LossClasses, budget: float) -> "_Fitted":
-        """By cores that leave out a small share of the budget."""
-        heavy = np.array([term.law.tailed is not None for term in classes.terms], dtype=bool)
-        most = max(int(classes.counts[:, heavy].sum(axis=1).max(initial=0)), 1)
-        terms = [core_term(term, CORE_SHARE * budget / most) for term in classes.terms]
-        outsides = [outside(term, core) for term, core in zip(classes.terms, terms, strict=True)]
-        decaying = np.array([term.law.decays for term in terms], dtype=bool)
-        without = [column for column, term in enumerate(terms) if not transformable(term)]
-        covered = (classes.counts[:, without] == 0).all(axis=1) & (classes.counts[:, decaying] > 0).any(
-            axis=1
-        )
-        fitted = LossClasses(terms, classes.counts, classes.constants)
-        return cls(fitted, Kept.of(outsides, classes.counts.astype(float)), covered)
-
-    def affordable(self, rows: NDArray[np.intp], contour: Contour) -> NDArray[np.intp]:
-        """Those classes none of whose increments reaches so far that its label is much work."""
-        terms = self.classes.terms
-        costly = [column for column, term in enumerate(terms) if work_of(contour, [term]) > MOST_WORK]
-        return np.asarray(rows[(self.classes.counts[rows][:, costly] == 0).all(axis=1)])
-
-    def bounds(
-        self, rows: NDArray[np.intp], contour: Contour, maximum_loss: float
-    ) -> tuple[FloatArray, FloatArray]:
-        """Certified bounds of P(L > l_max) of the original classes."""
-        chosen = self.classes.select(rows)
-        used = [int(column) for column in np.flatnonzero((chosen.counts > 0).any(axis=0))]
-        labels = label_table([chosen.terms[column] for column in used], contour).combine(
-            chosen.counts[:, used]
-        )
-        # Constants were added up in floating point: a few units, where one loss alone is rounded once.
-        size = 32 * np.abs(chosen.constants) + 4 * abs(maximum_loss)
-        return self.kept[rows].whole(*violation(contour, labels, chosen.constants - maximum_loss, size))
+    heavy = np.array([term.law.tailed is not None for term in classes.terms], dtype=bool)
+    most = max(int(classes.counts[:, heavy].sum(axis=1).max(initial=0)), 1)
+    terms = [core_term(term, CORE_SHARE * budget / most) for term in classes.terms]
+    outsides = [outside(term, core) for term, core in zip(classes.terms, terms, strict=True)]
+    decaying = np.array([term.law.decays for term in terms], dtype=bool)
+    without = np.array([not transformable(term) for term in terms], dtype=bool)
+    covered = (classes.counts[:, without] == 0).all(axis=1) & (classes.counts[:, decaying] > 0).any(axis=1)
+    fitted = LossClasses(terms, classes.counts, classes.constants)
+    return fitted, Kept.of(outsides, classes.counts.astype(float)), covered
 
 
-class _Increments:
-    """All increments seen so far, far Student-t laws cut, by number.
-
-    Attributes
-    ----------
-    cores : list of (Term, (float, float))
-        What stands for the increments, and bounds of the probability beyond it.
-    bits : uint8 array
-        What else is asked about them.
-    """
-
-    def __init__(self) -> None:
-        self.cores: list[tuple[Term, tuple[float, float]]] = []
-        self.bits = np.zeros(0, dtype=np.uint8)
-        self._by_tails: dict[float, dict[Term, int]] = {}
-        self._known: dict[tuple[Term, tuple[float, float]], int] = {}
-
-    def numbers(self, loss: FinalLoss, tails: float) -> Numbers:
-        """Those of the increments of a loss, where cores leave out the probability ``tails``."""
-        known = self._by_tails.setdefault(tails, {})
-        try:
-            return np.array([known[term] for term, _ in loss.terms], dtype=np.intp)
-        except KeyError:
-            new = dict.fromkeys(term for term, _ in loss.terms if term not in known)
-            numbers = {term: self._number(term, tails) for term in new}  # may be broken off
-            fresh = [_bits(*entry) for entry in self.cores[len(self.bits) :]]
-            self.bits = np.concatenate([self.bits, np.array(fresh, dtype=np.uint8)])
-            known |= numbers
-            return self.numbers(loss, tails)
-
-    def _number(self, term: Term, tails: float) -> int:
-        core = core_term(term, tails)
-        entry = core, outside(term, core)
-        if entry not in self._known:
-            self.cores.append(entry)
-            self._known[entry] = len(self.cores) - 1
-        return self._known[entry]
+def _violations(chosen: LossClasses, contour: Contour, maximum_loss: float) -> tuple[FloatArray, FloatArray]:
+    """Certified bounds of P(L > l_max) of classes that have labels."""
+    used = [int(column) for column in np.flatnonzero((chosen.counts > 0).any(axis=0))]
+    labels = label_table([chosen.terms[column] for column in used], contour).combine(chosen.counts[:, used])
+    # Constants were added up in floating point: a few units, where one loss alone is rounded once.
+    size = 32 * np.abs(chosen.constants) + 4 * abs(maximum_loss)
+    return violation(contour, labels, chosen.constants - maximum_loss, size)
 
 
-def _bits(core: Term, outside: tuple[float, float]) -> int:
-    answers = {
-        _UNTRANSFORMED: not transformable(core),
-        _DECAYING: core.law.decays,
-        _WITHOUT_ATOMS: not core.law.has_atoms,
-        _CUT: outside != (0.0, 0.0),
-    }
-    return sum(bit for bit, answer in answers.items() if answer)
+class _Asked(NamedTuple):
+    """A loss by increments that have numbers: far Student-t laws cut, and bounds of what that leaves out."""
 
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """A loss as numbers of increments with their counts, and the sum of these."""
-
-    increments: _Increments
     constant: float
-    numbers: Numbers
-    counts: FloatArray
-    total: int
-
-    @functools.cached_property
-    def bits(self) -> int:
-        """Those of any increment."""
-        return int(np.bitwise_or.reduce(self.increments.bits[self.numbers]))
+    numbers: list[int]
+    counts: list[int]
+    cores: list[Term]
+    outsides: list[tuple[float, float]]
+    bits: int
 
     @property
     def has_contour(self) -> bool:
         """As `depl.models.risk.certify.has_contour` of the loss."""
         return self.bits & (_UNTRANSFORMED | _DECAYING | _WITHOUT_ATOMS) == _DECAYING | _WITHOUT_ATOMS
 
-    def terms(self) -> list[tuple[Term, int]]:
-        """The cores with their counts."""
-        cores = [self.increments.cores[number][0] for number in self.numbers]
-        return [(core, int(count)) for core, count in zip(cores, self.counts, strict=True)]
 
-    def kept(self) -> Kept:
-        """The probability that no increment leaves its core."""
-        outsides = [self.increments.cores[number][1] for number in self.numbers]
-        return Kept.of(outsides, self.counts[None, :])
+class _Increments:
+    """All increments seen so far, by what is cut off."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Term, float], tuple[int, Term, tuple[float, float], int]] = {}
+        self._numbers: dict[tuple[Term, tuple[float, float]], int] = {}
+
+    def asked(self, loss: FinalLoss, budget: Fraction) -> _Asked:
+        """A loss with cores that leave out a small share of the budget."""
+        counts = [count for _, count in loss.terms]
+        tails = CORE_SHARE * float(budget) / max(1, sum(counts))
+        tails = 2.0 ** math.floor(math.log2(tails))  # few different cores for losses of any length
+        rows = [self._known.get((term, tails)) or self._new(term, tails) for term, _ in loss.terms]
+        numbers, cores, outsides, bits = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return _Asked(
+            loss.constant, list(numbers), counts, list(cores), list(outsides), functools.reduce(or_, bits, 0)
+        )
+
+    def _new(self, term: Term, tails: float) -> tuple[int, Term, tuple[float, float], int]:
+        core = core_term(term, tails)
+        left = outside(term, core)
+        answers = {
+            _UNTRANSFORMED: not transformable(core),
+            _DECAYING: core.law.decays,
+            _WITHOUT_ATOMS: not core.law.has_atoms,
+            _CUT: left != (0.0, 0.0),
+        }
+        number = self._numbers.setdefault((core, left), len(self._numbers))
+        row = number, core, left, sum(bit for bit, answer in answers.items() if answer)
+        self._known[term, tails] = row
+        return row
 
 
 @dataclass
 class _Prepared:
-    """A contour with the labels of all increments seen so far."""
+    """A contour with the labels of all increments asked for so far."""
 
     contour: Contour
     _table: Labels | None = None
     _sums: LabelSums | None = None
-    _rows: Numbers = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    _rows: dict[int, int] = field(default_factory=dict)
 
     def is_too_much(self, asked: _Asked) -> bool:
         """Whether the labels of a loss would be much work: its laws may reach farther than those before."""
-        missing = self._missing(asked)
-        if not len(missing):
-            return False
-        return work_of(self.contour, [asked.increments.cores[number][0] for number in missing]) > MOST_WORK
+        return work_of(self.contour, self._missing(asked).values()) > MOST_WORK
 
-    def _missing(self, asked: _Asked) -> Numbers:
+    def _missing(self, asked: _Asked) -> dict[int, Term]:
         """Increments that have no label yet."""
-        if len(self._rows) < len(asked.increments.cores):
-            more = np.full(len(asked.increments.cores) - len(self._rows), -1)
-            self._rows = np.concatenate([self._rows, more])
-        rows = self._rows[asked.numbers]
-        return _NONE if rows.min(initial=0) >= 0 else np.unique(asked.numbers[rows < 0])
+        pairs = zip(asked.numbers, asked.cores, strict=True)
+        return {number: core for number, core in pairs if number not in self._rows}
 
     def labels(self, asked: _Asked) -> Labels:
         """Those of a loss."""
         missing = self._missing(asked)
-        if len(missing) or self._table is None:
-            # may be broken off
-            rows = label_table([asked.increments.cores[number][0] for number in missing], self.contour)
-            first = 0 if self._table is None else len(self._table)
-            self._table = rows if self._table is None else _joined(self._table, rows)
-            self._rows[missing] = np.arange(first, first + len(missing))
+        if missing or self._table is None:
+            rows = label_table(list(missing.values()), self.contour)  # may be broken off
+            self._table = rows if self._table is None else self._table.followed_by(rows)
+            self._rows |= {number: len(self._rows) + place for place, number in enumerate(missing)}
             self._sums = None
-        if self._sums is None or self._sums.most < asked.total:
-            self._sums = LabelSums(self._table, 2.0 ** math.ceil(math.log2(asked.total)))
-        return self._sums.of_rows(self._rows[asked.numbers], asked.counts)
+        total = float(sum(asked.counts))
+        if self._sums is None or self._sums.most < total:
+            self._sums = LabelSums(self._table, 2.0 ** math.ceil(math.log2(total)))
+        places = np.array([self._rows[number] for number in asked.numbers], dtype=np.intp)
+        return self._sums.of_rows(places, np.array(asked.counts, dtype=float))
 
 
-def _joined(first: Labels, second: Labels) -> Labels:
-    names = [item.name for item in fields(first)]
-    return Labels(*(np.concatenate([getattr(first, name), getattr(second, name)]) for name in names))
+def outside(term: Term, core: Term) -> tuple[float, float]:
+    """Bounds of the probability that a Student-t is outside of its core; 0 for terms that were not cut."""
+    if core == term or term.law.tailed is None or core.law.tailed is None:
+        return 0.0, 0.0
+    return beyond(term.law.tailed.scaled(term.coefficient), core.law.tailed.scaled(core.coefficient))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The probability q that no switch leaves its core, for P losses.
+
+    P(L > v) = q P(cores only) + something between 0 and 1 - q.
+
+    Attributes
+    ----------
+    least, most : ndarray, shape (P,)
+        Bounds of q.
+    lost : ndarray, shape (P,)
+        Upper bound of 1 - q, accurate where q is nearly 1.
+    """
+
+    least: FloatArray
+    most: FloatArray
+    lost: FloatArray
+
+    @classmethod
+    def of(cls, outsides: Sequence[tuple[float, float]], counts: FloatArray) -> "Kept":
+        """From the bounds of `outside` of every term, and how often each loss has it, shape (P, terms)."""
+        low, high = np.log1p(-np.reshape(outsides, (-1, 2))).T @ counts.T
+        slack = np.where(high < 0, SURVIVAL_SLACK, 0.0)
+        least, most = np.exp(high) * (1 - slack), np.minimum(np.exp(low) * (1 + slack), 1.0)
+        return cls(least, most, -np.expm1(high) * (1 + slack))
+
+    def whole(self, lower: FloatArray, upper: FloatArray) -> Bounds:
+        """Bounds for the losses themselves from those for the losses with cores only."""
+        widened = np.minimum((self.most * upper + self.lost) * (1 + 4 * EPSILON), 1.0)
+        return self.least * lower, np.where(self.lost > 0, widened, upper)
+
+    def __getitem__(self, rows: NDArray[np.intp]) -> "Kept":
+        """Of some of the losses."""
+        return Kept(self.least[rows], self.most[rows], self.lost[rows])

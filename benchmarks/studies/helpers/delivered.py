@@ -7,7 +7,7 @@ import numpy as np
 
 from depl.benchmarks.figures.style import make_room, panels, series_style, set_title, shared_legend
 from depl.models.estimation.binomial import binomial_p_values
-from depl.models.risk.counts import both_ends
+from depl.models.risk.sampling import both_ends
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

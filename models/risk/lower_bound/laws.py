@@ -1,35 +1,9 @@
-r"""Laws under a tilt, and numbers that add up over increments (for `depl.models.risk.lower_bound.bound`).
+"""Laws under a tilt, and numbers that add up over increments (for `depl.models.risk.lower_bound.bound`).
 
-An increment Y = c X of the gain is looked at under its law tilted by e**(-s Y). Its *share* is u = s c, and
-all that is said of it here is free of units:
-
-    H(u) = KL(tilted | law) = -ln E e**(-u X) - u E_u X      the divergence,
-    D(u) = u (E X - E_u X)                                   what the tilt takes off the mean,
-    W(u) = u**2 Var_u X,  T(u) = u**3 kappa_3(u)             variance and third cumulant,
-    F(u)                                                     for the remainder: see below,
-    B(u) = H(u) - W(u) / 2                                   the excess.
-
-All of them add up over independent increments. With Z = u (X - E_u X) under the tilted law,
-
-    ln E_u e**(i y Z) = -W y**2 / 2 - i T y**3 / 6 + theta F y**4 / 24,   |theta| <= 1.
-
-*Generalised gamma convolutions* without left tail, among them inverse gamma and lognormal laws (Halgreen 1979
-and Thorin 1977; Bondesson 1992, Springer LNS 76): ln E e**(-u X) = -a u - int ln(1 + u / t) U(dt). The tilted
-law has U shifted by u. With v = (u / (t + u))**2 in (0, 1) and m(dv) = v U(dt),
-
-    W = int m,   T = 2 int sqrt(v) dm,   F = u**4 kappa_4(u) = 6 int v dm,
-    B = int (sqrt(v) / 3 + v / 4 + ...) dm >= T / 6,   dH/du = u kappa_2(u),
-    |E_u e**(i y Z)| = exp(-d(y)),   d(y) = int ln(1 + y**2 v) / (2 v) dm.
-
-The law has jumps to the right only, so kappa_j(u), the integral of x**j e**(-u x) over its Levy measure, is
-positive and falls in u for j >= 2, and F is right for all y because of
-|e**(i x) - 1 - i x + x**2 / 2 + i x**3 / 6| <= x**4 / 24. Jensen's inequality gives
-d(y) >= 3 W**2 / F ln(1 + y**2 F / (6 W)), and that passes on to sums. A normal law is the case v = 0:
-B = T = F = 0, d = W y**2 / 2.
-
-*In x = ln u*, with K_j = u**j kappa_j(u) = (j - 1)! int v**(j/2 - 1) dm, so that 0 <= K_(j+1) <= j K_j,
-
-    dK_j/dx = j K_j - K_(j+1),   dH/dx = W,   dB/dx = T / 2,   dD/dx = D + W.
+An increment Y = c X of the gain is looked at under its law tilted by e**(-s Y), at its *share* u = s c: H(u)
+is the divergence KL(tilted | law), D(u) = u (E X - E_u X) what the tilt takes off the mean, W = u**2 Var_u X,
+T and F are the third and fourth cumulants of u X, and B = H - W / 2 is the excess. What holds of them, and of
+their derivatives in ln u, is derived on the page "The loop with bounds" (``loop``).
 
 Every table is rounded to the safe side by what its sums in double precision may be off (`_ROUNDING`).
 """

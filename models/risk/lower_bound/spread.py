@@ -1,13 +1,8 @@
 """What sums over a plan say of its W, T and F (for `depl.models.risk.lower_bound.bound`).
 
-The divergence H and the excess B add up over increments, so of a plan W = 2 (H - B) is known as well as they
-are. T and F are not, but if
-
-    T <= a H + b B   for every run that may occur,
-
-this holds for all runs of a plan, too. For a few slopes b the least such a describe the convex cone in which
-H, B and T of runs lie; in the same way from below, and for F. What switches add to them is no more than a
-share of their *roughness*, a sum as well.
+If T <= a H + b B for every run that may occur, this holds for all runs of a plan, too. For a few slopes b the
+least such a describe the convex cone in which H, B and T of runs lie; in the same way from below, and for F.
+What switches add to them is no more than a share of their *roughness*, a sum as well.
 """
 
 import math

@@ -1,21 +1,9 @@
-r"""Switches under a tilt (for `depl.models.risk.lower_bound.bound`).
+"""Switches under a tilt (for `depl.models.risk.lower_bound.bound`).
 
 A switch adds a loss X of either sign, so its gain is -X and its share u = -s. H, W and T are what they are
-for runs (`depl.models.risk.lower_bound.laws`),
-
-    H = -ln E e**(-u X) - u E_u X,   W = u**2 Var_u X,   T = u**3 E_u (X - E_u X)**3,
-
-but they need not obey what those of runs obey.
-
-*Tails that a tilt does not tame* are cut off: X is put on an interval I of probability q, so that
-P(gain < g) >= q P(gain < g | X in I), and -ln q is added to H.
-
-*F.* For w = 1 - E_u e**(i y Z) and W y**2 <= 1 is |w| <= W y**2 / 2 <= 1 / 2, so that
-|ln(1 - w) + w| <= |w|**2 <= W**2 y**4 / 4, and w is W y**2 / 2 + i T y**3 / 6 up to E_u Z**4 y**4 / 24. So
-F = E_u Z**4 + 6 W**2 serves up to y = W**(-1/2). It is raised until |E_u e**(i y Z)| <= exp(-d(y)) with
-d(y) = 3 W**2 / F ln(1 + y**2 F / (6 W)) for all y. That adds up with the bounds of runs:
-d = W phi(F / W) with a convex phi, and such a function of sums is at most the sum of the functions. A law for
-which this fails, and every law with atoms, has an infinite F.
+for runs, but they need not obey what those of runs obey. Tails that a tilt does not tame are cut off, and -ln
+of the probability that is left is added to H. F is raised until (1 + y**2 F / (6 W))**(-3 W**2 / F) bounds the
+characteristic function (the page "The loop with bounds", ``loop``); else, and with atoms, F is infinite.
 """
 
 import math

@@ -1,30 +1,8 @@
-r"""The least A(Delta) of `depl.models.risk.lower_bound.bound`, by a characteristic function with remainder.
+"""The least A(Delta) of `depl.models.risk.lower_bound.bound`, by a characteristic function with remainder.
 
-Let W, T and F lie in intervals, f = E e**(i y Z), and
-
-    A = e**(-Delta) / pi  Re int_0^infinity e**(i y Delta) f(y) / (1 - i y) dy.
-
-*Up to Y*, panel by panel, ln f + W y**2 / 2 + i T y**3 / 6 is the sum over runs of the integral of
-y**4 g(y w) w**2 over m(dw), 0 <= w <= 1, with
-
-    g(x) = (-ln(1 - i x) - i x + x**2 / 2 + i x**3 / 3) / x**4 = int_0^1 t**3 / (1 - i x t) dt,
-
-so that |g'| <= 1 / 5, and the integral of w**2 is F / 6. On a panel up to y = b all values g(y w) lie in a
-circle around c_b with radius R_b, and the logarithm is c_b F y**4 / 6 up to R_b F y**4 / 6. What switches
-have of F is anywhere within F y**4 / 24 of 0. Where the plain remainder F y**4 / 24 is smaller, it counts.
-
-W and T are looked at in the middle of small cells: e**(-W y**2 / 2 - i T y**3 / 6) then is off by at most
-|W - W_0| y**2 / 2 + |T - T_0| y**3 / 6 times e**(-W_low y**2 / 2).
-
-*Beyond Y*, |f| <= (1 + y**2 q)**(-3 W**2 / F), q = F / (6 W), falls: its value at the left of short steps
-counts, and behind the last panel, with z = y**2 q,
-
-    int_y^infinity (1 + y**2 q)**(-P / 2) dy / y <= (1 + 1 / z) (1 + z)**(-P / 2) / P,   P = 6 W**2 / F.
-
-*Quadrature.* On every panel the integrands are analytic. In a Bernstein ellipse of parameter 4 around a panel
-of half-width r, |Im y| <= B = 1.875 r < 1, and Gauss's rule with n points errs by at most
-64 / 15 M 4**(2 - 2 n) / (1 - 1 / 16) r with M the greatest modulus there (Trefethen 2013, Theorem 19.3). The
-bound of M needs nothing but the ends of the ellipse.
+W, T and F lie in intervals. Up to some Y the integral is computed panel by panel with the remainder of the
+logarithm, or a circle around what F contributes; beyond, |f| is bounded by a power. Formulas and the error of
+the quadrature are on the page "The loop with bounds" (``loop``).
 """
 
 import functools
@@ -41,12 +19,12 @@ Floats = NDArray[np.floating[Any]]
 Complexes = NDArray[np.complexfloating[Any, Any]]
 
 _POINTS = 12
-"""Gauss points of a panel, n of the module's docstring. The error, 3e-13 times the modulus, is counted, so
+"""Gauss points of a panel, n of the page's formula. The error, 3e-13 times the modulus, is counted, so
 any number is sound; a point more is a factor of 16 in error and 8 % in time."""
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_POINTS)
 _GAUSS = 64 / 15 * 4.0 ** (2 - 2 * _POINTS) / (1 - 1 / 16)
-"""Error of the rule over M r, by the formula of the module's docstring."""
+"""Error of the rule over M r, by the formula of the page."""
 
 _HALF_WIDTH, _WIDEST_HALF, _MOST_PANELS = 0.6, 0.42, 24
 _SUBSTEPS = 6

@@ -11,7 +11,7 @@ from depl.heuristics.depl.labels import Cumulants, Saddle
 from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk.certify import certified_quantile
-from depl.models.risk.heavy import core_term
+from depl.models.risk.cores import core_term
 from depl.models.risk.transforms import centred_log_transform
 
 BELL = Normal(mean=1.0, variance=0.3)

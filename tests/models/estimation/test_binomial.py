@@ -17,7 +17,7 @@ from depl.models.estimation.binomial import (
     verdict,
 )
 from depl.models.foundation.errors import InvalidInputError
-from depl.models.risk.counts import both_ends, upper_end
+from depl.models.risk.sampling import both_ends, upper_end
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 

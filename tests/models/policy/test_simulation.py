@@ -12,7 +12,7 @@ import depl
 from depl.models.policy import follow, planning, simulation
 from depl.models.policy.simulation import RISK, Simulation, _bernstein, simulate
 from depl.models.problem.laws import Empirical
-from depl.models.risk.counts import both_ends
+from depl.models.risk.sampling import both_ends
 from depl.models.verifier.policies import verify_policy
 from tests.cases.policy_cases import random_tiny, tiny
 from tests.oracles.policy_processes import tree_of

@@ -13,9 +13,8 @@ from depl.models.problem.epochs import FinalLoss, Term
 from depl.models.problem.laws import Empirical, InverseGamma, Lognormal, Normal, StudentT
 from depl.models.risk import contour, cores, finite_sums, transforms
 from depl.models.risk.certify import certified_quantile, certified_violation
-from depl.models.risk.cores import _Kind, _Split, cored_violation
+from depl.models.risk.cores import _Kind, _Split, beyond, cored_violation
 from depl.models.risk.grid import grid_violation
-from depl.models.risk.heavy import beyond
 from depl.models.risk.sampling import sample_final_loss
 from depl.models.risk.verdicts import LossClasses, PreparedVerdicts, Verdict, certified_verdict
 

@@ -9,7 +9,8 @@ import pytest
 
 from depl.models.problem.epochs import Term
 from depl.models.problem.laws import Normal, StudentT
-from depl.models.risk.heavy import Kept, beyond, core_term, outside
+from depl.models.risk.cores import beyond, core_term
+from depl.models.risk.verdicts import Kept, outside
 
 
 def tail(law: StudentT, value: float) -> mpmath.mpf:

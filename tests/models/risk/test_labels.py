@@ -79,8 +79,9 @@ def test_increments_answer_by_bits_whether_a_loss_has_a_contour() -> None:
     prepared, answers = PreparedVerdicts(0.0, Fraction(1, 20)), []
     for index in range(1 << len(kinds)):
         chosen = [kind for place, kind in enumerate(kinds) if index >> place & 1]
-        asked = prepared._asked(FinalLoss(0.0, tuple((term, 2) for term in chosen)))
-        cores = FinalLoss(0.0, tuple(asked.terms()))
+        loss = FinalLoss(0.0, tuple((term, 2) for term in chosen))
+        asked = prepared._increments.asked(loss, prepared.budget)
+        cores = FinalLoss(0.0, tuple(zip(asked.cores, asked.counts, strict=True)))
         assert asked.has_contour == has_contour(cores)
         answers.append(asked.has_contour)
     assert 8 <= sum(answers) <= len(answers) - 8
