@@ -2,8 +2,8 @@
 
 A switch adds a loss X of either sign, so its gain is -X and its share u = -s. H, W and T are what they are
 for runs, but they need not obey what those of runs obey. Tails that a tilt does not tame are cut off, and -ln
-of the probability that is left is added to H. F is raised until (1 + y**2 F / (6 W))**(-3 W**2 / F) bounds the
-characteristic function (the page "The loop with bounds", ``loop``); else, and with atoms, F is infinite.
+of the probability that is left is added to H. F is raised until (1 + y**2 F / (6 W))**(-3 W**2 / F) bounds
+the characteristic function (the page "The loop with bounds", ``loop``); else, and with atoms, F is infinite.
 """
 
 import math
