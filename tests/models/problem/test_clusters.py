@@ -2,7 +2,9 @@
 
 import json
 import math
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -17,8 +19,6 @@ from depl.models.problem.allocation import allocate
 from depl.models.problem.epochs import Load
 from depl.models.problem.instance import Cluster, Instance, NodeGroup, json_schema
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
-from depl.models.scenarios.draws import draw_scenarios
-from depl.models.solving.methods import Meaning
 from depl.models.verifier.findings import Kind
 from depl.models.verifier.verify import verify
 from depl.showing.explain import explain
@@ -26,6 +26,7 @@ from depl.showing.explain import explain
 FAST = {"count": 3, "capacity": 4, "bandwidth": 8, "unit_cost": 1, "speed": 2}
 SLOW = {"capacity": 6, "bandwidth": 5, "unit_cost": 0.5}
 GROUPS = [FAST, SLOW]
+ROOT = Path(depl.__file__).resolve().parents[1]
 
 
 def hall(**values: Any) -> Cluster:
@@ -172,31 +173,18 @@ def test_what_contradicts_the_groups_is_refused_with_its_place(
         assert message in caught.value.message
 
 
-def two_in_groups(instance: Instance, apart: bool) -> Instance:
-    """Every cluster with two nodes, as a number or as two groups of one node each."""
-    clusters = []
-    for item in instance.clusters:
-        values = {"capacity": item.capacity, "bandwidth": item.bandwidth, "unit_cost": item.unit_cost}
-        given = {"groups": [values, values]} if apart else {**values, "nodes": 2}
-        clusters.append(Cluster(name=item.name, **given))  # type: ignore[arg-type]
-    return instance.replace(clusters=tuple(clusters))
-
-
-@pytest.mark.parametrize("method", [item.name for item in depl.methods()])
-def test_every_method_answers_equal_nodes_in_groups_as_their_number(tiny: Instance, method: str) -> None:
-    plain, apart = two_in_groups(tiny, apart=False), two_in_groups(tiny, apart=True)
-    by_count = next(item for item in depl.methods() if item.name == method).meaning is Meaning.SCENARIOS
-    answers = []
-    for instance in (plain, apart):
-        scenarios = draw_scenarios(instance, 20, 1) if by_count else None
-        try:
-            found = depl.solve(instance, method, scenarios=scenarios, gap=0.9)
-        except InvalidInputError as error:
-            answers.append((type(error), error.message))
-            continue
-        plan = found.plan and msgspec.structs.replace(found.plan, instance=None)
-        answers.append((found.termination, found.cost, found.lower_bound, plan))
-    assert answers[0] == answers[1]
+def test_only_the_data_the_verifier_and_what_is_shown_read_groups() -> None:
+    readers = {
+        str(path.relative_to(ROOT))
+        for layer in ("models", "heuristics", "instances", "depl/commands", "depl/showing")
+        for path in ROOT.glob(f"{layer}/**/*.py")
+        if re.search(r"\b(place|cluster|item)\.groups\b", path.read_text(encoding="utf-8"))
+    }
+    assert readers == {
+        "depl/showing/explain.py",
+        "depl/showing/instances.py",
+        "models/verifier/reading.py",
+    }
 
 
 # --- plans on unequal nodes -----------------------------------------------------------------------------

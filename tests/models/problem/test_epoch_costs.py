@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize
 
 from depl.heuristics.bounds.kernels import add_prices
 from depl.models.foundation.errors import InvalidInputError
@@ -51,34 +50,6 @@ def drawn(seed: int, count: int) -> list[tuple[Load, float | None, float]]:
     rng = np.random.default_rng(seed)
     loads = [some_load(rng) for _ in range(count)]
     return [(x, some_deadline(rng, x), float(np.exp(rng.uniform(-9, 9)))) for x in loads]
-
-
-def test_psi_and_its_minimiser_are_those_of_a_numerical_minimiser() -> None:
-    compared = late = 0
-    for load, deadline, multiplier in drawn(1, 400):
-        shortest = load.communication + load.work / load.capacity
-        if deadline is not None and shortest > deadline * (1 + 1e-8):
-            assert price(load, multiplier, deadline) == math.inf
-            late += 1
-            continue
-        if load.work == 0:
-            continue
-        # c / x + s <= tau leaves x no less than this; up to rounding it is the capacity at the shortest time
-        low = 0.0 if deadline is None else min(load.work / max(deadline - load.communication, 1e-300), 1e300)
-
-        def cost(log: float, load: Load = load, multiplier: float = multiplier) -> float:
-            x = math.exp(log)
-            return load.price * x + multiplier * (load.work / x + load.communication)
-
-        ends = math.log(max(min(low, load.capacity), 1e-12 * load.capacity)), math.log(load.capacity)
-        inner = optimize.minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-12})
-        least = min(float(inner.fun), *map(cost, ends))
-        found = price(load, multiplier, deadline)
-        assert found == pytest.approx(least, rel=1e-9)
-        assert found <= least * (1 + 1e-14)
-        compared += 1
-    assert compared > 200
-    assert late > 20
 
 
 def exact_psi(

@@ -181,25 +181,6 @@ def test_moments_of_table_one_give_these_shapes(mean: float, variance: float, sh
 # --- support and distribution function -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("law", "support"),
-    [
-        (CONTINUOUS[0][0], (0, math.inf)),
-        (CONTINUOUS[4][0], (-math.inf, math.inf)),
-        (CONTINUOUS[5][0], (0, math.inf)),
-        (CONTINUOUS[7][0], (-math.inf, math.inf)),
-        (TRUNCATED[0], (0, 0.6)),
-        (Deterministic(value=-2.5), (-2.5, -2.5)),
-        (WEIGHTED, (-1, 3)),
-    ],
-)
-def test_support_is_the_smallest_interval_of_probability_one(law: Law, support: tuple[float, float]) -> None:
-    assert law.support() == support
-    low, high = support
-    ends = [max(low - 1e-9, -1e300), min(high, 1e300)]
-    np.testing.assert_allclose(law.cdf(ends), [0, 1], atol=1e-15)
-
-
 def test_distribution_functions_are_quiet_beyond_every_number_that_is_accepted() -> None:
     for law in EVERY:
         values = law.cdf([-1e300, -5e-324, 0.0, 5e-324, 1e-308, 1e300])
