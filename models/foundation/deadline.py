@@ -1,13 +1,9 @@
 """The end of a solve's time, seen from deep inside its work.
 
-Methods look at the clock between their steps and end there with what they hold. A step can be long, though:
-the labels of ten thousand increments take half a minute. So whatever may take long calls `keep_time` every
-few milliseconds, which raises `OutOfTimeError` once the solve that it works for is late by `LEEWAY`. Whoever
-holds a plan or a bound catches it, as it catches an interrupt, and ends with that.
-
-Work outside of a solve has no deadline, and neither have the certificate of the probability and the check of
-the plan that a solve returns, without which there is no answer. What an answer can do without has one of its
-own (`depl.models.solving.solve`): the quantile, and what holds under the law of a plan on scenarios.
+Methods look at the clock between their steps, but a step can be long. So whatever may take long calls
+`keep_time` every few milliseconds, which raises `OutOfTimeError` once its solve is late by `LEEWAY`; whoever
+holds a plan or a bound catches it, as it catches an interrupt, and ends with that. Work outside of a solve
+has no deadline, and neither have the certificate and the check of the plan that a solve returns.
 """
 
 import math

@@ -1,18 +1,11 @@
-r"""The affine law of the loss, as predictions use it: training that forgets.
-
-The paper's increments are independent (Sec. III); those of real training are not (erratum E14): a loss that
-is high by chance falls faster. The affine law
+r"""The affine law of the loss, as predictions use it: training that forgets (docs/estimation, affine-law).
 
     l(k) = a + b ln s + retention l(k-1) + e
 
-(of the loss, or of its logarithm in the place of l: `Scale`) has coefficients of its own for every model on
-its cluster, every predecessor and every epoch t since it took over (the *age*); s is the switch epoch, the
-number of epochs before it took over. Predecessors with few runs share theirs. A first model has neither
-predecessor nor s. Where some run of a first model was not evaluated before training, l(1) is as it was seen:
-the law of its first epoch has retention 0, and a stand-in takes the place of l(0).
-
-`depl.models.estimation.affine` fits the coefficients; here they meet the runs that they were fitted to, which
-lend the residuals e and say where the law may be asked at all.
+of the loss or its logarithm (`Scale`), with coefficients of its own for every model on its cluster, every
+predecessor and every epoch t since it took over (the *age*); s is the number of epochs before. Where some run
+of a first model was not evaluated before training, the law of its first epoch has retention 0, and a stand-in
+takes the place of l(0). `depl.models.estimation.affine` fits the coefficients; here they meet their runs.
 """
 
 import math

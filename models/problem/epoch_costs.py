@@ -140,9 +140,8 @@ class EpochCosts:
     def of(cls, loads: Sequence[Load], round_deadline: float | None) -> Self:
         """Those of R loads, arrays of shape (R,)."""
         rows = [(x.work, x.price, x.capacity, x.communication) for x in loads]
-        least = np.array([minimum_resources(x, round_deadline) for x in loads], dtype=float)
         work, unit_price, capacity, sent = np.array(rows, dtype=float).reshape(len(rows), 4).T.copy()
-        return cls(work, unit_price, capacity, sent, least)
+        return cls.of_arrays(work, unit_price, capacity, sent, round_deadline)
 
     @classmethod
     def of_arrays(

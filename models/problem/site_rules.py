@@ -1,15 +1,9 @@
 """What the sites of an instance allow: where data may be used, where models fit, which model may be the last.
 
-Three optional rules of the statement (`docs/problem`), asked by every method at one place, `Instance.rules`:
-
-- *residency*: a dataset may be used only on the clusters that it names, `Dataset.clusters`;
-- *memory*: a model trains on a cluster iff it needs no more than a node has, `Model.memory` <=
-  `Cluster.memory`;
-- *deployment*: the model of the last epoch is one of `Target.deployable`; without an epoch it is the initial
-  model, so that without one there has to be an epoch. There also has to be one where the runs of a traced law
-  were not evaluated before training, as nothing is known of the loss then.
-
-The verifier does not ask here: it reads the rules by itself.
+Three optional rules of the statement (`docs/problem`): *residency*, `Dataset.clusters`; *memory*,
+`Model.memory` <= `Cluster.memory`; *deployment*, `Target.deployable`, of the initial model where there is no
+epoch, so that without one there has to be an epoch, as where runs of a traced law were not evaluated before
+training. Every method asks here, at `Instance.rules`; the verifier reads the rules by itself.
 """
 
 from collections.abc import Iterable, Sequence

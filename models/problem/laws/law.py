@@ -1,12 +1,9 @@
 """What a law of a random increment offers: everything else asks this, and never which law it is.
 
-A law is one frozen class. What it has to offer is `Law.distribution`, a frozen distribution of `scipy.stats`
-(or anything with the same ``pdf``, ``logpdf``, ``cdf``, ``sf``, ``ppf``, ``isf``, ``rvs``, ``mean``, ``var``
-and ``support``). The rest follows from it, or is optional: where a law does not offer something, a bound is
-weaker, or a method refuses and says why.
-
-What is *granted* is the accuracy of these functions, `Law.tail_error`: intervals are certified under that
-assumption, for the laws of this toolkit as for those of others.
+A law is one frozen class with a frozen distribution of `scipy.stats`, `Law.distribution` (or anything with
+the same ``pdf``, ``logpdf``, ``cdf``, ``sf``, ``ppf``, ``isf``, ``rvs``, ``mean``, ``var`` and ``support``).
+The rest follows from it, or is optional: without it a bound is weaker, or a method refuses and says why. What
+is *granted* is the accuracy of these functions, `Law.tail_error`: intervals are certified under it.
 """
 
 import functools
