@@ -2,10 +2,7 @@
 
 `loss_law` gives that of an instance: `IndependentLoss`, the paper's, whose epochs add independent increments
 (eq. (8) and the laws of switches), or `TracedLoss`, the law fitted to traces, whose epochs forget a part of
-the loss before them (`depl.models.problem.traced_law`). Both answer the same questions: the loss at the end
-of a plan and after each of its epochs, when the target is first met, the loss in scenarios, what a
-probability rests on, and the law of what is left given the state of a run. Methods that know one kind only
-ask for `memory`.
+the loss before them (`depl.models.problem.traced_law`). Methods that know one kind only ask for `memory`.
 """
 
 import math
@@ -34,7 +31,11 @@ from depl.models.traces.table import Schedule
 
 
 class LossLaw(Protocol):
-    """The law of l(0), l(1), ... under a plan."""
+    """The law of l(0), l(1), ... under a plan.
+
+    All that ask for a plan raise an `InvalidInputError` at a forbidden switch, at an epoch beyond the tables
+    of its model, and outside the support of the traces that the law was fitted to.
+    """
 
     memory: ClassVar[bool]
     """Whether increments depend on the past."""
@@ -51,51 +52,31 @@ class LossLaw(Protocol):
         """
 
     def end(self, plan: Plan) -> EndLaw:
-        """The law of l(K).
-
-        Raises
-        ------
-        InvalidInputError
-            At a forbidden switch, at an epoch beyond the tables of its model, or outside the support of the
-            traces that the law was fitted to.
-        """
+        """The law of l(K)."""
 
     def after_epochs(self, plan: Plan, epochs: Sequence[int]) -> list[EndLaw]:
-        """The laws of l(k) for some k of 0, ..., K; raises as `end`."""
+        """The laws of l(k) for some k of 0, ..., K."""
 
     def steps(self, plan: Plan) -> list[LossStep]:
-        """The steps whose composition is l(K), if epochs have laws of their own.
-
-        Raises
-        ------
-        InvalidInputError
-            As `end`.
-        NotCoveredError
-            If they have not.
-        """
+        """The steps whose composition is l(K); a `NotCoveredError` if epochs have no laws of their own."""
 
     def survival(self, plan: Plan) -> list[Interval]:
         """P(l > l_max whenever the run might stop up to epoch k), k = 0, ..., K, from above.
 
-        Raises
-        ------
-        InvalidInputError
-            As `end`.
-        NotCoveredError
-            If too many combinations of runs would have to be followed.
+        A `NotCoveredError` if too many combinations of runs would have to be followed.
         """
 
     def drawn(self, of_models: FloatArray, of_pairs: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What scenarios hold, from uniform numbers of shapes (S, K, M) and (S, K, M, M)."""
 
     def in_scenarios(self, plan: Plan, scenarios: Drawn) -> FloatArray:
-        """l(K) in every scenario, shape (S,) [loss]; raises as `end`."""
+        """l(K) in every scenario, shape (S,) [loss]."""
 
     def basis(self, plan: Plan) -> str | None:
         """What the probabilities of a plan rest on, in words; None if on declared laws alone."""
 
     def given(self, trained: Schedule, loss: float) -> Mapping[str, object]:
-        """What changes in the instance, apart from target, models and prices, once this was trained and seen.
+        """Fields of the instance of the rest, apart from target, models and prices, once this was seen.
 
         Parameters
         ----------
@@ -103,11 +84,6 @@ class LossLaw(Protocol):
             Model and cluster of the epochs trained since epoch 1.
         loss : float
             After them [loss].
-
-        Returns
-        -------
-        mapping of str to object
-            Fields of `depl.models.problem.instance.Instance`, with their values for the rest of the run.
         """
 
 

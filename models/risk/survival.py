@@ -30,9 +30,9 @@ _MOST_PRODUCTS = 400_000
 """Products of whole numbers that exact sums may take: set by hand. Beyond, bounds are computed instead; twice
 as many let longer discrete plans be exact, in twice the time."""
 
-_TAILS = (1e-2, 1e-3, 1e-5, 1e-7, 1e-10)
-"""Probabilities with which an epoch may leave the grid at its top. What does counts as above for good, so any
-value is sound; see `_top`."""
+_TAIL = 1e-3
+"""Probability with which the farthest term may leave the grid at its top, roughly: what does counts as above
+for good, so any value is sound. Of five tried for every plan none gave sharper bounds."""
 
 _CUT = 1e-12
 """Probability at the ends of a continuous term that is moved up, or to infinity: any value is sound."""
@@ -52,9 +52,6 @@ proportion."""
 _MOST_WORK = 3 * 2**23
 """Most points times epochs: set by hand, some seconds. More give sharper bounds of long plans in more
 time."""
-
-_NOTHING = 1e-13
-"""Surviving probability at which following ends; what is left stays in the bound, so any value is sound."""
 
 
 def survival(
@@ -144,20 +141,22 @@ def _chain(
             limits[-1] if all(term.law.has_atoms for term in step.terms) else Fraction(maximum_loss)
         )
     points = max(_LEAST_POINTS, min(points, _MOST_WORK // max(len(steps), 1)))
-    top = _top(base, steps, maximum_loss, points)
+    top = _top(base, steps)
     # a power of two, so that its multiples and those of whole-number atoms are exact
     h = 2.0 ** math.floor(math.log2(max(top - maximum_loss, 1e-12 * abs(top), 1e-90) / points))
     # a term that moves a loss by more leaves the grid, whatever the shift beside it
     most = 2 * points + math.ceil(max(abs(step.shift) for step in steps) / h) + 2 * len(steps) + 8
-    laws = {step: _rounded_up(step, h, most) for step in dict.fromkeys(steps)}
+    laws = {term: _rounded_up(term, h, most) for term in dict.fromkeys(t for s in steps for t in s.terms)}
     first, masses, lost = 0, np.ones(1), 0.0
     found = np.ones(len(base))
-    for k, law in enumerate((laws[step] for step in steps), start=1):
+    for k, step in enumerate(steps, start=1):
         keep_time()
-        alive = float(masses.sum())
-        masses, doubt = convolved(masses, law.masses)
-        first += law.first
-        lost += law.escaped * alive + law.error + doubt + 5 * SUMMATION_ERROR
+        for term in step.terms:
+            law, alive = laws[term], float(masses.sum())
+            masses, doubt = _convolved(masses, law.masses)
+            first += law.first
+            lost += law.escaped * alive + law.error + doubt + SUMMATION_ERROR
+        lost += 4 * SUMMATION_ERROR
         barrier, ceiling = (math.floor((end - base[k]) / Fraction(h)) for end in (limits[k], Fraction(top)))
         low = min(max(barrier + 1 - first, 0), len(masses)) if stops[k] else 0
         high = min(max(ceiling + 1 - first, low), len(masses))
@@ -167,51 +166,38 @@ def _chain(
         lost += float(masses[:low].sum()) + float(masses[high:].sum())
         masses, first = masses[low:high], first + low
         found[k:] = float(masses.sum()) + lost
-        if not len(masses) or found[k] - lost < _NOTHING:
+        if not len(masses):
             break
     return found
 
 
-def _top(base: Sequence[Fraction], steps: Sequence[LossStep], maximum_loss: float, points: int) -> float:
-    """The highest loss on the grid: for the tail of `_TAILS` for which rounding and escapes cost least.
-
-    Of a sum, roughly: the medians, four times the spread, and the farthest that one term reaches beyond.
-    """
+def _top(base: Sequence[Fraction], steps: Sequence[LossStep]) -> float:
+    """The highest loss on the grid: medians, four times the spread, and how far one term reaches beyond."""
 
     def rise(term: Term, tail: float) -> float:
         return float(term.coefficient * term.law.quantile(tail, upper=term.coefficient > 0))
 
-    levels = (0.5, 0.1, *_TAILS)
-    reached = {term: [rise(term, tail) for tail in levels] for step in steps for term in step.terms}
-    tops, middle, squares, most = [np.full(len(_TAILS), float(base[0]))], 0.0, 0.0, 0.0
-    beyond = np.zeros(len(_TAILS))
+    terms = dict.fromkeys(term for step in steps for term in step.terms)
+    reached = {term: (rise(term, 0.5), rise(term, 0.1), rise(term, _TAIL)) for term in terms}
+    top, middle, squares, beyond, most = float(base[0]), 0.0, 0.0, 0.0, 0.0
     for start, step in zip(base[1:], steps, strict=True):
         for term in step.terms:
-            half, tenth, *far = reached[term]
+            half, tenth, far = reached[term]
             middle, squares = middle + half, squares + (tenth - half) ** 2
+            beyond = max(beyond, far - half - 4 * (tenth - half))
             most += max(term.coefficient * end for end in term.law.support())
-            beyond = np.maximum(beyond, np.array(far) - half - 4 * (tenth - half))
-        tops.append(float(start) + np.minimum(middle + 4 * math.sqrt(squares) + beyond, most))
-    highest = np.max(tops, axis=0)
-    count, spread = sum(len(step.terms) for step in steps), max(2 * math.sqrt(squares), 1e-90)
-    costs = count * (highest - maximum_loss) / points / spread + len(steps) * np.array(_TAILS)
-    return float(highest[np.argmin(costs)])
+        top = max(top, float(start) + min(middle + 4 * math.sqrt(squares) + beyond, most))
+    return top
 
 
-def _rounded_up(step: LossStep, h: float, most: int) -> RoundedLaw:
-    """The terms of one step, on at most ``most`` points to either side."""
-    total = RoundedLaw(0, np.ones(1), 0.0, 0.0)
-    for term in step.terms:
-        first, last = -most, most
-        if not term.law.has_atoms:
-            ends = [float(term.coefficient * term.law.quantile(_CUT, upper=side)) for side in (False, True)]
-            first = min(max(math.floor(min(ends) / h) - 1, -most), most - 1)
-            last = min(max(math.ceil(max(ends) / h) + 1, first + 1), most)
-        law = rounded(term, h, first, last)[0]
-        masses, doubt = convolved(total.masses, law.masses)
-        escaped = total.escaped + law.escaped - total.escaped * law.escaped
-        total = RoundedLaw(total.first + law.first, masses, escaped, total.error + law.error + doubt)
-    return total
+def _rounded_up(term: Term, h: float, most: int) -> RoundedLaw:
+    """A term on at most ``most`` points to either side."""
+    first, last = -most, most
+    if not term.law.has_atoms:
+        ends = [float(term.coefficient * term.law.quantile(_CUT, upper=side)) for side in (False, True)]
+        first = min(max(math.floor(min(ends) / h) - 1, -most), most - 1)
+        last = min(max(math.ceil(max(ends) / h) + 1, first + 1), most)
+    return rounded(term, h, first, last)[0]
 
 
 def _ends(masses: FloatArray) -> tuple[int, int]:
@@ -221,7 +207,7 @@ def _ends(masses: FloatArray) -> tuple[int, int]:
     return low, max(low, len(masses) - int(np.searchsorted(above, _TRIMMED, side="right")))
 
 
-def convolved(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
+def _convolved(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]:
     """Linear convolution, and a bound on the sum of the absolute errors of its entries.
 
     Directly for short factors: relative rounding only. Otherwise by zero-padded FFT of n points. With
@@ -237,13 +223,10 @@ def convolved(first: FloatArray, second: FloatArray) -> tuple[FloatArray, float]
         return np.convolve(first, second), 2 * (shortest + 1) * UNIT_ROUNDOFF * total
     length = len(first) + len(second) - 1
     padded = fft.next_fast_len(length, real=True)
-    spectrum = fft.rfft(first, padded)
-    spectrum *= spectrum if second is first else fft.rfft(second, padded)
+    spectrum = fft.rfft(first, padded) * fft.rfft(second, padded)
     masses = np.maximum(fft.irfft(spectrum, padded)[:length], 0.0)
     # 2-norms without BLAS, whose threads cost more than they save on vectors of this length
-    left, right = (
-        math.sqrt(float(np.square(one).sum()) * float(other.sum()) ** 2)
-        for one, other in ((first, second), (second, first))
-    )
+    one, other = (math.sqrt(float(np.square(item).sum())) for item in (first, second))
+    left, right = one * float(second.sum()), other * float(first.sum())
     relative = (8 * (math.log2(padded) + 1) + 3) * UNIT_ROUNDOFF
     return masses, 1.01 * relative * (left + right + min(left, right)) * math.sqrt(padded)
