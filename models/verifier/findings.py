@@ -58,7 +58,7 @@ class Finding:
         return self.equation.removeprefix(CLAIM)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Findings:
     """All findings about a plan or a policy, in the order in which they are told."""
 
