@@ -165,7 +165,8 @@ def shown_of(attempts: Sequence[Attempt], instances: Instances, chosen: Collecti
         if item.task.configuration in chosen and instance is not None:
             target, label = f"{item.labels['target']:g}", item.task.configuration
             solution = Solution.PROVEN_OPTIMAL if id(item) in optimal else Solution.FEASIBLE
-            result = Result(Termination.EXHAUSTED, solution, label, plan_of(item), item.cost, 0.0)
+            plan, ended = plan_of(item), Termination.EXHAUSTED
+            result = Result(ended, plan, 0.0, solution=solution, method=label, cost=item.cost)
             found.append(Entry(target, instance, label, result))
     return found
 

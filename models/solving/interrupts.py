@@ -9,10 +9,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:  # the command line starts with this module, and results come with SciPy
-    from depl.models.solving.result import Termination
+    from depl.models.solving.result import Outcome
 
 
 @contextmanager
@@ -38,14 +38,7 @@ def first_interrupt_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, usual)
 
 
-class _Ended(Protocol):
-    """What says why it ended, such as `depl.models.solving.result.Result`."""
-
-    @property
-    def termination(self) -> "Termination": ...
-
-
-_Answer = TypeVar("_Answer", bound=_Ended)
+_Answer = TypeVar("_Answer", bound="Outcome")
 
 
 def uninterrupted(answer: _Answer) -> _Answer:

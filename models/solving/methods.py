@@ -21,10 +21,10 @@ from depl.models.problem.instance import Instance
 from depl.models.problem.laws import NO_LAW
 from depl.models.problem.plan import Plan
 from depl.models.scenarios.draws import Scenarios, draw_scenarios, require_fitting
-from depl.models.solving.decisions import Decision
 from depl.models.solving.defaults import DEFAULT_METHOD, DEFAULT_ON_SCENARIOS, DEFAULT_SCENARIOS
 from depl.models.solving.options import Option
-from depl.models.solving.result import DualBound, Phase, Termination
+from depl.models.solving.result import Outcome as Outcome
+from depl.models.solving.result import Result, Termination
 
 Progress = Callable[[float, float, float], None]
 """Called with (seconds, incumbent cost, lower bound) whenever one of the two has moved."""
@@ -232,32 +232,6 @@ def require_limits(
     return gap, time_limit, seed
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a method returns: it stopped for ``termination`` and holds ``plan`` or nothing.
-
-    ``rows`` are the names of the caller's rows under which this holds, the lower bound included.
-
-    ``dual`` is a weaker lower bound that the verifier can prove again, next to ``lower_bound``, which it can
-    only repeat. ``decisions`` is the method's own record of what it chose and why it went back.
-    ``tolerances`` are those of the solver that the proof rests on, by its own names. ``stage_seconds`` is
-    what each stage took, for methods that go through stages (`depl.models.solving.decisions`). ``phases``
-    are the methods that this one let run, with what each of them came to.
-    """
-
-    termination: Termination
-    plan: Plan | None
-    lower_bound: float = -math.inf
-    reason: str | None = None
-    dual: DualBound | None = None
-    build_seconds: float = 0.0
-    decisions: tuple[Decision, ...] = ()
-    tolerances: Mapping[str, float] = field(default_factory=dict)
-    stage_seconds: Mapping[str, float] = field(default_factory=dict)
-    phases: tuple[Phase, ...] = ()
-    rows: tuple[str, ...] = ()
-
-
 class Method(Protocol):
     """A solution method; a bare `Plan` or None stands for "a plan without a bound"."""
 
@@ -457,7 +431,7 @@ def outcome_of(method: str, returned: object, defect: type[DeplError]) -> Outcom
     outcome, wrong = returned, defect if is_shipped(method) else InvalidInputError
     if outcome is None or isinstance(outcome, Plan):
         outcome = Outcome(Termination.EXHAUSTED, outcome, reason=None if outcome else _NOTHING)
-    if not isinstance(outcome, Outcome):
+    if not isinstance(outcome, Outcome) or isinstance(outcome, Result):
         kind = type(outcome).__name__
         raise wrong(f"method {method!r} returns a {kind}; an Outcome, a Plan or None is needed")
     if not is_shipped(method):

@@ -193,8 +193,8 @@ def replan(
         level = promising_level(old.evaluation.violation)
     remaining, reason = None, time_is_up(instance, state)
     if reason is not None:
-        ended = Termination.INFEASIBLE, Solution.NONE, method
-        result = Result(*ended, None, None, math.inf, reason=reason, seed=seed, problem=instance)
+        ended = Termination.INFEASIBLE, None, math.inf, reason
+        result = Result(*ended, solution=Solution.NONE, method=method, seed=seed, problem=instance)
     else:
         remaining = remaining_instance(instance, state).replace(quantile_level=level)
         left = None if time_limit is None else max(time_limit - (now() - entered), _LEAST_SECONDS)

@@ -135,6 +135,47 @@ class Phase:
     lower_bound: float
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What a method returns: it stopped for ``termination`` and holds ``plan`` or nothing.
+
+    Attributes
+    ----------
+    lower_bound : float
+        No feasible plan that keeps ``rows`` costs less [cost]; +inf if proved infeasible.
+    reason : str or None
+        If there is no plan: the stage that failed and the nearest reachable value.
+    dual : DualBound or None
+        A weaker lower bound that `depl check` can prove again, where it can only repeat ``lower_bound``.
+    build_seconds : float
+        Of the part that built tables [s].
+    decisions : tuple of Decision
+        What the method decided, stage by stage, and where it went back; empty if it keeps no record.
+    tolerances : mapping of str to float
+        Of the floating-point solver that the proof rests on, by its own names; empty where there is none.
+    stage_seconds : mapping of str to float
+        By the values of `depl.models.solving.decisions.Stage`, for methods that go through stages; else empty
+        [s].
+    phases : tuple of Phase
+        The methods that the method let run, in their order; empty if it did all itself.
+    rows : tuple of str
+        Rows that the caller gave to `depl.solve`, by name; all that is proved is proved under them. Empty if
+        there were none.
+    """
+
+    termination: Termination
+    plan: Plan | None
+    lower_bound: float = -math.inf
+    reason: str | None = None
+    dual: DualBound | None = None
+    build_seconds: float = 0.0
+    decisions: tuple[Decision, ...] = ()
+    tolerances: Mapping[str, float] = field(default_factory=dict)
+    stage_seconds: Mapping[str, float] = field(default_factory=dict)
+    phases: tuple[Phase, ...] = ()
+    rows: tuple[str, ...] = ()
+
+
 _KEYS = (
     *("termination", "solution", "claimed", "cost", "lower_bound", "gap", "epochs", "training_time"),
     *("expected_loss", "reason", "violation", "quantile", "rests_on", "rows", "quantile_means", "scenarios"),
@@ -144,21 +185,14 @@ _KEYS = (
 """Of a result as plain data, in their order."""
 
 
-@dataclass(frozen=True, repr=False)
-class Result(Shown):
-    """The outcome of `depl.solve`.
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Result(Shown, Outcome):
+    """The outcome of `depl.solve`: that of the method, and what was found of its plan.
 
     Attributes
     ----------
     cost : float or None
         Cost of the plan [cost].
-    lower_bound : float
-        No feasible plan that keeps ``rows`` costs less [cost]; +inf if proved infeasible.
-    rows : tuple of str
-        Rows that the caller gave to `depl.solve`, by name; all that is proved is proved under them. Empty if
-        there were none.
-    reason : str or None
-        If there is no plan: the stage that failed and the nearest reachable value.
     evaluation : Evaluation or None
         All numbers of the plan; `cost`, `violation` and others of them have names here, too.
     claimed : bool
@@ -169,46 +203,24 @@ class Result(Shown):
     scenarios : ScenarioEvidence or None
         Given if constraint (3) was understood as a count of scenarios; ``violation`` and ``quantile`` are
         those of the law all the same, and need not meet the target.
-    dual : DualBound or None
-        A weaker lower bound that `depl check` can prove again.
-    decisions : tuple of Decision
-        What the method decided, stage by stage, and where it went back; empty if it keeps no record.
-    tolerances : mapping of str to float
-        Of the floating-point solver that the proof rests on, by its own names; empty where there is none.
-    wall_seconds, cpu_seconds, build_seconds : float
-        Of the solve, and of the part that built tables.
-    stage_seconds : mapping of str to float
-        By the values of `depl.models.solving.decisions.Stage`, for methods that go through stages; else empty
-        [s].
-    phases : tuple of Phase
-        The methods that the method let run, in their order; empty if it did all itself.
+    wall_seconds, cpu_seconds : float
+        Of the solve [s].
     problem : Instance or None
         What was solved, for whoever shows the result; it is no part of its content.
     """
 
-    termination: Termination
     solution: Solution
     method: str
-    plan: Plan | None
-    cost: float | None
-    lower_bound: float
+    cost: float | None = None
     evaluation: Evaluation | None = None
     claimed: bool = False
     rests_on: str | None = None
     scenarios: ScenarioEvidence | None = None
-    dual: DualBound | None = None
-    rows: tuple[str, ...] = ()
-    reason: str | None = None
-    decisions: tuple[Decision, ...] = ()
-    tolerances: Mapping[str, float] = field(default_factory=dict)
     instance: str = ""
     seed: int = 0
-    versions: dict[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
     wall_seconds: float = 0.0
     cpu_seconds: float = 0.0
-    build_seconds: float = 0.0
-    stage_seconds: Mapping[str, float] = field(default_factory=dict)
-    phases: tuple[Phase, ...] = ()
     problem: Instance | None = field(default=None, compare=False)
 
     @property

@@ -339,26 +339,16 @@ def _unless_better(request: Request, outcome: Outcome) -> Outcome:
 def _judged(request: Request, outcome: Outcome, seconds: tuple[float, float]) -> Result:
     """What is known whether or not there is a plan, and the plan's own numbers if there is one."""
     infeasible = outcome.termination is Termination.INFEASIBLE
+    held = replace(outcome, plan=None, lower_bound=math.inf if infeasible else outcome.lower_bound)
     result = Result(
-        termination=outcome.termination,
+        **vars(held),
         solution=Solution.NONE,
         method=request.method.name,
-        plan=None,
-        cost=None,
-        lower_bound=math.inf if infeasible else outcome.lower_bound,
-        dual=outcome.dual,
-        rows=outcome.rows,
-        reason=outcome.reason,
-        decisions=outcome.decisions,
-        tolerances=dict(outcome.tolerances),
         instance=request.instance.fingerprint,
         seed=request.limits.seed,
         versions=dict(versions()),
         wall_seconds=seconds[0],
         cpu_seconds=seconds[1],
-        build_seconds=outcome.build_seconds,
-        stage_seconds=dict(outcome.stage_seconds),
-        phases=outcome.phases,
         problem=request.instance,
     )
     if outcome.plan is not None:

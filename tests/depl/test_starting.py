@@ -63,7 +63,7 @@ def test_a_press_while_the_process_ends_does_not_change_its_exit_code(start):
 
 def test_what_is_said_before_everything_is_imported_is_what_is_said_afterwards():
     assert without_result("interrupted", starting.REASON, None) == starting.JSON
-    result = Result(Termination.INTERRUPTED, Solution.NONE, "", None, None, float("-inf"))
+    result = Result(Termination.INTERRUPTED, None, solution=Solution.NONE, method="")
     assert json.loads(starting.JSON).keys() == {*result.to_dict(), "path"}
     assert (interrupted().json, interrupted().aside) == (starting.JSON, f"depl: {starting.REASON}")
     assert starting.NOTHING == ExitCode.NOTHING

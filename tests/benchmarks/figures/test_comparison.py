@@ -63,7 +63,7 @@ def test_every_target_and_method_has_an_entry_in_order_and_the_best_bound_of_a_t
 
 def proved(target, cost, solution=Solution.PROVEN_OPTIMAL):
     """An entry of which only what is proved matters."""
-    result = Result(Termination.OPTIMAL, solution, "some", None, cost, cost)
+    result = Result(Termination.OPTIMAL, None, cost, solution=solution, method="some", cost=cost)
     return Entry(target, load("paper-alexnet", 5), "some", result)
 
 

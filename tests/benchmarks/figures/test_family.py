@@ -62,7 +62,7 @@ def entry_of(target, method, epochs, solution):
         data=(ClusterData(cluster="A", datasets=("training-data",)),),
         epochs=(PlannedEpoch(model="slow-steady", cluster="A", resources=1.0),) * epochs,
     )
-    result = Result(Termination.EXHAUSTED, solution, method, plan, float(epochs), 1.0)
+    result = Result(Termination.EXHAUSTED, plan, 1.0, solution=solution, method=method, cost=float(epochs))
     return Entry(target, load("paper-alexnet", target), method, result)
 
 

@@ -193,6 +193,10 @@ def test_every_member_of_both_enums_is_written_in_small_letters() -> None:
     assert not {member.name for member in Solution} & {member.name for member in Termination}
 
 
+def result_of(cost: float | None, lower_bound: float) -> Result:
+    return Result(Termination.EXHAUSTED, None, lower_bound, solution=Solution.NONE, method="m", cost=cost)
+
+
 # --- the gap -------------------------------------------------------------------------------------------
 
 
@@ -211,7 +215,7 @@ def test_every_member_of_both_enums_is_written_in_small_letters() -> None:
     ],
 )
 def test_the_gap_is_relative_to_the_cost(cost: float | None, lower_bound: float, gap: float | None) -> None:
-    result = Result(Termination.EXHAUSTED, Solution.NONE, "m", None, cost, lower_bound)
+    result = result_of(cost, lower_bound)
     assert result.gap == (gap if gap is None else pytest.approx(gap))
     shown = result.to_dict()["gap"]
     assert shown == (None if gap is None or math.isinf(gap) else pytest.approx(gap))
@@ -219,7 +223,7 @@ def test_the_gap_is_relative_to_the_cost(cost: float | None, lower_bound: float,
 
 @given(st.floats(1e-3, 1e9), st.floats(0, 1))
 def test_the_gap_lies_between_nothing_and_everything(cost: float, share: float) -> None:
-    gap = Result(Termination.EXHAUSTED, Solution.FEASIBLE, "m", None, cost, cost * share).gap
+    gap = result_of(cost, cost * share).gap
     assert gap == pytest.approx(1 - share, abs=1e-15)
 
 
@@ -227,7 +231,7 @@ def test_numbers_that_are_not_finite_are_null_in_json(steady: Instance, steady_p
     found = evaluate(steady, steady_plan)
     found = replace(found, quantile=Interval(-math.inf, 3.0), expected_loss=math.inf)
     phase = Phase("other", "exhausted", 1.0, None, -math.inf)
-    result = Result(Termination.EXHAUSTED, Solution.FEASIBLE, "m", None, math.nan, -math.inf, found)
+    result = replace(result_of(math.nan, -math.inf), evaluation=found)
     result = replace(result, phases=(phase,), tolerances={"gap": math.inf})
     text = result.to_json()
     shown = json.loads(text)
