@@ -18,9 +18,9 @@ from depl.models.problem.laws import FloatArray
 from depl.models.problem.plan import ClusterData, Plan, PlannedEpoch
 from depl.models.verifier.dual import Assignment, assignments, may_switch, moving_cost
 from depl.models.verifier.laws import decimal, expectation, variance_of
+from depl.models.verifier.losses import LossFacts
 from depl.models.verifier.reading import (
     EpochFacts,
-    LossFacts,
     assignment_count,
     facts_of,
     fits,

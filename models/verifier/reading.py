@@ -23,12 +23,9 @@ from depl.models.problem.instance import (
 from depl.models.problem.laws import Deterministic, Forbidden, ImprovementLaw, SwitchLaw, Undeclared, Zero
 from depl.models.problem.plan import Plan
 from depl.models.problem.traced_law import TracedLaw
-from depl.models.verifier.distribution import known_tail_probability, tail_probability
-from depl.models.verifier.laws import Bracket, Increment, decimal, expectation, log_expectation, merged
+from depl.models.verifier.laws import Increment, decimal, merged
+from depl.models.verifier.losses import LossFacts
 from depl.models.verifier.traces import traced_loss, untrained
-
-_LARGEST_LOGARITHM = 709.0
-"""Logarithm from which a loss counts as infinite: that of the greatest double is 709.78."""
 
 
 @dataclass(frozen=True)
@@ -47,90 +44,6 @@ class EpochFacts:
         if self.work == 0.0:
             return self.communication
         return self.communication + (self.work / self.resources if self.resources > 0.0 else math.inf)
-
-
-@dataclass(frozen=True)
-class LossFacts:
-    """The final loss: what is certain of it, what is random, and why it may not be defined.
-
-    Attributes
-    ----------
-    certain : Fraction
-        l(0) plus all deterministic increments.
-    increments : tuple of Increment
-        Independent random increments.
-    forbidden : tuple of (int, str, str)
-        Epoch and the two models of every forbidden switch.
-    outside : (int, str) or None
-        Under a traced law, the first epoch found outside its support, and why.
-    support : str
-        Under a traced law, what lends the residuals.
-    scale : "loss" or "log"
-        Whether ``certain`` and ``increments`` add up to the loss or to its logarithm.
-    declared : bool
-        Whether all increments are there: those of undeclared law are not.
-    beyond : Fraction
-        P(the run is unlike all those of a traced law): then it misses every target, whatever the increments.
-    """
-
-    certain: Fraction
-    increments: tuple[Increment, ...] = ()
-    forbidden: tuple[tuple[int, str, str], ...] = ()
-    outside: tuple[int, str] | None = None
-    support: str = ""
-    scale: str = "loss"
-    declared: bool = True
-    beyond: Fraction = Fraction(0)
-
-    @property
-    def undefined(self) -> str:
-        """Why there is no law of the final loss; empty if there is one."""
-        if self.forbidden:
-            return "the loss is not defined after a forbidden switch"
-        return "" if self.outside is None else "the loss is not defined outside the support of the traces"
-
-    @property
-    def mean(self) -> float:
-        """E l(K); nan outside the support of the traces and without a law, infinite where there is none."""
-        if self.outside is not None or not self.declared:
-            return math.nan
-        if self.beyond:
-            return math.inf
-        if self.scale == "log":
-            parts = [item.count * log_expectation(item) for item in self.increments]
-            logarithm = math.fsum([float(self.certain), *parts])
-            return math.exp(logarithm) if logarithm < _LARGEST_LOGARITHM else math.inf
-        random = [item.count * item.factor * expectation(item.law) for item in self.increments]
-        return math.fsum([float(self.certain), *random])
-
-    def on_scale(self, loss: float) -> float:
-        """A loss on the scale of the sum: minus infinity for the logarithm of what has none."""
-        if self.scale == "loss":
-            return loss
-        return math.log(loss) if loss > 0.0 else -math.inf
-
-    def gap(self, threshold: float) -> Fraction | None:
-        """What increments may add up to below a threshold on their scale; None if that is minus infinity."""
-        return None if threshold == -math.inf else decimal(threshold) - self.certain
-
-    def exceeding(self, gap: Fraction, budget: Fraction, known: bool = False) -> Bracket:
-        """P(the increments add up to more than a gap, or the run is unlike all seen).
-
-        Parameters
-        ----------
-        budget : Fraction
-            As `depl.models.verifier.distribution.tail_probability`.
-        known : bool
-            Whether to remember what was found.
-        """
-        tail = known_tail_probability if known else tail_probability
-        if not self.beyond:
-            return tail(self.increments, gap, budget)
-        if self.beyond == 1:
-            return Bracket(Fraction(1), Fraction(1))
-        left = 1 - self.beyond
-        found = tail(self.increments, gap, max(Fraction(0), (budget - self.beyond) / left))
-        return Bracket(self.beyond + left * Fraction(found.lower), self.beyond + left * Fraction(found.upper))
 
 
 def epoch_facts(instance: Instance, plan: Plan) -> tuple[EpochFacts, ...]:
@@ -318,11 +231,10 @@ def _usable(instance: Instance) -> list[tuple[str, ...]]:
 def _traced_facts(instance: Instance, law: TracedLaw, plan: Plan) -> LossFacts:
     if not plan.epochs and not untrained_is_known(instance):
         reason = "without an epoch nothing is known of the loss: runs were not evaluated before training"
-        return LossFacts(Fraction(0), outside=(0, reason))
+        return LossFacts(outside=(0, reason))
     if not plan.epochs:
         start, alike = untrained(law)
-        support = f"{len(law.runs)} runs before training"
-        return LossFacts(Fraction(0), (start,), support=support, beyond=1 - alike)
+        return LossFacts(increments=(start,), support=f"{len(law.runs)} runs before training", alike=(alike,))
     names = [epoch.model for epoch in plan.epochs]
     forbidden = tuple(
         (number, before, after)
@@ -330,15 +242,7 @@ def _traced_facts(instance: Instance, law: TracedLaw, plan: Plan) -> LossFacts:
         if before != after and isinstance(law_of_switch(instance, before, after), Forbidden)
     )
     found = traced_loss(law, [(epoch.model, epoch.cluster) for epoch in plan.epochs])
-    return LossFacts(
-        found.certain,
-        found.increments,
-        forbidden,
-        found.outside,
-        found.support,
-        law.scale,
-        beyond=found.beyond,
-    )
+    return replace(found, forbidden=forbidden, scale=law.scale)
 
 
 def _demanded(instance: Instance, model: Model, number: int, data: frozenset[str]) -> float:

@@ -37,9 +37,10 @@ from depl.models.verifier.laws import (
     ordered_atoms,
     ordered_weights,
 )
+from depl.models.verifier.losses import Number
 from depl.models.verifier.reading import data_share, given_data, has_laws, improvement_of, law_of_switch
 from depl.models.verifier.tolerances import ATOM_TOLERANCE
-from depl.models.verifier.traces import Number, traced_loss
+from depl.models.verifier.traces import traced_loss
 
 Draws = tuple[FloatArray, FloatArray]
 """Improvements and switches of the user's own, arrays of shapes (S, K_max, M) and (S, K_max, M, M)."""

@@ -7,6 +7,7 @@ weights nor products of them occur.
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import compress, groupby, pairwise
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from scipy import optimize
 from depl.models.problem.laws import Empirical
 from depl.models.problem.traced_law import TracedLaw
 from depl.models.verifier.laws import FloatArray, Increment, decimal
+from depl.models.verifier.losses import LossFacts, Number
 from depl.models.verifier.runs import (
     EDGE,
     Pair,
@@ -42,13 +44,6 @@ _UNIT = 10**6
 """Probabilities with a confidence are multiples of 1 / _UNIT."""
 
 
-class Number(NamedTuple):
-    """One number per scenario: of a model at an epoch, or of a pair of models (before, after)."""
-
-    epoch: int
-    models: tuple[str, ...]
-
-
 class Past(NamedTuple):
     """How many epochs of a schedule are trained already, and the loss after them; None if that is drawn."""
 
@@ -64,40 +59,7 @@ class Past(NamedTuple):
         return range(self.first(stage), stage.length + 1)
 
 
-class TracedLoss(NamedTuple):
-    """The final loss of a schedule, on the scale of the law.
-
-    Attributes
-    ----------
-    certain : Fraction
-        What is not random of it [loss].
-    increments : tuple of Increment
-        Independent, all discrete.
-    outside : (int, str) or None
-        The first epoch found for which the law has no support, and why; nothing else is then known.
-    support : str
-        What lends the residuals, in words.
-    numbers : tuple of Number
-        For every increment the number of a scenario at which its quantile is taken.
-    alike : tuple of Fraction
-        For every increment the share of its weight that is of runs that were seen: the rest lies above all
-        its atoms, is of runs unlike them, and makes the loss infinite.
-    """
-
-    certain: Fraction = Fraction(0)
-    increments: tuple[Increment, ...] = ()
-    outside: tuple[int, str] | None = None
-    support: str = ""
-    numbers: tuple[Number, ...] = ()
-    alike: tuple[Fraction, ...] = ()
-
-    @property
-    def beyond(self) -> Fraction:
-        """P(a run unlike all seen is drawn for some increment)."""
-        return 1 - math.prod(self.alike, start=Fraction(1))
-
-
-def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
+def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> LossFacts:
     """The final loss after the epochs of a schedule.
 
     Parameters
@@ -112,23 +74,24 @@ def traced_loss(law: TracedLaw, schedule: Sequence[Pair]) -> TracedLoss:
     stages = stages_of([(pair, len(list(same))) for pair, same in groupby([*trained, *schedule])])
     outside = _outside(seen, stages, past)
     if outside is not None:
-        return TracedLoss(outside=outside)
+        return LossFacts(outside=outside)
     if past.loss is not None and law.confidence is not None:
-        return TracedLoss(outside=(1, "a confidence says nothing of a run under way"))
+        return LossFacts(outside=(1, "a confidence says nothing of a run under way"))
     whole = [run for run in seen.runs if _begins_with(run, stages)]
     whole = list(compress(whole, unlike([run.origin for run in whole])))
     went = f"{len(whole)} run{'s'[: len(whole) != 1]} went through the whole plan"
     if law.residuals == "per_run" and len(whole) >= law.whole_runs:
-        return _of_whole_runs(seen, whole, stages, past, law)._replace(support=went + _counted_with(law))
+        return replace(_of_whole_runs(seen, whole, stages, past, law), support=went + _counted_with(law))
     if law.confidence is not None or (law.care is not None and not law.deviations):
-        return TracedLoss(outside=(len(schedule), f"{went}, and the law promises others no plan"))
+        return LossFacts(outside=(len(schedule), f"{went}, and the law promises others no plan"))
     if law.residuals == "per_run":
         found = _per_stage(seen, stages, past, _beside(law))
     else:
         found = _per_epoch(seen, stages, past)
     if law.deviations:
         last = schedule[-1][0]
-        found = found._replace(
+        found = replace(
+            found,
             increments=(*found.increments, _draw(1.0, np.array(law.deviations))),
             numbers=(*found.numbers, Number(2, (last, last))),
             alike=(*found.alike, Fraction(1)),
@@ -211,7 +174,7 @@ def _begins_with(run: SeenRun, stages: Sequence[SeenStage]) -> bool:
 
 def _of_whole_runs(
     seen: Seen, runs: Sequence[SeenRun], stages: Sequence[SeenStage], past: Past, law: TracedLaw
-) -> TracedLoss:
+) -> LossFacts:
     last = stages[-1].start + stages[-1].length
     went_on = max(len(run.losses) for run in runs) - 1 > last
     epochs = range(max(past.epochs + 1, last + 1 - law.settled_epochs), last + 1) if went_on else [last]
@@ -219,7 +182,7 @@ def _of_whole_runs(
     ranked = [sorted(float(losses[k]) for losses in paths) for k in epochs]
     drawn, alike = _counted([max(losses) for losses in zip(*ranked, strict=True)], law)
     first = next(stage for stage in stages if past.ages(stage))
-    return TracedLoss(increments=(drawn,), numbers=(Number(1, (first.pair[0],)),), alike=(alike,))
+    return LossFacts(increments=(drawn,), numbers=(Number(1, (first.pair[0],)),), alike=(alike,))
 
 
 def _gone_on(seen: Seen, run: SeenRun, stages: Sequence[SeenStage], past: Past) -> FloatArray:
@@ -270,7 +233,7 @@ def _confident(runs: int, confidence: float) -> tuple[float, ...]:
     return tuple(float(b - a) for a, b in pairwise(shares))[::-1]
 
 
-def _per_stage(seen: Seen, stages: Sequence[SeenStage], past: Past, beside: int) -> TracedLoss:
+def _per_stage(seen: Seen, stages: Sequence[SeenStage], past: Past, beside: int) -> LossFacts:
     """One donor per stage: what it adds is followed to the end as one array per stage."""
     certain, lent, numbers = past.loss or 0.0, list[FloatArray](), list[Number]()
     for stage in (stage for stage in stages if past.ages(stage)):
@@ -284,7 +247,7 @@ def _per_stage(seen: Seen, stages: Sequence[SeenStage], past: Past, beside: int)
             certain = row.mean_after(stage.switch, certain)
             lent = [row.retention * gains for gains in lent]
             lent[-1] = lent[-1] + residuals[:, column]
-    return TracedLoss(
+    return LossFacts(
         decimal(certain),
         tuple(_draw(1.0, gains) for gains in lent),
         support=f"at least {min(map(len, lent))} runs lend every stage",
@@ -293,7 +256,7 @@ def _per_stage(seen: Seen, stages: Sequence[SeenStage], past: Past, beside: int)
     )
 
 
-def _per_epoch(seen: Seen, stages: Sequence[SeenStage], past: Past) -> TracedLoss:
+def _per_epoch(seen: Seen, stages: Sequence[SeenStage], past: Past) -> LossFacts:
     """One residual per epoch: what is left of each at the end is its weight."""
     weights, drawn, numbers = list[float](), list[FloatArray](), list[Number]()
     if past.loss is None:
@@ -309,7 +272,7 @@ def _per_epoch(seen: Seen, stages: Sequence[SeenStage], past: Past) -> TracedLos
     increments = tuple(_draw(weight, values) for weight, values in zip(weights, drawn, strict=True))
     support = f"at least {min(map(len, drawn))} residuals for every epoch"
     alike = (Fraction(1),) * len(increments)
-    return TracedLoss(decimal(certain), increments, None, support, tuple(numbers), alike)
+    return LossFacts(decimal(certain), increments, support=support, numbers=tuple(numbers), alike=alike)
 
 
 def _draw(weight: float, values: FloatArray) -> Increment:

@@ -18,10 +18,10 @@ from depl.models.problem.plan import Bounds, Claims, Plan, require_plan
 from depl.models.verifier.bounds import bound_findings
 from depl.models.verifier.findings import Finding, Findings, Kind, failed, judged, noted, passed, undecided
 from depl.models.verifier.laws import Bracket, decimal, is_discrete
+from depl.models.verifier.losses import LossFacts
 from depl.models.verifier.plans import MOST_PLANS, below_all_seen
 from depl.models.verifier.reading import (
     EpochFacts,
-    LossFacts,
     epoch_facts,
     given_data,
     longest_tables,
@@ -352,8 +352,13 @@ def _claim_findings(
         ("cost", claims.cost, cost),
         ("training_time", claims.training_time, duration),
     ):
-        if claimed is not None:
-            yield _number_claim(f"claim: {name}", claimed, found)
+        if claimed is None:
+            continue
+        away, shown = claimed - found, f"{found:.12g} recomputed: off by {claimed - found:.6g}"
+        if abs(away) <= CLAIM_TOLERANCE * abs(found):
+            yield passed(f"claim: {name}", f"{claimed:.12g}, recomputed {found:.12g}", away)
+        else:
+            yield failed(f"claim: {name}", f"{claimed:.12g} is claimed, {shown}", away)
     for name in ("violation", "quantile"):
         bounds = getattr(claims, name)
         if bounds is None:
@@ -364,13 +369,6 @@ def _claim_findings(
             yield _violation_claim(bounds, violation)
         elif not loss.undefined:
             yield _quantile_claim(instance, loss, bounds)
-
-
-def _number_claim(name: str, claimed: float, found: float) -> Finding:
-    away = claimed - found
-    if abs(away) <= CLAIM_TOLERANCE * abs(found):
-        return passed(name, f"{claimed:.12g}, recomputed {found:.12g}", away)
-    return failed(name, f"{claimed:.12g} is claimed, {found:.12g} recomputed: off by {away:.6g}", away)
 
 
 def _violation_claim(claimed: Bounds, found: Bracket) -> Finding:
@@ -404,20 +402,16 @@ def _quantile_claim(instance: Instance, loss: LossFacts, claimed: Bounds) -> Fin
             return failed(name, f"{shown} still exceeds 1 - omega by {excess:.6g}", excess)
     if claimed.lower is not None:
         end = loss.on_scale(claimed.lower)
-        below = end - _room_below(loss, end) if math.isfinite(end) else end
-        at_lower = _violation(instance, loss, below)
+        if math.isfinite(end):  # but for rounding, and 2e-9 where atoms count as lower
+            rounding = 1e-12 * (abs(end) + abs(float(loss.certain)))
+            end -= rounding + 2e-9 * all(is_discrete(item.law) for item in loss.increments)
+        at_lower = _violation(instance, loss, end)
         if at_lower.upper < budget or (at_lower.lower == at_lower.upper == budget):
             short = float(budget - at_lower.upper)
             left = "l(K)" if loss.scale == "loss" else "ln l(K)"
-            shown = f"P({left} > {below:.12g}) {_interval(at_lower)}"
+            shown = f"P({left} > {end:.12g}) {_interval(at_lower)}"
             return failed(name, f"{shown} is already below 1 - omega by {short:.6g}", short)
     return passed(name, "1 - omega lies between the probabilities at its ends")
-
-
-def _room_below(loss: LossFacts, end: float) -> float:
-    """How far below a claimed end of the quantile to look: rounding, and where atoms count as lower, 2e-9."""
-    rounding = 1e-12 * (abs(end) + abs(float(loss.certain)))
-    return rounding + 2e-9 if all(is_discrete(item.law) for item in loss.increments) else rounding
 
 
 def _cheapest_findings(

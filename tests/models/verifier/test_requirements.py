@@ -9,8 +9,8 @@ from depl.models.problem.laws import Deterministic, Empirical, Normal, StudentT
 from depl.models.scenarios.draws import draw_scenarios
 from depl.models.verifier import plans as verifier_requirements
 from depl.models.verifier.laws import Bracket, Increment
+from depl.models.verifier.losses import LossFacts
 from depl.models.verifier.plans import Requirement, excluded
-from depl.models.verifier.reading import LossFacts
 from depl.models.verifier.scenarios import Count, given_sample
 
 SIZE = 4

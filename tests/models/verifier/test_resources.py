@@ -16,46 +16,42 @@ def epoch(work: float, price: float, capacity: float = 1e6, communication: float
     return EpochFacts(work, price, capacity, communication, resources=1.0)
 
 
-def test_without_a_binding_capacity_the_cost_is_the_square_of_the_sum_of_roots():
-    epochs = [epoch(2, 3, communication=0.5), epoch(8, 0.25, communication=1), epoch(1, 1)]
-    expected = (math.sqrt(6) + math.sqrt(2) + 1) ** 2 / (10 - 1.5)
-    assert least_cost(epochs, 10, None) == pytest.approx(expected, rel=1e-12)
+FREE, IDLE = epoch(3, 0, capacity=2), epoch(0, 5, communication=0.5)
 
 
-def test_a_round_deadline_alone_asks_for_what_just_meets_it():
-    epochs = [epoch(2, 3, communication=0.5), epoch(8, 0.25, communication=1)]
-    assert least_cost(epochs, None, 2) == pytest.approx(3 * 2 / 1.5 + 0.25 * 8 / 1, rel=1e-12)
-
-
-def test_a_generous_total_time_leaves_only_the_round_deadline():
-    epochs = [epoch(2, 3), epoch(8, 0.25)]
-    assert least_cost(epochs, 1e3, 2) == pytest.approx(3 * 1 + 0.25 * 4, rel=1e-12)
-
-
-def test_a_total_time_that_needs_all_capacity_costs_all_capacity():
-    epochs = [epoch(6, 2, capacity=3, communication=0.5), epoch(8, 1, capacity=4)]
-    assert least_cost(epochs, 4.5, None) == pytest.approx(2 * 3 + 1 * 4, rel=1e-9)
-
-
-def test_free_resources_and_idle_epochs_cost_nothing():
-    assert least_cost([], 5, None) == 0
-    assert least_cost([epoch(0, 2, communication=1)], 5, None) == 0
-    assert least_cost([epoch(3, 0)], 5, None) == 0
-    assert least_cost([epoch(3, 0, capacity=2), epoch(2, 1)], 3.5, None) == pytest.approx(1, rel=1e-12)
+@pytest.mark.parametrize(
+    ("epochs", "limit", "deadline", "cost"),
+    [
+        # without a binding capacity, the square of the sum of roots
+        (
+            [epoch(2, 3, communication=0.5), epoch(8, 0.25, communication=1), epoch(1, 1)],
+            10,
+            None,
+            (math.sqrt(6) + math.sqrt(2) + 1) ** 2 / (10 - 1.5),
+        ),
+        # what just meets the round deadline, with a generous total time or without one
+        ([epoch(2, 3, communication=0.5), epoch(8, 0.25, communication=1)], None, 2, 3 * 2 / 1.5 + 0.25 * 8),
+        ([epoch(2, 3), epoch(8, 0.25)], 1e3, 2, 3 * 1 + 0.25 * 4),
+        # a total time that needs all capacity
+        ([epoch(6, 2, capacity=3, communication=0.5), epoch(8, 1, capacity=4)], 4.5, None, 2 * 3 + 1 * 4),
+        # free resources and idle epochs, alone or beside work 2, which then takes x = 1, 2 / 3.5, 2 / 3
+        ([], 5, None, 0),
+        ([IDLE], 5, None, 0),
+        ([FREE], 5, None, 0),
+        ([FREE, FREE], 3.5, 2.5, 0),
+        ([FREE, epoch(2, 1)], 3.5, None, 1),
+        ([epoch(2, 1)], 3.5, None, 2 / 3.5),
+        ([epoch(2, 1), IDLE], 3.5, None, 2 / 3),
+        ([epoch(2, 1)], 3.5, 2.5, 0.8),
+    ],
+)
+def test_costs_worked_out_by_hand_are_found(epochs, limit, deadline, cost):
+    assert least_cost(epochs, limit, deadline) == pytest.approx(cost, rel=1e-9)
 
 
 def test_with_all_resources_an_epoch_takes_its_work_by_them_and_its_messages():
     epochs = [epoch(6, 2, capacity=3, communication=0.5), epoch(1, 1, capacity=4), epoch(0, 1, 8, 0.25)]
     assert shortest_times(epochs).tolist() == [2.5, 0.25, 0.25]
-
-
-def test_free_and_idle_epochs_beside_others():
-    """Beside 1.5 for work 3 that is free, work 2 has 2 of 3.5 left and takes x = 1; alone x = 2 / 3.5."""
-    free, idle = epoch(3, 0, capacity=2), epoch(0, 5, communication=0.5)
-    plans = [[free, epoch(2, 1)], [epoch(2, 1)], [free], [epoch(2, 1), idle], [free, free]]
-    expected = [1, 2 / 3.5, 0, 2 / 3, 0]
-    assert [least_cost(plan, 3.5, None) for plan in plans] == pytest.approx(expected, rel=1e-9)
-    assert [least_cost(plan, 3.5, 2.5) for plan in plans] == pytest.approx([1, 0.8, 0, 0.8, 0], rel=1e-9)
 
 
 @settings(max_examples=20, deadline=None)

@@ -380,34 +380,13 @@ def test_a_lower_bound_is_proved_by_the_dual_or_by_listing_and_else_repeated(sol
     assert bound_finding(instance, plan, -1.0, most_plans=0).kind is Kind.CHECKED
 
 
-def test_a_lower_bound_above_the_listed_optimum_is_refused_under_scenarios(solved):
-    """The plan is made more expensive, so that its own cost does not give the bound away."""
-    instance, plan, result = solved
-    epochs = tuple(
-        msgspec.structs.replace(
-            epoch,
-            resources=min(1.5 * epoch.resources, instance.cluster(epoch.cluster).capacity),
-        )
-        for epoch in plan.epochs
-    )
-    expensive = msgspec.structs.replace(plan, epochs=epochs)
-    cost = verify(instance, expensive).cost
-    assert cost > result.cost * (1 + 1e-6)
-    expensive = altered(expensive, None, cost=None, training_time=None, cheapest_resources=None)
-    true, false = result.cost, result.cost * (1 + 3e-9)
-    assert bound_finding(instance, expensive, true).kind is Kind.CHECKED
-    refused = bound_finding(instance, expensive, false)
-    assert refused.kind is Kind.FAILED
-    assert refused.amount == pytest.approx(false - true, rel=0.1)
-    assert "of another plan" in refused.message
-
-
 def test_a_lower_bound_above_the_listed_optimum_is_refused_under_the_law(tiny, tiny_optimum):
     epochs = tuple(msgspec.structs.replace(epoch, resources=3.5) for epoch in tiny_optimum.epochs)
     expensive = msgspec.structs.replace(tiny_optimum, epochs=epochs, claims=Claims())
     assert verify(tiny, altered(expensive, None, lower_bound=28.0)).proved_bound == 28.0
     refused = bound_finding(tiny, expensive, 28.1)
     assert refused.kind is Kind.FAILED
+    assert "of another plan" in refused.message
     assert refused.amount == pytest.approx(0.1, rel=1e-6)
 
 

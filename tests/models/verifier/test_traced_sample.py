@@ -248,40 +248,6 @@ def test_a_plan_is_judged_by_the_misses_of_its_scenarios(steady, law):
     assert the(short, "(3)").amount == misses - 10
 
 
-@pytest.mark.parametrize("law", readings())
-def test_claims_that_are_altered_fail(steady, law):
-    bound = 0.8 if law.scale == "loss" else math.exp(0.8)
-    instance = planning(steady, law, maximum_loss=bound, quantile_level=0.6)
-    misses = claiming(instance, planned(UNSEEN)).claims.scenarios.misses
-    right = draw_scenarios(instance, 200, 7).digest
-    for changes, equation in (
-        ({"misses": misses - 1}, "claim: scenarios.misses"),
-        ({"misses": misses + 1}, "claim: scenarios.misses"),
-        ({"allowed": 81}, "claim: scenarios.allowed"),
-        ({"digest": right[:16] + draw_scenarios(instance, 200, 8).digest[16:]}, "claim: scenarios.digest"),
-        ({"digest": "0" * 64}, "claim: scenarios.digest"),
-    ):
-        report = verify(instance, claiming(instance, planned(UNSEEN), **changes))
-        assert equation in {finding.equation for finding in report.failures}
-
-
-def test_misses_of_another_law_are_refuted(steady):
-    """Plans that deviate, a run that ends higher, residuals that do not stay together."""
-    instance = planning(steady, switched(), maximum_loss=0.69, quantile_level=0.3)
-    plan = claiming(instance, planned(UNSEEN))
-    *others, last = switched().runs
-    higher = changed(last, losses=(*last.losses[:-1], last.losses[-1] + 1))
-    for law in (
-        changed(switched(), deviations=(0.0, 0.1)),
-        changed(switched(), runs=(*others, higher)),
-        changed(switched(), residuals="independent"),
-    ):
-        other = claiming(instance.replace(traced_law=law), planned(UNSEEN))
-        assert other.claims.scenarios.misses != plan.claims.scenarios.misses
-        failures = verify(instance, other).failures
-        assert "claim: scenarios.misses" in {finding.equation for finding in failures}
-
-
 def test_claims_that_no_stream_of_a_traced_law_can_have_are_not_accepted(steady):
     law = changed(switched(), deviations=(0.1,))
     instance = planning(steady, law, maximum_loss=6)
@@ -312,6 +278,8 @@ def test_numbers_that_are_given_are_compared_with_the_stream(steady):
     other = draw_scenarios(instance, 200, 8)
     report = verify(instance, plan, (other.improvements, other.switch_losses))
     assert [finding.equation for finding in report.failures] == ["claim: scenarios.digest", "(3)"]
+    wrong = claiming(instance, planned(UNSEEN), digest=drawn.digest[:16] + other.digest[16:])
+    assert not the(verify(instance, wrong), "claim: scenarios.digest").ok  # also of numbers drawn again
 
 
 def test_scenarios_do_not_make_up_for_a_loss_that_is_not_defined(steady):

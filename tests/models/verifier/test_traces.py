@@ -9,10 +9,9 @@ import pytest
 from depl.models.evaluation.traced_loss import end_law
 from depl.models.evaluation.traced_support import outside_support
 from depl.models.problem.traced_law import ObservedRun, RecordedRun, Stage, TracedLaw
-from depl.models.risk.certify import certified_quantile
 from depl.models.verifier.laws import Bracket, decimal
-from depl.models.verifier.reading import LossFacts
-from depl.models.verifier.traces import Number, TracedLoss, traced_loss
+from depl.models.verifier.losses import LossFacts, Number
+from depl.models.verifier.traces import traced_loss
 from tests.cases.verifier_traces_cases import (
     CUT,
     FIRST_STEPS,
@@ -31,13 +30,12 @@ from tests.cases.verifier_traces_cases import (
 )
 
 
-def exceeding(loss: TracedLoss, bound: float) -> Bracket:
+def exceeding(loss: LossFacts, bound: float) -> Bracket:
     assert loss.outside is None
-    facts = LossFacts(loss.certain, loss.increments, (), beyond=loss.beyond)
-    return facts.exceeding(decimal(bound) - loss.certain, Fraction(1, 10))
+    return loss.exceeding(decimal(bound) - loss.certain, Fraction(1, 10))
 
 
-def exactly(loss: TracedLoss, bound: float) -> Fraction:
+def exactly(loss: LossFacts, bound: float) -> Fraction:
     found = exceeding(loss, bound)
     assert found.lower == found.upper
     return Fraction(found.lower)
@@ -458,23 +456,3 @@ def test_recorded_runs_give_the_predicted_means_and_variances_of_independent_res
             assert float(found.certain) + sum(map(np.mean, values)) == pytest.approx(predicted.mean())
             assert sum(map(np.var, values)) == pytest.approx(predicted.variance())
     assert defined > 4
-
-
-def test_a_law_that_is_altered_gives_another_loss(recorded):
-    """A wrong retention of one late epoch, a seventh of the runs shifted by one epoch."""
-    plan = schedule((("pruned-50", "edge"), 12), (("pruned-75", "far-edge"), 30))
-    right = traced_loss(recorded, plan)
-    retained = [
-        changed(row, retention=0.99 * row.retention)
-        if (row.model, row.cluster, row.age) == ("pruned-75", "far-edge", 30)
-        else row
-        for row in recorded.steps
-    ]
-    shifted = [
-        changed(item, losses=(item.losses[0], *item.losses[:-1])) if number % 7 == 0 else item
-        for number, item in enumerate(recorded.runs)
-    ]
-    for law in (changed(recorded, steps=tuple(retained)), changed(recorded, runs=tuple(shifted))):
-        bounds = certified_quantile(end_law(law, plan).scaled, Fraction(1, 10))
-        above, below = (exactly(right, end) for end in (bounds.lower - 2e-9, bounds.upper))
-        assert not below <= Fraction(1, 10) <= above
